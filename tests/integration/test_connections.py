@@ -293,7 +293,7 @@ def test_failing_store_write_is_reported(
     server: LoopbackServer, client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(_: object) -> None:
-        raise StoreError("the database could not be written: disk full")
+        raise StoreError("writing to the database failed: disk full")
 
     monkeypatch.setattr(server.system.store, "write", fail)
     reply = client.post(paths.core("configmaps"), build_config())

@@ -1,8 +1,8 @@
 """
-The system around an object to be admitted or expanded, seen from outside the server: through informers, and past them.
+Read access to cluster objects for admission and expansion decisions that run outside the API server.
 
-What informers do not have is asked for; and nothing is refused before all that it rests on was asked for, since what
-informers have may be a moment old. Changes nothing.
+Objects come from informers, and from the API server where informers have none. Because informers may lag behind, a
+decision that refuses a request is repeated with objects read directly from the API server. Changes nothing.
 """
 
 import uuid
@@ -32,7 +32,7 @@ T = TypeVar("T")
 CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", "kubevirt", "kubevirt")
 CACHED: Final[tuple[type[Model], ...]] = (KubeVirt, *INSTANCETYPE_KINDS)
 MAX_LOOKUPS: Final = 64
-"""What one decision may ask for at most; none needs that much."""
+"""Limit of lookups per decision; no valid decision needs that many."""
 MAX_CACHED_REVISIONS: Final = 1024
 MAX_COUNTED_OWNERS: Final = 10_000
 _PAGE: Final = 500
@@ -42,7 +42,7 @@ _KIND_LABEL: Final = "instancetype.kubevirt.io/object-kind"
 
 
 class MissingLookupError(Exception):
-    """A decision needs to know something that nobody has asked for yet."""
+    """A decision needs an object or a count that has not been read from the API server yet."""
 
     def __init__(self, lookup: "Lookup") -> None:
         super().__init__(str(lookup))
@@ -50,14 +50,14 @@ class MissingLookupError(Exception):
 
 
 class Lookup(msgspec.Struct, frozen=True):
-    """What to ask the server: for an object, or for how many VMs use it."""
+    """A request to the API server: for an object, or for the number of VMs that use it."""
 
     reference: Reference
     counts: bool = False
 
 
 class AdmissionContext:
-    """Sees to it that decisions know what they need."""
+    """Runs decisions and reads the objects that they need."""
 
     def __init__(self, client: RestClient, informers: Informers) -> None:
         self._client = client
@@ -68,29 +68,31 @@ class AdmissionContext:
 
     @property
     def is_ready(self) -> bool:
-        """Whether everything that is kept at hand is there."""
+        """Return True if all informers have listed their objects."""
         return all(self._informers.add(kind).synced.is_set() for kind in CACHED)
 
     async def decide(self, call: Callable[[ClusterState], T]) -> T:
-        """What a decision comes to; what it refuses, it refuses upon what the server says now."""
-        world = _CachedState(self._informers, self._revisions)
+        """Return the result of a decision; before it raises StatusError, repeat it with current objects."""
+        state = _CachedState(self._informers, self._revisions)
         try:
-            return await self._resolve(call, world)
+            return await self._resolve(call, state)
         except StatusError:
-            if not world.used_cache:
+            if not state.used_cache:
                 raise
         return await self._resolve(call, _CachedState(self._informers, {}, is_fresh=True))
 
-    async def _resolve(self, call: Callable[[ClusterState], T], world: "_CachedState") -> T:
+    async def _resolve(self, call: Callable[[ClusterState], T], state: "_CachedState") -> T:
         for _ in range(MAX_LOOKUPS):
             try:
-                return call(world)
+                return call(state)
             except MissingLookupError as error:
                 lookup = error.lookup
-                world.results[lookup] = await (
+                state.results[lookup] = await (
                     self._count(lookup.reference) if lookup.counts else self._fetch(lookup.reference)
                 )
-        raise StatusError(500, "InternalError", "Internal error occurred: a decision asks for too much")
+        raise StatusError(
+            500, "InternalError", f"Internal error occurred: the decision needs more than {MAX_LOOKUPS} lookups"
+        )
 
     async def _fetch(self, reference: Reference) -> Model | None:
         struct = struct_of(reference)
@@ -100,14 +102,14 @@ class AdmissionContext:
             if error.code != 404:
                 raise
             return None
-        if struct is ControllerRevision:  # which never changes
+        if struct is ControllerRevision:  # revisions are immutable
             self._revisions[reference] = found
             if len(self._revisions) > MAX_CACHED_REVISIONS:
                 self._revisions.popitem(last=False)
         return found
 
     async def _count(self, reference: Reference) -> int:
-        """How many VMs hold a revision of an object; not many more than there may be are counted."""
+        """Return the number of VMs that own a revision of the object; counting stops soon after the maximum."""
         query = {"labelSelector": f"{_NAME_LABEL}={reference.name},{_KIND_LABEL}={reference.kind}", "limit": str(_PAGE)}
         owners: set[str] = set()
         while len(owners) < MAX_COUNTED_OWNERS:
@@ -121,7 +123,7 @@ class AdmissionContext:
 
 
 class _CachedState(ClusterState):
-    """The system as one decision sees it: what informers have unless it is to be fresh, and what was asked for."""
+    """The cluster as one decision sees it: informer caches (unless `is_fresh`) and completed lookups."""
 
     def __init__(self, informers: Informers, cached_revisions: Any, *, is_fresh: bool = False) -> None:
         self._informers = informers
@@ -132,7 +134,7 @@ class _CachedState(ClusterState):
         self.used_cache = False
 
     def find(self, reference: Reference) -> Model | None:
-        """The object at a reference; MissingLookupError if only the server can tell."""
+        """Return the object at a reference, or None; raise MissingLookupError if the API server must be asked."""
         lookup = Lookup(reference)
         if lookup in self.results:
             found: Model | None = self.results[lookup]
@@ -145,7 +147,7 @@ class _CachedState(ClusterState):
         return cached
 
     def _is_known_absent(self, reference: Reference) -> bool:
-        """Whether the configuration is that of a system where nobody has made one, as far as informers know."""
+        """Return True if informers have synced and found no KubeVirt configuration."""
         if self._is_fresh or reference != CONFIGURATION:
             return False
         return self._informers.add(KubeVirt).synced.is_set()
@@ -163,7 +165,7 @@ class _CachedState(ClusterState):
         return self._informers.find(struct, reference.name, reference.namespace) if struct in CACHED else None
 
     def list_names(self, group: str, kind: str, namespace: str) -> Collection[str]:
-        """The names of all objects of a kind; they are for advice, which may be a moment old."""
+        """Return the names of all objects of a kind from the cache; they are used for suggestions only."""
         self._listed.add((group, kind, namespace))
         struct = struct_of(Reference(group, kind, namespace, ""))
         if struct not in CACHED:
@@ -172,13 +174,13 @@ class _CachedState(ClusterState):
 
     @property
     def configuration(self) -> KubeVirtConfiguration | None:
-        """What the administrator has set."""
+        """The KubeVirt configuration, if there is one."""
         found = self.find(CONFIGURATION)
         return found.spec.configuration if isinstance(found, KubeVirt) and found.spec is not None else None
 
     @property
     def architecture(self) -> str:
-        """The architecture of guests that name none."""
+        """The architecture of guests that do not name one."""
         return default_architecture(self.configuration)
 
     def explain_host_disk(self, path: str) -> str:
@@ -186,15 +188,15 @@ class _CachedState(ClusterState):
         return explain_host_disks(self.configuration)(path)
 
     def make_uid(self) -> str:
-        """A name that nothing else has or will have."""
+        """Return a new unique identifier."""
         return str(uuid.uuid4())
 
     def now(self) -> str:
-        """The moment, as objects state it."""
+        """Return the current time in the format of object timestamps."""
         return now()
 
     def count_machines(self, reference: Reference) -> int:
-        """How many VMs hold a revision of this instance type, flavor or preference."""
+        """Return the number of VMs that hold a revision of this instance type, flavor or preference."""
         lookup = Lookup(reference, counts=True)
         if lookup not in self.results:
             raise MissingLookupError(lookup)

@@ -1,7 +1,7 @@
 """
-Default objects of an installation on a cluster: its configuration and, if wanted, the catalog.
+Default objects of an installation on a cluster: its configuration and, if requested, the catalog.
 
-Creates what is missing and leaves existing objects unchanged.
+Creates missing objects and leaves existing ones unchanged.
 """
 
 from typing import Final
@@ -20,16 +20,16 @@ CONFIGURATION: Final = "kubevirt"
 
 
 class InstallError(Exception):
-    """Default objects that could not be created yet."""
+    """Raised if default objects could not be created yet."""
 
 
 def list_defaults(*, with_catalog: bool) -> list[Model]:
-    """List the objects that an installation has by default."""
+    """Return the objects that an installation has by default."""
     return [build_configuration(), *(catalog.load() if with_catalog else ())]
 
 
 async def install_defaults(client: Client, missing: list[Model]) -> None:
-    """Create the missing objects and take those that exist off the list; InstallError if any are left."""
+    """Create the missing objects and remove those that exist from the list; raise InstallError if any are left."""
     failures = []
     for item in list(missing):
         try:
@@ -44,7 +44,7 @@ async def install_defaults(client: Client, missing: list[Model]) -> None:
 
 
 def build_configuration() -> KubeVirt:
-    """The object that holds the configuration, with all of it at its defaults."""
+    """Return the KubeVirt object with the default configuration."""
     return KubeVirt(
         api_version="kubevirt.io/v1",
         kind="KubeVirt",

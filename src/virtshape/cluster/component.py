@@ -1,8 +1,4 @@
-"""
-A component that serves HTTPS on a cluster: certificate, informers, listening socket and monitoring, from begin to end.
-
-What it answers is its own business.
-"""
+"""Lifecycle of a component that serves HTTPS on a cluster: certificate, informers, listener and monitoring."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -30,7 +26,7 @@ DRAIN_SECONDS: Final = 10.0
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """How to run."""
+    """Options of a component."""
 
     tls: CertificateOptions
     port: int = 8443
@@ -38,7 +34,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class Ready(Struct, frozen=True):
-    """Where the process answers."""
+    """The ports of a component that is ready."""
 
     port: int
     health_port: int
@@ -46,7 +42,7 @@ class Ready(Struct, frozen=True):
 
 
 class Server(Struct, frozen=True):
-    """What answers, what it knows of the cluster, and what serves it."""
+    """The request handler of a component and everything it needs."""
 
     handle: Handler
     informers: Informers
@@ -59,13 +55,13 @@ class Server(Struct, frozen=True):
 
 
 async def serve(server: Server, settings: Settings, announce: Callable[[Ready], None]) -> None:
-    """Answer until cancelled; then finish what is in flight."""
+    """Serve requests until cancelled, then wait for those in flight."""
     serving: list[int] = []
     supervisor = server.supervisor
 
     def list_checks() -> dict[str, Check]:
         checks = list_component_checks(server.context, supervisor)
-        return {**checks, "certificate": PASSED if serving else Check("there is no certificate yet")}
+        return {**checks, "certificate": PASSED if serving else Check("no serving certificate is available yet")}
 
     monitor = Monitor(list_checks, lambda: [*server.list_metrics(), *list_task_metrics(supervisor)])
     handle = log_requests(server.handle) if is_access_logged() else server.handle
@@ -89,6 +85,6 @@ async def serve(server: Server, settings: Settings, announce: Callable[[Ready], 
 
 
 def list_component_checks(context: AdmissionContext, supervisor: Supervisor) -> dict[str, Check]:
-    """The checks that all components have: their background tasks, and whether informers have listed everything."""
-    synced = PASSED if context.is_ready else Check("informers have not listed all objects yet")
+    """Return the checks that all components have: background tasks and synced informers."""
+    synced = PASSED if context.is_ready else Check("informers have not synced yet")
     return {"informers-synced": synced, **supervisor.list_checks()}

@@ -1,7 +1,7 @@
 """
-The controllers as a process of their own on a cluster: several may run, and one of them is at work.
+The controllers as a process on a cluster. Several replicas may run; the holder of the lease is active.
 
-Put together here; nothing is decided here. A process that loses the lease stops its controllers and stands again.
+A process that loses the lease stops its controllers and becomes a candidate again.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """How to run."""
+    """Options of the controller process."""
 
     namespace: str
     runtime: RuntimeName = "pod"
@@ -58,16 +58,16 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class Ready(Struct, frozen=True):
-    """Where the process is asked how it is, and what it counts."""
+    """The health and metrics ports of the process."""
 
     health_port: int
     metrics_port: int
 
 
 async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
-    """Control whenever this process is the leader, until cancelled."""
+    """Run the controllers whenever this process is the leader, until cancelled."""
     supervisor = Supervisor()
-    # The lease has a connection of its own, so that renewing it never waits for other requests.
+    # A separate connection for the lease: renewing it must not wait for other requests.
     async with open_connection(access, MANAGER) as api, open_connection(access, MANAGER) as quick:
         manager = Manager(api.client, quick.client, settings, supervisor)
         monitor = Monitor(manager.list_checks, manager.list_metrics)
@@ -95,25 +95,25 @@ class Manager:
         self._is_controlling = False
 
     async def run(self) -> None:
-        """Wait for the lease, control until it is lost, and wait for it again, until cancelled."""
+        """Wait for the lease, run the controllers until it is lost, and repeat until cancelled."""
         while True:
             try:
                 await self._elector.lead(self._control)
             except (StatusError, UnreachableError, ConfigError) as error:
-                _log.error("starting the controllers failed: %s; trying again", error)
+                _log.error("starting the controllers failed: %s; retrying in %g s", error, RETRY_SECONDS)
             await asyncio.sleep(RETRY_SECONDS)
 
     def list_checks(self) -> dict[str, Check]:
-        """Whether the lease can be read, whether the leader controls, and the background tasks."""
-        lease = PASSED if self._elector.has_recent_lease else Check("the lease could not be read lately")
+        """Return the checks of the lease, of the controllers' start and of background tasks."""
+        lease = PASSED if self._elector.has_recent_lease else Check("the lease could not be read or renewed recently")
         is_waiting = self._elector.is_leading and not self._is_controlling
         started = (
-            Check("this process is the leader, and its controllers have not started yet") if is_waiting else PASSED
+            Check("this process is the leader, but its controllers have not started yet") if is_waiting else PASSED
         )
         return {"lease": lease, "controllers-started": started, **self._supervisor.list_checks()}
 
     def list_metrics(self) -> Iterable[Family]:
-        """The metrics of the process, its controllers and its background tasks."""
+        """Return the metrics of the process, its controllers and its background tasks."""
         loops = self._controllers.loops if self._controllers is not None else ()
         return [
             *list_process_metrics(COMPONENT),
@@ -131,7 +131,7 @@ class Manager:
             async with install, controllers.running():
                 self._is_controlling = True
                 tune_garbage_collection()
-                _log.info("the controllers have started")
+                _log.info("controllers started")
                 await asyncio.Event().wait()
         finally:
             self._is_controlling = False

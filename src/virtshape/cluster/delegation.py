@@ -1,7 +1,7 @@
 """
-Authorization delegated to the cluster's API server: each question is a SubjectAccessReview.
+Authorization delegated to the cluster's API server with SubjectAccessReviews.
 
-Decisions are cached for a few seconds under everything that the API server decides by.
+Decisions are cached for a few seconds. The cache key holds everything that the API server decides by.
 """
 
 import time
@@ -25,7 +25,7 @@ MAX_CACHED_DECISIONS: Final = 4096
 
 
 class DelegatedAuthorizer:
-    """Asks the API server at the other end of a client."""
+    """Authorizes requests by asking the API server."""
 
     def __init__(self, client: Client, clock: Clock = time.monotonic) -> None:
         self._client = client
@@ -33,7 +33,7 @@ class DelegatedAuthorizer:
         self._cache: dict[Hashable, tuple[float, Decision]] = {}
 
     async def authorize(self, user: User, wanted: Attributes) -> Decision:
-        """Whether the user may do it; StatusError or UnreachableError if nobody can say."""
+        """Return whether the user may do it; raise StatusError or UnreachableError if the API server cannot decide."""
         key = _cache_key(user), wanted
         known = self._cache.get(key)
         if known is not None and known[0] > self._clock():
@@ -48,12 +48,12 @@ class DelegatedAuthorizer:
 
 
 def _cache_key(user: User) -> Hashable:
-    """Return all that a review says about a user, in an order that does not depend on the request's headers."""
+    """Return all attributes of a user that a review contains, independent of the order of request headers."""
     return user.name, user.uid, frozenset(user.groups), frozenset(user.extra.items())
 
 
 def build_review(user: User, wanted: Attributes) -> SubjectAccessReview:
-    """The question whether a user may do something."""
+    """Return the SubjectAccessReview for a user and an action."""
     spec = SubjectAccessReviewSpec(
         user=user.name,
         groups=list(user.groups) or None,

@@ -1,8 +1,4 @@
-"""
-Health and list_metrics of a process on a cluster, over plain HTTP: probes and Prometheus ask, and nobody else.
-
-Answers what it is told; decides nothing.
-"""
+"""Health and metrics endpoints of a component, served over plain HTTP to probes and Prometheus."""
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -26,14 +22,14 @@ ListMetrics = Callable[[], Iterable[Family]]
 
 
 class Monitor(Struct, frozen=True):
-    """What to tell: whether the process can go on, whether it can do its work, and its list_metrics."""
+    """Readiness checks, liveness checks and metrics of a process."""
 
     is_ready: Checks
     list_metrics: ListMetrics
     is_alive: Checks = lambda: {"ping": PASSED}
 
     def answer_health(self, request: Request) -> Response:
-        """Answer a probe."""
+        """Respond to a health probe."""
         endpoint, _, name = request.path.strip("/").partition("/")
         if request.method not in ("GET", "HEAD") or endpoint not in (*LIVENESS, READINESS):
             return build_not_found_response()
@@ -50,7 +46,7 @@ class Monitor(Struct, frozen=True):
         return Response(health.status, health.text.encode(), PLAIN_TEXT, NO_CACHE)
 
     def answer_metrics(self, request: Request) -> Response:
-        """Answer Prometheus."""
+        """Respond to a Prometheus scrape."""
         if request.method not in ("GET", "HEAD") or request.path != "/metrics":
             return build_not_found_response()
         return Response(200, render_metrics(self.list_metrics()), CONTENT_TYPE, NO_CACHE)
@@ -60,7 +56,7 @@ class Monitor(Struct, frozen=True):
 async def serve_monitoring(
     monitor: Monitor, host: str, health_port: int, metrics_port: int
 ) -> AsyncIterator[tuple[int, int]]:
-    """Answer for as long as the block lasts; both ports, which the system chooses for 0."""
+    """Serve both endpoints while the block runs; yield their ports, which the system chooses for 0."""
     async with AsyncExitStack() as stack:
         health = await stack.enter_async_context(_listening(monitor.answer_health, host, health_port))
         yield health, await stack.enter_async_context(_listening(monitor.answer_metrics, host, metrics_port))

@@ -1,8 +1,4 @@
-"""
-What our processes on a cluster have in common: how they reach it, and how they end.
-
-Decides nothing.
-"""
+"""Parts that all cluster components share: the connection to the API server, and shutdown on signals."""
 
 import asyncio
 import logging
@@ -20,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class Ports(Struct, frozen=True, kw_only=True):
-    """Where a process is asked how it is, and what it counts; an address that means all of them is the usual one."""
+    """Address and ports of the health and metrics endpoints; an empty host means all addresses."""
 
     host: str = ""
     health: int = 8081
@@ -28,7 +24,7 @@ class Ports(Struct, frozen=True, kw_only=True):
 
 
 class ApiConnection(Struct, frozen=True):
-    """The way to the cluster's API server."""
+    """A connection to the cluster's API server."""
 
     transport: HttpTransport
     client: RestClient
@@ -36,7 +32,7 @@ class ApiConnection(Struct, frozen=True):
 
 @asynccontextmanager
 async def open_connection(access: Access, manager: str) -> AsyncIterator[ApiConnection]:
-    """A way to the cluster, for as long as the block lasts; `manager` owns the fields that are written."""
+    """Connect to the cluster while the block runs; `manager` is the field manager of its writes."""
     transport = HttpTransport(access)
     api = ApiConnection(transport, RestClient(transport, manager=manager, warn=lambda text: _log.warning("%s", text)))
     try:
@@ -46,7 +42,7 @@ async def open_connection(access: Access, manager: str) -> AsyncIterator[ApiConn
 
 
 async def run_until_signalled(work: Awaitable[None]) -> None:
-    """Work until a signal says to end; then the work is cancelled, and waited for."""
+    """Run until SIGTERM or SIGINT, then cancel the work and wait until it has ended."""
     working = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -59,5 +55,5 @@ async def run_until_signalled(work: Awaitable[None]) -> None:
 
 
 def _end(working: "asyncio.Future[None]", number: int) -> None:
-    _log.info("stopping: %s", signal.Signals(number).name)
+    _log.info("stopping after %s", signal.Signals(number).name)
     working.cancel()

@@ -1,1 +1,1 @@
-"""What every long-running process shares: logs, metrics, garbage collection settings."""
+"""Parts that all long-running processes share: logs, metrics, garbage collection settings."""

@@ -1,8 +1,4 @@
-"""
-How often a process that serves looks for cycles of objects that nobody holds: seldom, for all wait meanwhile.
-
-Touches nothing but the collector's settings.
-"""
+"""Settings of Python's garbage collector for server processes, where each collection blocks all requests."""
 
 import gc
 from typing import Final
@@ -11,7 +7,7 @@ COLLECTION_THRESHOLDS: Final = (20_000, 20, 20)
 
 
 def tune_garbage_collection() -> None:
-    """Have cycles looked for seldom, and never in what stays: a request leaves hardly any behind."""
+    """Exclude all current objects from collections, and collect rarely: requests create few cycles."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTION_THRESHOLDS)

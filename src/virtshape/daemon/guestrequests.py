@@ -1,8 +1,4 @@
-"""
-What is asked of guests and what they answer: KubeVirt's words on one side, those of launcher processes on the other.
-
-Pure.
-"""
+"""Translation between KubeVirt's subresources and the requests and responses of launcher processes."""
 
 from typing import Any, Final
 
@@ -35,7 +31,7 @@ QUESTIONS: Final[dict[AgentQuery, Request]] = {
 
 
 def format_agent_response(question: AgentQuery, answer: Answer) -> bytes:
-    """What a guest's agent says, as the JSON that KubeVirt answers the same question with."""
+    """Return the guest agent's response as JSON in KubeVirt's format."""
     return msgspec.json.encode(_write_os(answer) if question == "guestosinfo" else {"items": _write_items(answer)})
 
 
@@ -53,8 +49,8 @@ def _write_os(answer: Answer) -> dict[str, Any]:
         "machine": found.machine,
         "id": found.id,
     }
-    told = {"hostname": found.hostname, "timezone": found.timezone}
-    return {**{name: value for name, value in told.items() if value}, "os": {k: v for k, v in system.items() if v}}
+    host = {"hostname": found.hostname, "timezone": found.timezone}
+    return {**{name: value for name, value in host.items() if value}, "os": {k: v for k, v in system.items() if v}}
 
 
 def _write_items(answer: Answer) -> list[dict[str, Any]]:

@@ -1,8 +1,4 @@
-"""
-Logging of a running server to standard error: lines for people, or objects for programs.
-
-Decides how records look, never what is worth one.
-"""
+"""Logging to standard error, as text or JSON."""
 
 import logging
 import sys
@@ -22,7 +18,7 @@ _log = logging.getLogger("virtshape.access")
 
 
 class TextFormatter(logging.Formatter):
-    """One line per record, traceback below."""
+    """One line per record, followed by its traceback if there is one."""
 
     default_msec_format = "%s.%03dZ"
     default_time_format = "%Y-%m-%dT%H:%M:%S"
@@ -33,10 +29,10 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per record; what a record tells of beside its message stands beside it."""
+    """One JSON object per record, with the record's extra facts as fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write the object."""
+        """Return the record as JSON."""
         tree = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -50,7 +46,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up_logs(level: str, form: Literal["text", "json"]) -> None:
-    """Send everything of this level and above to standard error."""
+    """Log records of this level and above to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
@@ -58,12 +54,12 @@ def set_up_logs(level: str, form: Literal["text", "json"]) -> None:
 
 
 def is_access_logged() -> bool:
-    """Whether requests are worth a record each."""
+    """Return True if requests are logged."""
     return _log.isEnabledFor(logging.DEBUG)
 
 
 def log_requests(handle: Handler) -> Handler:
-    """The same handler, with a record of each request and its answer."""
+    """Return a handler that logs each request and its response."""
 
     def handle_and_log(request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         began = time.perf_counter()

@@ -1,8 +1,4 @@
-"""
-Figures for Prometheus, in its text format.
-
-Pure: what is counted comes from elsewhere.
-"""
+"""Metrics in Prometheus' text format."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal
@@ -15,7 +11,7 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Sample(Struct, frozen=True):
-    """One number, told from others of its family by labels."""
+    """One value of a metric, with its labels."""
 
     value: float
     labels: Mapping[str, str] = {}
@@ -23,7 +19,7 @@ class Sample(Struct, frozen=True):
 
 
 class Family(Struct, frozen=True):
-    """Numbers that mean the same of different things."""
+    """A metric and all its samples."""
 
     name: str
     type: Literal["counter", "gauge", "histogram"]
@@ -32,12 +28,12 @@ class Family(Struct, frozen=True):
 
 
 def render_metrics(families: Iterable[Family]) -> bytes:
-    """All families, as Prometheus reads them."""
+    """Return the metrics in Prometheus' text format."""
     return "".join(line for family in families for line in _render_family(family)).encode()
 
 
 def list_durations(durations: Histogram, labels: Mapping[str, str] | None = None) -> Iterator[Sample]:
-    """The samples of a histogram."""
+    """Return the samples of a histogram."""
     own, below = dict(labels or {}), 0
     for bound, count in zip((*durations.bounds, float("inf")), durations.counts, strict=True):
         below += count

@@ -1,8 +1,4 @@
-"""
-What our processes on a cluster have to tell in figures: of themselves, and of their controllers.
-
-Reads counters that are there anyway; counts nothing itself.
-"""
+"""Metrics of a process, its background tasks and its controllers."""
 
 import os
 import resource
@@ -17,16 +13,16 @@ from virtshape.daemon.metrics import Family, Sample, list_durations
 from virtshape.supervise.supervisor import Supervisor
 
 PREFIX: Final = "virtshape_"
-_BEGAN: Final = time.time()
+_STARTED: Final = time.time()
 _STATM: Final = Path("/proc/self/statm")
 
 
 def list_process_metrics(component: str) -> list[Family]:
-    """The process: its release, its time, its memory."""
+    """Return the metrics of the process: version, CPU time, memory, start time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     about = {"component": component, "version": version("virtshape")}
     return [
-        Family(f"{PREFIX}build_info", "gauge", "The release that runs.", (Sample(1, about),)),
+        Family(f"{PREFIX}build_info", "gauge", "Version of the running program.", (Sample(1, about),)),
         Family(
             "process_cpu_seconds_total",
             "counter",
@@ -35,19 +31,22 @@ def list_process_metrics(component: str) -> list[Family]:
         ),
         Family("process_resident_memory_bytes", "gauge", "Memory in use, in bytes.", (Sample(_measure_memory()),)),
         Family(
-            "process_start_time_seconds", "gauge", "When the process began, in seconds since 1970.", (Sample(_BEGAN),)
+            "process_start_time_seconds",
+            "gauge",
+            "Start time of the process in seconds since the Unix epoch.",
+            (Sample(_STARTED),),
         ),
     ]
 
 
 def list_leader_metrics(*, is_leading: bool) -> list[Family]:
-    """Whether this process is the one at work."""
-    words = "Whether this process is the one at work."
-    return [Family(f"{PREFIX}leader", "gauge", words, (Sample(is_leading),))]
+    """Return the metric that shows whether this process is the leader."""
+    text = "Whether this process is the leader (1) or a candidate (0)."
+    return [Family(f"{PREFIX}leader", "gauge", text, (Sample(is_leading),))]
 
 
 def list_task_metrics(supervisor: Supervisor) -> list[Family]:
-    """The background tasks: which of them work, and how often they were restarted."""
+    """Return the metrics of background tasks: whether they work, and their restarts."""
     checks = supervisor.list_checks()
     return [
         Family(
@@ -66,20 +65,20 @@ def list_task_metrics(supervisor: Supervisor) -> list[Family]:
 
 
 def list_loop_metrics(loops: Iterable[Loop]) -> list[Family]:
-    """The controllers: what waits, what was done, how long it took."""
+    """Return the metrics of controllers: queue depth, outcomes and durations."""
     loops = list(loops)
     named = [(loop, {"controller": loop.title}) for loop in loops]
     return [
         Family(
             f"{PREFIX}queue_depth",
             "gauge",
-            "Objects that wait to be looked at.",
+            "Objects in the workqueue.",
             tuple(Sample(len(loop.queue), labels) for loop, labels in named),
         ),
         Family(
             f"{PREFIX}reconciles_total",
             "counter",
-            "Objects looked at, by what came of it: done, again (later), raced (somebody was faster), failed.",
+            "Reconciliations by outcome: done, again (requeued), raced (conflict, requeued), failed.",
             tuple(
                 Sample(count, {**labels, "outcome": outcome})
                 for loop, labels in named
@@ -89,7 +88,7 @@ def list_loop_metrics(loops: Iterable[Loop]) -> list[Family]:
         Family(
             f"{PREFIX}reconcile_duration_seconds",
             "histogram",
-            "Time that one look takes, in seconds.",
+            "Duration of a reconciliation in seconds.",
             tuple(sample for loop, labels in named for sample in list_durations(loop.counters.durations, labels)),
         ),
     ]

@@ -1,1 +1,1 @@
-"""Objects as bytes in one SQLite file: an append-only log of revisions, the current state, and watches on both."""
+"""Object store in one SQLite file: an append-only log of revisions, the current state, and watches."""

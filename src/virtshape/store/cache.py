@@ -1,4 +1,4 @@
-"""Objects that were just written or read, by key, up to so many bytes: most reads are of few objects."""
+"""A cache of recently used objects, limited in bytes."""
 
 from collections import OrderedDict
 from typing import Final
@@ -9,7 +9,7 @@ MOST_BYTES: Final = 16 * 1024 * 1024
 
 
 class Cache:
-    """The records used last."""
+    """The most recently used records."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._records: OrderedDict[Key, Record] = OrderedDict()
@@ -17,14 +17,14 @@ class Cache:
         self._bytes = 0
 
     def get(self, key: Key) -> Record | None:
-        """A record, if it is at hand."""
+        """Return the record if it is cached."""
         record = self._records.get(key)
         if record is not None:
             self._records.move_to_end(key)
         return record
 
     def put(self, record: Record) -> None:
-        """Keep a record at hand, in place of those not used for longest."""
+        """Cache a record, and evict those that were not used for longest."""
         self.drop(record.key)
         self._records[record.key] = record
         self._bytes += len(record.value)
@@ -33,7 +33,7 @@ class Cache:
             self._bytes -= len(oldest.value)
 
     def drop(self, key: Key) -> None:
-        """Keep a record no longer."""
+        """Remove a record from the cache."""
         record = self._records.pop(key, None)
         if record is not None:
             self._bytes -= len(record.value)

@@ -1,8 +1,8 @@
 """
-The SQLite file: its tables, how it is opened, and how an older one is brought up to date.
+The SQLite file: its schema, how it is opened, and migrations from older versions.
 
-`log` has one row per revision and is only ever appended to and compacted; `until` says which revision replaced it.
-`current` says which row of the log is the present state of each object.
+`log` has one row per revision and is only appended to and compacted; `until` is the revision that replaced it.
+`current` holds the current revision of each object.
 """
 
 import sqlite3
@@ -41,15 +41,15 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 INSERT INTO meta VALUES ('compacted', 0);
 """
-# From each older version, what makes it the next one.
+# The SQL script that migrates each older version to the next one.
 MIGRATIONS: Final[Mapping[int, str]] = {}
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """The one connection that writes; makes the file, or migrates an older one after a backup."""
-    fresh = not path.exists()
+    """Return the only connection that writes; create the file, or migrate an older one after a backup."""
+    is_new = not path.exists()
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
-    if fresh:
+    if is_new:
         path.chmod(0o600)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -67,7 +67,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that only reads, and is never blocked by the one that writes."""
+    """Return a read-only connection, which the writer never blocks."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
     )
@@ -77,7 +77,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Mapping[int, str] = MIGRATIONS) -> None:
-    """Create the tables, or step from the file's version to ours, in one transaction."""
+    """Create the tables, or migrate from the file's version to ours, in one transaction."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise DatabaseError(
@@ -102,7 +102,7 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Mapping[int,
 
 
 def last_revision(connection: sqlite3.Connection) -> int:
-    """The newest revision there ever was, also if compaction has since forgotten it."""
+    """Return the highest revision ever used, even if it was compacted."""
     (revision,) = connection.execute(
         "SELECT max(coalesce((SELECT max(revision) FROM log), 0), (SELECT number FROM meta WHERE name = 'compacted'))"
     ).fetchone()
@@ -110,7 +110,7 @@ def last_revision(connection: sqlite3.Connection) -> int:
 
 
 def backup(source: sqlite3.Connection, target: Path) -> None:
-    """Copy a database, whatever is being written to it meanwhile, into a new file that is marked as a copy."""
+    """Copy a database into a new file while it is in use, and mark the file as a copy."""
     target.touch(0o600, exist_ok=False)
     with sqlite3.connect(target) as copy:
         source.backup(copy)
@@ -123,9 +123,9 @@ def renumber_copy(connection: sqlite3.Connection, now: float) -> None:
     """
     Continue a copy that is opened for the first time at revisions that no other copy has used.
 
-    The original may have gone on after the copy was made, and so may earlier runs of other copies. Clients that know
-    revisions of those must list again: all history before the new beginning counts as forgotten. The time in
-    microseconds is beyond every revision that was ever used, since no store makes a million changes a second.
+    The original, and other copies of it, may have used the next revisions already. Clients that know those must list
+    again, so all earlier history is marked as compacted. The time in microseconds is higher than every revision used
+    before, because no store makes a million changes per second.
     """
     if connection.execute("SELECT 1 FROM meta WHERE name = 'copied'").fetchone() is None:
         return
@@ -137,7 +137,7 @@ def renumber_copy(connection: sqlite3.Connection, now: float) -> None:
 
 
 def measure_history(connection: sqlite3.Connection) -> int:
-    """Return the bytes of replaced and deleted objects that are still kept."""
+    """Return the size in bytes of replaced and deleted objects in the log."""
     (size,) = connection.execute(
         "SELECT (SELECT coalesce(sum(length(value)), 0) FROM log WHERE until IS NOT NULL) "
         "+ (SELECT coalesce(sum(length(value)), 0) FROM log WHERE type = 'DELETED')"
@@ -146,7 +146,7 @@ def measure_history(connection: sqlite3.Connection) -> int:
 
 
 def check_integrity(connection: sqlite3.Connection) -> list[str]:
-    """Everything that is wrong with a file, in words; nothing, if it is sound."""
+    """Return descriptions of all problems in a database file; empty if there are none."""
     faults = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
     checks = {
         "current state without its revision in the log": (

@@ -1,22 +1,22 @@
 """
-What can go wrong in the store.
+Errors of the store.
 
     Exception
     └── StoreError
-        ├── StaleError       the object is not at the revision that a write expected
-        ├── CompactedError   history that old is gone
-        ├── FutureError      that revision is still to come
-        ├── LockedError      another process has this data directory
-        └── DatabaseError    the file is newer than this program, or broken
+        ├── StaleError       the object is not at the expected revision
+        ├── CompactedError   the revision was compacted
+        ├── FutureError      the revision does not exist yet
+        ├── LockedError      another process uses the data directory
+        └── DatabaseError    the file is corrupt, or from a newer version
 """
 
 
 class StoreError(Exception):
-    """Something that the store cannot do."""
+    """An operation on the store failed."""
 
 
 class StaleError(StoreError):
-    """The object is not at the revision that a write expected; 0 means that there is none."""
+    """The object is not at the expected revision; 0 means that it does not exist."""
 
     def __init__(self, expected: int, actual: int) -> None:
         super().__init__(f"expected revision {expected}, found {actual}")
@@ -25,7 +25,7 @@ class StaleError(StoreError):
 
 
 class CompactedError(StoreError):
-    """History that old is gone."""
+    """The revision was compacted."""
 
     def __init__(self, asked: int, oldest: int) -> None:
         super().__init__(f"too old resource version: {asked} ({oldest})")
@@ -34,7 +34,7 @@ class CompactedError(StoreError):
 
 
 class FutureError(StoreError):
-    """That revision is still to come."""
+    """The revision does not exist yet."""
 
     def __init__(self, asked: int, current: int) -> None:
         super().__init__(f"Too large resource version: {asked}, current: {current}")
@@ -43,8 +43,8 @@ class FutureError(StoreError):
 
 
 class LockedError(StoreError):
-    """Another process has this data directory."""
+    """Another process uses the data directory."""
 
 
 class DatabaseError(StoreError):
-    """The file is newer than this program, or broken."""
+    """The database file is corrupt, or was written by a newer version."""

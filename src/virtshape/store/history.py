@@ -1,4 +1,4 @@
-"""How many bytes of history a store keeps: counted as changes are made, in coarse steps."""
+"""Size of the history that a store keeps, counted in coarse steps as changes are made."""
 
 from collections import deque
 from typing import Final
@@ -9,9 +9,9 @@ _STEPS: Final = 64
 
 class HistorySize:
     """
-    Sums up what changes leave behind, and says from where on it is too much.
+    Adds up the bytes of changes, and determines the revision up to which to compact.
 
-    A change counts as many bytes as the object has after it; what it replaced is usually of that size.
+    A change counts the size of the object after it; the replaced object usually has about the same size.
     """
 
     def __init__(self, limit: int, revision: int, size: int = 0) -> None:
@@ -29,7 +29,7 @@ class HistorySize:
             self._steps[-1] = (max(last, revision), counted + size)
 
     def take_surplus(self) -> int:
-        """Return the newest revision to forget, so that the rest is within the limit; 0 if all of it is."""
+        """Return the newest revision to compact so that the rest is within the limit; 0 if all of it is."""
         forgotten = 0
         while self._sum > self._limit:
             forgotten, size = self._steps.popleft()

@@ -1,4 +1,4 @@
-"""One process per data directory: a file lock that the kernel drops when its holder ends, however it ends."""
+"""Lock file that limits a data directory to one process; the kernel releases the lock when the process ends."""
 
 import fcntl
 import os
@@ -9,13 +9,13 @@ from typing import Final
 from virtshape.store.errors import LockedError
 
 _FILE: Final = "lock"
-# Whoever asks for the holder has the lock shared for a moment: that is no reason to refuse.
+# find_holder takes a shared lock for a moment, which must not make a start fail.
 _TRIES: Final = 5
 _PAUSE_SECONDS: Final = 0.02
 
 
 class Lock:
-    """Holds `DIR/lock` until closed; the file names the holder's process."""
+    """Holds `DIR/lock` until closed; the file contains the process id of the holder."""
 
     def __init__(self, directory: Path) -> None:
         self._file = os.open(directory / _FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -27,7 +27,7 @@ class Lock:
         os.write(self._file, f"{os.getpid()}\n".encode())
 
     def close(self) -> None:
-        """Let others have the directory."""
+        """Release the lock."""
         os.close(self._file)
 
 
@@ -44,7 +44,7 @@ def _take(file: int) -> bool:
 
 
 def find_holder(directory: Path) -> int | None:
-    """The process that has the data directory, if one does."""
+    """Return the id of the process that uses the data directory; None if no process does."""
     try:
         file = os.open(directory / _FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -1,8 +1,4 @@
-"""
-What the store speaks of: keys, the objects at them, and the changes it tells of.
-
-Values are bytes; what is in them is nobody's business here.
-"""
+"""Keys, records and events of the store. Values are opaque bytes."""
 
 from typing import Any, Literal
 
@@ -12,7 +8,7 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 class Key(Struct, frozen=True, order=True):
-    """Where an object stands; `namespace` is empty for cluster-wide resources."""
+    """Identifies an object; `namespace` is empty for cluster-scoped resources."""
 
     resource: str
     namespace: str
@@ -20,7 +16,7 @@ class Key(Struct, frozen=True, order=True):
 
 
 class Record(Struct, frozen=True):
-    """An object as it stands: its key, the revision that wrote it, its bytes."""
+    """A stored object: its key, the revision that wrote it, its bytes."""
 
     key: Key
     revision: int
@@ -28,7 +24,7 @@ class Record(Struct, frozen=True):
 
 
 class Event(Struct):
-    """One change; `previous` is the revision it replaced, or 0; `notes` is for readers to share work in."""
+    """One change; `previous` is the replaced revision or 0; `notes` lets readers share computed values."""
 
     type: EventType
     key: Key
@@ -39,7 +35,7 @@ class Event(Struct):
 
 
 class Page(Struct, frozen=True):
-    """Some records in order of their keys, as of one revision, and how many follow them."""
+    """Records in key order at one revision, and the number of records after them."""
 
     records: list[Record]
     revision: int

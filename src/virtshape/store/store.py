@@ -1,7 +1,7 @@
 """
-The store: reads at once, writes that return when they are durable, watches from any revision still kept.
+The object store: synchronous reads, writes that return when they are durable, and watches from any kept revision.
 
-Belongs to one event loop; only the writer runs beside it, in a thread of its own.
+Belongs to one event loop; only commits run in a thread.
 """
 
 import asyncio
@@ -32,17 +32,17 @@ FILE_NAME: Final = "virtshape.db"
 DEFAULT_WINDOW_SECONDS: Final = 300
 DEFAULT_WINDOW_REVISIONS: Final = 10_000
 CHANGES_AT_ONCE: Final = 4 * 1024 * 1024
-"""Bytes of history that a watch reads at a time."""
+"""Maximum bytes of history that a watch reads at once."""
 
 _PRESENT = "FROM current c JOIN log l ON l.revision = c.revision WHERE c.resource = :resource"
 _COLUMNS = "c.namespace AS namespace, c.name AS name, c.revision AS revision, l.value AS value"
-# What stood at a revision: what stands unchanged since, and what was replaced only later.
+# Objects at a past revision: those not changed since, and those replaced later.
 _REPLACED = "FROM log WHERE until > :at AND revision <= :at AND resource = :resource AND type != 'DELETED'"
 _PAST = (
     f"FROM (SELECT {_COLUMNS} {_PRESENT} AND c.revision <= :at "
     f"UNION ALL SELECT namespace, name, revision, value {_REPLACED}) c WHERE TRUE"
 )
-# The same without values, so that counting reads no object.
+# The same without values, so that counting does not read objects.
 _PRESENT_NAMES = "FROM current c WHERE c.resource = :resource"
 _PAST_NAMES = (
     f"FROM (SELECT namespace, name {_PRESENT_NAMES} AND c.revision <= :at "
@@ -53,7 +53,7 @@ _IN_NAMESPACE = "AND c.namespace = :namespace AND c.name > :after_name"
 
 
 class Store:
-    """Objects of one data directory."""
+    """The objects of one data directory."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Store:
         self._loop = asyncio.get_running_loop()
         self._broadcaster = Broadcaster()
         self._cache = Cache()
-        self._seen = 0  # a reader may be ahead of what the loop was told; then the cache is not asked
+        self._seen = 0  # the reader may be ahead of the event loop; the cache is skipped then
         self._observers: list[Callable[[Event], None]] = []
         self._window_seconds = window_seconds
         self._window_revisions = window_revisions
@@ -83,7 +83,7 @@ class Store:
         self._compaction: asyncio.Task[None] | None = None
 
     def get(self, key: Key) -> Record | None:
-        """The object at a key."""
+        """Return the object at a key, or None."""
         is_current = self.revision >= self._seen
         if is_current and (known := self._cache.get(key)) is not None:
             return known
@@ -109,9 +109,9 @@ class Store:
         limit: int = -1,
         at: int | None = None,
     ) -> Page:
-        """Objects in order of their keys: now, or as they stood at a revision still kept."""
+        """Return objects in key order, at the current or a kept revision."""
         reader = self._reader
-        reader.execute("BEGIN")  # so that all that follows is of one moment
+        reader.execute("BEGIN")  # all following reads see the same snapshot
         try:
             revision = last_revision(reader)
             self._seen = max(self._seen, revision)
@@ -144,19 +144,19 @@ class Store:
             reader.execute("COMMIT")
 
     def get_revision(self, revision: int) -> bytes | None:
-        """The bytes that a revision wrote, if it is still kept."""
+        """Return the bytes that a revision wrote; None if it was compacted."""
         row = self._reader.execute("SELECT value FROM log WHERE revision = ?", (revision,)).fetchone()
         return row[0] if row else None
 
     async def write(self, write: Write) -> Event:
-        """Make one change; returns when it is durable, raises StaleError if the object has moved on."""
+        """Write one object durably; raise StaleError if it is not at the expected revision."""
         (outcome,) = await self.write_all([write])
         if isinstance(outcome, StoreError):
             raise outcome
         return outcome
 
     async def write_all(self, writes: Sequence[Write]) -> Sequence[Outcome]:
-        """Make changes in one commit; each that cannot be made has its error as its outcome."""
+        """Write objects in one commit; return an event or an error for each."""
         done: asyncio.Future[Sequence[Outcome]] = self._loop.create_future()
         self._writer.submit(writes, lambda outcomes: self._finish(done, outcomes))
         return await done
@@ -182,24 +182,24 @@ class Store:
                 self._cache.put(Record(event.key, event.revision, event.value))
 
     def _limit_history(self, events: Sequence[Event]) -> None:
-        """Count what the changes leave behind, and forget the oldest of it when that is too much."""
+        """Add the changes to the size of the history, and compact it if it is too large."""
         for event in events:
             if event.previous:
                 self._history.add(event.revision, len(event.value))
         if (surplus := self._history.take_surplus()) and (self._compaction is None or self._compaction.done()):
-            self._compaction = self._loop.create_task(self._forget(surplus))
+            self._compaction = self._loop.create_task(self._compact_in_background(surplus))
 
-    async def _forget(self, before: int) -> None:
-        # A disk that is full fails the client's writes too, which say so.
+    async def _compact_in_background(self, before: int) -> None:
+        # If the disk is full, clients' writes report it.
         with contextlib.suppress(StoreError):
             await self.compact(before)
 
     def observe(self, observer: Callable[[Event], None]) -> None:
-        """Have every change told to a function, before any watch and before the write returns."""
+        """Call a function with every change, before watches see it and before the write returns."""
         self._observers.append(observer)
 
     def list_changes(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], bool]:
-        """Return changes after a revision that is still kept, a few MiB at most, and whether these are all."""
+        """Return changes after a kept revision, limited to a few MiB, and whether these are all."""
         self._check_kept(since, self.newest)
         changes, size = [], 0
         for kind, ns, name, rv, value, prev in self._read_log(resource, namespace, since):
@@ -217,7 +217,7 @@ class Store:
         )
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
-        """The changes after a revision that is still kept, and a subscription to those that follow them."""
+        """Return the changes after a kept revision, and a subscription to all later ones."""
         self._check_kept(since, self.newest)
         subscription = self._broadcaster.subscribe(resource, namespace)
         rows = self._read_log(resource, namespace, since)
@@ -234,17 +234,17 @@ class Store:
 
     @property
     def newest(self) -> int:
-        """The newest revision that anyone can have read, of which the loop may be told only in a moment."""
+        """The highest revision that a client can have read; the event loop may not have processed it yet."""
         return max(self.revision, self._seen)
 
     @property
     def oldest(self) -> int:
-        """The oldest revision from which nothing has been forgotten."""
+        """The oldest revision since which all history is kept."""
         (number,) = self._reader.execute("SELECT number FROM meta WHERE name = 'compacted'").fetchone()
         return int(number)
 
     async def compact(self, before: int | None = None) -> None:
-        """Forget history that is both older and further back than the window, or all before a revision."""
+        """Remove history that exceeds both limits of the window, or all history before a revision."""
         if before is None:
             too_old = int(self._clock() - self._window_seconds)
             row = self._reader.execute(
@@ -260,25 +260,25 @@ class Store:
         return self._health.failure
 
     async def probe(self, idle_seconds: float) -> None:
-        """Check that the store can be written, unless a write has just shown it; StoreError if it cannot."""
+        """Check that the store can be written unless a recent write has shown it; raise StoreError if it cannot."""
         if self.failure or time.monotonic() - self._health.written_at >= idle_seconds:
             await self._writer.probe()
 
     def backup(self, target: Path) -> None:
-        """Copy the whole store, as it is at this moment, into a new file."""
+        """Copy the store in its current state into a new file."""
         backup(self._reader, target)
 
     async def close(self) -> None:
-        """Finish the writes under way and close the file."""
+        """Finish pending writes and close the file."""
         if self._compaction is not None:
             await asyncio.wait([self._compaction])
         await self._writer.close()
         self._reader.close()
-        self._connection.close()  # last, since only a connection that writes can put everything into the one file
+        self._connection.close()  # last: only the writing connection can checkpoint the WAL
 
 
 def check_file(path: Path) -> list[str]:
-    """What is wrong with a database file, in words."""
+    """Return descriptions of all problems in a database file; empty if there are none."""
     try:
         connection = open_for_reading(path)
         try:

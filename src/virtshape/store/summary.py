@@ -1,8 +1,4 @@
-"""
-What a database file holds, in figures: for people who look at a system from outside, running or not.
-
-Only reads.
-"""
+"""Statistics of a database file, whether or not a server uses it. Read-only."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -16,18 +12,18 @@ from virtshape.store.record import Key, Record
 
 
 class Summary(Struct, frozen=True):
-    """A database in figures."""
+    """Statistics of a database."""
 
     revision: int
     """The newest revision."""
     objects: dict[str, int]
-    """How many objects there are of each resource, such as `virtualmachines.kubevirt.io`."""
+    """Number of objects of each resource, such as `virtualmachines.kubevirt.io`."""
     size: int
-    """Bytes on disk, with what is not yet in the main file."""
+    """Bytes on disk, including the write-ahead log."""
 
 
 def summarize(path: Path) -> Summary:
-    """Count what is in a file; raises DatabaseError if it cannot be read."""
+    """Return the statistics of a file; raise DatabaseError if it cannot be read."""
     try:
         connection = open_for_reading(path)
         try:
@@ -43,7 +39,7 @@ def summarize(path: Path) -> Summary:
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Every object of a file."""
+    """Yield every object in a file."""
     connection = open_for_reading(path)
     try:
         for resource, namespace, name, revision, value in connection.execute(

@@ -1,7 +1,7 @@
 """
 Fan-out of changes: each subscription has its own queue, filled on the event loop after each commit.
 
-A subscriber too slow to keep up is cut off, never waited for.
+A subscriber that is too slow is disconnected.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ MOST_PENDING_BYTES: Final = 16 * 1024 * 1024
 
 
 class Subscription:
-    """Changes to one resource, in order; in one namespace, or in all."""
+    """Changes to one resource in order, in one namespace or in all."""
 
     def __init__(self, broadcaster: "Broadcaster", resource: str, namespace: str | None) -> None:
         self._broadcaster = broadcaster
@@ -29,7 +29,7 @@ class Subscription:
         self._waiter: asyncio.Future[None] | None = None
 
     def offer(self, event: Event) -> None:
-        """Take a change, unless it was seen already."""
+        """Add a change to the queue unless the subscriber has seen it."""
         if event.revision <= self.seen:
             return
         self.seen = event.revision
@@ -38,13 +38,13 @@ class Subscription:
         self._pending_bytes += len(event.value)
         if len(self._pending) >= MOST_PENDING or self._pending_bytes > MOST_PENDING_BYTES:
             self.overrun = True
-            self._pending = []  # nobody is going to read them
+            self._pending = []  # they will not be read
         else:
             self._pending.append(event)
         self._wake()
 
     async def next(self, timeout: float) -> Sequence[Event]:
-        """All changes that have come since the last call; waits for one, at most so many seconds."""
+        """Return all queued changes; if there are none, wait for one up to the timeout."""
         if not self._pending and not self.overrun:
             loop = asyncio.get_running_loop()
             self._waiter = loop.create_future()
@@ -63,28 +63,28 @@ class Subscription:
             self._waiter.set_result(None)
 
     def close(self) -> None:
-        """Stop being told."""
+        """End the subscription."""
         self._broadcaster.remove(self)
 
 
 class Broadcaster:
-    """All subscriptions, by resource."""
+    """All subscriptions by resource."""
 
     def __init__(self) -> None:
         self._subscriptions: defaultdict[str, set[Subscription]] = defaultdict(set)
 
     def subscribe(self, resource: str, namespace: str | None) -> Subscription:
-        """Be told of changes from now on."""
+        """Return a subscription to changes from now on."""
         subscription = Subscription(self, resource, namespace)
         self._subscriptions[resource].add(subscription)
         return subscription
 
     def remove(self, subscription: Subscription) -> None:
-        """Forget a subscription."""
+        """Remove a subscription."""
         self._subscriptions[subscription.resource].discard(subscription)
 
     def publish(self, events: Sequence[Event]) -> None:
-        """Tell everyone concerned."""
+        """Send changes to all matching subscriptions."""
         for event in events:
             for subscription in self._subscriptions.get(event.key.resource, ()):
                 if subscription.namespace is None or subscription.namespace == event.key.namespace:

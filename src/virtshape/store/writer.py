@@ -1,9 +1,8 @@
 """
-The one writer: takes all waiting writes, commits them together, and only then says so.
+The writer: commits all waiting writes together and reports their outcomes after the commit.
 
-Statements run on the event loop, where they take microseconds. The commit, which waits for the disk, runs in a thread,
-and whatever comes meanwhile waits for the next. A write that finds its object at another revision than it expects
-changes nothing and fails alone.
+Statements run on the event loop, where they take microseconds. The commit waits for the disk in a thread; writes that
+arrive meanwhile join the next commit. A write that finds an unexpected revision changes nothing and fails alone.
 """
 
 import asyncio
@@ -30,7 +29,7 @@ Job = Callable[[], None]
 
 
 class Write(Struct):
-    """One change to make to an object at `expected` (0: to none); the revision goes between head and tail."""
+    """A change of an object at revision `expected` (0: create it); the new revision goes between head and tail."""
 
     key: Key
     expected: int
@@ -40,7 +39,7 @@ class Write(Struct):
 
     @property
     def type(self) -> EventType:
-        """What watchers are told."""
+        """The type of the watch event."""
         if self.removes:
             return "DELETED"
         return "MODIFIED" if self.expected else "ADDED"
@@ -52,7 +51,7 @@ class _Batch(Struct):
 
 
 class Writer:
-    """Belongs to one event loop, where it also reports."""
+    """Belongs to one event loop, on which it also reports outcomes."""
 
     def __init__(
         self, connection: sqlite3.Connection, health: WriteHealth, clock: Callable[[], float] = time.time
@@ -71,12 +70,12 @@ class Writer:
         self._thread.start()
 
     def submit(self, writes: Sequence[Write], report: Callable[[Sequence[Outcome]], None]) -> None:
-        """Have the writes made, all in one commit; the report gets an outcome for each."""
+        """Queue writes for one commit; `report` gets an outcome for each."""
         self._waiting.append(_Batch(writes, report))
         self._wake()
 
     async def compact(self, before: int) -> None:
-        """Forget history before a revision, a bit at a time between other writes."""
+        """Remove history before a revision, in steps between other writes."""
         more = True
         while more:
             found: list[bool] = []
@@ -84,7 +83,7 @@ class Writer:
             more = found[0]
 
     async def probe(self) -> None:
-        """Write a number that nothing reads; StoreError if that fails."""
+        """Write a value that nothing reads; raise StoreError if that fails."""
         await self._do(self._touch)
 
     async def _do(self, job: Job) -> None:
@@ -95,7 +94,7 @@ class Writer:
         await done
 
     async def close(self) -> None:
-        """Finish what is waiting, then stop; the connection is the caller's to close."""
+        """Finish waiting writes and stop; the caller closes the connection."""
         while not self._idle.is_set():
             await self._idle.wait()
         self._jobs.put(None)
@@ -104,7 +103,7 @@ class Writer:
     def _wake(self) -> None:
         if self._idle.is_set():
             self._idle.clear()
-            self._loop.call_soon(self._next)  # not at once: whoever else is about to write joins in
+            self._loop.call_soon(self._next)  # later, so that other writes of this iteration join the commit
 
     def _next(self) -> None:
         if self._maintenance:
@@ -158,20 +157,20 @@ class Writer:
             done.set_result(None)
 
     def _fail(self, error: Exception) -> StoreError:
-        """End the transaction of a write that failed; return the error to report."""
+        """Roll back the transaction of a failed write; return the error to report."""
         self._health.note_failure(error)
-        with contextlib.suppress(sqlite3.Error):  # SQLite has ended it itself, or does so with the next
+        with contextlib.suppress(sqlite3.Error):  # SQLite has rolled back, or does so with the next statement
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-        return StoreError(f"the database could not be written: {error}")
+        return StoreError(f"writing to the database failed: {error}")
 
     def _work(self) -> None:
-        """Do jobs that wait for the disk, one at a time, and report each to the loop."""
+        """Run jobs that wait for the disk one at a time, and report each to the event loop."""
         while (job := self._jobs.get()) is not None:
             error: Exception | None = None
             try:
                 job[0]()
-            except Exception as raised:  # noqa: BLE001 - reported to whoever waits; the thread must go on
+            except Exception as raised:  # noqa: BLE001 - reported to the caller; the thread must continue
                 error = raised
             self._loop.call_soon_threadsafe(job[1], error)
 
@@ -200,12 +199,12 @@ class Writer:
 
     def _touch(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
-        # Another number each time: SQLite writes no page that stays the same.
+        # A different value each time, because SQLite does not write unchanged pages.
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('probed', ?)", (time.time_ns(),))
         self._connection.execute("COMMIT")
 
     def _compact(self, before: int) -> bool:
-        """Forget some; whether there may be more."""
+        """Remove one batch of history; return True if there may be more."""
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         gone = 0

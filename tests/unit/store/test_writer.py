@@ -33,7 +33,7 @@ def test_a_full_disk_fails_the_write_and_the_next_one_that_fits_is_made(tmp_path
         (second,) = await make(writer, [write("small-too")])
         assert isinstance(first, Event)
         assert isinstance(refused, StoreError)
-        assert "could not be written" in str(refused)
+        assert "writing to the database failed" in str(refused)
         assert isinstance(second, Event)
         assert second.revision == first.revision + 1, "a revision that was never committed is not skipped"
         await writer.close()

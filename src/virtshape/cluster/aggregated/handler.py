@@ -1,8 +1,4 @@
-"""
-One request that the cluster's API server passes on to one answer: who asks, whether they may, and what comes of it.
-
-What actions do is not decided here.
-"""
+"""Request handler of the aggregated subresource API: authenticates, authorizes and dispatches requests."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -30,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class AggregatedServer:
-    """Answers requests for the subresource API, and for what it says of itself."""
+    """Handles requests for the subresource API and for its discovery documents."""
 
     def __init__(
         self,
@@ -45,7 +41,7 @@ class AggregatedServer:
         self._publisher = publisher
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
-        """The answer to a request, or the promise of one."""
+        """Return the response to a request, or an awaitable of it."""
         if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
             return self._publisher.answer(request) or build_not_found_response()
         try:
@@ -55,25 +51,25 @@ class AggregatedServer:
         return self._answer(request, user)
 
     def authenticate(self, request: Request) -> None:
-        """Raise StatusError if the request does not come from the API server; large bodies are read for it only."""
+        """Raise StatusError unless the request comes from the API server; only then are large bodies read."""
         identify(request, self._find_proxy())
 
     async def _answer(self, request: Request, user: User) -> AnyResponse:
         try:
             route = find_action(request)
-            if route is None:  # documents, which are no secret
+            if route is None:  # discovery documents are public
                 return find_info_response(request) or self._publisher.answer(request) or build_not_found_response()
             if route.verb is None:
-                words = f'{request.method} is not supported on "{route.resource}/{route.action}"'
-                raise StatusError(405, "MethodNotAllowed", words).about(ACTION_GROUP, route.resource)
+                message = f'{request.method} is not supported on "{route.resource}/{route.action}"'
+                raise StatusError(405, "MethodNotAllowed", message).about(ACTION_GROUP, route.resource)
             await self._require(user, _attributes(route))
             return await self._actions.answer(request, route, partial(self._authorizer.authorize, user))
         except StatusError as error:
             return build_error_response(error)
         except (UnreachableError, ConfigError) as error:
-            _log.error("%s %s: %s", request.method, request.path, error)
-            words = f"the cluster's API server cannot be asked: {error}"
-            return build_error_response(StatusError(503, "ServiceUnavailable", words).retry_after(1))
+            _log.error("%s %s failed: %s; responding with 503", request.method, request.path, error)
+            message = f"the cluster's API server is not available: {error}"
+            return build_error_response(StatusError(503, "ServiceUnavailable", message).retry_after(1))
 
     async def _require(self, user: User, wanted: Attributes) -> None:
         decision = await self._authorizer.authorize(user, wanted)
@@ -95,5 +91,5 @@ def _attributes(route: ActionRoute) -> Attributes:
 def _forbid(user: User, wanted: Attributes, reason: str) -> StatusError:
     resource = f"{wanted.resource}/{wanted.subresource}" if wanted.subresource else wanted.resource
     place = f'API group "{wanted.group}" in the namespace "{wanted.namespace}"'
-    words = f'User "{user.name}" cannot {wanted.verb} resource "{resource}" in {place}'
-    return refuse(wanted.group, wanted.resource, wanted.name, f"{words}: {reason}" if reason else words)
+    message = f'User "{user.name}" cannot {wanted.verb} resource "{resource}" in {place}'
+    return refuse(wanted.group, wanted.resource, wanted.name, f"{message}: {reason}" if reason else message)

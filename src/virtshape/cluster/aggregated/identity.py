@@ -1,7 +1,7 @@
 """
-Who is asking, as the cluster's API server says it: it has found that out, and passes requests on with names in headers.
+The user of a request that the cluster's API server forwards: it has authenticated the user and names it in headers.
 
-Only a client with a certificate of the authority that the cluster names may say so; all others are nobody.
+The headers count only if the connection's certificate is from the front proxy's authority.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ _KEY: Final = "requestheader-"
 
 
 class FrontProxy(Struct, frozen=True):
-    """How the API server shows itself, and where it names users; header names are in lower case."""
+    """The API server's client certificate authority and the headers in which it names users, in lower case."""
 
     authority: bytes = b""
-    """PEM; empty where the cluster passes no requests on."""
+    """PEM; empty if the cluster has no aggregation layer."""
     allowed_names: tuple[str, ...] = ()
-    """The names in its certificate that are good; any is if there are none."""
+    """Accepted common names of its certificate; all names if empty."""
     user_headers: tuple[str, ...] = ("x-remote-user",)
     uid_headers: tuple[str, ...] = ()
     group_headers: tuple[str, ...] = ("x-remote-group",)
@@ -34,12 +34,12 @@ class FrontProxy(Struct, frozen=True):
 
 
 async def find_front_proxy(client: Client) -> FrontProxy:
-    """What the cluster says of its API server; StatusError or UnreachableError if it cannot be asked."""
+    """Return the cluster's front proxy settings; raise StatusError or UnreachableError if they cannot be read."""
     return read_front_proxy(await client.get(ConfigMap, *CONFIGURATION))
 
 
 def read_front_proxy(configuration: ConfigMap) -> FrontProxy:
-    """Read it from the object that every cluster has."""
+    """Read the settings from the ConfigMap that every cluster has."""
     data = configuration.data or {}
     return FrontProxy(
         authority=data.get(f"{_KEY}client-ca-file", "").encode(),
@@ -52,7 +52,7 @@ def read_front_proxy(configuration: ConfigMap) -> FrontProxy:
 
 
 def identify(request: Request, proxy: FrontProxy) -> User:
-    """Who makes the request; StatusError 401 if nobody whom we trust says so."""
+    """Return the user of a request; raise StatusError 401 unless the front proxy names one."""
     shown = read_certificate(request.certificate)
     if shown is None or not proxy.authority:
         raise unauthorized()

@@ -1,8 +1,4 @@
-"""
-VMs and instances as a cluster keeps them: read from its API server, and changed there.
-
-What decisions need to know besides is seen through the context.
-"""
+"""VMs and instances of a cluster: read from its API server and changed there."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -22,14 +18,14 @@ _MISSING: Final = 404
 
 
 class ClusterObjects:
-    """Keeps them on a cluster."""
+    """Reads and patches objects through the API server."""
 
     def __init__(self, client: RestClient, context: AdmissionContext) -> None:
         self._client = client
         self._context = context
 
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
-        """An object as the API server has it now."""
+        """Return an object as the API server has it now, or None."""
         try:
             return (await self._client.request("GET", format_target(kind, namespace, name))).body
         except StatusError as error:
@@ -40,12 +36,12 @@ class ClusterObjects:
     async def change(
         self, request: Request, kind: Kind, namespace: str, name: str, change: Change, *, dry_run: bool
     ) -> None:
-        """Patch the object; values of the change take the place of those that are there."""
+        """Patch the object with the values of the change."""
         del request
         subresource = "status" if change.part == "status" else ""
         patch = {change.part: change.values}
         await self._client.patch(kind.struct, name, namespace, patch=patch, subresource=subresource, dry_run=dry_run)
 
     async def decide(self, call: Callable[[ClusterState], T]) -> T:
-        """Decide with what the cluster says."""
+        """Return the result of a decision about the cluster's objects."""
         return await self._context.decide(call)

@@ -1,8 +1,4 @@
-"""
-The subresource API as a process on a cluster: any number may run, and each answers by itself.
-
-Put together here; nothing is decided here.
-"""
+"""The aggregated API component: a process that serves VM subresources. Any number of replicas may run."""
 
 from collections.abc import Callable
 from typing import Final
@@ -32,20 +28,20 @@ MANAGER: Final = "virt-api"
 
 
 class FrontProxySource:
-    """The front proxy as the cluster last described it."""
+    """The front proxy settings that the cluster published last."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self.current = FrontProxy()
 
-    async def look(self) -> bytes:
+    async def refresh(self) -> bytes:
         """Ask the cluster again; the authority of clients that may speak for others."""
         self.current = await find_front_proxy(self._client)
         return self.current.authority
 
 
 async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
-    """Answer until cancelled."""
+    """Serve the subresource API until cancelled."""
     supervisor = Supervisor()
     async with open_connection(access, MANAGER) as api:
         informers = Informers(TrimmingClient(api.client))
@@ -54,19 +50,19 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
         actions = Actions(ClusterObjects(api.client, context), PodGuestStreams(api.transport, api.client))
         publisher = Publisher("", lambda: list_component_checks(context, supervisor), GROUPS)
         source = settings.tls.find_source(api.client, COMPONENT)
-        answering = AggregatedServer(actions, DelegatedAuthorizer(api.client), lambda: proxies.current, publisher)
+        handler = AggregatedServer(actions, DelegatedAuthorizer(api.client), lambda: proxies.current, publisher)
         server = Server(
-            answering.handle,
+            handler.handle,
             informers,
             context,
-            CertificateRenewer(api.client, source, list_injection_targets(), proxies.look),
+            CertificateRenewer(api.client, source, list_injection_targets(), proxies.refresh),
             lambda: list_process_metrics(COMPONENT),
             supervisor,
-            authenticate=answering.authenticate,
+            authenticate=handler.authenticate,
         )
         await serve(server, settings, announce)
 
 
 def list_injection_targets() -> list[InjectionTarget]:
-    """The objects that have the API server pass requests on to us."""
+    """Return the APIServices whose CA bundle must contain our authority."""
     return [api_service_target(f"{version}.{ACTION_GROUP}") for version in ACTION_VERSIONS]

@@ -1,7 +1,7 @@
 """
-The way to guests in pods: commands in their containers, which the cluster's API server runs for whoever may.
+Streams to guests in pods: each runs a command in the guest's container through the API server's exec endpoint.
 
-No port of a guest's pod is open for it. Whether a guest is paused is noted on its pod, for the controllers to tell.
+Pods need no open port for it. An annotation on the pod records whether its guest is paused, for the controllers.
 """
 
 from typing import Final
@@ -25,7 +25,7 @@ _PAUSES: Final = {"pause": "true", "unpause": "false"}
 
 
 class PodGuestStreams:
-    """Leads to guests in pods of the cluster at the other end of a transport."""
+    """Opens consoles, screens and ports of guests in pods, and sends requests to their launchers."""
 
     reports_agents: Final = False
 
@@ -34,48 +34,52 @@ class PodGuestStreams:
         self._client = client
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
-        """Have it done by the guest's launcher process."""
+        """Send the action to the guest's launcher."""
         await self._ask(vmi, ACTIONS[action])
         if action in _PAUSES:
             patch = {"metadata": {"annotations": {PAUSED_ANNOTATION: _PAUSES[action]}}}
             await self._client.patch(Pod, name_pod(vmi), _namespace(vmi), patch=patch)
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
-        """The guest's first serial console."""
-        return await self._visit(vmi, "console")
+        """Open the guest's first serial console."""
+        return await self._start(vmi, "console")
 
     async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
-        """The guest's screen, in VNC's protocol."""
-        return await self._visit(vmi, "vnc")
+        """Open the guest's VNC display."""
+        return await self._start(vmi, "vnc")
 
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
-        """A port of the guest; only one that streams can be reached."""
+        """Connect to a TCP port of the guest; other protocols are not supported."""
         if protocol != "tcp":
-            raise StatusError(501, "NotImplemented", f"{protocol} cannot be forwarded to a guest in a pod: tcp can")
-        return await self._visit(vmi, "port", str(port))
+            raise StatusError(501, "NotImplemented", f"{protocol} cannot be forwarded to a guest in a pod: use tcp")
+        return await self._start(vmi, "port", str(port))
 
     async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
-        """What the agent in the guest says; its launcher process knows whether there is one."""
-        answer = await self._visit_launcher(vmi, QUESTIONS[question])
+        """Return the guest agent's response; the launcher knows whether the agent is connected."""
+        answer = await self._ask_launcher(vmi, QUESTIONS[question])
         if answer.error and answer.report is not None and not answer.report.agent:
             raise refuse_agent(vmi)
         return format_agent_response(question, _check(answer))
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
-        """All that the guest has written to its first serial console."""
+        """Return the log of the guest's first serial console."""
         return await self._run(vmi, "log")
 
     async def _ask(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
-        return _check(await self._visit_launcher(vmi, request))
+        return _check(await self._ask_launcher(vmi, request))
 
-    async def _visit_launcher(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
+    async def _ask_launcher(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
         return parse_answer(await self._run(vmi, "ask", format_line(request).decode().strip()))
 
-    async def _run(self, vmi: VirtualMachineInstance, *words: str) -> bytes:
-        return await run_command(self._transport, _namespace(vmi), name_pod(vmi), CONTAINER, [*EXEC_COMMAND, *words])
+    async def _run(self, vmi: VirtualMachineInstance, *arguments: str) -> bytes:
+        return await run_command(
+            self._transport, _namespace(vmi), name_pod(vmi), CONTAINER, [*EXEC_COMMAND, *arguments]
+        )
 
-    async def _visit(self, vmi: VirtualMachineInstance, *words: str) -> Command:
-        return await start_command(self._transport, _namespace(vmi), name_pod(vmi), CONTAINER, [*EXEC_COMMAND, *words])
+    async def _start(self, vmi: VirtualMachineInstance, *arguments: str) -> Command:
+        return await start_command(
+            self._transport, _namespace(vmi), name_pod(vmi), CONTAINER, [*EXEC_COMMAND, *arguments]
+        )
 
 
 def _check(answer: Answer) -> Answer:

@@ -1,1 +1,1 @@
-"""What a cluster needs to run the system, as objects to apply: one module a part, put in order by `whole`."""
+"""Manifests of an installation: one module for each kind of object, put in order by `build`."""

@@ -1,8 +1,8 @@
 """
-Serving certificates of the components: from cert-manager, or made by each component itself.
+Serving certificates of the components: issued by cert-manager, or by each component itself.
 
-A component that makes its own keeps it in a Secret that is there from the beginning, so that it needs no right to
-create Secrets. Holds no keys.
+A component that issues its own keeps it in a Secret that the manifests create empty, so it needs no permission to
+create Secrets. Manifests contain no keys.
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ _ROOT: Final = f"{SYSTEM}-selfsigned"
 
 
 def build_certificates(options: Options) -> list[Tree]:
-    """What the components' certificates come from."""
+    """Return the objects that certificates come from: empty Secrets, or cert-manager's Issuers and Certificates."""
     if options.webhook_cert == "self-signed":
         return [_build_empty_secret(component, options.namespace) for component in SERVING]
     return [
@@ -27,7 +27,7 @@ def build_certificates(options: Options) -> list[Tree]:
 
 
 def annotate_ca_injection(component: Component, options: Options) -> Tree:
-    """The metadata that has cert-manager write its authority where the API server looks for it."""
+    """Return the metadata that makes cert-manager inject its CA bundle into an object."""
     if options.webhook_cert == "self-signed":
         return {}
     return {"annotations": {"cert-manager.io/inject-ca-from": f"{options.namespace}/{name_component(component)}"}}

@@ -1,8 +1,4 @@
-"""
-CustomResourceDefinitions of an installation: the kinds that a cluster does not have yet.
-
-The kinds themselves are described elsewhere; here is who converts between their versions, and which ones come along.
-"""
+"""CustomResourceDefinitions of an installation, with the webhook that converts between their versions."""
 
 from typing import Final
 
@@ -18,18 +14,18 @@ _DISK_GROUP: Final = "cdi.kubevirt.io"
 
 
 def list_names(options: Options) -> list[str]:
-    """The definitions that come with the installation; those of volume snapshots are the cluster's to bring."""
+    """Return the names of the CRDs to install; those of volume snapshots must come from the cluster."""
     groups = {*_OWN_GROUPS, *([_DISK_GROUP] if options.cdi else [])}
     return [name for name in list_definitions() if name.partition(".")[2] in groups]
 
 
 def list_converted() -> list[str]:
-    """The definitions whose versions our webhook converts."""
+    """Return the names of the CRDs whose versions our webhook converts."""
     return [name for name in list_definitions() if name.partition(".")[2] == CONVERTED_GROUP]
 
 
 def build_definitions(options: Options) -> list[Tree]:
-    """All definitions, ready to be applied."""
+    """Return all CRDs."""
     return [_build_definition(name, options) for name in list_names(options)]
 
 

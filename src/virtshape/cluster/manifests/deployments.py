@@ -1,7 +1,7 @@
 """
-The processes of an installation: one Deployment for each component, and how many of its pods may be away at a time.
+The Deployment and PodDisruptionBudget of each component.
 
-Every pod keeps to the strictest of Kubernetes' pod security standards.
+All pods comply with the restricted pod security standard.
 """
 
 from typing import Any, Final
@@ -38,7 +38,7 @@ _COMMANDS: Final[dict[Component, list[str]]] = {
 
 
 def build_deployments(options: Options) -> list[Tree]:
-    """All Deployments, each with its budget of disruption."""
+    """Return the PriorityClass, and the Deployment and PodDisruptionBudget of each component."""
     critical = {
         **begin("scheduling.k8s.io/v1", "PriorityClass", SYSTEM),
         "value": 1_000_000_000,
@@ -48,20 +48,20 @@ def build_deployments(options: Options) -> list[Tree]:
 
 
 def list_arguments(component: Component, options: Options) -> list[str]:
-    """The command line of a component, after the program's name."""
-    words = [*_COMMANDS[component], f"--namespace={options.namespace}"]
-    words += [f"--health-port={HEALTH_PORT}", f"--metrics-port={METRICS_PORT}"]
+    """Return the command line arguments of a component."""
+    arguments = [*_COMMANDS[component], f"--namespace={options.namespace}"]
+    arguments += [f"--health-port={HEALTH_PORT}", f"--metrics-port={METRICS_PORT}"]
     if component in SERVING:
-        words.append(f"--port={HTTPS_PORT}")
+        arguments.append(f"--port={HTTPS_PORT}")
         is_mounted = options.webhook_cert == "cert-manager"
-        words.append(f"--tls-dir={TLS_DIRECTORY}" if is_mounted else f"--cert-secret={name_secret(component)}")
+        arguments.append(f"--tls-dir={TLS_DIRECTORY}" if is_mounted else f"--cert-secret={name_secret(component)}")
     if component == "controller":
-        words.append(f"--runtime={options.runtime}")
+        arguments.append(f"--runtime={options.runtime}")
         if options.runtime == "pod":
-            words.append(f"--launcher-image={options.guest_image}")
+            arguments.append(f"--launcher-image={options.guest_image}")
         if options.catalog:
-            words.append("--catalog")
-    return words
+            arguments.append("--catalog")
+    return arguments
 
 
 def _build_component(component: Component, options: Options) -> list[Tree]:
@@ -110,7 +110,7 @@ def _build_container(component: Component, options: Options) -> Tree:
     ports = {"health": HEALTH_PORT, "metrics": METRICS_PORT}
     if component in SERVING:
         ports = {"https": HTTPS_PORT, **ports}
-    mounts: list[Tree] = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - a directory of the container's own
+    mounts: list[Tree] = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - inside the container
     if _is_mounted(component, options):
         mounts.append({"name": "tls", "mountPath": TLS_DIRECTORY, "readOnly": True})
     return {

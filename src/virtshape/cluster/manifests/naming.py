@@ -1,4 +1,4 @@
-"""Names and labels of an installation's objects, and how each of them begins. Decides nothing else."""
+"""Names, labels and metadata of an installation's objects."""
 
 from typing import Any, Final, Literal
 
@@ -10,7 +10,7 @@ Component = Literal["webhook", "controller", "apiserver"]
 SYSTEM: Final = "virtshape"
 COMPONENTS: Final[tuple[Component, ...]] = ("webhook", "controller", "apiserver")
 CONFIGURATION: Final = "kubevirt"
-"""The namespace of the system's configuration, and the configuration's name in it: those that KubeVirt uses."""
+"""Namespace and name of the configuration object, as in KubeVirt."""
 
 HTTPS_PORT: Final = 8443
 HEALTH_PORT: Final = 8081
@@ -18,22 +18,22 @@ METRICS_PORT: Final = 8080
 
 
 def name_component(component: Component) -> str:
-    """The name of everything that belongs to one component."""
+    """Return the name of all objects of a component."""
     return f"{SYSTEM}-{component}"
 
 
 def name_secret(component: Component) -> str:
-    """The Secret that holds the component's serving certificate."""
+    """Return the name of the Secret with the component's serving certificate."""
     return f"{name_component(component)}-tls"
 
 
 def name_account(component: Component, namespace: str) -> str:
-    """The user that the component is to the API server."""
+    """Return the user name of the component's service account."""
     return name_user(namespace, name_component(component))
 
 
 def label(component: Component | None = None) -> dict[str, str]:
-    """The labels of what belongs to the installation, or to one of its components."""
+    """Return the labels of all objects, or of the objects of one component."""
     labels = {"app.kubernetes.io/name": SYSTEM, "app.kubernetes.io/part-of": SYSTEM}
     return labels | ({"app.kubernetes.io/component": component} if component else {})
 
@@ -48,7 +48,7 @@ def begin(
     labels: dict[str, str] | None = None,
     annotations: dict[str, str] | None = None,
 ) -> Tree:
-    """The head of an object: what it is, its name, its labels."""
+    """Return a new object with its type, name, labels and annotations."""
     metadata: Tree = {"name": name}
     if namespace:
         metadata["namespace"] = namespace

@@ -1,4 +1,4 @@
-"""How the components are reached and what they may reach: Services, the aggregated API, policies, monitoring."""
+"""Network objects of the components: Services, APIServices, NetworkPolicies, and a ServiceMonitor."""
 
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ _DNS_PORT: Final = 53
 
 
 def build_services(options: Options) -> list[Tree]:
-    """The Services of what serves, and one over all for their figures."""
+    """Return the Services of the HTTPS components, and one for the metrics of all components."""
     namespace = options.namespace
     serving = [
         {
@@ -39,7 +39,7 @@ def build_services(options: Options) -> list[Tree]:
 
 
 def build_api_services(options: Options) -> list[Tree]:
-    """Where the API server sends requests for VMs' subresources: `start`, `console` and the like."""
+    """Return the APIServices that route VM subresources such as `start` and `console` to us."""
     service = {"namespace": options.namespace, "name": name_component("apiserver"), "port": 443}
     built = []
     for number, version in enumerate(ACTION_VERSIONS):
@@ -57,12 +57,12 @@ def build_api_services(options: Options) -> list[Tree]:
 
 
 def build_network_policies(options: Options) -> list[Tree]:
-    """Who may talk to each component, and whom it may talk to; all else is refused."""
+    """Return the NetworkPolicy of each component; traffic that they do not allow is denied."""
     return [_build_policy(component, options.namespace) for component in COMPONENTS]
 
 
 def build_monitors(options: Options) -> list[Tree]:
-    """What tells a Prometheus operator where figures are, if asked for: a cluster without one refuses it."""
+    """Return a ServiceMonitor if requested; it needs the CRDs of the Prometheus operator."""
     if not options.service_monitor:
         return []
     tree = begin("monitoring.coreos.com/v1", "ServiceMonitor", SYSTEM, options.namespace)
@@ -75,13 +75,13 @@ def _port(name: str, port: int, target: str) -> Tree:
 
 
 def _build_policy(component: Component, namespace: str) -> Tree:
-    # The API server and kubelets call from addresses of nodes, which no selector of pods can name.
+    # The API server and kubelets connect from node addresses, which pod selectors do not match.
     from_anywhere = [HEALTH_PORT, *([HTTPS_PORT] if component in SERVING else [])]
     ingress = [
         {"ports": _list_ports(*from_anywhere)},
         {"from": [{"namespaceSelector": {}}], "ports": _list_ports(METRICS_PORT)},
     ]
-    # Nor are the API server and, on some clusters, DNS pods.
+    # Pod selectors do not match the API server either nor, on some clusters, DNS.
     egress = [{"ports": [*_list_ports(*_APISERVER_PORTS, _DNS_PORT), {"port": _DNS_PORT, "protocol": "UDP"}]}]
     return {
         **begin("networking.k8s.io/v1", "NetworkPolicy", name_component(component), namespace, component=component),

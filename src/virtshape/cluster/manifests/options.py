@@ -1,4 +1,4 @@
-"""What an installation on a cluster looks like: where it is, what runs it, what comes with it. Only data."""
+"""Options of an installation on a cluster."""
 
 from importlib.metadata import version
 from typing import Final, Literal
@@ -13,7 +13,7 @@ DEFAULT_IMAGE: Final = f"virtshape:{RELEASE}"
 
 
 class Options(Struct, frozen=True):
-    """All that one may choose; an empty launcher image is the one that belongs to the image."""
+    """All options; without a launcher image, its name is derived from the image."""
 
     namespace: str = "virtshape-system"
     image: str = DEFAULT_IMAGE
@@ -28,12 +28,12 @@ class Options(Struct, frozen=True):
 
     @property
     def guest_image(self) -> str:
-        """The image that guests run in."""
+        """The image of launcher pods."""
         return self.launcher_image or name_launcher_image(self.image)
 
 
 def name_launcher_image(image: str) -> str:
-    """The launcher's image beside this one: the same name with `-launcher`, the same tag."""
+    """Return the launcher image for an image: the same name with `-launcher`, and the same tag."""
     repository, slash, last = image.partition("@")[0].rpartition("/")
     name, colon, tag = last.partition(":")
     return f"{repository}{slash}{name}-launcher{colon}{tag}"

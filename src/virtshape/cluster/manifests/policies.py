@@ -1,8 +1,8 @@
 """
-Admission policies that narrow what the aggregated API may do with pods.
+Admission policies that restrict what the aggregated API may do with pods.
 
-Guests' consoles and screens are reached by a command in their pod, and a paused guest is noted on its pod. RBAC can
-restrict neither to some pods, commands or fields, so policies do: only launcher pods, the visit command, annotations.
+It opens consoles and displays by running a command in a guest's pod, and records paused guests in an annotation. RBAC
+cannot limit either to certain pods, commands or fields, so these policies do.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ _SAME_OWNERS: Final = "object.metadata.?ownerReferences.orValue([]) == oldObject
 
 
 def build_admission_policies(options: Options) -> list[Tree]:
-    """Return the policies for the aggregated API's account, and the bindings that put them in force."""
+    """Return the policies for the aggregated API's account, and their bindings."""
     if options.runtime == "none":
         return []
     account = name_account("apiserver", options.namespace)
@@ -43,7 +43,7 @@ def build_admission_policies(options: Options) -> list[Tree]:
 
 
 def _build_policy(name: str, account: str, operation: tuple[str, str], expression: str, message: str) -> list[Tree]:
-    """Return a policy that denies an account what the expression does not allow, and its binding."""
+    """Return a policy that denies an account everything that the expression does not allow, and its binding."""
     verb, resource = operation
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": [verb], "resources": [resource], "scope": "*"}
     policy = {
@@ -60,7 +60,7 @@ def _build_policy(name: str, account: str, operation: tuple[str, str], expressio
 
 
 def _match_command() -> str:
-    """Return a CEL expression that is true for the visit command with one of its actions, and for nothing else."""
+    """Return a CEL expression that is true only for the visit command with one of its actions."""
     exact = " && ".join(f"object.command[{number}] == '{word}'" for number, word in enumerate(EXEC_COMMAND))
     actions = ", ".join(f"'{action}'" for action in EXEC_ACTIONS)
     return (

@@ -1,8 +1,8 @@
 """
-Whom the API server serves first when it has too much to do: signs of life of whoever leads, then our components.
+FlowSchemas that give our requests priority on a busy API server: lease renewals first, then all other requests.
 
-Writes of VMs hold their places in its queues while they wait for our webhook; what the webhook itself asks must not
-stand behind them. The levels are the server's own, so that nobody is left with less.
+Writes of VMs occupy the API server's queues while they wait for our webhook. The webhook's own requests must not queue
+behind them. The schemas use existing priority levels, so other clients keep their share.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from virtshape.cluster.manifests.options import Options
 
 _VERSION: Final = "flowcontrol.apiserver.k8s.io/v1"
 _LEASES: Final = 200
-"""Before the server's own schemas for accounts, beside the one for leases of its own controllers."""
+"""Precedence of Kubernetes' own schema for leader election."""
 _REST: Final = 950
-"""Before the schema for all accounts, which would have them wait with everybody's."""
+"""Before the schema for all service accounts, which has lower priority."""
 
 
 def build_priorities(options: Options) -> list[Tree]:
-    """The schemas by which the API server knows our requests."""
+    """Return the FlowSchemas."""
     leases = {
         "apiGroups": ["coordination.k8s.io"],
         "resources": ["leases"],

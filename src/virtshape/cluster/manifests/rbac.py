@@ -1,7 +1,7 @@
 """
-What each component may do, and not more: its account, its roles, and what binds the two.
+Service accounts, roles and bindings of the components with least privilege, and roles for users.
 
-Names of objects stand in a rule wherever Kubernetes lets them.
+Rules name the objects they apply to wherever Kubernetes allows it.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ _CONFIGURATIONS: Final = ("mutatingwebhookconfigurations", "validatingwebhookcon
 
 
 def build_component_roles(options: Options) -> list[Tree]:
-    """Accounts, roles and bindings of all components."""
+    """Return the service accounts, roles and bindings of all components."""
     built = []
     for component in COMPONENTS:
         built.append(begin("v1", "ServiceAccount", name_component(component), options.namespace, component=component))
@@ -65,13 +65,13 @@ def _relabel(tree: Tree) -> Tree:
 
 
 def rule(group: str, resources: Sequence[str], *verbs: str, names: Sequence[str] = ()) -> Tree:
-    """One rule of a role, of some objects alone if they are named."""
+    """Return one rule of a role, limited to the named objects if any are given."""
     tree: Tree = {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
     return tree | ({"resourceNames": list(names)} if names else {})
 
 
 def list_read_rules() -> list[Tree]:
-    """What it takes to resolve a VM: all that it may name, and the configuration."""
+    """Return the rules for reading everything that a VM can refer to, and the configuration."""
     return [
         rule(_MACHINES, ["virtualmachines", "virtualmachineinstances", "kubevirts"], *READ),
         *(rule(group, ["*"], *READ) for group in _SHAPES),
@@ -134,7 +134,7 @@ def _list_apiserver_rules(options: Options) -> list[Tree]:
 
 
 def _list_namespace_rules(component: Component, options: Options) -> list[Tree]:
-    """What a component may do in the namespace of the installation."""
+    """Return the rules of a component in the installation's namespace."""
     if component == "controller":
         leases = ["leases"]
         return [
@@ -165,7 +165,7 @@ def _grant_in_namespace(component: Component, rules: list[Tree], namespace: str)
 
 
 def _build_delegation(namespace: str) -> list[Tree]:
-    """What lets the aggregated API ask the cluster's API server who is asking and what they may do."""
+    """Return the bindings that allow the aggregated API to delegate authentication and authorization."""
     name = f"{name_component('apiserver')}-delegation"
     reader = "extension-apiserver-authentication-reader"
     return [
@@ -177,7 +177,7 @@ def _build_delegation(namespace: str) -> list[Tree]:
 def bind(
     kind: str, name: str, role_kind: str, role: str, component: Component, namespace: str, *, within: str = ""
 ) -> Tree:
-    """Give a role to a component's account, everywhere or within a namespace."""
+    """Return a binding of a role to a component's account, cluster-wide or in a namespace."""
     return {
         **begin(RBAC_VERSION, kind, name, within, component=component),
         "roleRef": {"apiGroup": RBAC_GROUP, "kind": role_kind, "name": role},

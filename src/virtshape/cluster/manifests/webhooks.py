@@ -1,7 +1,7 @@
 """
-What the API server asks our webhook about: which writes, when, and what holds if nobody answers.
+Webhook configurations: the writes for which the API server calls our webhook.
 
-Conditions only spare the webhook what it would let pass anyway. What it says is not decided here.
+Match conditions only skip requests that the webhook would allow unchanged.
 """
 
 from typing import Any, Final
@@ -14,7 +14,7 @@ from virtshape.cluster.manifests.options import Options
 MUTATE_PATH: Final = "/admit/mutate"
 VALIDATE_PATH: Final = "/admit/validate"
 IGNORE_LABEL: Final = "virtshape.io/admission"
-"""A namespace with the value `ignore` is left alone: the way out where admission itself is in the way."""
+"""Namespaces with the value `ignore` are exempt, for repairs while the webhook does not work."""
 
 TIMEOUT_SECONDS: Final = 10
 _REGISTRATION: Final = "admissionregistration.k8s.io/v1"
@@ -31,7 +31,7 @@ _RELABELLED: Final = {
         f"{_CHANGED['expression']} || object.metadata.?labels.orValue({{}}) != oldObject.metadata.?labels.orValue({{}})"
     ),
 }
-"""Some labels of an instance are the system's own."""
+"""Some labels of an instance may be set by the system only."""
 _STATUS_CHANGED: Final = {
     "name": "status-changed",
     "expression": "object.?status.orValue({}) != oldObject.?status.orValue({})",
@@ -40,7 +40,7 @@ _LIVING: Final = {"name": "not-being-deleted", "expression": "!has(object.metada
 
 
 def build_webhooks(options: Options) -> list[Tree]:
-    """Both configurations."""
+    """Return the mutating and the validating configuration."""
     return [
         _build_configuration("MutatingWebhookConfiguration", _list_mutating(options), options),
         _build_configuration("ValidatingWebhookConfiguration", _list_validating(options), options),
@@ -67,7 +67,7 @@ def _list_mutating(options: Options) -> list[Tree]:
 
 
 def _by_others(namespace: str) -> Tree:
-    """Return the condition that a user makes the request, and not the system itself."""
+    """Return the condition that the request comes from a user, not from the system's own accounts."""
     accounts = ", ".join(f"'{account}'" for account in sorted(list_trusted(namespace)))
     return {"name": "not-by-the-system", "expression": f"!(request.userInfo.username in [{accounts}])"}
 
@@ -109,7 +109,7 @@ def _build_webhook(name: str, path: str, rule: Tree, options: Options, *conditio
 
 
 def _rule(group: str, resource: str = "*", *operations: str) -> dict[str, Any]:
-    """All versions by name, so that an object comes at the version that it was written at."""
+    """Return a rule for all versions of a resource, so that objects arrive in the version they were written in."""
     return {
         "apiGroups": [group],
         "apiVersions": ["*"],

@@ -1,8 +1,4 @@
-"""
-Whom the API server is to trust when it calls us: our authority, written where it looks for it.
-
-Changes nothing else of those objects, and nothing that is right already.
-"""
+"""CA injection: writes our authority into the objects that make the API server call us."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable
@@ -21,7 +17,7 @@ Patch = dict[str, Any]
 
 
 class InjectionTarget(Struct, frozen=True):
-    """An object that says whom to trust: where it is, and what is to change in it for a certain bundle."""
+    """An object with a CA bundle: its path, and the patch that sets the bundle."""
 
     path: str
     find_patch: Callable[[Any, str], Patch | None]
@@ -29,35 +25,35 @@ class InjectionTarget(Struct, frozen=True):
 
 
 def webhook_target(kind: str, name: str) -> InjectionTarget:
-    """A configuration of webhooks: all of them are called at our address."""
+    """Return the target for all webhooks of a webhook configuration."""
     return InjectionTarget(f"/apis/admissionregistration.k8s.io/v1/{kind}/{name}", _patch_webhooks, _STRATEGIC)
 
 
 def conversion_target(name: str) -> InjectionTarget:
-    """A definition whose versions we convert."""
+    """Return the target for a CustomResourceDefinition with a conversion webhook."""
     return InjectionTarget(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}", _patch_conversion)
 
 
 def api_service_target(name: str) -> InjectionTarget:
-    """A part of the API that we serve."""
+    """Return the target for an APIService."""
     return InjectionTarget(f"/apis/apiregistration.k8s.io/v1/apiservices/{name}", _patch_api_service)
 
 
 async def inject_ca_bundle(client: RestClient, targets: Iterable[InjectionTarget], authority: bytes) -> list[str]:
-    """Have all these objects trust the authority; the paths of those that are not there."""
-    bundle, absent = b64encode(authority).decode(), []
+    """Set the CA bundle of all targets; return the paths of those that do not exist."""
+    bundle, missing = b64encode(authority).decode(), []
     for target in targets:
         try:
             found = msgspec.json.decode((await client.request("GET", target.path)).body)
         except StatusError as error:
             if error.code != 404:
                 raise
-            absent.append(target.path)
+            missing.append(target.path)
             continue
         patch = target.find_patch(found, bundle)
         if patch is not None:
             await client.request("PATCH", target.path, msgspec.json.encode(patch), target.content_type)
-    return absent
+    return missing
 
 
 def _patch_webhooks(found: Any, bundle: str) -> Patch | None:

@@ -1,7 +1,7 @@
 """
-TLS settings that can change under a listening socket: each new connection has those of the moment.
+TLS contexts that can be replaced while a socket listens: each new connection uses the current one.
 
-Python loads certificates from files alone; those here are their owner's, and gone at once.
+Python loads certificates from files only; the temporary files here are private and removed at once.
 """
 
 import ssl
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class ReloadableContext:
-    """What a TLS server is given: it hands each connection on to the settings that count by then."""
+    """A context for a listener that hands each connection over to the current context."""
 
     def __init__(self, first: ssl.SSLContext) -> None:
         self._current = first
@@ -22,7 +22,7 @@ class ReloadableContext:
         self.outer.sni_callback = self._switch  # called also for clients that name no server
 
     def change(self, context: ssl.SSLContext) -> None:
-        """Have connections from now on under other settings; whether client certificates are asked for stays."""
+        """Use another context for new connections; whether client certificates are requested does not change."""
         self._current = context
 
     def _switch(self, connection: Any, name: str | None, outer: ssl.SSLContext) -> None:
@@ -31,7 +31,7 @@ class ReloadableContext:
 
 
 def build_context(certificate: bytes, key: bytes, client_authority: bytes = b"") -> ssl.SSLContext:
-    """The settings of a server with this certificate; clients may show one of that authority, if there is one."""
+    """Return a server context with this certificate, which accepts client certificates of an authority if given."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     with tempfile.NamedTemporaryFile(suffix=".pem") as file:

@@ -1,8 +1,8 @@
 """
-A small authority and the certificate that it gave one server, as a Secret keeps them, and when to renew which.
+A certificate authority and the serving certificate it issued, as stored in a Secret, and their renewal.
 
-Pure but for the clock that it is handed and the keys that it makes. The authority keeps its key when it is renewed, so
-that whoever trusts either of its certificates trusts all that it signed.
+Pure except for new keys. A renewed authority keeps its key, so clients that trust either of its certificates accept
+everything that it signed.
 """
 
 from base64 import b64decode, b64encode
@@ -24,7 +24,7 @@ _FILES: Final = {"authority": "ca.crt", "authority_key": "ca.key", "certificate"
 
 
 class Material(Struct, frozen=True):
-    """An authority and a server's certificate, with their keys; all are PEM."""
+    """An authority and a serving certificate with their keys, all in PEM."""
 
     authority: bytes
     authority_key: bytes
@@ -33,7 +33,7 @@ class Material(Struct, frozen=True):
 
 
 def parse_material(data: Mapping[str, str] | None) -> Material | None:
-    """What a Secret holds; None if it holds nothing of the kind, or not all of it."""
+    """Return the material in a Secret's data; None if any of it is missing or invalid."""
     if not data or not all(data.get(name) for name in _FILES.values()):
         return None
     try:
@@ -43,12 +43,12 @@ def parse_material(data: Mapping[str, str] | None) -> Material | None:
 
 
 def format_material(material: Material) -> dict[str, str]:
-    """What a Secret is to hold."""
+    """Return the Secret data for this material."""
     return {name: b64encode(getattr(material, field)).decode() for field, name in _FILES.items()}
 
 
 def renew(material: Material | None, hosts: Collection[str], now: datetime) -> Material:
-    """The material with whatever must be renewed; the very same if nothing must."""
+    """Return the material with expired parts renewed; the same object if nothing is due."""
     authority, is_new = _renew_authority(material, now)
     if material is not None and not is_new and _is_usable(material, authority, hosts, now):
         return material
@@ -57,7 +57,7 @@ def renew(material: Material | None, hosts: Collection[str], now: datetime) -> M
 
 
 def _renew_authority(material: Material | None, now: datetime) -> tuple[Authority, bool]:
-    """The authority, and whether it has a new certificate."""
+    """Return the authority, and whether its certificate is new."""
     if material is None:
         return Authority.create(make_key(), AUTHORITY_NAME, now), True
     try:
@@ -67,7 +67,7 @@ def _renew_authority(material: Material | None, now: datetime) -> tuple[Authorit
         return Authority.create(make_key(), AUTHORITY_NAME, now), True
     if certificate.public_key() != key.public_key():
         return Authority.create(make_key(), AUTHORITY_NAME, now), True
-    # Whatever it signs now must not outlive it.
+    # Certificates that it signs now must not outlive it.
     if certificate.not_valid_after_utc - now > CERTIFICATE_LIFETIME + RENEW_BEFORE:
         return Authority(certificate, key), False
     return Authority.create(key, AUTHORITY_NAME, now), True

@@ -1,7 +1,7 @@
 """
-A certificate kept in order while a server runs: looked after every now and then, served, and trusted where it must be.
+Renewal of a component's serving certificate: refreshes it, serves it, and injects its authority where needed.
 
-What goes wrong is logged and tried again; what is served stays until there is something better.
+A failure is logged and retried; the current certificate stays in use until then.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ REFRESH_SECONDS: Final = 30.0
 _log = logging.getLogger(__name__)
 
 FindClientAuthority = Callable[[], Awaitable[bytes]]
-"""Finds the authority of clients that may show a certificate; empty for none."""
+"""Returns the authority of client certificates; empty if they are not accepted."""
 
 
 async def _find_no_authority() -> bytes:
@@ -31,7 +31,7 @@ async def _find_no_authority() -> bytes:
 
 
 class CertificateRenewer:
-    """Has a server serve with the certificate of the moment."""
+    """Keeps a server's certificate up to date."""
 
     def __init__(
         self,
@@ -48,25 +48,25 @@ class CertificateRenewer:
         self._context: ReloadableContext | None = None
         self._found = asyncio.Event()
         self.is_trusted = False
-        """Whether all that call us were told whom to trust, as far as that is ours to do."""
+        """Whether the CA bundles of all targets contain the authority."""
 
     async def wait(self) -> ssl.SSLContext:
-        """Return the settings to serve with, once `run` has found a certificate."""
+        """Return the TLS context once `run` has found a certificate."""
         await self._found.wait()
         if self._context is None:
-            raise RuntimeError("there is no certificate")
+            raise RuntimeError("no serving certificate is available")
         return self._context.outer
 
     async def run(self) -> None:
-        """Keep the certificate and the trust in it up to date, until cancelled."""
+        """Keep the certificate and the injected CA bundles up to date, until cancelled."""
         pause = FIRST_RETRY_SECONDS
         while True:
             try:
                 await self._refresh()
                 await self._inject_authority()
             except (StatusError, UnreachableError, ConfigError, OSError) as error:
-                what = "updating" if self._found.is_set() else "finding"
-                _log.warning("%s the serving certificate failed: %s; trying again", what, error)
+                what = "renewing" if self._found.is_set() else "getting"
+                _log.warning("%s the serving certificate failed: %s; retrying", what, error)
             if self._found.is_set():
                 await asyncio.sleep(REFRESH_SECONDS if self.is_trusted else INJECTION_RETRY_SECONDS)
             else:
@@ -83,7 +83,7 @@ class CertificateRenewer:
             self._context = ReloadableContext(context)
         else:
             self._context.change(context)
-            _log.info("another certificate is served from now on")
+            _log.info("serving with a new certificate")
         self._served = served
         self._found.set()
 
@@ -92,4 +92,4 @@ class CertificateRenewer:
         absent = await inject_ca_bundle(self._client, self._targets, authority) if authority else []
         self.is_trusted = not absent
         if absent:
-            _log.debug("nobody is to trust us at %s yet", ", ".join(absent))
+            _log.debug("CA bundle not injected yet, objects are missing: %s", ", ".join(absent))

@@ -1,7 +1,7 @@
 """
-Where a server's certificate comes from: a Secret that the server looks after itself, or files that others renew.
+Sources of a serving certificate: a Secret that the component renews, or files that cert-manager renews.
 
-Several processes share one Secret; whoever is first to renew it wins, and the others take what they find.
+Replicas share one Secret: the first to renew it wins, and the others use its certificate.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ CLUSTER_DOMAIN: Final = "cluster.local"
 
 
 class ServingCertificate(Struct, frozen=True):
-    """A server's certificate and key, and the authority to have trusted for it, if that is ours to do; all are PEM."""
+    """A certificate, its key and, if the component must inject it, its authority; all in PEM."""
 
     certificate: bytes
     key: bytes
@@ -33,10 +33,10 @@ class ServingCertificate(Struct, frozen=True):
 
 
 class CertificateSource(Protocol):
-    """Finds the certificate to serve with."""
+    """Provides the serving certificate."""
 
     async def find(self) -> ServingCertificate:
-        """The certificate as it is now; OSError, StatusError or UnreachableError if there is none to be had."""
+        """Return the current certificate; raise OSError, StatusError or UnreachableError if it is not available."""
 
 
 class SecretSource:
@@ -57,7 +57,7 @@ class SecretSource:
         self._clock = clock
 
     async def find(self) -> ServingCertificate:
-        """What the Secret holds, renewed first if that is due."""
+        """Return the certificate in the Secret, renewed if that is due."""
         for _ in range(MAX_ATTEMPTS):
             secret = await self._find_secret()
             before = parse_material(secret.data if secret is not None else None)
@@ -65,7 +65,9 @@ class SecretSource:
             if material is before or await self._store(secret, format_material(material)):
                 return ServingCertificate(material.certificate, material.key, material.authority)
         raise StatusError(
-            409, "Conflict", f"Secret {self._namespace}/{self._name} is being changed by others all the time"
+            409,
+            "Conflict",
+            f"Secret {self._namespace}/{self._name} changed during each of {MAX_ATTEMPTS} attempts to renew it",
         )
 
     async def _find_secret(self) -> Secret | None:
@@ -77,7 +79,7 @@ class SecretSource:
             return None
 
     async def _store(self, secret: Secret | None, data: dict[str, str]) -> bool:
-        """Write the Secret; False if somebody else was faster."""
+        """Write the Secret; return False if another replica has changed it first."""
         try:
             if secret is None:
                 metadata = ObjectMeta(name=self._name, namespace=self._namespace)
@@ -94,13 +96,13 @@ class SecretSource:
 
 
 class DirectorySource:
-    """Reads the certificate from files, as cert-manager has them mounted."""
+    """Reads the certificate from files, as mounted from a cert-manager Secret."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     async def find(self) -> ServingCertificate:
-        """What the files hold now."""
+        """Return the certificate in the files."""
         return await asyncio.to_thread(self._read)
 
     def _read(self) -> ServingCertificate:
@@ -110,16 +112,16 @@ class DirectorySource:
 
 
 class CertificateOptions(Struct, frozen=True, kw_only=True):
-    """Where a component's certificates come from: a directory if there is one, else a Secret in its namespace."""
+    """Where a component's certificate comes from: a directory if set, else a Secret in its namespace."""
 
     namespace: str
     directory: Path | None = None
     secret: str = ""
     hosts: tuple[str, ...] = ()
-    """Further names that the component is called by."""
+    """Additional DNS names and addresses in the certificate."""
 
     def find_source(self, client: Client, component: Component) -> CertificateSource:
-        """The source of a component's certificates."""
+        """Return the source of a component's certificate."""
         if self.directory is not None:
             return DirectorySource(self.directory)
         hosts = [*list_hosts(component, self.namespace), *self.hosts]
@@ -127,7 +129,7 @@ class CertificateOptions(Struct, frozen=True, kw_only=True):
 
 
 def list_hosts(component: Component, namespace: str) -> list[str]:
-    """The names that the API server may call a component by."""
+    """Return the DNS names under which the API server may call a component."""
     name = name_component(component)
     host = f"{name}.{namespace}.svc"
     return [name, f"{name}.{namespace}", host, f"{host}.{CLUSTER_DOMAIN}"]

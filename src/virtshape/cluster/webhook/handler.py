@@ -1,8 +1,4 @@
-"""
-One request of the API server to one answer: what may be written, and in which form, or objects at another version.
-
-Decides nothing: that is admission's, which sees the cluster through its context.
-"""
+"""Request handler of the admission and conversion webhooks."""
 
 import logging
 import time
@@ -31,25 +27,25 @@ MUTATE: Final = "/admit/mutate"
 VALIDATE: Final = "/admit/validate"
 CONVERT: Final = "/convert"
 SHORTEST: Final = (0.00025, 0.0005)
-"""Seconds: bounds below the usual ones, since most answers take less than the first of those."""
+"""Seconds: additional histogram bounds, because most responses take less than the first default bound."""
 _log = logging.getLogger(__name__)
 
 
 class Counts:
-    """What was asked and answered."""
+    """Numbers and durations of responses."""
 
     def __init__(self) -> None:
         self.outcomes: dict[tuple[str, str], int] = {}
         self.durations = {path: Histogram((*SHORTEST, *BOUNDS)) for path in (MUTATE, VALIDATE, CONVERT)}
 
     def add(self, path: str, outcome: str, seconds: float) -> None:
-        """Count one answer."""
+        """Count one response."""
         self.outcomes[path, outcome] = self.outcomes.get((path, outcome), 0) + 1
         self.durations[path].add(seconds)
 
 
 class Webhook:
-    """Answers an API server; `trusted` are the users that write on behalf of the system itself."""
+    """Handles reviews from the API server; `trusted` are the accounts of the system itself."""
 
     def __init__(self, context: AdmissionContext, authorizer: DelegatedAuthorizer, trusted: Collection[str]) -> None:
         self._context = context
@@ -58,7 +54,7 @@ class Webhook:
         self.counts = Counts()
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
-        """The answer to a request, or the promise of one."""
+        """Return the response to a request, or an awaitable of it."""
         if request.method != "POST":
             return build_not_found_response()
         match request.path:
@@ -86,64 +82,71 @@ class Webhook:
     ) -> Response:
         began = time.perf_counter()
         try:
-            question = parse_admission_request(request.body)
+            review = parse_admission_request(request.body)
         except StatusError as error:
             self.counts.add(request.path, "failed", time.perf_counter() - began)
             return build_error_response(error)
-        outcome, body = await self._answer(question, decide)
+        outcome, body = await self._answer(review, decide)
         self.counts.add(request.path, outcome, time.perf_counter() - began)
         return Response(200, body, JSON, NO_CACHE)
 
     async def _answer(
-        self, question: AdmissionRequest, decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]]
+        self, review: AdmissionRequest, decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]]
     ) -> tuple[str, bytes]:
-        kind = question.find_kind()
-        if kind is None or question.new is None or question.operation not in ("CREATE", "UPDATE"):
-            return "allowed", allow(question)
-        if question.sub_resource or not has_rules(kind):
-            return "allowed", allow(question)
+        kind = review.find_kind()
+        if kind is None or review.new is None or review.operation not in ("CREATE", "UPDATE"):
+            return "allowed", allow(review)
+        if review.sub_resource or not has_rules(kind):
+            return "allowed", allow(review)
         try:
-            return "allowed", allow(question, await decide(question, kind))
+            return "allowed", allow(review, await decide(review, kind))
         except StatusError as error:
-            return "denied", deny(question, error)
+            return "denied", deny(review, error)
         except (UnreachableError, ConfigError) as error:
-            _log.error("%s %s %s/%s: %s", question.operation, kind.kind, question.namespace, question.name, error)
-            words = f"what the {kind.kind} refers to cannot be looked up: {error}"
-            return "failed", deny(question, StatusError(503, "ServiceUnavailable", words))
-
-    async def _mutate(self, question: AdmissionRequest, kind: Kind) -> Admitted:
-        new, old = question.new or {}, question.old
-        trusted = question.user_info.username in self._trusted
-        if _infers(new):  # what a VM infers, or fails to infer, tells about the objects that it would copy
-            copying = await self._context.decide(
-                lambda world: find_clone_sources(kind, new, old, question.namespace, world.find)
+            _log.error(
+                "admission of %s %s %s/%s failed: %s; request denied",
+                review.operation,
+                kind.kind,
+                review.namespace,
+                review.name,
+                error,
             )
-            await self._check_copying(question, kind, copying)
-        return await self._context.decide(lambda world: complete(kind, new, old, world, trusted=trusted))
+            message = f"reading the objects that the {kind.kind} refers to failed: {error}"
+            return "failed", deny(review, StatusError(503, "ServiceUnavailable", message))
 
-    async def _validate(self, question: AdmissionRequest, kind: Kind) -> Admitted:
-        new, old = question.new or {}, question.old
-        trusted = question.user_info.username in self._trusted
+    async def _mutate(self, review: AdmissionRequest, kind: Kind) -> Admitted:
+        new, old = review.new or {}, review.old
+        trusted = review.user_info.username in self._trusted
+        if _infers(new):  # the inferred values, or the error, reveal data of the source objects
+            sources = await self._context.decide(
+                lambda state: find_clone_sources(kind, new, old, review.namespace, state.find)
+            )
+            await self._check_clone_sources(review, kind, sources)
+        return await self._context.decide(lambda state: complete(kind, new, old, state, trusted=trusted))
 
-        def judge(world: ClusterState) -> tuple[Admitted, CloneSources]:
-            admitted = admit(kind, new, old, world, trusted=trusted)
-            return admitted, find_clone_sources(kind, new, old, question.namespace, world.find)
+    async def _validate(self, review: AdmissionRequest, kind: Kind) -> Admitted:
+        new, old = review.new or {}, review.old
+        trusted = review.user_info.username in self._trusted
 
-        admitted, copying = await self._context.decide(judge)
-        await self._check_copying(question, kind, copying)
+        def decide(state: ClusterState) -> tuple[Admitted, CloneSources]:
+            admitted = admit(kind, new, old, state, trusted=trusted)
+            return admitted, find_clone_sources(kind, new, old, review.namespace, state.find)
+
+        admitted, sources = await self._context.decide(decide)
+        await self._check_clone_sources(review, kind, sources)
         return Admitted(new, admitted.warnings)
 
-    async def _check_copying(self, question: AdmissionRequest, kind: Kind, copying: CloneSources) -> None:
-        asker = question.user_info
-        extra = {key: tuple(values) for key, values in asker.extra.items()}
-        users = [User(asker.username, tuple(asker.groups), asker.uid, extra)]
-        if copying.account:
-            users.append(act_as(question.namespace, copying.account))
-        for namespace in copying.namespaces:
+    async def _check_clone_sources(self, review: AdmissionRequest, kind: Kind, sources: CloneSources) -> None:
+        user_info = review.user_info
+        extra = {key: tuple(values) for key, values in user_info.extra.items()}
+        users = [User(user_info.username, tuple(user_info.groups), user_info.uid, extra)]
+        if sources.account:
+            users.append(act_as(review.namespace, sources.account))
+        for namespace in sources.namespaces:
             wanted = make_attributes(namespace)
             if not any([(await self._authorizer.authorize(user, wanted)).allowed for user in users]):
-                words = explain_forbidden_clone([user.name for user in users], namespace)
-                raise refuse(kind.group, kind.plural, question.name, words)
+                message = explain_forbidden_clone([user.name for user in users], namespace)
+                raise refuse(kind.group, kind.plural, review.name, message)
 
 
 def _infers(new: Tree) -> bool:

@@ -1,8 +1,4 @@
-"""
-The webhooks as a process on a cluster: any number may run, and each answers by itself.
-
-Put together here; nothing is decided here.
-"""
+"""The webhook component: a process that admits and converts objects. Any number of replicas may run."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -27,11 +23,11 @@ from virtshape.supervise.supervisor import Supervisor
 COMPONENT: Final = "webhook"
 MANAGER: Final = "virtshape-webhook"
 LARGEST_REVIEW: Final = 64 * 1024 * 1024
-"""Bytes; a list that is wanted at another version comes in one piece."""
+"""Bytes; the API server sends all objects of a list in one conversion request."""
 
 
 async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
-    """Answer until cancelled."""
+    """Serve webhook requests until cancelled."""
     namespace = settings.tls.namespace
     supervisor = Supervisor()
     async with open_connection(access, MANAGER) as api:
@@ -52,7 +48,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
 
 
 def list_injection_targets() -> list[InjectionTarget]:
-    """The objects that have the API server call us."""
+    """Return the objects whose CA bundle must contain our authority."""
     return [
         webhook_target("mutatingwebhookconfigurations", SYSTEM),
         webhook_target("validatingwebhookconfigurations", SYSTEM),
@@ -61,13 +57,13 @@ def list_injection_targets() -> list[InjectionTarget]:
 
 
 def list_webhook_metrics(webhook: Webhook) -> Iterable[Family]:
-    """What was asked and answered, and how long that took."""
+    """Return the metrics of responses and their durations."""
     counts = webhook.counts
     return [
         Family(
             f"{PREFIX}webhook_answers_total",
             "counter",
-            "Answers by path and outcome: allowed, denied, done, failed.",
+            "Responses by path and outcome: allowed, denied, done, failed.",
             tuple(
                 Sample(count, {"path": path, "outcome": outcome}) for (path, outcome), count in counts.outcomes.items()
             ),
@@ -75,7 +71,7 @@ def list_webhook_metrics(webhook: Webhook) -> Iterable[Family]:
         Family(
             f"{PREFIX}webhook_duration_seconds",
             "histogram",
-            "Time that an answer takes, in seconds.",
+            "Response time in seconds.",
             tuple(
                 sample
                 for path, durations in counts.durations.items()
