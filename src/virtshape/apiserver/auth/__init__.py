@@ -1,1 +1,1 @@
-"""Who asks, and what they may do: certificates, tokens, roles and bindings."""
+"""Authentication and authorization: certificates, tokens, users, roles and bindings."""

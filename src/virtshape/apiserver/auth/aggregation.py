@@ -1,8 +1,4 @@
-"""
-Cluster roles that gather the rules of others: which ones, and what comes of it.
-
-Pure: roles in, rules out.
-"""
+"""Aggregated cluster roles: collect the rules of the roles that their selectors match."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,7 +10,7 @@ from virtshape.apiserver.selectors.selector import Predicate, compile_requiremen
 
 
 def aggregate_rules(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> list[PolicyRule]:
-    """The rules that the role gathers: those of all roles that it selects, and of those that these select in turn."""
+    """Return the rules of all roles that the role selects, directly or through other aggregated roles."""
     rules: list[PolicyRule] = []
     for gathered in _gather(role, roles):
         rules += [rule for rule in gathered.rules or () if rule not in rules]
@@ -22,7 +18,7 @@ def aggregate_rules(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> list
 
 
 def _gather(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> Iterator[ClusterRole]:
-    """The roles that rules are taken from; each once, even where roles select one another."""
+    """Yield the roles to take rules from; each once, even if roles select each other."""
     seen: set[str] = set()
     waiting = [role]
     while waiting:
@@ -44,5 +40,5 @@ def _is_selected(role: ClusterRole, selectors: list[Predicate]) -> bool:
 def _compile(selector: LabelSelector) -> Predicate:
     try:
         return compile_requirements(read_selector(to_tree(selector)))
-    except StatusError:  # such a role is refused when it is written; one that got in all the same selects nothing
+    except StatusError:  # rejected on write; a role stored before that check selects nothing
         return lambda _: False

@@ -1,8 +1,7 @@
 """
-Who is asking: bearer tokens, tokens of service accounts, client certificates.
+Authenticate requests by bearer token, service account token or client certificate.
 
-Says who someone is, never what they may do. What was verified is remembered for a few seconds under its digest, so that
-a known token costs next to nothing and no token is kept.
+Results are cached for a few seconds under a digest of the credential; tokens themselves are not kept.
 """
 
 import ssl
@@ -28,7 +27,7 @@ FindUid = Callable[[str, str, str], str | None]
 
 
 class User(NamedTuple):
-    """Someone who makes requests."""
+    """An authenticated user."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -37,7 +36,7 @@ class User(NamedTuple):
 
 
 class ClientCertificate(NamedTuple):
-    """What a verified client certificate says; read once per connection."""
+    """The identity in a verified client certificate; parsed once per connection."""
 
     user: User
     serial: str
@@ -45,7 +44,7 @@ class ClientCertificate(NamedTuple):
 
 
 class TokenIdentity(NamedTuple):
-    """Whose a token is, for whom it is meant, and when it ends."""
+    """The user of a token, its audiences and its expiry."""
 
     user: User
     audiences: tuple[str, ...]
@@ -53,7 +52,7 @@ class TokenIdentity(NamedTuple):
 
 
 class Authenticator:
-    """Tells who is asking from what a request brings along."""
+    """Authenticates requests by their Authorization header or client certificate."""
 
     def __init__(
         self,
@@ -72,7 +71,7 @@ class Authenticator:
         self._remembered: dict[Hashable, tuple[User, float]] = {}
 
     def authenticate(self, authorization: str | None, certificate: ClientCertificate | None = None) -> User:
-        """Who sends the Authorization header or holds the certificate; refuses with 401 who shows neither."""
+        """Return the user of an Authorization header or certificate; raise StatusError 401 otherwise."""
         if certificate is not None:
             return self._recall(_identity(certificate)) or self._accept_certificate(certificate)
         if authorization is None:
@@ -81,7 +80,7 @@ class Authenticator:
         return self._recall(key) or self._accept_header(key, authorization)
 
     def review_token(self, token: str, audiences: Sequence[str] = ()) -> TokenIdentity:
-        """Whose a token is and which of the audiences it is meant for; TokenError if it is good for none of them."""
+        """Return the user and the matching audiences of a token; raise TokenError if it is invalid."""
         wanted = tuple(audiences) or self.audiences
         entry = self._registry.find_token(token)
         if entry is not None:
@@ -96,7 +95,7 @@ class Authenticator:
         return identity._replace(audiences=shared)
 
     def forget(self) -> None:
-        """Verify everyone anew; call it when a service account, or an object that tokens are bound to, goes."""
+        """Clear the cache; call it when a service account, or an object that tokens are bound to, is deleted."""
         self._remembered.clear()
 
     def _recall(self, key: Hashable) -> User | None:
@@ -118,7 +117,7 @@ class Authenticator:
         return self._remember(key, identity.user, identity.expires)
 
     def _accept_certificate(self, certificate: ClientCertificate) -> User:
-        # A connection may outlive the certificate that it began with.
+        # A connection may outlive its certificate.
         if certificate.expires <= self._clock() or self._registry.is_revoked(certificate.serial):
             raise unauthorized()
         return self._remember(_identity(certificate), certificate.user, certificate.expires)
@@ -147,7 +146,7 @@ class Authenticator:
 
 
 def read_certificate(peer: Mapping[str, Any] | None) -> ClientCertificate | None:
-    """Read who a verified certificate, as `ssl` shows it, stands for: its common name, with organizations as groups."""
+    """Return the identity in a verified certificate from `ssl`: common name as user, organizations as groups."""
     if not peer:
         return None
     subject = [pair for names in peer.get("subject", ()) for pair in names]
@@ -160,22 +159,22 @@ def read_certificate(peer: Mapping[str, Any] | None) -> ClientCertificate | None
 
 
 def unauthorized() -> StatusError:
-    """The refusal of someone who is not known; it says no more to keep who guesses in the dark."""
+    """Return the 401 error; it gives no details that would help an attacker."""
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
 def account_user_name(namespace: str, name: str) -> str:
-    """The user that a service account is."""
+    """Return the user name of a service account."""
     return f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}"
 
 
 def account_groups(namespace: str) -> tuple[str, str]:
-    """The groups that a service account of this namespace belongs to, beside those of everyone."""
+    """Return the groups of service accounts in this namespace, without `system:authenticated`."""
     return SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{namespace}"
 
 
 def _identity(certificate: ClientCertificate) -> Hashable:
-    # Not the serial number alone: whoever signs by hand with the authority's key may use one twice.
+    # Not the serial number alone: a CA used by hand may issue one twice.
     return certificate.serial, certificate.user.name, certificate.user.groups
 
 

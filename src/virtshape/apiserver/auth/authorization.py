@@ -1,8 +1,7 @@
 """
-Who may do what: role-based access control as Kubernetes has it, which only ever permits.
+Role-based access control as in Kubernetes: rules only grant permissions.
 
-Told of roles and bindings as they change, it keeps them indexed by subject. An answer is remembered until the next
-change, so that the second request of a kind costs one look-up.
+Roles and bindings are indexed by subject. Decisions are cached until a role or binding changes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,9 +30,9 @@ AccessObject = Role | ClusterRole | Binding
 
 class Attributes(NamedTuple):
     """
-    What someone wants to do: a verb on a resource, or on a path that is no resource.
+    The attributes of a request to authorize: a verb on a resource, or on a non-resource path.
 
-    A list or watch of the one object that its field selector names has that object's name.
+    A list or watch whose field selector names one object has that object's name.
     """
 
     verb: str
@@ -46,14 +45,14 @@ class Attributes(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Whether something is permitted, and by what or why not."""
+    """Whether a request is allowed, and why."""
 
     allowed: bool
     reason: str = ""
 
 
 class _Grant(NamedTuple):
-    """Why a verb on a resource is permitted: on all objects, or on single ones by name; or what hinders knowing."""
+    """The permissions for a verb on a resource: for all objects or by name; or why they cannot be determined."""
 
     everything: str | None
     names: dict[str, str]
@@ -61,7 +60,7 @@ class _Grant(NamedTuple):
 
 
 class Authorizer:
-    """Decides by roles and bindings."""
+    """Authorizes requests by roles and bindings."""
 
     def __init__(self, objects: Iterable[AccessObject] = ()) -> None:
         self._roles: dict[tuple[str, str], Role] = {}
@@ -77,7 +76,7 @@ class Authorizer:
                 self.update(item.kind, metadata.namespace or "", metadata.name or "", item)
 
     def update(self, kind: str, namespace: str, name: str, item: AccessObject | None) -> None:
-        """Take note of a role or binding as it is now; None if it is gone. Cluster-wide ones have no namespace."""
+        """Update the index with a role or binding; None if it was deleted. Cluster-scoped ones have no namespace."""
         self._remembered.clear()
         match kind:
             case "Role":
@@ -96,7 +95,7 @@ class Authorizer:
                 self._note_binding(namespace, name, item)
 
     def authorize(self, user: User, wanted: Attributes) -> Decision:
-        """Whether the user may do it."""
+        """Return whether the user may do something."""
         if MASTERS in user.groups:
             return _MASTERS_MAY
         if wanted.path:
@@ -112,20 +111,20 @@ class Authorizer:
         return Decision(False, grant.problem) if reason is None else Decision(True, reason)
 
     def require(self, user: User, wanted: Attributes) -> None:
-        """Refuse with 403 what the user may not do."""
+        """Raise StatusError 403 unless the user may do something."""
         decision = self.authorize(user, wanted)
         if not decision.allowed:
             raise forbidden(user, wanted, decision.reason)
 
     def rules_for(self, user: User, namespace: str) -> list[PolicyRule]:
-        """All rules that speak for the user in the namespace; in the whole cluster only, if it is empty."""
+        """Return all rules that apply to the user in the namespace; only cluster-wide ones if it is empty."""
         rules = list(EVERYTHING) if MASTERS in user.groups else []
         for binding, _ in self._bindings_of(user, namespace):
             rules += self.find_rules(binding.role_ref, _namespace(binding)) or []
         return rules
 
     def find_rules(self, reference: RoleRef, namespace: str) -> list[PolicyRule] | None:
-        """Find the rules of the role that a binding in the namespace grants; None if there is no such role."""
+        """Return the rules of the role that a binding in the namespace refers to; None if the role does not exist."""
         if reference.kind == "Role":
             role = self._roles.get((namespace, reference.name))
             return None if role is None else role.rules or []
@@ -185,13 +184,13 @@ class Authorizer:
 
 
 def forbidden(user: User, wanted: Attributes, reason: str = "") -> StatusError:
-    """The refusal of something that the user may not do, in the words that kubectl's users know."""
+    """Return the 403 error, with the message of kube-apiserver."""
     why = describe_refusal(user, wanted) + (f": {reason}" if reason else "")
     return refuse(wanted.group, wanted.resource, wanted.name, why)
 
 
 def refuse(group: str, resource: str, name: str, why: str) -> StatusError:
-    """A 403 about an object, or about a resource if it has no name."""
+    """Return a 403 error for an object, or for a resource if the name is empty."""
     if not resource:
         return StatusError(403, "Forbidden", f"forbidden: {why}")
     subject = f"{resource}.{group}" if group else resource
@@ -200,7 +199,7 @@ def refuse(group: str, resource: str, name: str, why: str) -> StatusError:
 
 
 def describe_refusal(user: User, wanted: Attributes) -> str:
-    """What the user may not do."""
+    """Return the message that says what the user may not do."""
     name = quote(user.name)
     if wanted.path:
         return f"User {name} cannot {wanted.verb} path {quote(wanted.path)}"

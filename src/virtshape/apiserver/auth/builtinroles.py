@@ -1,7 +1,7 @@
 """
-The roles and bindings that a new data directory begins with.
+Built-in roles and bindings of a new data directory.
 
-Only data: what Kubernetes and KubeVirt call the same permits the same, as far as the kinds exist here.
+They have the names and permissions of those in Kubernetes and KubeVirt, for the kinds that exist here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -85,12 +85,12 @@ _SWITCHES = (
 
 
 def build_roles() -> list[ClusterRole]:
-    """All built-in roles."""
+    """Return all built-in roles."""
     return [*_build_system_roles(), *_build_user_roles(), *_build_vm_roles(), *_build_disk_roles()]
 
 
 def build_bindings() -> list[ClusterRoleBinding]:
-    """All built-in bindings."""
+    """Return all built-in bindings."""
     return [
         _binding("cluster-admin", MASTERS),
         _binding("system:discovery", AUTHENTICATED),
@@ -128,7 +128,7 @@ def _build_system_roles() -> list[ClusterRole]:
 
 
 def _build_user_roles() -> list[ClusterRole]:
-    """`view`, `edit` and `admin`: each gathers a part of its own, the one before it, and what others label for it."""
+    """Return `view`, `edit` and `admin`; each aggregates its own part, the smaller role and roles labelled for it."""
     return [
         _gathering_role("view", part_of="edit"),
         _gathering_role("edit", part_of="admin"),

@@ -1,8 +1,4 @@
-"""
-X.509 certificates of one small authority: itself, its servers, its clients. All keys are P-256.
-
-Touches no files.
-"""
+"""X.509 certificates: a CA and the server and client certificates it signs. All keys are P-256."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -22,7 +18,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 
 class Credential(NamedTuple):
-    """A certificate with its key, both as PEM, and what tells it from others."""
+    """A certificate with its key, both as PEM, its serial number and expiry."""
 
     certificate: bytes
     key: bytes
@@ -31,7 +27,7 @@ class Credential(NamedTuple):
 
 
 class Authority:
-    """Signs certificates that clients and servers of one data directory trust."""
+    """Signs the certificates of one data directory."""
 
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
         self.certificate = certificate
@@ -40,7 +36,7 @@ class Authority:
 
     @classmethod
     def create(cls, key: ec.EllipticCurvePrivateKey, name: str, now: datetime | None = None) -> "Authority":
-        """An authority that vouches for itself; made again with the same key, it also vouches for what it signed."""
+        """Return a self-signed CA; a new one with the same key also verifies earlier certificates."""
         now = now or datetime.now(UTC)
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         public = key.public_key()
@@ -56,7 +52,7 @@ class Authority:
     def issue_server(
         self, hosts: Iterable[str], now: datetime | None = None, *, lifetime: timedelta = CERTIFICATE_LIFETIME
     ) -> Credential:
-        """A certificate for a server that is reached under these names and addresses."""
+        """Return a certificate for a server with these host names and addresses."""
         names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
         subject = [x509.NameAttribute(NameOID.COMMON_NAME, "virtshape")]
         return self._issue(subject, ExtendedKeyUsageOID.SERVER_AUTH, now, lifetime, names)
@@ -69,13 +65,13 @@ class Authority:
         lifetime: timedelta = CERTIFICATE_LIFETIME,
         now: datetime | None = None,
     ) -> Credential:
-        """A certificate that says to servers: this is user `name`, of these groups."""
+        """Return a client certificate for a user with these groups."""
         subject = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         subject.append(x509.NameAttribute(NameOID.COMMON_NAME, name))
         return self._issue(subject, ExtendedKeyUsageOID.CLIENT_AUTH, now, lifetime)
 
     def has_issued(self, certificate: x509.Certificate) -> bool:
-        """Whether the certificate carries this authority's signature."""
+        """Return True if this CA signed the certificate."""
         try:
             certificate.verify_directly_issued_by(self.certificate)
         except (ValueError, TypeError, InvalidSignature):
@@ -114,17 +110,17 @@ class Authority:
 
 
 def make_key() -> ec.EllipticCurvePrivateKey:
-    """A new P-256 key."""
+    """Return a new P-256 key."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
 def dump_key(key: ec.EllipticCurvePrivateKey) -> bytes:
-    """Write the key as PEM."""
+    """Encode the key as PEM."""
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def load_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
-    """Read a key from PEM; ValueError if it is none, or not of P-256."""
+    """Decode a PEM key; raise ValueError if it is not a P-256 key."""
     key = load_pem_private_key(pem, password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
         raise ValueError("not a P-256 key")  # noqa: TRY004 -- callers need not tell one unusable key from another
@@ -132,7 +128,7 @@ def load_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
 
 
 def format_serial(number: int) -> str:
-    """Write a serial number as TLS libraries show it: hexadecimal capitals, an even number of them."""
+    """Format a serial number as TLS libraries do: upper-case hexadecimal with an even number of digits."""
     text = f"{number:X}"
     return text.zfill(len(text) + len(text) % 2)
 

@@ -1,8 +1,8 @@
 """
-Escalation checks before a role or binding is written: a user cannot grant more than the user holds.
+Privilege escalation checks: a user cannot grant permissions that the user does not have.
 
-The verb `escalate` on a role, or `bind` on the role that a binding names, lifts the check. As in kube-apiserver, any
-change but one of finalizers and owner references is checked: a label alone can aggregate a role into another one.
+The verb `escalate` on a role, or `bind` on the role that a binding refers to, skips the check. As in kube-apiserver,
+any change except to finalizers and owner references is checked: a label alone can aggregate a role into another one.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from virtshape.apiserver.auth.rules import EVERYTHING, describe_rule, find_missi
 def check_role(
     user: User, authorizer: Authorizer, role: Role | ClusterRole, before: Role | ClusterRole | None = None
 ) -> None:
-    """Refuse a role that permits what the user may not do, unless the user may escalate."""
+    """Raise StatusError if a role grants what the user may not do, unless the user may escalate."""
     if MASTERS in user.groups or _changes_nothing(role, before):
         return
     resource = "clusterroles" if isinstance(role, ClusterRole) else "roles"
@@ -34,7 +34,7 @@ def check_role(
 
 
 def check_binding(user: User, authorizer: Authorizer, binding: Binding, before: Binding | None = None) -> None:
-    """Refuse a binding to a role that permits what the user may not do, unless the user may bind that role."""
+    """Raise StatusError if a binding grants what the user may not do, unless the user may bind that role."""
     if MASTERS in user.groups or _changes_nothing(binding, before):
         return
     metadata = binding.metadata

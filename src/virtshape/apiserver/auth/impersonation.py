@@ -1,8 +1,4 @@
-"""
-Acting as someone else: what `kubectl --as` asks for, and whether the one who asks may.
-
-Pure: headers and an authorizer in, a user out. The verb is `impersonate`, on each thing that is taken on.
-"""
+"""Impersonation (`kubectl --as`): check the verb `impersonate` on each requested user, group, UID and extra field."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
@@ -22,9 +18,9 @@ _EXTRA = "impersonate-extra-"
 
 def impersonate(user: User, headers: Mapping[str, Sequence[str]], authorizer: Authorizer) -> User:
     """
-    The user whom the request is to be answered as: the asker, unless its headers name another.
+    Return the user that the request is handled as: the impersonated user if the headers name one.
 
-    Headers have lower-case names and all their values, since a request names each group in a header of its own.
+    Headers have lower-case names and all their values, since each group is in a separate header.
     """
     name = _first(headers, "impersonate-user")
     groups = tuple(headers.get("impersonate-group", ()))

@@ -1,8 +1,4 @@
-"""
-Kubeconfigs: the file that tells kubectl and its kin where the server is, whom to trust and who is asking.
-
-Renders and reads text; issues no credentials.
-"""
+"""Render and parse kubeconfig files."""
 
 from base64 import b64encode
 from pathlib import Path
@@ -17,7 +13,7 @@ DEFAULT_NAMESPACE = "default"
 
 
 class Server(NamedTuple):
-    """The server's address, as in `https://127.0.0.1:6443`, and the authority that vouches for it, as PEM."""
+    """The server's URL, as in `https://127.0.0.1:6443`, and its CA certificate as PEM."""
 
     url: str
     authority: bytes
@@ -50,7 +46,7 @@ def render_kubeconfig(
     namespace: str = DEFAULT_NAMESPACE,
     cluster: str = "virtshape",
 ) -> str:
-    """A kubeconfig with one cluster, one user and one context; the secret is a bearer token or a client certificate."""
+    """Return a kubeconfig with one cluster, user and context; the secret is a token or a client certificate."""
     context = f"{user}@{cluster}"
     tree = {
         "apiVersion": "v1",
@@ -67,12 +63,12 @@ def render_kubeconfig(
 
 
 def write_kubeconfig(path: Path, text: str) -> None:
-    """Replace the file in one step; only its owner may read it."""
+    """Replace the file atomically; only its owner may read it."""
     write_private(path, text.encode())
 
 
 def find_token(text: str) -> str | None:
-    """Find the bearer token of the first user that has one; None also where the text is no kubeconfig."""
+    """Return the bearer token of the first user that has one; None if the text is not a kubeconfig."""
     try:
         configs = [msgspec.convert(document.tree, _Config) for document in read_documents(text)]
     except (YAMLError, msgspec.ValidationError):

@@ -1,11 +1,11 @@
 """
-The keys and certificates of a data directory, as files that only their owner may read.
+The keys and certificates of a data directory, in files that only their owner may read.
 
-    DIR/pki/ca.crt, ca.key                  the authority, for ten years
-    DIR/pki/apiserver.crt, apiserver.key    the server's certificate, renewed a month before it ends
-    DIR/pki/sa.key                          signs tokens of service accounts
+    DIR/pki/ca.crt, ca.key                  the CA, valid for ten years
+    DIR/pki/apiserver.crt, apiserver.key    the server's certificate, renewed a month before it expires
+    DIR/pki/sa.key                          signs service account tokens
 
-What is there is kept; what is missing is made. A certificate without its key is an error, since clients trust it.
+Missing files are created. A certificate without its key is an error, because clients trust it.
 """
 
 import ssl
@@ -41,11 +41,11 @@ LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 
 
 class PkiError(Exception):
-    """A key or certificate file that cannot be used, and what to do about it."""
+    """A key or certificate file that cannot be used, and how to fix it."""
 
 
 class ServerFiles(NamedTuple):
-    """What a TLS server loads."""
+    """The files that a TLS server loads."""
 
     certificate: Path
     key: Path
@@ -53,7 +53,7 @@ class ServerFiles(NamedTuple):
 
 
 class Pki:
-    """The keys and certificates below one directory."""
+    """The keys and certificates in one directory."""
 
     def __init__(
         self, directory: Path, now: datetime | None = None, *, lifetime: timedelta = CERTIFICATE_LIFETIME
@@ -65,36 +65,36 @@ class Pki:
         self.authority = self._ensure_authority(now or datetime.now(UTC))
 
     def ensure_server_certificate(self, hosts: Iterable[str] = (), now: datetime | None = None) -> ServerFiles:
-        """A certificate for these hosts and this machine; the present one if it covers them and does not end soon."""
+        """Return a certificate for these hosts and this machine; reuse the current one unless it expires soon."""
         now = now or datetime.now(UTC)
         files = ServerFiles(self._path("apiserver.crt"), self._path("apiserver.key"), self._path("ca.crt"))
         wanted = list(dict.fromkeys(_normalize(host) for host in (*LOOPBACK_HOSTS, *SERVICE_NAMES, *_names(), *hosts)))
         if not self._is_usable(files, set(wanted), now):
             credential = self.authority.issue_server(wanted, now, lifetime=self._lifetime)
-            # The certificate last: after a crash in between, the pair does not fit and is made again.
+            # Write the certificate last: after a crash in between, the pair does not match and is recreated.
             write_private(files.key, credential.key)
             write_private(files.certificate, credential.certificate)
         return files
 
     def ensure_signing_key(self) -> ec.EllipticCurvePrivateKey:
-        """The key that signs tokens of service accounts."""
+        """Return the key that signs service account tokens."""
         return self._ensure_key("sa.key")
 
     def build_server_context(self, hosts: Iterable[str] = ()) -> ssl.SSLContext:
-        """What a TLS server needs: our certificate, and trust in client certificates of our authority alone."""
+        """Return a TLS server context with our certificate that trusts only our CA for client certificates."""
         files = self.ensure_server_certificate(hosts)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         self._load(context, files)
-        context.verify_mode = ssl.CERT_OPTIONAL  # who brings no certificate may still bring a token
+        context.verify_mode = ssl.CERT_OPTIONAL  # clients without a certificate may have a token
         context.set_alpn_protocols(["http/1.1"])
         return context
 
     def renew_server_context(self, context: ssl.SSLContext, hosts: Iterable[str] = ()) -> bool:
         """
-        Load a new certificate into a context if the present one ends soon; return whether one was loaded.
+        Load a new certificate into a context if the current one expires soon; return True if one was loaded.
 
-        New connections get it; connections that exist are not affected.
+        It applies to new connections only.
         """
         self.authority = self._ensure_authority(datetime.now(UTC))
         present = read_private(self._path("apiserver.crt"))
@@ -120,7 +120,7 @@ class Pki:
             authority = Authority(self._load_certificate("ca.crt"), key)
             if authority.certificate.public_key() != key.public_key():
                 raise PkiError(f"{certificate_path} and {key_path} do not belong together: bring back the right pair")
-            # Whatever it signs now must not outlive it.
+            # Certificates must not outlive the CA that signs them.
             if authority.certificate.not_valid_after_utc - now > CERTIFICATE_LIFETIME + RENEW_BEFORE:
                 return authority
         authority = Authority.create(key, AUTHORITY_NAME, now)

@@ -1,7 +1,7 @@
 """
-Files that only their owner may read: keys, tokens, what was done by whom.
+Files that only their owner may read: keys, tokens, the audit log.
 
-A file is replaced as a whole or not at all, and never readable by others, not even for a moment.
+Files are replaced atomically and are never readable by others.
 """
 
 import os
@@ -16,7 +16,7 @@ DIRECTORY_MODE = 0o700
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Replace the file, durably; whoever reads it meanwhile sees the old content or the new."""
+    """Replace the file atomically and durably."""
     make_private_directory(path.parent)
     draft = path.with_name(f".{path.name}.{token_hex(4)}")
     try:
@@ -31,20 +31,20 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def read_private(path: Path) -> bytes:
-    """Read the file, after taking away what others may do with it."""
+    """Read the file, after removing access of group and others."""
     if path.stat().st_mode & 0o077:
         path.chmod(FILE_MODE)
     return path.read_bytes()
 
 
 def make_private_directory(path: Path) -> None:
-    """Make the directory, if it is not there, so that only its owner may enter."""
+    """Create the directory with access for its owner only, if it does not exist."""
     path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
 
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
-    """Keep out other processes that lock the same file; the lock dies with the process."""
+    """Hold an exclusive lock on the file; the kernel releases it when the process ends."""
     make_private_directory(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:

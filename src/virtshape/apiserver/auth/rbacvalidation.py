@@ -1,7 +1,7 @@
 """
-What makes a role or binding one: the defaults it gets, and the flaws it is refused for, in Kubernetes' words.
+Defaults and validation of roles and bindings, with Kubernetes' messages.
 
-Pure: objects in, completed objects and causes out. Whether the writer may grant it is another question.
+Pure functions. Escalation is checked separately.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _SUBJECT_GROUPS = {"User": RBAC_GROUP, "Group": RBAC_GROUP, "ServiceAccount": ""
 
 
 def complete_access(item: AccessObject) -> AccessObject:
-    """The object with the API groups of its role and subjects filled in."""
+    """Return the object with default API groups of its role reference and subjects."""
     if isinstance(item, Role | ClusterRole):
         return item
     subjects = [_complete_subject(subject) for subject in item.subjects or ()]
@@ -28,7 +28,7 @@ def complete_access(item: AccessObject) -> AccessObject:
 
 
 def check_access(item: AccessObject, before: AccessObject | None = None) -> list[Cause]:
-    """All that is wrong with a completed role or binding, and with how it differs from what it replaces."""
+    """Return all problems of a role or binding, including changes of immutable fields."""
     match item:
         case Role():
             return list(_check_rules(item.rules or (), namespaced=True))
@@ -91,7 +91,7 @@ def _check_reference(binding: Binding) -> Iterator[Cause]:
 
 
 def _check_subjects(binding: Binding) -> Iterator[Cause]:
-    has_namespace = isinstance(binding, RoleBinding)  # which is that of accounts that state none
+    has_namespace = isinstance(binding, RoleBinding)  # the default for service accounts
     for index, subject in enumerate(binding.subjects or ()):
         field = f"subjects[{index}]"
         if not subject.name:

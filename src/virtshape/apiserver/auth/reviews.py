@@ -1,8 +1,7 @@
 """
-Answers to the questions of the authentication and authorization groups: who am I, may I, may they, whose token is it.
+Reviews of the authentication and authorization groups: SubjectAccessReview, TokenReview and others.
 
-Pure functions of a question, the one who asks and what decides; a question comes back with its answer in the status.
-Whether the asker may ask at all was decided before.
+Pure functions that return the review with its status. Access to the reviews is authorized before.
 """
 
 from collections.abc import Sequence
@@ -44,7 +43,7 @@ T = TypeVar("T")
 
 _GROUP = "authorization.k8s.io"
 _QUESTIONS = frozenset({"authentication.k8s.io/v1", f"{_GROUP}/v1"})
-"""The versions of questions that may be asked without saying anything."""
+"""API versions whose reviews may omit the spec."""
 
 
 Review = (
@@ -58,7 +57,7 @@ Review = (
 
 
 class AuthContext(NamedTuple):
-    """What decides who someone is and what they may do."""
+    """The authenticator and authorizer that reviews consult."""
 
     authenticator: Authenticator
     authorizer: Authorizer
@@ -66,10 +65,9 @@ class AuthContext(NamedTuple):
 
 def read_review(body: bytes, struct: type[T], api_version: str) -> T:
     """
-    The question in a body.
+    Return the review in a body.
 
-    Its version and kind are those of the path, where it leaves them out. An answer that it may bring along, and fields
-    that we do not know, do not matter.
+    Missing apiVersion and kind default to those of the path. A status and unknown fields in the body are ignored.
     """
     try:
         tree = msgspec.json.decode(body, type=dict[str, Any])
@@ -86,12 +84,12 @@ def read_review(body: bytes, struct: type[T], api_version: str) -> T:
         return decode_keeping({**tree, "apiVersion": api_version, "kind": struct.__name__}, struct)[0]
     except StatusError as error:
         if error.code == 400:
-            error.causes = ()  # as of all bodies that cannot be read
+            error.causes = ()  # as for all bodies that cannot be decoded
         raise
 
 
 def answer_review(review: Review, user: User, auth: AuthContext, namespace: str = "") -> Review:
-    """The question, with its answer and metadata; the namespace is that of the path it was asked under."""
+    """Return the review with its status and metadata; the namespace is that of the path."""
     metadata = replace(review.metadata or ObjectMeta(), namespace=namespace or None)
     if isinstance(review, SelfSubjectReview):
         metadata = ObjectMeta(creation_timestamp=now())
@@ -115,21 +113,21 @@ def _answer(review: Review, user: User, auth: AuthContext, namespace: str) -> Re
 
 
 def answer_self_access(review: SelfSubjectAccessReview, user: User, authorizer: Authorizer) -> SelfSubjectAccessReview:
-    """Whether the asker may do it."""
+    """Return whether the caller may do something."""
     spec = review.spec
     _refuse_if(review.kind, _check_question(spec.resource_attributes, spec.non_resource_attributes))
     return replace(review, status=_decide(user, spec.resource_attributes, spec.non_resource_attributes, authorizer))
 
 
 def answer_access(review: SubjectAccessReview, authorizer: Authorizer) -> SubjectAccessReview:
-    """Whether someone may do it."""
+    """Return whether a user may do something."""
     return replace(review, status=_answer_about(review.kind, review.spec, [], authorizer))
 
 
 def answer_local_access(
     review: LocalSubjectAccessReview, namespace: str, authorizer: Authorizer
 ) -> LocalSubjectAccessReview:
-    """Whether someone may do it in the namespace."""
+    """Return whether a user may do something in the namespace."""
     spec, causes = review.spec, []
     if spec.non_resource_attributes is not None:
         causes.append(invalid_value("spec.nonResourceAttributes", None, "disallowed on this kind of request"))
@@ -142,7 +140,7 @@ def answer_local_access(
 
 
 def answer_rules(review: SelfSubjectRulesReview, user: User, authorizer: Authorizer) -> SelfSubjectRulesReview:
-    """All that the asker may do in a namespace."""
+    """Return all rules of the caller in a namespace."""
     if not review.spec.namespace:
         raise StatusError(400, "BadRequest", "no namespace on request")
     rules = authorizer.rules_for(user, review.spec.namespace)
@@ -161,7 +159,7 @@ def answer_rules(review: SelfSubjectRulesReview, user: User, authorizer: Authori
 
 
 def answer_token(review: TokenReview, authenticator: Authenticator) -> TokenReview:
-    """Whose a token is."""
+    """Return the user of a token."""
     if not review.spec.token:
         raise StatusError(400, "BadRequest", "token is required for TokenReview in authentication")
     try:
@@ -175,12 +173,12 @@ def answer_token(review: TokenReview, authenticator: Authenticator) -> TokenRevi
 
 
 def answer_self(review: SelfSubjectReview, user: User) -> SelfSubjectReview:
-    """Who is asking."""
+    """Return the caller."""
     return replace(review, status=SelfSubjectReviewStatus(describe_user(user)))
 
 
 def describe_user(user: User) -> UserInfo:
-    """The user as the API shows them."""
+    """Return the user as the API shows it."""
     extra = {key: list(values) for key, values in user.extra.items()}
     return UserInfo(username=user.name, groups=list(user.groups) or None, uid=user.uid or None, extra=extra or None)
 

@@ -1,8 +1,4 @@
-"""
-What a rule of a role permits, and whether some rules permit all that others do.
-
-Pure: rules in, answers out. Whose rules they are is not known here.
-"""
+"""RBAC rules: what a rule permits, and whether some rules cover others."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -15,11 +11,11 @@ EVERYTHING = (
     PolicyRule(verbs=[ALL], api_groups=[ALL], resources=[ALL]),
     PolicyRule(verbs=[ALL], non_resource_urls=[ALL]),
 )
-"""The rules that permit everything."""
+"""Rules that permit everything."""
 
 
 def permits_resource(rule: PolicyRule, verb: str, group: str, resource: str, subresource: str = "") -> bool:
-    """Whether the rule permits the verb on the resource, or on some of its objects if it has resource names."""
+    """Return True if the rule permits the verb on the resource, or on named objects of it."""
     return (
         _has(rule.verbs, verb)
         and _has(rule.api_groups or (), group)
@@ -28,18 +24,18 @@ def permits_resource(rule: PolicyRule, verb: str, group: str, resource: str, sub
 
 
 def permits_path(rule: PolicyRule, verb: str, path: str) -> bool:
-    """Whether the rule permits the verb on a path that is no resource."""
+    """Return True if the rule permits the verb on a non-resource path."""
     return _has(rule.verbs, verb) and any(_covers_path(pattern, path) for pattern in rule.non_resource_urls or ())
 
 
 def find_missing(owned: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Find the parts of the wanted rules that none of the owned ones permits."""
+    """Return the parts of the wanted rules that none of the owned rules permits."""
     parts = [part for rule in wanted for part in _take_apart(rule)]
     return _compact(part for part in parts if not any(_covers(rule, part) for rule in owned))
 
 
 def describe_rule(rule: PolicyRule) -> str:
-    """The rule on one line, as Kubernetes words it in refusals."""
+    """Format the rule on one line, as Kubernetes does in error messages."""
     parts = {
         "APIGroups": rule.api_groups,
         "Resources": rule.resources,
@@ -51,12 +47,12 @@ def describe_rule(rule: PolicyRule) -> str:
 
 
 def quote(text: str) -> str:
-    """The text in double quotes, with what would break them escaped."""
+    """Return the text in double quotes, escaped."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def quote_list(texts: Iterable[str]) -> str:
-    """Texts in double quotes within brackets, with spaces between."""
+    """Return texts in double quotes, separated by spaces in brackets."""
     return "[" + " ".join(map(quote, texts)) + "]"
 
 
@@ -75,7 +71,7 @@ def _covers_path(pattern: str, path: str) -> bool:
 
 
 def _covers(owned: PolicyRule, part: PolicyRule) -> bool:
-    """Whether a rule permits all of a part, which has one entry in each list at most."""
+    """Return True if a rule permits a part, which has at most one entry in each list."""
     if not _has(owned.verbs, part.verbs[0]):
         return False
     if part.non_resource_urls:
@@ -91,7 +87,7 @@ def _covers(owned: PolicyRule, part: PolicyRule) -> bool:
 
 
 def _take_apart(rule: PolicyRule) -> list[PolicyRule]:
-    """Rules with one entry in each list that together permit what the rule does."""
+    """Split a rule into rules with one entry in each list."""
     parts = [
         PolicyRule(verbs=[verb], api_groups=[group], resources=[resource], resource_names=names)
         for group, resource, verb in product(rule.api_groups or (), rule.resources or (), rule.verbs)

@@ -1,7 +1,7 @@
 """
-Answers to TokenRequests: what `kubectl create token` gets.
+TokenRequests: issue service account tokens, as for `kubectl create token`.
 
-Decides nothing about permission, and stores nothing: a token is good by its signature and while its account lives.
+Tokens are not stored: a token is valid by its signature and while its account exists.
 """
 
 from uuid import uuid4
@@ -25,7 +25,7 @@ BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 def answer_token_request(
     request: TokenRequest, *, namespace: str, name: str, signer: TokenSigner, find_uid: FindUid, now: float
 ) -> TokenRequest:
-    """A token of the service account `name`, as the request wants it; StatusError if it cannot be."""
+    """Return the request with a token of the service account `name`; raise StatusError if it is invalid."""
     spec = request.spec
     account_uid = find_uid("serviceaccounts", namespace, name)
     if account_uid is None:

@@ -1,7 +1,7 @@
 """
-Tokens of service accounts: JSON Web Tokens, signed with ES256, with the claims that Kubernetes gives them.
+Service account tokens: JSON Web Tokens signed with ES256, with the claims that Kubernetes uses.
 
-Knows signatures and times; whether the account still exists is for others to look up.
+Verifies signatures and times; callers check that the account still exists.
 """
 
 import binascii
@@ -25,18 +25,18 @@ _NUMBER_BYTES = 32
 
 
 class TokenError(Exception):
-    """A token that is not good, and why."""
+    """An invalid token, and why."""
 
 
 class NamedObject(msgspec.Struct, frozen=True):
-    """An object that a token speaks of."""
+    """An object that a token refers to."""
 
     name: str
     uid: str
 
 
 class KubernetesClaims(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The service account, and the object that the token lives no longer than."""
+    """The service account, and the object that the token is bound to."""
 
     namespace: str
     serviceaccount: NamedObject
@@ -46,7 +46,7 @@ class KubernetesClaims(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """What a token says, under the names that JSON Web Tokens have for it; times are seconds since 1970."""
+    """The claims of a token, with their JSON Web Token names; times are seconds since 1970."""
 
     aud: list[str]
     exp: int
@@ -64,7 +64,7 @@ class _Header(msgspec.Struct):
 
 
 class TokenSigner:
-    """Signs claims, and knows its own signature again."""
+    """Signs and verifies tokens with one key."""
 
     def __init__(self, key: ec.EllipticCurvePrivateKey) -> None:
         self._key = key
@@ -75,14 +75,14 @@ class TokenSigner:
         self._header = _encode(msgspec.json.encode({"alg": "ES256", "kid": self.key_id}))
 
     def sign(self, claims: Claims) -> str:
-        """A token that says this."""
+        """Return a token with these claims."""
         message = self._header + b"." + _encode(msgspec.json.encode(claims))
         r, s = decode_dss_signature(self._key.sign(message, _ALGORITHM))
         signature = r.to_bytes(_NUMBER_BYTES) + s.to_bytes(_NUMBER_BYTES)
         return (message + b"." + _encode(signature)).decode()
 
     def verify(self, token: str, now: float) -> Claims:
-        """What a token says, if we signed it and it is good now; TokenError otherwise."""
+        """Return the claims of a token; raise TokenError if the signature or the times are not valid."""
         try:
             message, _, signature = token.encode("ascii").rpartition(b".")
             header, _, body = message.partition(b".")
@@ -100,7 +100,7 @@ class TokenSigner:
 
     def _verify_signature(self, message: bytes, header: bytes, signature: bytes) -> None:
         stated = _header_decoder.decode(header)
-        # One algorithm and one key: a token does not get to choose how it is verified.
+        # One algorithm and one key: the token must not choose how it is verified.
         if stated.alg != "ES256" or stated.kid not in (None, self.key_id) or len(signature) != 2 * _NUMBER_BYTES:
             raise TokenError("the token was signed by someone else")
         r, s = (int.from_bytes(part) for part in (signature[:_NUMBER_BYTES], signature[_NUMBER_BYTES:]))
@@ -111,7 +111,7 @@ class TokenSigner:
 
 
 def is_web_token(token: str) -> bool:
-    """Whether the text has the three parts of a JSON Web Token."""
+    """Return True if the text has the three parts of a JSON Web Token."""
     return token.count(".") == 2
 
 

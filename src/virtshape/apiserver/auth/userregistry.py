@@ -1,8 +1,8 @@
 """
-The register of users: whose tokens are good, and whose certificates are no longer.
+User registry: issued tokens and certificates, and which are revoked.
 
-One file that only its owner may read. It holds digests of tokens, never a token. Whoever changes it locks it; a server
-that has it open sees the change when it next looks.
+One file that only its owner may read, with digests of tokens. Writers lock it; a running server reloads it when it
+changes.
 """
 
 import time
@@ -17,30 +17,30 @@ from virtshape.apiserver.auth.privatefile import lock_file, read_private, write_
 
 
 class UserRegistryError(Exception):
-    """A register that cannot be read, and what to do about it."""
+    """A registry that cannot be read, and how to fix it."""
 
 
 class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A token or certificate that someone was given; times are seconds since 1970."""
+    """A token or certificate that was issued to a user; times are seconds since 1970."""
 
     name: str
     """The user's name."""
     kind: Literal["token", "certificate"]
-    """What the user was given."""
+    """The type of credential."""
     id: str
     """The digest of the token, or the serial number of the certificate."""
     groups: tuple[str, ...] = ()
-    """The user's groups, beside those that everyone belongs to."""
+    """The user's groups, without `system:authenticated`."""
     issued: float
-    """When it was given."""
+    """When it was issued."""
     expires: float | None = None
-    """When it ends; never, if absent."""
+    """When it expires; never, if absent."""
     role: str | None = None
-    """The cluster role that the user got with it."""
+    """The cluster role that was bound with it."""
     namespace: str | None = None
-    """The namespace in which the user got the role; everywhere, if absent."""
+    """The namespace of the role binding; cluster-wide, if absent."""
     revoked: bool = False
-    """Whether it was taken back."""
+    """Whether it is revoked."""
 
 
 class _State(NamedTuple):
@@ -51,7 +51,7 @@ class _State(NamedTuple):
 
 
 class UserRegistry:
-    """The register in one file."""
+    """The registry in one file."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         self._path = path
@@ -59,24 +59,24 @@ class UserRegistry:
         self._state = self._read()
 
     def find_token(self, token: str) -> RegistryEntry | None:
-        """Find whose token this is, unless it has ended."""
+        """Return the entry of a token, unless it has expired."""
         entry = self._refresh().by_token.get(digest_token(token))
         return entry if entry is not None and not self._has_ended(entry) else None
 
     def is_revoked(self, serial: str) -> bool:
-        """Whether the certificate of this serial number was taken back."""
+        """Return True if the certificate with this serial number is revoked."""
         return serial in self._refresh().revoked
 
     def entries(self) -> list[RegistryEntry]:
-        """All that was given and neither ended nor was taken back."""
+        """Return all entries that are neither expired nor revoked."""
         return [entry for entry in self._refresh().entries if not entry.revoked and not self._has_ended(entry)]
 
     def add(self, entry: RegistryEntry) -> None:
-        """Note what a user was given."""
+        """Add an entry."""
         self._change(lambda entries: [*entries, entry])
 
     def remove(self, name: str) -> list[RegistryEntry]:
-        """Take back all that the user was given; what that was."""
+        """Revoke everything that was issued to a user; return the revoked entries."""
         removed = [entry for entry in self.entries() if entry.name == name]
         self._change(lambda entries: [left for entry in entries if (left := _take_back(entry, name)) is not None])
         return removed
@@ -114,14 +114,14 @@ class UserRegistry:
 
 
 def digest_token(token: str) -> str:
-    """What the register keeps of a token. Tokens are long and random, so a plain digest tells nothing of them."""
+    """Return the digest of a token. Tokens are long and random, so an unsalted digest is safe."""
     return sha256(token.encode()).hexdigest()
 
 
 def _take_back(entry: RegistryEntry, name: str) -> RegistryEntry | None:
     if entry.name != name:
         return entry
-    # A forgotten token is a bad one, but a certificate is good until it is refused.
+    # A removed token is invalid, but a certificate stays valid until it is listed as revoked.
     return msgspec.structs.replace(entry, revoked=True) if entry.kind == "certificate" else None
 
 

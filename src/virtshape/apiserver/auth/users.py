@@ -1,8 +1,8 @@
 """
-Users of a data directory: giving someone access, listing who has it, taking it back.
+Users of a data directory: create, list and remove them.
 
-Makes certificates, tokens and kubeconfigs, and keeps the register. The bindings that a user needs are returned, for the
-caller to apply through the API.
+Creates certificates, tokens and kubeconfigs, and updates the user registry. Callers apply the returned bindings through
+the API.
 """
 
 import re
@@ -37,14 +37,14 @@ _NAME = re.compile(r"[^\x00-\x1f\x7f/%\s]{1,64}")
 
 
 class NewUser(NamedTuple):
-    """What a user needs to get in, and the bindings that say what they may do."""
+    """A new user's kubeconfig, and the bindings to apply."""
 
     kubeconfig: str
     bindings: list[Binding]
 
 
 class BindingName(NamedTuple):
-    """A binding by kind, namespace and name; cluster-wide ones have no namespace."""
+    """A binding by kind, namespace and name; cluster-scoped ones have no namespace."""
 
     kind: str
     namespace: str
@@ -52,7 +52,7 @@ class BindingName(NamedTuple):
 
 
 class Directory:
-    """The files of a data directory that say who gets in."""
+    """The credential files of a data directory."""
 
     def __init__(self, path: Path, *, certificate_lifetime: timedelta = CERTIFICATE_LIFETIME) -> None:
         self.kubeconfig = path / "kubeconfig"
@@ -60,12 +60,12 @@ class Directory:
         self.registry = UserRegistry(path / "pki" / "users.json")
 
     def server(self, url: str) -> Server:
-        """The server at this address, as kubeconfigs name it."""
+        """Return the server at this URL for kubeconfigs."""
         return Server(url, self.pki.authority.pem)
 
 
 def ensure_admin(directory: Directory, url: str) -> Path:
-    """Write the admin's kubeconfig for this address; its token stays the same for as long as the file is there."""
+    """Write the admin's kubeconfig for this URL; keep the token of an existing file."""
     path, registry = directory.kubeconfig, directory.registry
     token = find_token(path.read_text()) if path.exists() else None
     known = registry.find_token(token) if token else None
@@ -91,7 +91,7 @@ def create_user(
     by: Literal["certificate", "token"] = "certificate",
     lifetime: timedelta = CERTIFICATE_LIFETIME,
 ) -> NewUser:
-    """Give a user access: everywhere or in one namespace, with what a cluster role permits, for some time."""
+    """Create a user with a credential and, if given, a cluster role, in one namespace or cluster-wide."""
     _check_name(name)
     issued = time.time()
     if by == "certificate":
@@ -117,12 +117,12 @@ def create_user(
 
 
 def list_users(directory: Directory) -> list[RegistryEntry]:
-    """All that users were given and still get in with, by name."""
+    """Return all valid entries, sorted by user name."""
     return sorted(directory.registry.entries(), key=lambda entry: (entry.name, entry.issued))
 
 
 def remove_user(directory: Directory, name: str) -> list[BindingName]:
-    """Take back all that a user was given; the bindings that are now of no use."""
+    """Revoke all credentials of a user; return the bindings that are no longer needed."""
     _check_name(name)
     removed = directory.registry.remove(name)
     if not removed:

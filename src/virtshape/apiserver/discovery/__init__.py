@@ -1,1 +1,1 @@
-"""What the server says about itself: discovery, OpenAPI, definitions of kinds, version and health."""
+"""Documents about the server: discovery, OpenAPI, CustomResourceDefinitions, version and health."""

@@ -1,5 +1,5 @@
 """
-Aggregated discovery: all groups with all their resources in two documents, for clients that ask for them so.
+Aggregated discovery: all groups with all their resources in two documents.
 
 The core group is at `/api`, the others are at `/apis`.
 """
@@ -16,13 +16,13 @@ GROUP = "apidiscovery.k8s.io"
 VERSION = "v2"
 KIND = "APIGroupDiscoveryList"
 CONTENT_TYPE = f"application/json;g={GROUP};v={VERSION};as={KIND}"
-"""What a client accepts that wants this form, and what it gets."""
+"""The content type of the aggregated format."""
 
 Tree = dict[str, Any]
 
 
 def write_aggregated_discovery(groups: Mapping[str, list[str]] | None = None) -> dict[str, Document]:
-    """Write the documents for `/api` and `/apis`."""
+    """Return the documents for `/api` and `/apis`."""
     written = {name: _write_group(name, versions) for name, versions in (groups or list_groups()).items()}
     core = [written.pop("")] if "" in written else []
     return {"/api": _write_list(core), "/apis": _write_list(list(written.values()))}
@@ -73,7 +73,7 @@ def _write_actions() -> list[Tree]:
     resources: dict[str, Tree] = {}
     for action in ACTIONS:
         name, _, subresource = action.name.partition("/")
-        nothing = _response_kind("", "", "")  # clients leave out resources without a kind, and fail where it is absent
+        nothing = _response_kind("", "", "")  # clients skip resources with an empty kind, and fail if it is absent
         if name not in resources:
             head = {"resource": name, "responseKind": nothing, "scope": _scope(action.namespaced)}
             resources[name] = head | {"singularResource": "", "verbs": []}

@@ -1,7 +1,7 @@
 """
-CustomResourceDefinitions of our kinds, from their structs and columns.
+CustomResourceDefinitions of our kinds, generated from their structs and columns.
 
-For reading only where this server serves the kinds itself; on another cluster they are what makes it serve them.
+This server publishes them read-only; they can be applied to another cluster.
 """
 
 from typing import Any
@@ -19,12 +19,12 @@ _UIDS = UUID("6f0b7d2c-0d3a-5a54-9e0f-0a4a6d1f7c11")
 
 
 def list_definitions() -> list[str]:
-    """The names of all definitions, in order."""
+    """Return the names of all definitions, sorted."""
     return sorted({_name(kind) for kind in KINDS if is_defined(kind)})
 
 
 def write_definition(name: str) -> Tree:
-    """Write the definition of this name, as one would apply it to a cluster."""
+    """Return the definition with this name, as applied to a cluster."""
     kinds = [kind for kind in KINDS if is_defined(kind) and _name(kind) == name]
     preferred = kinds[0]
     return {
@@ -42,7 +42,7 @@ def write_definition(name: str) -> Tree:
 
 
 def write_served_definition(name: str, created: str) -> Tree:
-    """Write it as a server shows it that serves the kind since `created`; only the resourceVersion is missing."""
+    """Return the definition as a server shows it after `created`, without resourceVersion."""
     tree = write_definition(name)
     spec = tree["spec"]
     tree["metadata"] |= {"uid": str(uuid5(_UIDS, name)), "generation": 1, "creationTimestamp": created}
@@ -84,7 +84,7 @@ def _write_version(kind: Kind, *, is_stored: bool) -> Tree:
 
 def _write_column(column: Column) -> Tree:
     written = {"name": column.name, "type": column.type, "jsonPath": column.paths[0], "description": column.description}
-    # The API server leaves zeros out, and kubectl takes a definition that has them for a change each time.
+    # The API server omits zeros; with them, kubectl would report a change each time.
     return written | ({"priority": column.priority} if column.priority else {})
 
 

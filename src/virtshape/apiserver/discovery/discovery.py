@@ -1,7 +1,7 @@
 """
-Discovery: which groups, versions, kinds and subresources there are, one document for each path.
+Discovery documents: groups, versions, kinds and subresources, one document per path.
 
-Written once from the table of kinds. The order of that table is the order in which clients prefer versions.
+Generated once from the table of kinds, whose order is the version preference.
 """
 
 import base64
@@ -24,7 +24,7 @@ Tree = dict[str, Any]
 
 
 def write_discovery(address: str, groups: Mapping[str, list[str]] | None = None) -> dict[str, Document]:
-    """Write the document of each path from `/api` on; `address` is the host and port that clients reach."""
+    """Return the document of each path from `/api` on; `address` is the host and port that clients reach."""
     groups = list_groups() if groups is None else groups
     trees: dict[str, Tree] = {"/api": _write_core_versions(address)}
     for group, versions in groups.items():
@@ -37,7 +37,7 @@ def write_discovery(address: str, groups: Mapping[str, list[str]] | None = None)
 
 
 def list_groups() -> dict[str, list[str]]:
-    """All groups with their versions, the preferred one first."""
+    """Return all groups with their versions, the preferred version first."""
     groups: dict[str, list[str]] = {}
     for kind in KINDS:
         versions = groups.setdefault(kind.group, [])
@@ -47,13 +47,13 @@ def list_groups() -> dict[str, list[str]]:
 
 
 def list_kinds(group: str, version: str) -> list[Kind]:
-    """The kinds of one version of a group, ordered by name."""
+    """Return the kinds of one version of a group, sorted by name."""
     kinds = [kind for kind in KINDS if (kind.group, kind.version) == (group, version)]
     return sorted(kinds, key=lambda kind: kind.plural)
 
 
 def group_path(group: str, version: str) -> str:
-    """The path below which a version of a group is served."""
+    """Return the path of a version of a group."""
     return f"/apis/{group}/{version}" if group else f"/api/{version}"
 
 

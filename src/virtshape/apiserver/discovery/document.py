@@ -1,7 +1,7 @@
 """
-Documents that never change while the server runs: discovery, OpenAPI, the version.
+Static documents: discovery, OpenAPI, version.
 
-A large one is kept compressed, as most clients want it. Knows nothing of requests.
+Large documents are kept compressed, as most clients request them.
 """
 
 import gzip
@@ -14,7 +14,7 @@ _WORTH_COMPRESSING = 16 * 1024
 
 
 class Document(NamedTuple):
-    """A document with its media type and a tag that changes whenever its content does."""
+    """A document with its media type and ETag."""
 
     content_type: str
     etag: str
@@ -23,12 +23,12 @@ class Document(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        """The document itself, for a client that cannot decompress."""
+        """The uncompressed document."""
         return gzip.decompress(self.content) if self.is_compressed else self.content
 
 
 def make_document(body: bytes, content_type: str = "application/json", etag: str = "") -> Document:
-    """Keep these bytes; without a tag they get one from their content."""
+    """Return a document with these bytes; without an ETag, derive it from the content."""
     etag = etag or f'"{hashlib.sha256(body).hexdigest()[:32].upper()}"'
     if len(body) < _WORTH_COMPRESSING:
         return Document(content_type, etag, body, is_compressed=False)
@@ -36,5 +36,5 @@ def make_document(body: bytes, content_type: str = "application/json", etag: str
 
 
 def make_json_document(tree: object, content_type: str = "application/json", etag: str = "") -> Document:
-    """Keep this tree as JSON text."""
+    """Return a JSON document."""
     return make_document(msgspec.json.encode(tree), content_type, etag)

@@ -1,7 +1,7 @@
 """
-Responses of `/healthz`, `/livez` and `/readyz` as kube-apiserver gives them, from the results of checks.
+Responses of `/healthz`, `/livez` and `/readyz`, in the format of kube-apiserver.
 
-Anybody may ask, so why a check fails is told only to those who may know (`reveal`).
+The endpoints are public, so reasons of failures are included only with `reveal`.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,7 +29,7 @@ def answer_health(
     excluded: Collection[str] = (),
     reveal: bool = False,
 ) -> Health:
-    """Say whether all required checks but the excluded ones pass."""
+    """Return whether all required checks pass, except the excluded ones."""
     failed = [name for name, check in checks.items() if check.required and not check.passed and name not in excluded]
     if not failed and not verbose:
         return Health(200, "ok")
@@ -42,14 +42,14 @@ def answer_health(
 
 
 def answer_check(check: Check, *, reveal: bool = False) -> Health:
-    """Say whether one check, asked for by its own path, passes."""
+    """Return whether one check passes."""
     if check.passed:
         return Health(200, "ok")
     return Health(500, f"internal server error: {check.failure if reveal else WITHHELD}\n")
 
 
 def list_health_paths(endpoint: str, checks: Collection[str]) -> list[str]:
-    """The paths of an endpoint and of the checks below it."""
+    """Return the paths of an endpoint and its checks."""
     return [f"/{endpoint}", *(f"/{endpoint}/{name}" for name in checks)]
 
 

@@ -1,4 +1,4 @@
-"""The server's documents over HTTP: discovery, OpenAPI, version and health, tagged so that clients fetch them once."""
+"""Serve discovery, OpenAPI, version and health documents, with ETags for caching."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -21,7 +21,7 @@ METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Publisher:
-    """Answers requests for documents, and knows which paths those are."""
+    """Serves documents by path."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Publisher:
         *,
         write_metrics: Callable[[], bytes] | None = None,
     ) -> None:
-        """Publish only these groups, if any are given; those have no kinds that OpenAPI could describe."""
+        """Publish only these groups, if given; they have no kinds for OpenAPI."""
         self._checks = checks
         self._groups = groups
         self._write_metrics = write_metrics
@@ -40,11 +40,11 @@ class Publisher:
         self._version = write_version()
 
     def settle(self, address: str) -> None:
-        """State this address from now on: the port may be known only once the server listens."""
+        """Set the server's address: the port may be known only after the server listens."""
         self._plain = write_discovery(address, self._groups)
 
     def answer(self, request: Request, *, reveal: Callable[[], bool] = lambda: False) -> Response | None:
-        """Return the document at a path, if there is one; `reveal` tells whether to say why health checks fail."""
+        """Return the document at a path, or None; `reveal` includes the reasons of failed health checks."""
         if not request.path.startswith("/"):
             return None
         path = request.path.rstrip("/") or "/"
@@ -101,7 +101,7 @@ class Publisher:
         return [*self._plain, *health, *metrics, "/version", "/openapi/v2", "/openapi/v3"]
 
     def _list_checks(self, endpoint: str) -> Mapping[str, Check]:
-        """The checks of an endpoint: a server whose parts fail is still alive and must not be killed for it."""
+        """Return the checks of an endpoint: failed components do not affect liveness."""
         return {"ping": PASSED} if endpoint == "livez" else {"ping": PASSED, **self._checks()}
 
     def _answer_health(self, request: Request, path: str, endpoint: str, reveal: Callable[[], bool]) -> Response | None:
@@ -125,7 +125,7 @@ def _check_method(request: Request) -> None:
 
 
 def choose_plain(accept: str) -> bool:
-    """Whether a client would take a document that is no special form."""
+    """Return True if the client accepts plain JSON."""
     if not accept:
         return True
     try:

@@ -1,7 +1,7 @@
 """
-What the server says it is: the Kubernetes version whose protocol it speaks, and the paths it has.
+The version document and the list of paths.
 
-Clients compare the version with their own, and find features by it.
+Clients compare the Kubernetes version with their own and derive features from it.
 """
 
 import platform
@@ -17,7 +17,7 @@ _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def write_version() -> Document:
-    """Write the document at `/version`."""
+    """Return the document at `/version`."""
     machine = platform.machine()
     return make_json_document(
         {
@@ -39,5 +39,5 @@ def write_version() -> Document:
 
 
 def write_root(paths: Iterable[str]) -> Document:
-    """Write the document at `/`: all paths, for a client that looks around."""
+    """Return the document at `/`, with all paths."""
     return make_json_document({"paths": sorted(paths)})

@@ -1,1 +1,1 @@
-"""How objects are shown: Tables, metadata alone, other encodings, as the client asks."""
+"""Response formats: Tables, metadata only, protobuf requests, content negotiation."""

@@ -1,8 +1,4 @@
-"""
-How long ago something was, in the few characters that kubectl has for it: `45s`, `3m20s`, `2d4h`, `5y`.
-
-The clock is the caller's.
-"""
+"""Format ages as kubectl does: `45s`, `3m20s`, `2d4h`, `5y`."""
 
 from datetime import datetime
 
@@ -10,7 +6,7 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
 
 def format_age(time: str | None, now: float) -> str:
-    """How long before `now`, in seconds since 1970, an RFC 3339 time was."""
+    """Return how long before `now`, in seconds since 1970, an RFC 3339 time was."""
     if not time:
         return "<unknown>"
     try:
@@ -21,8 +17,8 @@ def format_age(time: str | None, now: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration in one or two units: the longer it is, the coarser."""
-    whole = int(seconds)  # towards zero, as clocks may differ a little
+    """Format a duration in one or two units; longer durations are coarser."""
+    whole = int(seconds)  # round towards zero, because clocks may differ slightly
     if whole < 0:
         return "0s" if whole == -1 else "<invalid>"
     if whole < 2 * _MINUTE:

@@ -1,5 +1,5 @@
 """
-A few fields of an object straight from its bytes; the rest is skipped, never decoded.
+Read a few fields of an object from its bytes without decoding the rest.
 
 Paths are those of printer columns: `.spec.cpu.guest`, `.status.interfaces[0].ipAddress`,
 `.status.conditions[?(@.type=='Ready')].status`.
@@ -16,7 +16,7 @@ _STEP = re.compile(r"\.(?P<name>\w+)(?:\[(?:(?P<place>\d+)|\?\(@\.(?P<key>\w+)==
 
 
 class _Step(NamedTuple):
-    """One member on the way; of a list, the element at `place`, or the one whose `key` has the `value`."""
+    """One step of a path; of a list, the element at `place`, or the one whose `key` has the `value`."""
 
     name: str
     place: int | None
@@ -29,17 +29,17 @@ class _Step(NamedTuple):
 
 
 class _Node:
-    """What is wanted of one object: its members, whether they are lists, and what of them or their elements."""
+    """The fields to read of one object: members, whether they are lists, and what to read below them."""
 
     def __init__(self) -> None:
         self.members: dict[str, tuple[bool, _Node | Any]] = {}
 
 
 class FieldReader:
-    """Reads the values at some paths, in their order; None where there is none."""
+    """Reads the values at some paths, in order; None if absent."""
 
     def __init__(self, paths: Mapping[str, Any] | list[str]) -> None:
-        """With a mapping, a value is read as the type given for its path, otherwise as plain dicts and lists."""
+        """With a mapping, decode each value as the type of its path, otherwise as plain dicts and lists."""
         types = paths if isinstance(paths, Mapping) else dict.fromkeys(paths, Any)
         self._ways = [_parse(path) for path in types]
         root = _Node()
@@ -54,11 +54,11 @@ class FieldReader:
         ]
 
     def read(self, data: bytes | msgspec.Raw) -> list[Any]:
-        """The values in the JSON text of an object."""
+        """Return the values in the JSON text of an object."""
         found = self._decode(data)
         try:
             values = list(self._get(found))
-        except AttributeError:  # something on the way is null
+        except AttributeError:  # a step of the path is null
             return [_follow(found, way) for way in self._ways]
         for place, pick in self._in_lists:
             values[place] = pick(values[place])
@@ -96,7 +96,7 @@ def _define(node: _Node) -> type[msgspec.Struct]:
         if is_list:
             fields.append((name, list[type_] | None, None))
         elif isinstance(below, _Node):
-            # An absent object is an empty one, so that one getter can fetch from any depth.
+            # An absent object is an empty one, so that one getter can read at any depth.
             fields.append((name, type_ | None, type_()))
         else:
             fields.append((name, type_, None))

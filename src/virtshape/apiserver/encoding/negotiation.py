@@ -1,8 +1,4 @@
-"""
-Which form of an answer the client wants: the object, a Table, only metadata; as JSON or as YAML.
-
-Only reads headers.
-"""
+"""Content negotiation: choose the object, a Table or metadata only, as JSON or YAML."""
 
 from typing import Final, Literal
 
@@ -23,20 +19,20 @@ _SHAPES: Final[dict[tuple[str, str], Shape]] = {
 
 
 class Form(Struct, frozen=True):
-    """What is sent; `version` is that of the meta.k8s.io kind, if it is one."""
+    """A response format; `version` is that of the meta.k8s.io kind, if any."""
 
     shape: Shape = "object"
     version: str = ""
     yaml: bool = False
     of_list: bool = False
-    """Whether only a list can have the form."""
+    """Whether the format applies to lists only."""
 
 
 PLAIN: Final = Form()
 
 
 def choose_form(accept: str) -> Form:
-    """The form that the client would rather take than others that there are: of equals, the first."""
+    """Return the first supported format in the Accept header."""
     if not accept or accept == "application/json":
         return PLAIN
     for offer in _rank(accept):
@@ -70,5 +66,5 @@ def _read_dislike(offer: str) -> float:
 
 
 def media_type(content_type: str) -> str:
-    """The type of a body, without its parameters."""
+    """Return a content type without its parameters."""
     return content_type.partition(";")[0].strip().lower()

@@ -1,7 +1,7 @@
 """
-Objects with nothing but their metadata: what garbage collectors and caches of names ask for.
+PartialObjectMetadata: objects with only their metadata.
 
-Metadata is copied as bytes, never decoded.
+Metadata is copied as bytes and not decoded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,12 +20,12 @@ _decode = msgspec.json.Decoder(_Object).decode
 
 
 def partial_object(value: bytes, version: str = "v1") -> bytes:
-    """The PartialObjectMetadata of an object, both as JSON text."""
+    """Return the PartialObjectMetadata of an object, both as JSON text."""
     return partial_head(version) + bytes(_decode(value).metadata) + b"}"
 
 
 def partial_list(values: Iterable[bytes], metadata: Mapping[str, Any], version: str = "v1") -> bytes:
-    """The PartialObjectMetadataList of these objects; `metadata` is the list's own."""
+    """Return the PartialObjectMetadataList of these objects; `metadata` is the list's own."""
     head = partial_head(version)
     items = b",".join([head + bytes(_decode(value).metadata) + b"}" for value in values])
     start = b'{"kind":"PartialObjectMetadataList","apiVersion":"%b/%b","metadata":' % (GROUP.encode(), version.encode())
@@ -33,5 +33,5 @@ def partial_list(values: Iterable[bytes], metadata: Mapping[str, Any], version: 
 
 
 def partial_head(version: str) -> bytes:
-    """What stands before the metadata of such an object; a closing brace follows it."""
+    """Return the JSON text before the metadata of such an object; a closing brace follows it."""
     return b'{"kind":"PartialObjectMetadata","apiVersion":"%b/%b","metadata":' % (GROUP.encode(), version.encode())

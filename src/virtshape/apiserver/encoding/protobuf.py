@@ -1,7 +1,7 @@
 """
-Bodies in Kubernetes' protobuf, as newer typed clients send them, made into the JSON that others send.
+Convert request bodies in Kubernetes' protobuf format to JSON.
 
-The structs say what type a field has, a table which number. Answers are never written so: every such client reads JSON.
+Structs give the types of fields, a table gives their numbers. Responses are never protobuf: all such clients read JSON.
 """
 
 from base64 import b64encode
@@ -26,7 +26,7 @@ CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 
 Tree = dict[str, Any]
 Wire = int | bytes
-"""A value as it is on the wire: a number, or bytes that are a text, a message or several numbers."""
+"""A value on the wire: a number, or bytes of a string, a message or packed numbers."""
 Read = Callable[[Any], Any]
 
 _MAGIC: Final = b"k8s\0"
@@ -34,7 +34,7 @@ _BESIDE_KINDS: Final[dict[str, type[Struct]]] = {"DeleteOptions": DeleteOptions,
 
 
 class _Field(NamedTuple):
-    """A field by its name in JSON; `shape` says whether there are many, by key or in order."""
+    """A field by its JSON name; `shape` says whether it is a single value, a list or a map."""
 
     name: str
     read: Read
@@ -46,7 +46,7 @@ Plan = dict[int, _Field]
 
 
 def translate(body: bytes) -> bytes:
-    """The object in a protobuf body as JSON text; 400 if it is none."""
+    """Return the object in a protobuf body as JSON text; raise StatusError 400 if it cannot be decoded."""
     try:
         return msgspec.json.encode(_read_object(body))
     except (ValueError, IndexError, TypeError, msgspec.DecodeError) as error:
@@ -86,7 +86,7 @@ def _read_fields(data: bytes) -> Iterator[tuple[int, Wire]]:
                     raise ValueError("the body ends too early")
                 yield key >> 3, data[at : at + size]
                 at += size
-            case other:  # nothing in this API is written in another way
+            case other:  # this API uses no other wire type
                 raise ValueError(f"wire type {other} is not expected")
 
 
@@ -107,13 +107,13 @@ def _read_message(data: bytes, plan: Plan) -> Tree:
     tree: Tree = {}
     for number, wire in _read_fields(data):
         field = plan.get(number)
-        if field is None:  # newer than we are
+        if field is None:  # field of a newer version
             continue
         match field.shape:
             case "inline":
                 tree |= field.read(wire)
             case "list":
-                # Numbers may come one by one or all together.
+                # Numbers may be packed or separate.
                 many = _read_packed(wire) if isinstance(wire, bytes) and field.read is _read_number else [wire]
                 tree.setdefault(field.name, []).extend(map(field.read, many))
             case "map":
@@ -184,7 +184,7 @@ def _read_texts(wire: bytes) -> list[str]:
 
 @cache
 def _numbers() -> dict[str, list[tuple[int, str]]]:
-    """The fields of each message, with their marks."""
+    """Return the fields of each message, with their marks."""
     table: dict[str, list[tuple[int, str]]] = {}
     for line in NUMBERS.replace("\n  ", " ").strip().splitlines():
         message, *words = line.split()
@@ -201,7 +201,7 @@ def _numbers() -> dict[str, list[tuple[int, str]]]:
 
 @cache
 def _plan(struct: type[Struct], message: str = "") -> Plan:
-    """How to read a message into the members of a struct."""
+    """Return how to decode a message into the members of a struct."""
     members = {field.encode_name: field for field in msgspec.structs.fields(struct)}
     plan: Plan = {}
     for number, word in _numbers()[message or struct.__name__]:
@@ -243,15 +243,15 @@ def _choose_one(kind: Any, mark: str) -> Read:
 
 
 def _strip(kind: Any) -> Any:
-    """The type of a field that may be absent."""
+    """Return the type of an optional field."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
     rest = [part for part in get_args(kind) if part is not NoneType]
-    return rest[0] if len(rest) == 1 else Union[tuple(rest)]  # noqa: UP007 - made at run time
+    return rest[0] if len(rest) == 1 else Union[tuple(rest)]  # noqa: UP007 - built at run time
 
 
 def _later(struct: type[Struct], message: str = "") -> Read:
-    """Reads a message; its plan is made when the first comes, since messages may hold their own kind."""
+    """Return a lazy decoder of a message, because messages can be recursive."""
     return lambda wire: _read_message(_bytes(wire), _plan(struct, message))
 
 

@@ -1,9 +1,8 @@
 """
-Field numbers of the kinds that Kubernetes also speaks protobuf for, which are part of its API.
+Protobuf field numbers of the built-in kinds, which are part of the Kubernetes API.
 
-One message a line, with its fields in order of their numbers from 1 on; `@N` goes on at N. `<Name` is a message whose
-fields stand in JSON beside those around it. Marked are `*` values that say something even if they are zero, `^` bytes,
-and `~` times to the microsecond.
+One message per line, fields in order of their numbers from 1; `@N` continues at N. `<Name` is a message whose fields
+are inlined in JSON. Marks: `*` zero values are significant, `^` bytes, `~` times in microseconds.
 """
 
 NUMBERS = """

@@ -1,7 +1,7 @@
 """
-Tables: objects as rows of cells, for clients that show them to people.
+Tables: objects as rows of cells, for kubectl and other clients.
 
-Cells are read from the objects' bytes, of which only the shown fields are decoded.
+Only the shown fields are decoded from the objects' bytes.
 """
 
 import time
@@ -36,11 +36,11 @@ def render_table(
     now: float | None = None,
 ) -> bytes:
     """
-    The Table of these objects, all as JSON text.
+    Return the Table of these objects, all as JSON text.
 
-    Without a `revision` it has that of its one object. `include` says what of an object its row carries. `metadata` is
-    the list's own, if it says more than `revision`. Of a watch's Tables only the first has `columns`. `now` is in
-    seconds since 1970.
+    The default `revision` is that of the single object. `include` selects what of an object its row contains.
+    `metadata` is the list's own, if it has more than `revision`. Only the first Table of a watch has `columns`. `now`
+    is in seconds since 1970.
     """
     if include not in INCLUDES:
         raise StatusError(400, "BadRequest", f'unrecognized includeObject value: "{include}"')
@@ -56,7 +56,7 @@ def render_table(
 
 
 class _Writer:
-    """Writes the rows of one kind."""
+    """Renders the rows of one kind."""
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         paths = list(dict.fromkeys(path for column in columns for path in column.paths))

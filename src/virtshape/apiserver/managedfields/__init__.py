@@ -1,1 +1,1 @@
-"""Who owns which field: field sets, managedFields and server-side apply."""
+"""Field ownership: field sets, managedFields and server-side apply."""

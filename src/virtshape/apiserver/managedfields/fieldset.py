@@ -1,9 +1,9 @@
 """
-Sets of field paths, held as the `fieldsV1` trees that objects carry: what is stored needs no decoding.
+Sets of field paths, kept as `fieldsV1` trees, so that stored sets need no decoding.
 
-A key names one step (`f:` a field, `k:` an item by its keys, `v:` an item by its value, `i:` an item by its index). A
-node is in the set if it is empty or has the key `.`; a node with other keys only stands for what is below it.
-Sets are never changed: operations share what they keep with what they were given, and return it if nothing changes.
+A key is one step (`f:` field, `k:` item by keys, `v:` item by value, `i:` item by index). A node is in the set if it is
+empty or has the key `.`; other nodes only contain paths below them. Sets are immutable: operations share unchanged
+parts, and return the same set if nothing changes.
 """
 
 from collections.abc import Iterator
@@ -15,38 +15,38 @@ FieldSet: TypeAlias = dict[str, "FieldSet"]
 Path = tuple[str, ...]
 
 SELF: Final = "."
-"""The key that puts a node into the set which has others below it."""
+"""The key that marks a node with children as a member of the set."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
 class FieldSetError(ValueError):
-    """A tree that is no set of fields."""
+    """A tree that is not a valid field set."""
 
 
 def parse_fields(tree: object) -> FieldSet:
-    """Read a `fieldsV1` that a client sent; a step of a kind that nobody knows is left out."""
+    """Return the set of a client's `fieldsV1`; unknown kinds of steps are dropped."""
     fields = _parse_node(tree)
     return {step: node for step, node in fields.items() if step != SELF}
 
 
 def key_step(keys: dict[str, Any]) -> str:
-    """Name the step to the list item that has these keys."""
+    """Return the step to the list item with these keys."""
     return "k:" + _encoder.encode(keys).decode()
 
 
 def value_step(value: object) -> str:
-    """Name the step to the list item that is this value."""
+    """Return the step to the list item with this value."""
     return "v:" + _encoder.encode(value).decode()
 
 
 def is_member(node: FieldSet) -> bool:
-    """Whether a node is in the set itself."""
+    """Return True if a node itself is in the set."""
     return not node or SELF in node
 
 
 def union(one: FieldSet, other: FieldSet) -> FieldSet:
-    """Collect the paths that are in either set."""
+    """Return the paths in either set."""
     if not one and other:
         return other
     result = one
@@ -60,7 +60,7 @@ def union(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def intersection(one: FieldSet, other: FieldSet) -> FieldSet:
-    """Collect the paths that are in both sets."""
+    """Return the paths in both sets."""
     result: FieldSet = {}
     for key, node in other.items():
         mine = one.get(key)
@@ -70,7 +70,7 @@ def intersection(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def difference(one: FieldSet, other: FieldSet) -> FieldSet:
-    """Collect the paths of the first set that are not in the second; what is below a path is a path of its own."""
+    """Return the paths of the first set that are not in the second; paths below a path are separate members."""
     result = one
     for key, node in other.items():
         mine = one.get(key)
@@ -85,12 +85,12 @@ def difference(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def paths(fields: FieldSet) -> Iterator[Path]:
-    """List the paths of a set: in alphabetical order, those of a node itself before those below."""
+    """Return the paths of a set in alphabetical order, a node before the paths below it."""
     return _walk(fields, ())
 
 
 def leaves(fields: FieldSet) -> Iterator[Path]:
-    """List the paths of a set that have none below them."""
+    """Return the paths of a set that have no paths below them."""
     for key, node in fields.items():
         if node:
             yield from ((key, *rest) for rest in leaves(node))
@@ -99,7 +99,7 @@ def leaves(fields: FieldSet) -> Iterator[Path]:
 
 
 def format_fields(path: Path) -> str:
-    """Write a path as messages show it: `.spec.ports[port=80,protocol="TCP"].name`."""
+    """Format a path as in messages: `.spec.ports[port=80,protocol="TCP"].name`."""
     return "".join(_format_step(step) for step in path)
 
 

@@ -1,8 +1,7 @@
 """
-What an object's fields are to server-side apply: which are taken apart, and which belong to one manager as a whole.
+Field types for server-side apply: which values are granular and which are atomic.
 
-Derived from the structs of the API, one struct at a time, when the first object that has it is written.
-Never checks an object: what does not fit its type is taken as a whole.
+Derived from the API structs on first use. Objects are not validated: a value that does not match its type is atomic.
 """
 
 from functools import cache, cached_property
@@ -24,14 +23,14 @@ from virtshape.apiserver.managedfields.listtypes import (
 )
 
 FieldType: TypeAlias = Union["MapType", "ListType", None]
-"""How to take a value apart; None if it belongs to one manager as a whole."""
+"""How to split a value into fields; None if it is atomic."""
 
 _types: Final[dict[tuple[type, bool], "MapType"]] = {}
 _schemas: Final[dict[type, Schema]] = {}
 
 
 class MapType:
-    """A value with fields: those of a struct, and others of the user's choice."""
+    """A value with fields: those of a struct, and arbitrary others."""
 
     def __init__(
         self,
@@ -44,29 +43,29 @@ class MapType:
         self._struct = struct
         self._built_in = built_in
         self.element = element
-        """The type of every field that the struct does not have."""
+        """The type of fields that the struct does not have."""
         self.standing = standing
-        """Fields that count as there even if they are not."""
+        """Fields that count as present even if they are absent."""
 
     @cached_property
     def fields(self) -> dict[str, FieldType]:
-        """The types of the struct's fields, by their names on the wire."""
+        """The types of the struct's fields, by their JSON names."""
         return {} if self._struct is None else _field_types(self._struct, built_in=self._built_in)
 
 
 class ListType:
-    """A list whose items are known by some of their fields, or by themselves if by none."""
+    """A list whose items are identified by keys, or by value if there are none."""
 
     __slots__ = ("element", "keys")
 
     def __init__(self, keys: tuple[str, ...], element: FieldType) -> None:
         self.keys = keys
-        """The fields that an item is known by."""
+        """The fields that identify an item."""
         self.element = element
         """The type of every item."""
 
     def index(self, items: Any) -> dict[str, Any] | None:
-        """Find the items by their steps; those that share one are a list. None if it is no list of such items."""
+        """Return the items by their steps (a list for duplicates); None if the value is not such a list."""
         if items is None:
             return {}
         if items.__class__ is not list:
@@ -86,7 +85,7 @@ class ListType:
         return found
 
     def step(self, item: Any) -> str | None:
-        """Name the step to this item."""
+        """Return the step to this item."""
         if not self.keys:
             return value_step(item)
         if item.__class__ is not dict:
@@ -96,12 +95,12 @@ class ListType:
 
 
 UNKNOWN: Final = MapType()
-"""The type of a value that no struct describes: objects are taken apart, lists are not."""
+"""The type of a value without a struct: objects are granular, lists are atomic."""
 UNKNOWN.element = UNKNOWN
 
 
 class ObjectType:
-    """A kind, as server-side apply sees it; all versions of a kind have the same fields."""
+    """A kind for server-side apply; all versions of a kind have the same fields."""
 
     def __init__(self, kind: Kind) -> None:
         built_in = kind.group in BUILT_IN_GROUPS
@@ -113,16 +112,16 @@ class ObjectType:
         self.fields = MapType(UNKNOWN, struct, built_in=built_in, standing=standing)
         """The types of the fields."""
         self.api_versions = frozenset(k.api_version for k in KINDS if (k.group, k.kind) == (kind.group, kind.kind))
-        """The versions at which an owner may have written."""
+        """The API versions that managers may use."""
         self.has_status = "status" in names
-        """Whether its status is written apart from the rest."""
+        """Whether its status is a subresource."""
         self.custom = not built_in
-        """Whether a write of its status leaves the metadata alone."""
+        """Whether a status write leaves the metadata unchanged."""
 
 
 @cache
 def object_type(kind: Kind) -> ObjectType:
-    """Look up what server-side apply must know about a kind."""
+    """Return the object type of a kind."""
     return ObjectType(kind)
 
 

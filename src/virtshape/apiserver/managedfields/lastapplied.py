@@ -1,8 +1,4 @@
-"""
-The annotation in which client-side `kubectl apply` keeps what it applied, on the way to server-side apply.
-
-Whoever goes over with kubectl owns what the annotation says, and finds it up to date on the way back.
-"""
+"""The last-applied annotation of client-side `kubectl apply`, for migration to and from server-side apply."""
 
 from typing import Any, Final
 
@@ -15,20 +11,20 @@ from virtshape.apiserver.managedfields.ownership import RepeatedItemError, Tree,
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation that kubectl reads and writes."""
 MANAGER: Final = "kubectl"
-"""The only manager that it concerns; others opt out by their names."""
+"""The only manager that the migration applies to."""
 
 _LARGEST_ANNOTATIONS: Final = 256 * 1024
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def find_last_applied(tree: Tree) -> str | None:
-    """Read what client-side apply left in an object."""
+    """Return the configuration in the annotation, or None."""
     annotations = (tree.get("metadata") or {}).get("annotations") or {}
     return annotations.get(ANNOTATION) or None
 
 
 def owned_by_last_applied(live: Tree, api_version: str, subresource: str, kind: ObjectType) -> FieldSet:
-    """Find the fields that client-side apply gave their present values."""
+    """Return the fields whose current values come from client-side apply."""
     try:
         last = msgspec.json.decode(find_last_applied(live) or "{}")
     except msgspec.DecodeError:
@@ -45,7 +41,7 @@ def owned_by_last_applied(live: Tree, api_version: str, subresource: str, kind: 
 
 
 def with_last_applied(annotations: dict[str, str], applied: Tree) -> dict[str, str]:
-    """Write into the annotation what was applied now; leave it out if that makes annotations too large."""
+    """Set the annotation to the applied configuration; omit it if annotations would become too large."""
     metadata: dict[str, Any] = dict(applied.get("metadata") or {})
     if metadata.get("annotations"):
         metadata["annotations"] = {k: v for k, v in metadata["annotations"].items() if k != ANNOTATION}

@@ -1,7 +1,7 @@
 """
-How server-side apply takes apart the kinds that Kubernetes brings along, as far as their structs do not say.
+List and map types of built-in kinds for server-side apply, where structs do not define them.
 
-Facts only, by struct and field as on the wire; none of them holds where a custom kind uses the same struct.
+By struct and JSON field; not used for custom resources with the same struct.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ BUILT_IN_GROUPS: Final = frozenset(
         "storage.k8s.io",
     }
 )
-"""The groups whose kinds are not custom."""
+"""The groups of the built-in kinds."""
 
 _CONTAINER_LISTS: Final = {
     "env": ("name",),
@@ -53,10 +53,10 @@ MERGED_LISTS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "ServiceSpec": {"ports": ("port", "protocol")},
     "ServiceStatus": {"conditions": ("type",)},
 }
-"""Lists merged by these keys of their items, or by the items themselves where there are none."""
+"""Lists that are merged by these item keys, or by value if there are none."""
 
 DEFAULT_KEYS: Final = {"protocol": "TCP"}
-"""What an item is known by that leaves out this key."""
+"""Default values of item keys."""
 
 ATOMIC_STRUCTS: Final = frozenset(
     {
@@ -69,15 +69,15 @@ ATOMIC_STRUCTS: Final = frozenset(
         "TopologySelectorTerm",
     }
 )
-"""Structs that belong to one manager as a whole."""
+"""Atomic structs."""
 
 ATOMIC_FIELDS: Final = frozenset(
     {("ControllerRevision", "data"), ("PodSpec", "nodeSelector"), ("ServiceSpec", "selector")}
 )
-"""Maps that belong to one manager as a whole."""
+"""Atomic maps."""
 
 GRANULAR_FIELDS: Final = frozenset({("PersistentVolumeSpec", "claimRef")})
-"""Fields that are taken apart although their struct is not, elsewhere."""
+"""Fields that are granular although their struct is atomic elsewhere."""
 
 STANDING_FIELDS: Final[dict[str, frozenset[str]]] = {
     "Container": frozenset({"resources"}),
@@ -94,4 +94,4 @@ STANDING_FIELDS: Final[dict[str, frozenset[str]]] = {
     "PodTemplateSpec": frozenset({"metadata", "spec"}),
     "ServiceStatus": frozenset({"loadBalancer"}),
 }
-"""Fields that are there even when nobody gave them, so that nobody owns that they exist."""
+"""Fields that are always present, so that no manager owns their existence."""

@@ -1,7 +1,7 @@
 """
-`metadata.managedFields`: who owns which fields, entry by entry, and what a write makes of it.
+`metadata.managedFields`: which manager owns which fields, and how a write changes the entries.
 
-Entries stay plain trees. One that a write does not touch is the same object before and after.
+Entries stay plain trees. Entries that a write does not change stay identical.
 """
 
 from collections.abc import Iterable
@@ -18,25 +18,25 @@ from virtshape.apiserver.managedfields.ownership import Change, Tree, compare, o
 Entry = dict[str, Any]
 
 MOST_UPDATERS: Final = 10
-"""How many entries of operation Update an object keeps; older ones become one."""
+"""How many entries with operation Update an object keeps; the oldest are merged."""
 
 _FORMER_UPDATERS: Final = "ancient-changes"
 _LONGEST_NAME: Final = 128
 
 
 class Write(NamedTuple):
-    """Who writes what, and when."""
+    """The manager, API version and time of a write."""
 
     manager: str
     api_version: str
     time: str
-    """The moment in RFC 3339, to the second."""
+    """The time in RFC 3339, to the second."""
     subresource: str = ""
 
 
 @lru_cache(maxsize=256)
 def name_manager(field_manager: str, user_agent: str) -> str:
-    """Name the manager of a write: as it asks for, else as its program calls itself."""
+    """Return the manager of a write: the requested name, or else the program in the User-Agent."""
     if field_manager:
         return field_manager
     program = "".join(letter for letter in user_agent.partition("/")[0] if letter.isprintable())
@@ -44,17 +44,17 @@ def name_manager(field_manager: str, user_agent: str) -> str:
 
 
 def record_update(old: Tree | None, new: Tree, write: Write, kind: ObjectType) -> list[Entry]:
-    """Work out the entries of an object that was created or changed in any way but by apply; `old` is None for new."""
+    """Return the entries after a create or update, but not an apply; `old` is None for a new object."""
     entries = _entries_to_start_from(old, new, write)
     if old is not None and not entries:
-        return []  # whoever emptied it wants no tracking
+        return []  # an empty list disables tracking
     before = owned_part(old, kind, write.subresource) if old is not None else {}
     change = compare(before, owned_part(new, kind, write.subresource), kind.fields)
     return record_change(entries, change, write, kind)
 
 
 def record_change(entries: list[Entry], change: Change, write: Write, kind: ObjectType) -> list[Entry]:
-    """Give to the writer what it changed, and take from everybody what they had of it."""
+    """Give changed fields to the writer and remove them from all other managers."""
     lasting = give_up(entries, change, kind)
     if change.taken is None:
         return lasting
@@ -65,14 +65,14 @@ def record_change(entries: list[Entry], change: Change, write: Write, kind: Obje
 
 
 def give_up(entries: list[Entry], change: Change, kind: ObjectType) -> list[Entry]:
-    """Take changed fields from all entries; those that have none left, or a version that nobody knows, go."""
+    """Remove changed fields from all entries; drop empty entries and those with an unknown version."""
     touched = [fields for fields in change if fields is not None]
     known = (entry for entry in entries if entry["apiVersion"] in kind.api_versions)
     return [left for entry in known if (left := _without(entry, touched)) is not None]
 
 
 def find_entry(entries: Iterable[Entry], operation: str, write: Write) -> Entry | None:
-    """Find the writer's own entry; one of operation Apply is the same at every version."""
+    """Return the writer's entry; entries with operation Apply match at every version."""
     for entry in entries:
         if (
             entry["manager"] == write.manager
@@ -85,7 +85,7 @@ def find_entry(entries: Iterable[Entry], operation: str, write: Write) -> Entry 
 
 
 def make_entry(operation: str, fields: FieldSet, write: Write) -> Entry:
-    """Put an entry together."""
+    """Build an entry."""
     entry = {
         "manager": write.manager,
         "operation": operation,
@@ -100,27 +100,27 @@ def make_entry(operation: str, fields: FieldSet, write: Write) -> Entry:
 
 
 def sort_entries(entries: list[Entry]) -> list[Entry]:
-    """Put entries into the order that objects show: Apply first, then by age."""
+    """Sort entries as objects show them: Apply first, then by time."""
     if len(entries) > 1:
         entries.sort(key=_rank)
     return entries
 
 
 def entries_of(tree: Tree | None) -> list[Entry]:
-    """Read the entries that an object carries."""
+    """Return the entries of an object."""
     metadata: Tree = (tree or {}).get("metadata") or {}
     return metadata.get("managedFields") or []
 
 
 def keep_times(old: Tree, new: Tree) -> None:
-    """Put the old entries back if nothing but their times is different, as after a write that admission undid."""
+    """Restore the old entries if only their times differ, as after a write that admission reverted."""
     before, after = entries_of(old), entries_of(new)
     if before != after and [_timeless(e) for e in before] == [_timeless(e) for e in after] and _same(old, new):
         new["metadata"]["managedFields"] = before
 
 
 def parse_entries(entries: object) -> list[Entry] | None:
-    """Read the entries that a client sent; None if they are no such thing."""
+    """Return the entries that a client sent; None if they are invalid."""
     try:
         parsed = [_parse_entry(entry) for entry in msgspec.convert(entries, list[ManagedFieldsEntry])]
     except (FieldSetError, msgspec.ValidationError):
@@ -129,7 +129,7 @@ def parse_entries(entries: object) -> list[Entry] | None:
 
 
 def _entries_to_start_from(old: Tree | None, new: Tree, write: Write) -> list[Entry]:
-    """Choose between what is stored and what a client sent, which may edit the entries of the object itself."""
+    """Return the stored entries, or those that a client sent to edit them."""
     stored, sent = entries_of(old), entries_of(new)
     if write.subresource or not sent or sent is stored or sent == stored:
         return stored
@@ -148,7 +148,7 @@ def _without(entry: Entry, touched: list[FieldSet]) -> Entry | None:
 
 
 def _limit_updaters(entries: list[Entry]) -> list[Entry]:
-    """Put the oldest updaters of each version together until there are few enough."""
+    """Merge the oldest updaters of each version until the limit is met."""
     updaters = [entry for entry in entries if entry["operation"] == "Update"]
     surplus = len(updaters) - MOST_UPDATERS
     if surplus <= 0:

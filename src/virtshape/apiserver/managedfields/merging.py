@@ -1,7 +1,7 @@
 """
-Trees put together and taken apart as server-side apply does: an applied value over a live one, and fields removed.
+Merge and prune trees for server-side apply.
 
-Never changes what it is given: what stays the same is shared with it.
+Arguments are not modified; unchanged parts are shared.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ _GONE = object()
 
 
 def merge(live: Any, applied: Any, type_: FieldType) -> Any:
-    """Lay an applied value over a live one; null in place of one that is taken apart says nothing of its parts."""
+    """Merge an applied value into a live one; an applied null for a granular value is ignored."""
     if isinstance(type_, MapType) and live.__class__ is dict and applied.__class__ is dict:
         return _merge_fields(live, applied, type_)
     if isinstance(type_, ListType) and live.__class__ is list and applied.__class__ is list:
@@ -22,7 +22,7 @@ def merge(live: Any, applied: Any, type_: FieldType) -> Any:
 
 
 def prune(value: Any, type_: FieldType, last: FieldSet, kept: FieldSet) -> Any:
-    """Remove from a value what is in the set `last`, unless it is in the set `kept`."""
+    """Remove from a value the paths in `last` that are not in `kept`."""
     if isinstance(type_, MapType) and value.__class__ is dict:
         return _prune_fields(value, type_, last, kept)
     if isinstance(type_, ListType) and value.__class__ is list:
@@ -41,7 +41,7 @@ def _merge_fields(live: dict[str, Any], applied: dict[str, Any], type_: MapType)
 
 
 def _merge_items(live: list[Any], applied: list[Any], type_: ListType) -> list[Any]:
-    """Merge lists item by item: applied ones in their order, live ones among them where they stand."""
+    """Merge lists by item: applied items keep their order, live items keep their positions among them."""
     ours, theirs = type_.index(applied), type_.index(live)
     if ours is None or theirs is None:
         return applied
@@ -65,7 +65,7 @@ def _merge_items(live: list[Any], applied: list[Any], type_: ListType) -> list[A
 
 
 def _each(found: Any) -> list[Any]:
-    """List the items at one step of an index."""
+    """Return the items at one step of an index."""
     return found if found.__class__ is list else [found]
 
 
@@ -102,7 +102,7 @@ def _prune_items(value: list[Any], type_: ListType, last: FieldSet, kept: FieldS
 def _prune_part(
     part: Any, type_: FieldType, last: FieldSet, kept: FieldSet | None, named: bool = False, standing: bool = False
 ) -> Any:
-    """Prune a field or item; a named field is owned by whoever owns anything below it."""
+    """Prune a field or item; a named field is owned by the owner of anything below it."""
     owned = standing or (kept is not None and (named or is_member(kept)))
     if not owned and (named or is_member(last)):
         return _GONE

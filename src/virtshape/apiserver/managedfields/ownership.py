@@ -1,7 +1,7 @@
 """
-Which fields a write touches: sets of fields out of trees, taken apart as their types say.
+Compute which fields a write changes, as field sets.
 
-Pure, and fast where nothing changed: equal values are never looked into.
+Pure functions; equal values are not compared further.
 """
 
 import json
@@ -25,30 +25,30 @@ UNOWNED_METADATA: Final = frozenset(
         "uid",
     }
 )
-"""Metadata that nobody owns."""
+"""Metadata fields that are never owned."""
 
 _UNOWNED: Final = frozenset({"apiVersion", "kind"})
 _UNOWNED_BESIDE_STATUS: Final = _UNOWNED | {"status"}
 
 
 class RepeatedItemError(Exception):
-    """An applied list says more than once what one of its items is."""
+    """A duplicate item in an applied list."""
 
 
 class Change(NamedTuple):
-    """What is different between two values."""
+    """The difference between two values."""
 
     taken: FieldSet | None
-    """What was added or has another value: whoever wrote it owns it now. None if nothing."""
+    """Added or changed fields, which the writer owns now; None if empty."""
     lost: FieldSet | None
-    """What is gone: nobody owns it any more. None if nothing."""
+    """Removed fields, which have no owner any more; None if empty."""
 
 
 _UNCHANGED: Final = Change(None, None)
 
 
 def owned_part(tree: Tree, kind: ObjectType, subresource: str) -> Tree:
-    """Pick out of an object what a write to it, or to a subresource of it, can change and own."""
+    """Return the part of an object that a write to it, or to a subresource, can change and own."""
     if subresource == "status":
         kept = {"status": tree["status"]} if "status" in tree else {}
         return kept if kind.custom else _with_metadata(kept, tree)
@@ -57,7 +57,7 @@ def owned_part(tree: Tree, kind: ObjectType, subresource: str) -> Tree:
 
 
 def claim(value: Any, type_: FieldType) -> FieldSet:
-    """Own a new value with all that it consists of."""
+    """Return the field set of a new value with all its parts."""
     if type_ is None or not value:
         return {}
     if isinstance(type_, ListType):
@@ -74,9 +74,9 @@ def claim(value: Any, type_: FieldType) -> FieldSet:
 
 def declare(value: Any, type_: FieldType) -> FieldSet | None:
     """
-    Own what an applied value says, not the structs and lists that lead there; None if it says nothing.
+    Return the field set of an applied value, without parent structs and lists; None if it is empty.
 
-    RepeatedItemError if an item of a list stands there twice.
+    Raise RepeatedItemError if a list has a duplicate item.
     """
     if type_ is None or value is None:
         return {}
@@ -96,7 +96,7 @@ def declare(value: Any, type_: FieldType) -> FieldSet | None:
 
 
 def find_repeated(value: Any, type_: FieldType, at: str = "") -> Iterator[str]:
-    """Find the items that keep a value from being declared, in the words of a refusal."""
+    """Return the messages for duplicate items in an applied value."""
     if isinstance(type_, MapType) and isinstance(value, dict):
         for name, part in value.items():
             yield from find_repeated(part, type_.fields.get(name, type_.element), f"{at}.{name}")
@@ -116,7 +116,7 @@ def _format_key(step: str) -> str:
 
 
 def compare(old: Any, new: Any, type_: FieldType) -> Change:
-    """Find the fields in which a value that is there before and after differs."""
+    """Return the fields in which two values differ."""
     return _UNCHANGED if old is new or old == new else _compare_unequal(old, new, type_)
 
 
@@ -165,7 +165,7 @@ def _compare_unequal(old: Any, new: Any, type_: FieldType) -> Change:
 
 
 def _compare_unlike(old: Any, new: Any, type_: FieldType) -> Change:
-    """Compare values of which one at least cannot be taken apart; an absent one counts as empty."""
+    """Compare values of which at least one is atomic; an absent value counts as empty."""
     before = old if old.__class__ is dict else {}
     after = new if new.__class__ is dict else {}
     change = compare(before, after, type_)

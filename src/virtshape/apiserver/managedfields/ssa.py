@@ -1,8 +1,8 @@
 """
-Server-side apply: a partial object laid over a live one, for the fields that its manager owns.
+Server-side apply: merge a partial object into a live one and update field ownership.
 
-What the manager no longer applies and nobody else owns is removed; what others own is a conflict unless it is equal
-or forced. Pure: what comes back is a new tree, which shares with the given ones all that is the same.
+Fields that the manager no longer applies and no other manager owns are removed. Fields of other managers are conflicts
+unless equal or forced. Pure functions; unchanged parts are shared.
 """
 
 import json
@@ -44,14 +44,14 @@ _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
 
 class _Conflict(NamedTuple):
-    """What an apply would take from another manager."""
+    """A field that an apply would take from another manager."""
 
     entry: Entry
     fields: FieldSet
 
 
 def check_apply_body(applied: Tree, kind: Kind) -> None:
-    """Refuse what can be applied to no object of this kind, whatever it is like."""
+    """Raise StatusError if a body cannot be applied to any object of this kind."""
     api_version, name = applied.get("apiVersion") or "", applied.get("kind") or ""
     if (api_version, name) != (kind.api_version, kind.kind):
         raise StatusError(400, "BadRequest", f"invalid object type: {_format_type(api_version, name)}")
@@ -60,7 +60,7 @@ def check_apply_body(applied: Tree, kind: Kind) -> None:
 
 
 def find_undeclared(applied: Tree, kind: Kind) -> StatusError | None:
-    """Find fields that the kind does not have: slow, for an apply that led to an object which cannot be read."""
+    """Return the error for fields that the kind does not have; slow, so only called when decoding has failed."""
     unknown = [finding.at for finding in walk(applied, kind.struct) if finding.kind == "unknown"]
     if not unknown:
         return None
@@ -69,7 +69,7 @@ def find_undeclared(applied: Tree, kind: Kind) -> StatusError | None:
 
 
 def refuse_typed(applied: Tree, problems: list[str]) -> StatusError:
-    """Refuse what is no part of any object of its kind, as Kubernetes does: as if it were the server's own mistake."""
+    """Return the error for a value of the wrong type; Kubernetes reports it as an internal error."""
     text = problems[0] if len(problems) == 1 else "\n  ".join(["errors:", *problems])
     metadata = applied.get("metadata") or {}
     name = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
@@ -78,7 +78,7 @@ def refuse_typed(applied: Tree, problems: list[str]) -> StatusError:
 
 
 def apply(live: Tree | None, applied: Tree, write: Write, kind: ObjectType, *, force: bool = False) -> Tree:
-    """Make the object that applying leads to, with its managedFields; `live` is None if there is none yet."""
+    """Return the object after an apply, with its managedFields; `live` is None for a new object."""
     start = live if live is not None else _bare(applied)
     current = owned_part(start, kind, write.subresource)
     config = owned_part(applied, kind, write.subresource)
@@ -111,7 +111,7 @@ def _bare(applied: Tree) -> Tree:
 
 
 def _tracked_entries(live: Tree | None, current: Tree, write: Write, kind: ObjectType) -> list[Entry]:
-    """Find out who owns what; fields of an object that was not tracked so far get an owner of their own."""
+    """Return the entries before an apply; untracked fields get a separate manager."""
     entries = entries_of(live)
     if live is None or entries:
         return entries
@@ -136,7 +136,7 @@ def _make_own_entry(own: Entry | None, declared: FieldSet, change: Change, write
 
 
 def _assemble(start: Tree, current: Tree, merged: Tree, entries: list[Entry]) -> Tree:
-    """Put what was merged in the place of what it was merged with, among what nobody owns."""
+    """Replace the owned part of the live object with the merged one."""
     metadata, owned = start.get("metadata") or {}, current.get("metadata") or {}
     kept = {name: value for name, value in metadata.items() if name not in owned and name != "managedFields"}
     kept |= merged.get("metadata") or {}

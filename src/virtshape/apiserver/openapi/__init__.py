@@ -1,1 +1,1 @@
-"""OpenAPI v2 and v3 documents, derived from the structs."""
+"""OpenAPI v2 and v3 documents, generated from the structs."""

@@ -1,8 +1,8 @@
 """
-OpenAPI documents: all kinds in version 2, each version of a group in version 3.
+OpenAPI documents: one v2 document for all kinds, one v3 document per group version.
 
-Written when first asked for and kept compressed. Their tags come from the sources that they are written from, so
-that clients which have them already need not wait for that.
+Generated on first request and kept compressed. ETags derive from the sources, so that cached clients need not wait for
+generation.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from virtshape.apiserver.openapi.paths import write_v2_paths, write_v3_paths
 from virtshape.apiserver.openapi.protobuf import encode_document
 
 PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""The other form of version 2, the only one that older clients understand; asked for with `@` for the second dot."""
+"""The protobuf content type of v2, which older clients need; some send `@` for the second dot."""
 
 Tree = dict[str, Any]
 
@@ -32,36 +32,36 @@ _INFO = {"title": "Kubernetes", "version": "v1"}
 
 @cache
 def write_v2() -> Document:
-    """Write the document at `/openapi/v2`."""
+    """Return the document at `/openapi/v2`."""
     return make_json_document(_write_v2_tree(), etag=v2_etag())
 
 
 @cache
 def write_v2_protobuf() -> Document:
-    """Write the same in protocol buffers."""
+    """Return the v2 document as protobuf."""
     return make_document(encode_document(_write_v2_tree()), PROTOBUF_V2, etag=v2_etag("protobuf"))
 
 
 def v2_etag(form: str = "json") -> str:
-    """The tag of the documents at `/openapi/v2`, known before they are written."""
+    """Return the ETag of the v2 documents without generating them."""
     return f'"{_hash(f"v2 {form}")}"'
 
 
 @cache
 def write_v3_index() -> Document:
-    """Write the document at `/openapi/v3`: where to find each version of a group, with the tag of what is there."""
+    """Return the document at `/openapi/v3`: the path and hash of each group version."""
     group_versions = dict.fromkeys((kind.group, kind.version) for kind in KINDS)
     paths = {
         group_path(*key).removeprefix("/"): {"serverRelativeURL": f"{v3_path(*key)}?hash={v3_hash(*key)}"}
         for key in group_versions
     }
-    # As Kubernetes labels it.
+    # same label as Kubernetes
     return make_json_document({"paths": paths}, "text/plain; charset=utf-8")
 
 
 @cache
 def write_v3(group: str, version: str) -> Document | None:
-    """Write the document of one version of a group, if there is such a version."""
+    """Return the document of a group version, or None."""
     kinds = list_kinds(group, version)
     if not kinds:
         return None
@@ -78,12 +78,12 @@ def write_v3(group: str, version: str) -> Document | None:
 
 
 def v3_path(group: str, version: str) -> str:
-    """The path of the document of one version of a group."""
+    """Return the path of a group version's document."""
     return f"/openapi/v3{group_path(group, version)}"
 
 
 def v3_hash(group: str, version: str) -> str:
-    """The hash by which the index refers to that document; also its tag, between quotes."""
+    """Return the hash of a group version's document in the index; quoted, it is also the ETag."""
     return _hash(f"v3 {group}/{version}")
 
 

@@ -1,7 +1,7 @@
 """
-What OpenAPI documents say of merging: how patches and server-side apply treat the lists of Kubernetes' own kinds.
+Merge rules in OpenAPI documents: patch strategies and list types of built-in kinds.
 
-Clients make their patches by it, so it is the same that the server goes by.
+Clients use them to build patches, so they are the rules that the server applies.
 """
 
 from virtshape.api.schema import Schema
@@ -13,7 +13,7 @@ _ATOMIC = {"x-kubernetes-map-type": "atomic"}
 
 
 def apply_merge_rules(schemas: dict[str, Schema]) -> None:
-    """Add the rules to named schemas, as far as they are of Kubernetes' own structs."""
+    """Add the rules to the schemas of built-in structs."""
     for name, schema in schemas.items():
         if not name.startswith(_KUBERNETES):
             continue
@@ -21,7 +21,7 @@ def apply_merge_rules(schemas: dict[str, Schema]) -> None:
         if struct in ATOMIC_STRUCTS:
             schema.update(_ATOMIC)
         _apply_to_struct(struct, schema)
-        for part in ("spec", "status"):  # which stand in place in the schema of a kind
+        for part in ("spec", "status"):  # inlined in the schema of a kind
             _apply_to_struct(f"{struct}{part.capitalize()}", schema.get("properties", {}).get(part, {}))
 
 

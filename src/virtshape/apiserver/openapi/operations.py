@@ -1,7 +1,7 @@
 """
-What requests there are for a kind: paths, methods, parameters, what goes in and what comes out.
+The operations of a kind: paths, methods, parameters, request and response schemas.
 
-Only says what OpenAPI documents tell about it, in no version of OpenAPI.
+Independent of the OpenAPI version.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from virtshape.apiserver.discovery.discovery import group_path
 
 
 class Parameter(NamedTuple):
-    """A part of the path, or a parameter behind the question mark."""
+    """A path or query parameter."""
 
     name: str
     type: str
@@ -24,7 +24,7 @@ class Parameter(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One request; `action` is Kubernetes' word for it, schemas are named, an empty `request` means any object."""
+    """One operation; `action` is Kubernetes' name for it, schemas are names, an empty `request` means any object."""
 
     path: str
     method: str
@@ -77,7 +77,7 @@ _STATUS = struct_name(Status)
 
 
 def list_operations(kind: Kind) -> Iterator[Operation]:
-    """List the requests for a kind and its subresources, those of one path next to each other."""
+    """Return the operations of a kind and its subresources, grouped by path."""
     writer = _Writer(kind)
     yield from writer.list_on_collection()
     yield from writer.list_on_object(list_verbs(kind))
@@ -176,6 +176,6 @@ class _Writer:
 
 
 def name_group(kind: Kind) -> str:
-    """Name the group of a kind as operations do, such as `InstancetypeKubevirtIo`."""
+    """Return the group of a kind as in operation IDs, such as `InstancetypeKubevirtIo`."""
     group = kind.group if is_defined(kind) else kind.group.removesuffix(".k8s.io")
     return "".join(part.capitalize() for part in group.split(".")) or "Core"

@@ -1,7 +1,7 @@
 """
-The paths of OpenAPI documents: operations as version 2 and as version 3 put them.
+The `paths` of OpenAPI v2 and v3 documents.
 
-Parameters stand in place, as older clients look for those of a patch there and follow no references.
+Parameters are inlined, because older clients do not follow references.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,12 +21,12 @@ _UNAUTHORIZED = {"description": "Unauthorized"}
 
 
 def write_v2_paths(kinds: Iterable[Kind]) -> dict[str, Tree]:
-    """Write the paths of these kinds for version 2."""
+    """Return the v2 paths of these kinds."""
     return _write_paths(kinds, _write_v2_operation, _write_v2_parameter)
 
 
 def write_v3_paths(kinds: Iterable[Kind]) -> dict[str, Tree]:
-    """Write the paths of these kinds for version 3."""
+    """Return the v3 paths of these kinds."""
     return _write_paths(kinds, _write_v3_operation, _write_v3_parameter)
 
 

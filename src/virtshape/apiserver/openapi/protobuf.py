@@ -1,8 +1,7 @@
 """
-OpenAPI version 2 in protocol buffers, the form in which older clients read it.
+Encode OpenAPI v2 documents as protobuf, for older clients.
 
-Knows the messages of the gnostic project that our documents need, and of these the fields that occur: what it does
-not know, it refuses.
+Supports the gnostic messages and fields that our documents use; others raise KeyError.
 """
 
 import struct
@@ -16,14 +15,14 @@ _EncodeField = Callable[[Any], bytes]
 
 
 class _Message(NamedTuple):
-    """How the members of an object become fields; `extensions` is the number of the field for `x-` members."""
+    """How object members become fields; `extensions` is the field number of `x-` members."""
 
     fields: dict[str, _EncodeField]
     extensions: int = 0
 
 
 def encode_document(tree: Tree) -> bytes:
-    """Encode a whole document; KeyError names a member that it does not know."""
+    """Encode a document; raise KeyError for an unknown member."""
     return _encode(_DOCUMENT, tree)
 
 
@@ -42,7 +41,7 @@ def _encode_named(name: str, content: bytes) -> bytes:
 
 
 def _encode_any(value: object) -> bytes:
-    return _piece(2, msgspec.json.encode(value))  # YAML is wanted there, which JSON is
+    return _piece(2, msgspec.json.encode(value))  # the field holds YAML, of which JSON is a subset
 
 
 def _piece(number: int, content: bytes) -> bytes:

@@ -1,1 +1,1 @@
-"""The kinds of patch, as pure functions from tree to tree."""
+"""Patch types, as pure functions from tree to tree."""

@@ -1,9 +1,8 @@
 """
-JSON patch (RFC 6902): a list of operations, all of which apply or none.
+JSON patch (RFC 6902): a list of operations that apply all or none.
 
-As in Kubernetes an index may be negative, counted from the end. What an object lacks can be replaced, and is null when
-it is copied or tested for; so is a value that an operation lacks.
-Containers are copied before their first change, so that inputs never change.
+As in Kubernetes, a negative index counts from the end, absent members can be replaced, and absent values are null when
+copied or tested. Containers are copied before their first change, so inputs never change.
 """
 
 import re
@@ -25,11 +24,11 @@ Pointer = list[str]
 
 
 class InapplicableError(Exception):
-    """Why an operation does not apply; the refusal's cause, since Kubernetes tells the client no more than that."""
+    """Why an operation does not apply; Kubernetes reports only this to the client."""
 
 
 class Operation(NamedTuple):
-    """One operation, its pointers taken apart; `source` and `value` mean nothing where it has none."""
+    """One operation with parsed pointers; `source` and `value` are unused where it has none."""
 
     name: str
     target: Pointer
@@ -38,7 +37,7 @@ class Operation(NamedTuple):
 
 
 def patch_json(tree: dict[str, Any], operations: object) -> dict[str, Any]:
-    """The tree after all operations; 400 if they are none, 422 if one does not apply."""
+    """Return the tree after all operations; raise StatusError 400 if they are invalid, 422 if one does not apply."""
     listed = _read_list([] if operations is None else operations)
     try:
         return _Draft(tree).perform_all(listed)
@@ -48,7 +47,7 @@ def patch_json(tree: dict[str, Any], operations: object) -> dict[str, Any]:
 
 
 def find_unknown_members(operations: list[Any]) -> list[str]:
-    """What the operations say beyond what RFC 6902 knows, as problems to warn of; what is no operation says nothing."""
+    """Return warnings for members of operations that RFC 6902 does not define."""
     known = {"op", "path", "from", "value"}
     return [
         f'json patch unknown field "[{index}].{member}"'
@@ -90,7 +89,7 @@ def _read_operation(operation: dict[str, Any]) -> Operation:
 
 
 def parse_pointer(text: str) -> Pointer:
-    """Split a JSON pointer into its steps, escapes resolved."""
+    """Split a JSON pointer into unescaped steps."""
     if not text:
         return []
     if not text.startswith("/"):
@@ -102,11 +101,11 @@ def parse_pointer(text: str) -> Pointer:
 
 
 class _Draft:
-    """A tree that changes; what it shares with the inputs is copied before it changes."""
+    """A tree being changed; parts shared with the inputs are copied first."""
 
     def __init__(self, tree: Any) -> None:
         self.root = tree
-        # Holding the containers themselves keeps their ids from being given to others.
+        # References to the containers keep their ids from being reused.
         self._own: dict[int, Any] = {}
         self._copied_bytes = 0
 
@@ -167,7 +166,7 @@ class _Draft:
         del box[_find_place(box, target[-1])]
 
     def _find(self, pointer: Pointer) -> Any:
-        """What is there; None where an object lacks it."""
+        """Return the value at a pointer; None if absent in an object."""
         try:
             return self._read(pointer)
         except _NothingThereError:
@@ -182,7 +181,7 @@ class _Draft:
         return value
 
     def _open(self, target: Pointer) -> Any:
-        """The container that holds the target, ready to change."""
+        """Return the parent of the target, copied for changes."""
         box = self.root = self._owned(self.root)
         for step in target[:-1]:
             place = _find_place(box, step)
@@ -201,7 +200,7 @@ class _Draft:
 
 
 class _NothingThereError(InapplicableError):
-    """An object without the member that was looked for."""
+    """An object without the requested member."""
 
 
 _PERFORMERS: Final[dict[str, Callable[[_Draft, Operation], None]]] = {
@@ -215,7 +214,7 @@ _PERFORMERS: Final[dict[str, Callable[[_Draft, Operation], None]]] = {
 
 
 def _find_place(box: Any, step: str) -> Any:
-    """The key or index of something that is there."""
+    """Return the key or index of an existing value."""
     if isinstance(box, dict):
         if step in box:
             return step
@@ -225,7 +224,7 @@ def _find_place(box: Any, step: str) -> Any:
 
 
 def _find_gap(box: list[Any], step: str) -> int:
-    """The index before which something new goes."""
+    """Return the index to insert at."""
     if step == "-":
         return len(box)
     if not _INDEX.fullmatch(step):
@@ -239,7 +238,7 @@ def _find_gap(box: list[Any], step: str) -> int:
 
 
 def is_equal(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same; true and 1 are not, 1 and 1.0 are."""
+    """Return True if two JSON values are equal; 1 equals 1.0, but not true."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, dict) and isinstance(other, dict):

@@ -1,21 +1,21 @@
 """
-How strategic merge patches treat the fields of Kubernetes' own kinds, where that is not the plain way.
+Patch strategies of the fields of built-in kinds for strategic merge patches.
 
-Facts only, by struct and field as on the wire; OpenAPI documents publish them, so that clients make fitting patches.
+By struct and JSON field. OpenAPI documents publish them, so that clients build matching patches.
 """
 
 from typing import Final, NamedTuple
 
 
 class Strategy(NamedTuple):
-    """How a field is patched; the key tells its items apart, and is empty where they are plain values or no items."""
+    """How a field is patched; `key` identifies items and is empty for plain values."""
 
     words: str
     key: str = ""
 
     @property
     def merges(self) -> bool:
-        """Whether a list is merged with what is there, not put in its place."""
+        """Return True if a list is merged instead of replaced."""
         return self.words.startswith("merge")
 
 

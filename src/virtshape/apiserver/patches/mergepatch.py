@@ -1,7 +1,7 @@
 """
-JSON merge patch (RFC 7386): a partial object whose nulls remove.
+JSON merge patch (RFC 7386): a partial object in which null removes a member.
 
-Copies what lies on the way to a change and shares all else with its inputs, which it never changes.
+Arguments are not modified; unchanged parts are shared.
 """
 
 from typing import Any
@@ -12,12 +12,12 @@ Tree = dict[str, Any]
 
 
 def patch_merge(tree: Tree, patch: object) -> Tree:
-    """The tree with the patch merged in; the very same tree if that changes nothing."""
+    """Return the tree with the patch merged; the identical tree if nothing changes."""
     return _merge(tree, read_partial(patch))
 
 
 def read_partial(patch: object) -> Tree:
-    """The patch if it is an object, as a partial object must be; refused otherwise."""
+    """Return the patch; raise StatusError if it is not an object."""
     if not isinstance(patch, dict):
         raise refuse_patch(patch, "an object")
     return patch
@@ -35,7 +35,7 @@ def _merge(tree: Tree, patch: Tree) -> Tree:
             del merged[key]
             continue
         new = _merge(old if isinstance(old, dict) else {}, change) if isinstance(change, dict) else change
-        # Lists are not compared: that may cost as much as taking the new one.
+        # Comparing lists can cost as much as replacing them.
         if new is old or (type(new) is type(old) and not isinstance(new, list | dict) and new == old):
             continue
         if merged is tree:

@@ -1,8 +1,8 @@
 """
-Strategic merge patch: a merge patch that also merges lists, by the keys that the kind's structs give their items.
+Strategic merge patch: a merge patch that also merges lists by key.
 
-Directives in the patch say more: `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x`, `$setElementOrder/x`.
-Only for Kubernetes' own kinds. Inputs never change; what is not touched is shared with them.
+Supports the directives `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x`. For built-in
+kinds only. Arguments are not modified; unchanged parts are shared.
 """
 
 from collections.abc import Hashable, Iterable
@@ -26,7 +26,7 @@ _REPLACED: Final = Strategy("replace")
 
 
 class _Field(NamedTuple):
-    """How a field is patched, and the struct of its value or of its items."""
+    """How a field is patched, and the struct of its value or items."""
 
     strategy: Strategy
     struct: type | None
@@ -36,7 +36,7 @@ _PLAIN: Final = _Field(_REPLACED, None)
 
 
 def patch_strategic(tree: Tree, patch: object, struct: type) -> Tree:
-    """The tree with the patch merged in as the struct's fields want it; refused if the patch makes no sense."""
+    """Return the tree with the patch merged by the struct's strategies; raise StatusError if the patch is invalid."""
     return _merge(tree, read_partial(patch), struct)
 
 
@@ -63,13 +63,13 @@ def _merge(tree: Tree, patch: Tree, struct: type | None) -> Tree:
 
 
 def _list_touched(patch: Tree) -> Iterable[str]:
-    """The fields that the patch speaks of, in its order."""
+    """Return the fields that the patch changes, in its order."""
     names = (name.removeprefix(_DELETE_PREFIX).removeprefix(_ORDER_PREFIX) for name in patch)
     return dict.fromkeys(name for name in names if name not in (_PATCH, _RETAIN))
 
 
 def _retain(tree: Tree, patch: Tree) -> Tree:
-    """A copy of the tree with the keys that the patch lets it keep."""
+    """Return a copy of the tree with only the keys in `$retainKeys`."""
     if _RETAIN not in patch:
         return tree.copy()
     retained = patch[_RETAIN]
@@ -81,7 +81,7 @@ def _retain(tree: Tree, patch: Tree) -> Tree:
 
 
 def _patch_field(old: Any, patch: Tree, name: str, field: _Field) -> Any:
-    """The new value of a field; None if it goes."""
+    """Return the new value of a field; None to remove it."""
     value = old
     gone = patch.get(_DELETE_PREFIX + name)
     if gone is not None:
@@ -139,7 +139,7 @@ def _merge_items(old: list[Any], change: list[Any], field: _Field) -> list[Any]:
 
 
 def _check_order(change: Any, order: list[Any], strategy: Strategy) -> None:
-    """The items of the patch must stand in the order that the patch itself asks for."""
+    """Raise StatusError if the items of the patch are not in the order of `$setElementOrder`."""
     if not isinstance(change, list):
         return
     wanted = iter([_identify(item, strategy.key) for item in order])
@@ -150,7 +150,7 @@ def _check_order(change: Any, order: list[Any], strategy: Strategy) -> None:
 
 
 def _sort(items: list[Any], old: Any, order: list[Any], strategy: Strategy) -> list[Any]:
-    """Put the items that the order names in that order; others stay before what they stood before."""
+    """Sort the items that the order names; others keep their place relative to their successors."""
     key = strategy.key
     ranks = {_identify(item, key): rank for rank, item in enumerate(order)}
     before = {_find_identity(item, key): place for place, item in enumerate(old if isinstance(old, list) else [])}
@@ -170,7 +170,7 @@ def _sort(items: list[Any], old: Any, order: list[Any], strategy: Strategy) -> l
 
 
 def _find_identity(item: Any, key: str) -> Hashable:
-    """What tells an item from others, None if it lacks that."""
+    """Return the merge key of an item; None if absent."""
     value = item.get(key) if key and isinstance(item, dict) else item
     return value if isinstance(value, str | int) else None
 
@@ -183,7 +183,7 @@ def _identify(item: Any, key: str) -> Hashable:
 
 
 def _clean(value: Any) -> Any:
-    """A value that is new, without the directives, nulls and deleted items that only make sense in a patch."""
+    """Return a new value without directives, nulls and deleted items."""
     if isinstance(value, dict):
         return {name: _clean(inner) for name, inner in value.items() if inner is not None and not _is_directive(name)}
     if isinstance(value, list):
@@ -192,7 +192,7 @@ def _clean(value: Any) -> Any:
 
 
 def _is_special(item: Any) -> bool:
-    """Whether an item of a patch says what to do with others, or to be gone."""
+    """Return True if an item is a directive or deletes an item."""
     return isinstance(item, dict) and _PATCH in item
 
 
@@ -201,13 +201,13 @@ def _is_directive(name: str) -> bool:
 
 
 def _refuse(message: str) -> StatusError:
-    """Kubernetes calls a patch that makes no sense a mistake of its own."""
+    """Return the error for an invalid patch; Kubernetes reports it as an internal error."""
     return StatusError(500, "", message)
 
 
 @cache
 def _list_fields(struct: type) -> dict[str, _Field]:
-    """The fields that are patched in their own way or have structs inside."""
+    """Return the fields with a strategy or a nested struct."""
     info = inspect.type_info(struct)
     strategies = STRATEGIES.get(struct.__name__, {})
     fields = {}

@@ -1,1 +1,1 @@
-"""Which objects a client means, by labels and by fields."""
+"""Label and field selectors."""

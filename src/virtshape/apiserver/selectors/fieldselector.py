@@ -1,7 +1,7 @@
 """
-Field selectors: `metadata.name=x,status.phase!=Running`, made into a test of objects as trees.
+Field selectors such as `metadata.name=x,status.phase!=Running`, compiled to predicates on objects.
 
-Which fields can be asked for depends on the kind: name and namespace always, few others. All else is refused.
+All kinds support name and namespace; a few kinds support more fields.
 """
 
 import re
@@ -25,7 +25,7 @@ _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
 
 
 class Term(NamedTuple):
-    """A test of one field: that it is this value, or that it is not."""
+    """A comparison of one field: equal or not equal to a value."""
 
     field: str
     equal: bool
@@ -33,7 +33,7 @@ class Term(NamedTuple):
 
 
 def parse_field_selector(text: str, kind: Kind) -> tuple[Term, ...]:
-    """The terms of a selector; 400 if it is none, or asks for a field that objects of the kind are not found by."""
+    """Return the terms of a selector; raise StatusError 400 if it is invalid or the kind does not support a field."""
     readers = _list_readers(kind)
     terms = []
     for message in _TERM.findall(text):
@@ -50,14 +50,14 @@ def parse_field_selector(text: str, kind: Kind) -> tuple[Term, ...]:
 
 
 def compile_terms(terms: Iterable[Term], kind: Kind) -> ObjectPredicate:
-    """The test that an object passes if all terms are true of it."""
+    """Return a predicate that is true if all terms match."""
     readers = _list_readers(kind)
     tests = [(readers[term.field], term.equal, term.value) for term in terms]
     return lambda tree: all((read(tree) == value) is equal for read, equal, value in tests)
 
 
 def compile_field_selector(text: str, kind: Kind) -> ObjectPredicate:
-    """The test that a selector's text describes; an empty text is passed by all objects."""
+    """Return the predicate of a selector; an empty selector matches all objects."""
     return compile_terms(parse_field_selector(text, kind), kind)
 
 
@@ -72,7 +72,7 @@ def _word_unsupported(field: str, kind: Kind) -> str:
 
 
 def _unescape(text: str) -> str:
-    r"""A value without its escapes; `,`, `=` and `\` have no other way in."""
+    """Return a value with its backslash escapes resolved."""
     if unescaped := re.search(r"=", _ESCAPE.sub("", text)):
         raise _refuse(f"invalid field selector: unescaped character in value: {unescaped[0]}")
     if broken := next((match for match in _ESCAPE.finditer(text) if match[1] not in (",", "=", "\\")), None):
@@ -100,7 +100,7 @@ def _read_flag(path: str) -> Reader:
 
 
 def _read_source(tree: Mapping[str, Any]) -> str:
-    """Who reported an event, in the old way of saying it or the new one."""
+    """Return the component that reported an event, from the old or the new field."""
     return (tree.get("source") or {}).get("component") or tree.get("reportingComponent") or ""
 
 

@@ -1,7 +1,7 @@
 """
-Which objects a list or watch is about: label and field selectors, applied to stored bytes.
+Selections of lists and watches: label and field selectors on stored bytes.
 
-Decodes no more of an object than the selectors ask for.
+Only the fields that the selectors use are decoded.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ _read_tree = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Selection(Struct, frozen=True):
-    """What both selectors match; `name` is set when only one object can be meant."""
+    """The match of both selectors; `name` is set if they select a single name."""
 
     labels: Callable[[Mapping[str, str]], bool] | None
     fields: Callable[[Mapping[str, Any]], bool] | None
@@ -38,27 +38,27 @@ class Selection(Struct, frozen=True):
 
     @property
     def looks_inside(self) -> bool:
-        """Whether it takes more than an object's key to tell."""
+        """Return True if matching needs more than an object's key."""
         return self.labels is not None or self.fields is not None
 
     @property
     def selects(self) -> bool:
-        """Whether anything may be left out."""
+        """Return True if the selection excludes any object."""
         return self.looks_inside or self.name is not None
 
     def may_match(self, key: Key) -> bool:
-        """Whether an object at this key can be meant at all."""
+        """Return True if an object at this key can match."""
         return self.name is None or self.name == key.name
 
     def matches(self, value: bytes) -> bool:
-        """Whether an object at a key that may match is meant."""
+        """Return True if an object matches, given that its key can match."""
         if self.labels is not None and not self.labels(_read_labels(value).metadata.labels or {}):
             return False
         return self.fields is None or self.fields(_read_tree(value))
 
 
 def compile_selection(resource: Resource, options: ListOptions) -> Selection:
-    """The selection that the options of a list or watch describe."""
+    """Return the selection of list options."""
     labels = compile_label_selector(options.label_selector) if options.label_selector else None
     terms = parse_field_selector(options.field_selector, resource.kind) if options.field_selector else ()
     names = {term.value for term in terms if term.field == NAME and term.equal}

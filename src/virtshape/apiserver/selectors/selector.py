@@ -1,7 +1,7 @@
 """
-Label selectors: the text that clients send, or a LabelSelector of an object, made into a test of labels.
+Label selectors: parse text or a LabelSelector, and compile predicates on labels.
 
-Knows labels only, not where they come from. What cannot be read is refused in Kubernetes' words.
+Error messages are those of Kubernetes.
 """
 
 import re
@@ -23,7 +23,7 @@ _END: Final = ""
 
 
 class Requirement(NamedTuple):
-    """A test of one label: `=`, `in`, `notin`, `exists`, `!`, `gt` or `lt`, and the values it compares with."""
+    """A requirement on one label: `=`, `in`, `notin`, `exists`, `!`, `gt` or `lt`, and its values."""
 
     key: str
     operator: str
@@ -31,12 +31,12 @@ class Requirement(NamedTuple):
 
 
 def parse_label_selector(text: str) -> tuple[Requirement, ...]:
-    """The requirements that a selector states; 400 if it is none."""
+    """Return the requirements of a selector; raise StatusError 400 if it is invalid."""
     return _Parser(text).parse() if text.strip() else ()
 
 
 def compile_requirements(requirements: Iterable[Requirement]) -> Predicate:
-    """The test that labels pass if they meet all requirements."""
+    """Return a predicate that is true if labels meet all requirements."""
     tests = [_compile(requirement) for requirement in requirements]
     match tests:
         case []:
@@ -48,12 +48,12 @@ def compile_requirements(requirements: Iterable[Requirement]) -> Predicate:
 
 
 def compile_label_selector(text: str) -> Predicate:
-    """The test that a selector's text describes; an empty text is passed by all labels."""
+    """Return the predicate of a selector; an empty selector matches all labels."""
     return compile_requirements(parse_label_selector(text))
 
 
 def read_selector(selector: Mapping[str, Any]) -> tuple[Requirement, ...]:
-    """The requirements of a LabelSelector as a tree; 400 if it asks for something that cannot be."""
+    """Return the requirements of a LabelSelector tree; raise StatusError 400 if it is invalid."""
     requirements = [
         Requirement(key, "=", frozenset({value})) for key, value in (selector.get("matchLabels") or {}).items()
     ]
@@ -121,7 +121,7 @@ def _refuse(message: str) -> NoReturn:
 
 
 class _Parser:
-    """Reads a selector from left to right, one token ahead."""
+    """Parses a selector from left to right, with one token of lookahead."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [symbol or word for symbol, word in _TOKEN.findall(text)]
@@ -185,7 +185,7 @@ class _Parser:
         return frozenset({value})
 
     def _read_set(self) -> frozenset[str]:
-        """Values between parentheses; nothing between commas is the empty value."""
+        """Return the values in parentheses; nothing between commas is the empty value."""
         opening = self._take()
         if opening != "(":
             _refuse(f"found '{opening}' expected: '('")

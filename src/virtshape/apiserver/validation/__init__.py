@@ -1,1 +1,1 @@
-"""What an object must be to be stored: names, metadata, the shape and constraints of its kind."""
+"""Validation of objects: names, metadata, fields and constraints."""

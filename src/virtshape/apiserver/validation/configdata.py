@@ -1,7 +1,7 @@
 """
-What may stand in ConfigMaps and Secrets: keys that can be names of files, content in base64, what a type asks for.
+Validation of ConfigMaps and Secrets: keys, base64, and required keys of secret types.
 
-Returns violations in Kubernetes' words, and never changes what it is given.
+Messages are those of Kubernetes.
 """
 
 import binascii
@@ -17,7 +17,7 @@ from virtshape.apiserver.validation.violation import invalid_value, required_val
 Tree = dict[str, Any]
 
 MOST_DATA_BYTES: Final = 1024 * 1024
-"""All values of a ConfigMap or a Secret together, decoded."""
+"""Decoded bytes of all values of a ConfigMap or Secret."""
 _KEY: Final = "[-._a-zA-Z0-9]+"
 _fits_key = re.compile(_KEY).fullmatch
 _LONGEST_KEY: Final = 253
@@ -36,7 +36,7 @@ _ACCOUNT: Final = "kubernetes.io/service-account.name"
 
 
 def check_config_data(kind: Kind, tree: Tree) -> list[Cause]:
-    """What is wrong with a ConfigMap or a Secret; nothing with objects of other kinds."""
+    """Return problems of a ConfigMap or Secret; none for other kinds."""
     if kind.group or kind.kind not in ("ConfigMap", "Secret"):
         return []
     encoded = "data" if kind.kind == "Secret" else "binaryData"
@@ -48,7 +48,7 @@ def check_config_data(kind: Kind, tree: Tree) -> list[Cause]:
         return [*causes, *_check_type(tree)]
     size += sum(len(text.encode()) for text in (tree.get("data") or {}).values())
     if size > MOST_DATA_BYTES:
-        causes.append(too_long_value("[]", MOST_DATA_BYTES))  # how Kubernetes writes the empty path
+        causes.append(too_long_value("[]", MOST_DATA_BYTES))  # Kubernetes' format of the empty path
     both = (tree.get("data") or {}).keys() & (tree.get("binaryData") or {}).keys()
     return causes + [
         invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData") for key in sorted(both)
@@ -56,7 +56,7 @@ def check_config_data(kind: Kind, tree: Tree) -> list[Cause]:
 
 
 def _measure_encoded(kind: Kind, values: dict[str, str]) -> int:
-    """Return how many bytes values in base64 have; refuse those that are not in base64."""
+    """Return the decoded size of base64 values; raise StatusError if one is not base64."""
     size = 0
     for value in values.values():
         try:

@@ -1,7 +1,7 @@
 """
-Rules on custom kinds beyond the types of their fields: items that must not repeat, values of few choices, conditions.
+Constraints on custom resources beyond field types: unique list items, enums, validation rules.
 
-Compiled from the structs once a kind, so that an object is only looked at where there is a rule.
+Compiled once per kind from the structs, so that only constrained fields are visited.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ _STRUCT: Final = "$struct"
 
 
 class Rule(NamedTuple):
-    """A condition on a field that has a value of the right type."""
+    """A validation rule of a field."""
 
     field: str
     type: type
@@ -41,7 +41,7 @@ _CHOICES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "DomainSpec": {"rebootPolicy": ("Reboot", "Terminate")},
 }
 
-# What keeps conditions from being checked: they may only look at values that are as they should be.
+# Rules are skipped after these problems: they may only read valid values.
 _BLOCKING: Final = frozenset(
     {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
 )
@@ -54,14 +54,14 @@ _UNCHECKED: Final = invalid_value(
 
 
 class _Field(NamedTuple):
-    """What tells the items of a field apart, if anything must, and what there is to check in its value or items."""
+    """The keys that make a field's items unique, if any, and the checks of its value or items."""
 
     keys: tuple[str, ...] | None
     node: "_Node"
 
 
 class _Node(NamedTuple):
-    """What there is to check in a struct and below it."""
+    """The checks of a struct and its fields."""
 
     rules: tuple[Rule, ...]
     choices: dict[str, tuple[str, ...]]
@@ -74,7 +74,7 @@ _nodes: dict[type, _Node] = {}
 
 
 def check_constraints(tree: Tree, kind: Kind, found: list[Cause]) -> list[Cause]:
-    """All violations of a custom object, after those found already."""
+    """Return all problems of a custom resource, after those already found."""
     node = _nodes.get(kind.struct) or _find_node(inspect_struct(kind.struct))
     causes, broken = list(found), list[Cause]()
     _check(tree, node, (), causes, broken)
@@ -84,7 +84,7 @@ def check_constraints(tree: Tree, kind: Kind, found: list[Cause]) -> list[Cause]
 
 
 def _check(value: Tree, node: _Node, at: Path, causes: list[Cause], broken: list[Cause]) -> None:
-    """Collect violations of choices and of uniqueness, and apart from them the rules that are broken."""
+    """Collect problems of enums and uniqueness, and separately the violated rules."""
     for name, supported in node.choices.items():
         chosen = value.get(name)
         if isinstance(chosen, str) and chosen not in supported:
@@ -122,7 +122,7 @@ def _check_items(items: list[Any], keys: tuple[str, ...], at: Path) -> Iterator[
 def _find_node(struct: inspect.StructType) -> _Node:
     node = _nodes.get(struct.cls)
     if node is None:
-        _nodes[struct.cls] = _NOTHING  # for a struct that contains itself: nothing is checked in its inner ones
+        _nodes[struct.cls] = _NOTHING  # for a recursive struct: inner levels are not checked
         node = _nodes[struct.cls] = _NOTHING if struct.cls is ObjectMeta else _compile(struct)
     return node
 

@@ -1,7 +1,7 @@
 """
-What may stand in the metadata of an object that is created or updated, and what an update cannot change.
+Validation of object metadata on create and update, and fields that an update cannot change.
 
-Returns violations in Kubernetes' words. Never changes what it is given, and never looks beyond metadata.
+Messages are those of Kubernetes. Arguments are not modified.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ _BLIND_UPDATES_REFUSED: Final = frozenset({"apiextensions.k8s.io", "coordination
 
 
 def check_address(metadata: Tree, *, name: str = "", namespace: str = "") -> None:
-    """Refuse metadata that contradicts the path it was sent to; a part of the path that is empty says nothing."""
+    """Raise StatusError if metadata contradicts the request path; empty parts of the path match anything."""
     stated = metadata.get("name") or ""
     if name and not stated:
         message = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
@@ -52,7 +52,7 @@ def check_address(metadata: Tree, *, name: str = "", namespace: str = "") -> Non
 
 
 def check_created(metadata: Tree, kind: Kind) -> list[Cause]:
-    """What is wrong with the metadata of a new object, whose name is made up already if it had to be."""
+    """Return problems of a new object's metadata; a generated name is already set."""
     causes = list(_check_name(metadata, kind))
     causes += _check_content(metadata, {})
     causes += _check_finalizers(metadata, {}, kind)
@@ -60,17 +60,17 @@ def check_created(metadata: Tree, kind: Kind) -> list[Cause]:
 
 
 def check_updated(metadata: Tree, old: Tree, kind: Kind) -> list[Cause]:
-    """What is wrong with the metadata of an object that is there already, once `restore_metadata` made it."""
+    """Return problems of an updated object's metadata, after `restore_metadata`."""
     content = list(_check_content(metadata, old))
     changed = [*_check_new_finalizers(metadata, old), *_check_immutable(metadata, old), *content]
     result = [*content, *_check_finalizers(metadata, old, kind)]
-    # Kubernetes looks twice at the change and, if the kind is its own, twice at the result; each time it tells all.
+    # Kubernetes validates the change twice and, for built-in kinds, the result twice, and reports all problems.
     again = [] if is_defined(kind) else result
     return [*result, *again, *changed, *changed]
 
 
 def restore_metadata(metadata: Tree, old: Tree) -> Tree:
-    """The metadata of an update with all put back that is the server's to say."""
+    """Return the metadata of an update with the fields restored that only the server sets."""
     restored = {**metadata, "uid": metadata.get("uid") or old.get("uid")}
     for field in ("namespace", "creationTimestamp", "generation"):
         restored[field] = old.get(field)
@@ -83,12 +83,12 @@ def restore_metadata(metadata: Tree, old: Tree) -> Tree:
 
 
 def allows_blind_update(kind: Kind) -> bool:
-    """Whether an update may leave out the resourceVersion and so replace whatever is there."""
+    """Return True if an update may omit the resourceVersion."""
     return not is_defined(kind) and kind.group not in _BLIND_UPDATES_REFUSED
 
 
 def find_finalizer_warnings(metadata: Tree, old: Tree, kind: Kind) -> list[str]:
-    """Warnings of new finalizers that others might use as well; Kubernetes' own kinds refuse those."""
+    """Return warnings for new finalizers without a domain; built-in kinds reject those."""
     if not metadata.get("finalizers"):
         return []
     added = set(metadata["finalizers"]) - set(old.get("finalizers") or ())
@@ -101,7 +101,7 @@ def find_finalizer_warnings(metadata: Tree, old: Tree, kind: Kind) -> list[str]:
 
 
 def drop_repeated_owners(metadata: Tree) -> list[str]:
-    """Leave each owner of an object once, and warn of those that stood there again."""
+    """Remove duplicate owner references, and return warnings."""
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) < 2:
         return []
@@ -140,7 +140,7 @@ def _check_name(metadata: Tree, kind: Kind) -> Iterator[Cause]:
 
 
 def _check_content(metadata: Tree, old: Tree) -> Iterator[Cause]:
-    """Violations of what is not as it was; the rest was checked when it came."""
+    """Return problems of changed fields; unchanged ones were checked before."""
     labels = metadata.get("labels")
     if labels and labels != old.get("labels"):
         yield from _check_labels(labels)
@@ -187,7 +187,7 @@ def _check_owners(owners: list[Tree]) -> Iterator[Cause]:
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 found = f'Found "true" in references for {controller} and {name}'
-                # Once is enough, since each shows all owners.
+                # Report once, since each problem shows all owners.
                 yield invalid_value(field, owners, f"Only one reference can have Controller set to true. {found}")
                 return
             controller = name

@@ -1,7 +1,7 @@
 """
-The syntax of names in Kubernetes: of objects, label keys and values, finalizers; and names made up by the server.
+Name syntax of Kubernetes: objects, label keys and values, finalizers; and generated names.
 
-Checks return what is wrong in the words that Kubernetes uses, nothing if all is well.
+Checks return problems with Kubernetes' messages.
 """
 
 import re
@@ -18,7 +18,7 @@ LONGEST_LABEL: Final = 63
 LONGEST_SUBDOMAIN: Final = 253
 RANDOM_CHARACTERS: Final = 5
 
-# No vowels, and nothing that looks like one: no words come out by chance.
+# no vowels or similar digits, so that no words appear by chance
 _RANDOM_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 _LABEL_1123: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -43,7 +43,7 @@ _LABEL_VALUE_WORDS: Final = f"a valid label must be an empty string or consist o
 
 
 class _Syntax:
-    """A pattern, the longest text it allows, and the words for a text that does not fit."""
+    """A pattern, its maximum length, and the message for texts that do not match."""
 
     def __init__(self, pattern: str, limit: int, message: str, *examples: str) -> None:
         self._fits = re.compile(pattern).fullmatch
@@ -52,7 +52,7 @@ class _Syntax:
         self._words = f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
 
     def check(self, text: str) -> tuple[str, ...]:
-        """What is wrong with the text."""
+        """Return problems of the text."""
         if len(text) <= self._limit and self._fits(text):
             return ()
         problems = (f"must be no more than {self._limit} characters",) if len(text) > self._limit else ()
@@ -72,7 +72,7 @@ check_label_value: Final[NameCheck] = _Syntax(
 
 
 def check_path_segment(name: str) -> tuple[str, ...]:
-    """What keeps a name from being part of a path."""
+    """Return problems of a name as a path segment."""
     if name in (".", ".."):
         return (f"may not be '{name}'",)
     return tuple(f"may not contain '{character}'" for character in "/%" if character in name)
@@ -80,7 +80,7 @@ def check_path_segment(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def check_qualified_name(name: str) -> tuple[str, ...]:
-    """What is wrong with a name that may have a domain before a slash, as label keys and finalizers do."""
+    """Return problems of a qualified name, such as a label key or finalizer."""
     prefix, slash, own = name.rpartition("/")
     if "/" in prefix:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -97,7 +97,7 @@ def check_qualified_name(name: str) -> tuple[str, ...]:
 
 
 def find_name_check(kind: Kind) -> NameCheck:
-    """The check that names of a kind's objects have to pass."""
+    """Return the check for names of a kind's objects."""
     if kind.group == "rbac.authorization.k8s.io":
         return check_path_segment
     if kind.group == "":
@@ -109,11 +109,11 @@ _CORE_CHECKS: Final[dict[str, NameCheck]] = {"Namespace": check_label_1123, "Ser
 
 
 def generate_name(prefix: str) -> str:
-    """A name that begins so and ends in random characters, cut where it would be too long."""
+    """Return a name with this prefix and random characters, truncated to the maximum length."""
     end = "".join(secrets.choice(_RANDOM_ALPHABET) for _ in range(RANDOM_CHARACTERS))
     return prefix[: LONGEST_LABEL - RANDOM_CHARACTERS] + end
 
 
 def mask_prefix(prefix: str) -> str:
-    """A prefix as it is checked: one that ends in a dash will not be the end of the name."""
+    """Return a prefix as it is validated: a trailing dash will not end the name."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix

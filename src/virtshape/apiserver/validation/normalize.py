@@ -1,7 +1,7 @@
 """
-An object made to fit the struct of its kind: unknown fields and nulls go, and all that still does not fit is told.
+Normalize an object to its kind's struct: drop unknown fields and nulls, and report everything that does not fit.
 
-Slow beside the decoder, and thorough: for objects that it does not take as they are. Never changes what it is given.
+Slower than the decoder; used only for objects that the decoder rejects. Arguments are not modified.
 """
 
 from functools import cache, cached_property
@@ -18,9 +18,9 @@ from virtshape.apiserver.validation.violation import invalid_value, mistyped_val
 
 Tree = dict[str, Any]
 Path = tuple[Any, ...]
-"""The way to a value: the way to what holds it, then its key or index; empty for the object itself."""
+"""The path to a value: the parent's path, then the key or index; empty for the object itself."""
 
-# What the definitions of KubeVirt's kinds let clients write as null, to be kept; Kubernetes itself writes the last one.
+# Fields that KubeVirt's definitions declare nullable, so that null is kept; Kubernetes itself writes the last one.
 _CONDITION_TIMES: Final = ("lastProbeTime", "lastTransitionTime")
 _NULLABLE: Final[dict[str, tuple[str, ...]]] = {
     "KubeVirtCondition": _CONDITION_TIMES,
@@ -31,7 +31,7 @@ _NULLABLE: Final[dict[str, tuple[str, ...]]] = {
 _HEAD: Final = frozenset({"apiVersion", "kind"})
 _METADATA: Final = ((), "metadata")
 _NOWHERE: Final = "<nil>"
-"""What stands for the field of a cause that names none."""
+"""The field of a cause without a path."""
 
 _NAMES: Final[dict[type, str]] = {
     bool: "boolean",
@@ -45,7 +45,7 @@ _NAMES: Final[dict[type, str]] = {
 
 
 class NormalizedObject(NamedTuple):
-    """The tree without what cannot stay, paths of unknown fields, what is wrong, and why it cannot be read at all."""
+    """The normalized tree, paths of unknown fields, problems, and reasons why it cannot be decoded at all."""
 
     tree: Tree
     unknown: list[str]
@@ -54,14 +54,14 @@ class NormalizedObject(NamedTuple):
 
 
 def normalize_object(tree: Tree, kind: Kind) -> NormalizedObject:
-    """Make the tree fit its kind as far as it can be made."""
+    """Normalize a tree to its kind."""
     found = _Findings(custom=is_defined(kind))
     settled = _find_object(kind.struct).settle(tree, (), found)
     return NormalizedObject(settled, sorted(found.unknown), found.causes, found.misfits)
 
 
 class _Findings:
-    """What comes to light on the walk through a tree."""
+    """Problems found while walking through a tree."""
 
     def __init__(self, *, custom: bool) -> None:
         self.custom = custom
@@ -75,7 +75,7 @@ class _Findings:
         if not self.custom or _is_metadata(at):
             self.misfits.append(f"json: cannot unmarshal {given} into field {path} of type {wanted}")
             return
-        # Definitions say of quantities in two ways that they are whole numbers or texts, and each is told.
+        # Definitions declare quantities as integer or string in two ways, and each reports an error.
         is_quantity = any(isinstance(shape, _Custom) for shape in shapes)
         for name in ("integer,string", "integer") if is_quantity else (wanted,):
             self.causes.append(mistyped_value(path, given, f'{path} in body must be of type {name}: "{given}"'))
@@ -107,13 +107,13 @@ def _is_metadata(at: Path) -> bool:
 
 
 class _Shape:
-    """What a value must be; this one, anything at all."""
+    """The expected type of a value; this one accepts anything."""
 
     name = "any"
     accepted: frozenset[type] = frozenset(_NAMES)
 
     def settle(self, value: Any, at: Path, found: _Findings) -> Any:  # noqa: ARG002 -- others look
-        """The value as it can stay."""
+        """Return the normalized value."""
         return value
 
 
@@ -166,7 +166,7 @@ class _Custom(_Scalar):
 
 
 class _Nest(_Shape):
-    """A list, or an object with keys of the user's choice."""
+    """A list, or an object with arbitrary keys."""
 
     def __init__(self, name: str, accepted: type, inner: inspect.Type) -> None:
         self.name = name
@@ -182,7 +182,7 @@ class _Nest(_Shape):
         return {key: _settle(item, inner, (at, key), found) for key, item in value.items()}
 
     def _without_nulls(self, value: Tree, at: Path, found: _Findings) -> Tree:
-        """The values that are there; Kubernetes' own texts, as those in labels, are empty rather than absent."""
+        """Return a map without nulls; in string maps of built-in kinds, null becomes an empty string."""
         are_texts = [shape.name for shape in self._inner] == ["string"] and (not found.custom or _is_metadata(at))
         if are_texts:
             return {key: "" if item is None else item for key, item in value.items()}
@@ -236,11 +236,11 @@ class _Object(_Shape):
         return result
 
     def _keeps_nulls(self, at: Path, found: _Findings) -> bool:
-        """The definitions of custom kinds leave metadata inside objects alone, nulls and all."""
+        """Return True for metadata inside custom resources, which definitions leave unchanged."""
         return self._struct is ObjectMeta and at != _METADATA and found.custom
 
     def _lacks_rightly(self, name: str, at: Path) -> bool:
-        """The server knows what kind it reads, and what metadata lacks is told in words of their own."""
+        """Return True if a required field may be absent: apiVersion, kind, and metadata checked elsewhere."""
         return name in _HEAD if not at else _is_metadata(at)
 
 
@@ -258,7 +258,7 @@ def _find_object(struct: type[Struct]) -> _Object:
 
 
 def _read_shapes(info: inspect.Type) -> tuple[_Shape, ...]:
-    """The shapes that a value may have, null aside."""
+    """Return the types that a value may have, without null."""
     match info:
         case inspect.Metadata(type=inner):
             return _read_shapes(inner)

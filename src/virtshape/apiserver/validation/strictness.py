@@ -1,7 +1,7 @@
 """
-How strict the server is with what a client writes: unknown and repeated fields are ignored, warned of or refused.
+Field validation: ignore, warn about or reject unknown and duplicate fields.
 
-Whatever the strictness, unknown fields and nulls go, and an object that breaks its kind's schema is refused.
+Unknown fields and nulls are always dropped, and objects that violate their kind's schema are rejected.
 """
 
 from typing import Any, Final
@@ -33,10 +33,10 @@ def admit_fields(
     tree: Tree, text: bytes | None, kind: Kind, validation: str, *, patching: bool = False, creating: bool = False
 ) -> tuple[Tree, list[str]]:
     """
-    The tree without unknown fields and nulls, and warnings of the fields that the client has wrong.
+    Return the tree without unknown fields and nulls, and warnings about fields.
 
-    `text` is what the tree was read from, if it was JSON. The very same tree comes back if nothing had to go. What is
-    wrong with the metadata of a new object is told along with the rest, and not at all if that is all there is.
+    `text` is the JSON that the tree was decoded from, if any. The identical tree is returned if nothing was dropped.
+    Problems in a new object's metadata are reported with others, but not on their own.
     """
     repeated = find_duplicates(text, tree) if text is not None and validation != "Ignore" else []
     problems = [f'duplicate field "{path}"' for path in repeated]
@@ -69,7 +69,7 @@ def _check_new_metadata(tree: Tree, kind: Kind) -> list[Cause]:
 
 
 def check_part(tree: Tree, kind: Kind) -> None:
-    """Refuse a part of an object that says what no object of the kind can say; it need not have what they must have."""
+    """Raise StatusError if a partial object has invalid fields; required fields may be absent."""
     if _fits(tree, None, kind):
         return
     settled = normalize_object(tree, kind)
@@ -81,7 +81,7 @@ def check_part(tree: Tree, kind: Kind) -> None:
 
 
 def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: str) -> list[str]:
-    """What is wrong with a patch itself, whatever it is applied to; refused if the client is strict."""
+    """Return problems of a patch itself; raise StatusError if validation is strict."""
     if validation == "Ignore":
         return []
     prefix = "json patch " if are_operations else ""
@@ -95,15 +95,15 @@ def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: 
 
 
 def find_duplicates(text: bytes, tree: Any) -> list[str]:
-    """The paths of keys that stand more than once in their object; `tree` is what the text was read as."""
-    # Every key that was dropped took its colon along. Only an escaped colon could hide that.
+    """Return the paths of duplicate keys; `tree` is the decoded text."""
+    # Each dropped key drops a colon too. Only an escaped colon could hide that.
     if b"\\u003" not in text and text.count(b":") == msgspec.json.encode(tree).count(b":"):
         return []
     return find_duplicate_keys(text)
 
 
 def limit_warnings(warnings: list[str]) -> list[str]:
-    """As many of the warnings as a client should have to read."""
+    """Return the warnings up to the maximum total length."""
     left = MOST_WARNING_CHARACTERS
     for index, warning in enumerate(warnings):
         left -= len(warning)
@@ -113,11 +113,11 @@ def limit_warnings(warnings: list[str]) -> list[str]:
 
 
 def _fits(tree: Tree, text: bytes | None, kind: Kind) -> bool:
-    """Whether the object can stay as it is."""
+    """Return True if the object needs no normalization."""
     if b"null" in (text if text is not None else msgspec.json.encode(tree)):
         return False
     try:
-        # Which explains nothing: the walk does that.
+        # Fast check; normalization explains the problems.
         msgspec.convert(tree, kind.struct, dec_hook=_read_whole if is_defined(kind) else _read_scalar)
     except (msgspec.ValidationError, RecursionError):
         return False
@@ -129,14 +129,14 @@ def _read_scalar(scalar: type, value: Any) -> Any:
 
 
 def _read_whole(scalar: type, value: Any) -> Any:
-    """The same for a custom kind, whose definition takes whole numbers alone."""
+    """Decode a scalar of a custom resource, whose definition accepts only integers."""
     if value.__class__ is float:
         raise ValueError("not a whole number")
     return scalar(value)
 
 
 def _find_remaining(tree: Tree, kind: Kind) -> list[Cause]:
-    """What the decoder minds that the walk did not see, apart from what is checked elsewhere."""
+    """Return problems of the decoder that normalization did not find, except those checked elsewhere."""
     try:
         from_tree(tree, kind.struct)
     except DecodeError as error:

@@ -1,4 +1,4 @@
-"""The columns of each kind's Table, as kubectl users expect them."""
+"""Table columns of each kind, as kubectl shows them."""
 
 from virtshape.api.kinds import Kind
 from virtshape.apiserver.capability import is_defined
@@ -43,5 +43,5 @@ _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
 
 
 def list_columns(kind: Kind) -> tuple[Column, ...]:
-    """The columns of a kind; its name comes first, except for events."""
+    """Return the columns of a kind; the name is first, except for events."""
     return _COLUMNS.get((kind.group, kind.kind)) or (standard.CUSTOM if is_defined(kind) else standard.BUILT_IN)

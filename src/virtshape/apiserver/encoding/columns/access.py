@@ -1,4 +1,4 @@
-"""Columns of namespaces, settings, accounts, roles and definitions."""
+"""Columns of namespaces, config maps, secrets, service accounts, roles and definitions."""
 
 from typing import Any
 

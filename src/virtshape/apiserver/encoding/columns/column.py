@@ -1,7 +1,7 @@
 """
-A column of the Table that a kind is shown as: its heading, the fields it shows, and how.
+A Table column: its heading, the fields it shows, and how to render them.
 
-The first path is also what a CustomResourceDefinition says of the column.
+The first path is also the JSONPath in the CustomResourceDefinition.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Cell = str | int | float | bool | None
 
 
 class Column(NamedTuple):
-    """One column; without `show` a cell is the value itself, with `needs_clock` `show` gets the time as well."""
+    """One column; without `show` a cell is the value itself; with `needs_clock`, `show` also gets the time."""
 
     name: str
     type: str
@@ -24,15 +24,15 @@ class Column(NamedTuple):
 
     @property
     def wide(self) -> "Column":
-        """The same, shown only to those who ask for more."""
+        """The same column, shown only with `-o wide`."""
         return self._replace(priority=1)
 
 
 def column(name: str, path: str, description: str, type_: str = "string") -> Column:
-    """A column that shows one field as it is."""
+    """A column that shows one field unchanged."""
     return Column(name, type_, (path,), description)
 
 
 def computed(name: str, description: str, show: Callable[..., Cell], *paths: str, type_: str = "string") -> Column:
-    """A column that shows what `show` makes of some fields."""
+    """A column that shows a value computed from some fields."""
     return Column(name, type_, paths, description, show=show)

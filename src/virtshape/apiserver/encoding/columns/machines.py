@@ -1,4 +1,4 @@
-"""Columns of VMs, their instances, instance types, flavors and preferences."""
+"""Columns of VMs, VMIs, instance types, flavors and preferences."""
 
 from typing import Any
 

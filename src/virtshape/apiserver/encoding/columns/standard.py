@@ -1,4 +1,4 @@
-"""Columns that many kinds have: the name and the age, as custom resources and as built-in kinds show them."""
+"""Columns that many kinds share: name and age, for custom resources and for built-in kinds."""
 
 from virtshape.apiserver.encoding.age import format_age
 from virtshape.apiserver.encoding.columns.column import Column
@@ -11,6 +11,6 @@ AGE = CUSTOM_AGE._replace(type="string")
 CREATED_AT = Column("Created At", "date", _CREATED, "When the object was made.")
 
 CUSTOM = (NAME, CUSTOM_AGE)
-"""What a custom resource shows if nobody says otherwise."""
+"""The default columns of a custom resource."""
 BUILT_IN = (NAME, AGE)
-"""What a built-in kind shows if nobody says otherwise."""
+"""The default columns of a built-in kind."""

@@ -1,4 +1,4 @@
-"""Columns of volumes, claims, snapshots and what fills them."""
+"""Columns of volumes, claims, storage classes, snapshots and DataVolumes."""
 
 from virtshape.apiserver.encoding.age import format_age
 from virtshape.apiserver.encoding.columns.column import Cell, Column, column, computed

@@ -1,4 +1,4 @@
-"""Columns of what runs and where: nodes, pods, deployments, services, revisions, leases, events."""
+"""Columns of nodes, pods, deployments, services, revisions, leases and events."""
 
 from typing import Any
 
