@@ -86,12 +86,12 @@ REFUSALS: dict[str, tuple[str, str, str]] = {
     "a port that is none": (
         "stream",
         f"{VMIS}/{NAME}/portforward/70000/tcp",
-        "400: 70000 is no port: ports are from 1 to 65535\n",
+        '400: invalid port "70000": must be 1-65535\n',
     ),
     "an unknown protocol": (
         "stream",
         f"{VMIS}/{NAME}/portforward/80/sctp",
-        '400: "sctp" cannot be forwarded: tcp and udp can\n',
+        '400: unsupported protocol "sctp": must be tcp or udp\n',
     ),
     "no agent": (
         "get",

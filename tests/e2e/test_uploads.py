@@ -160,7 +160,7 @@ def test_upload_requires_permission(uploader: Uploader) -> None:
     good = uploader.get_token("guarded")
     assert uploader.ask_token("nowhere")[0] == 404
     code, refusal = uploader.ask_token("plain")
-    assert (code, "nothing is uploaded to PVC plain" in refusal["message"]) == (409, True)
+    assert (code, "PVC plain accepts no upload" in refusal["message"]) == (409, True)
     assert uploader.ask_token("guarded", Authorization="")[0] == 401
     assert uploader.send("", DISK).status == 400
     assert uploader.send("nonsense", DISK).status == 401
@@ -235,7 +235,7 @@ def test_claim_waiting_for_its_first_consumer_is_not_ready_for_upload(uploader: 
     tree["spec"]["storageClassName"] = "local-wffc"
     uploader.create(tree)
     said = uploader.send(uploader.get_token("waiting"), DISK)
-    assert said == (503, "PVC waiting is not ready to be uploaded to\n")
+    assert said == (503, "PVC waiting is not ready for an upload\n")
 
 
 def test_large_upload_is_streamed_and_blocks_no_other_client(uploader: Uploader) -> None:

@@ -102,4 +102,4 @@ def _check_head(applied: Tree) -> None:
     """Raise StatusError if apiVersion, kind or metadata have the wrong type."""
     for field, wanted in (("apiVersion", str), ("kind", str), ("metadata", dict)):
         if not isinstance(applied.get(field), wanted | None):
-            raise StatusError(400, "BadRequest", f"error decoding patch: {field} is not what it should be")
+            raise StatusError(400, "BadRequest", f"error decoding patch: {field} has the wrong type")

@@ -39,7 +39,7 @@ def with_type(tree: Tree, kind: Kind, *, patching: bool = False) -> Tree:
     if patching:
         _check_patched(tree, kind)
     elif not (isinstance(version, str) and isinstance(name, str)):
-        message = "couldn't get version/kind; json parse error: they are no texts"
+        message = "couldn't get version/kind; json parse error: apiVersion and kind must be strings"
         raise StatusError(
             400, "BadRequest", f"the object provided is unrecognized (must be of type {kind.kind}): {message}"
         )

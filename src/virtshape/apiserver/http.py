@@ -418,9 +418,7 @@ class Connection(asyncio.Protocol):
 
 
 def _answer_failure() -> Response:
-    return build_error_response(
-        StatusError(500, "InternalError", "Internal error occurred: the server's log says which")
-    )
+    return build_error_response(StatusError(500, "InternalError", "Internal error occurred: see the server log"))
 
 
 class Listener:

@@ -91,7 +91,7 @@ class RequestReader:
         except httptools.HttpParserUpgrade as upgrade:
             taken = upgrade.args[0]
         except httptools.HttpParserError as error:
-            self._refuse(StatusError(400, "BadRequest", f"this is not HTTP: {error}"))
+            self._refuse(StatusError(400, "BadRequest", f"invalid HTTP request: {error}"))
         # The parser buffers an unfinished header or trailer itself, without a limit.
         if self._unaccounted > LARGEST_HEAD + PARSED_AT_ONCE:
             self._refuse_head()
@@ -164,7 +164,7 @@ class RequestReader:
         length = self._headers.get("content-length", "")
         if self._parser.should_upgrade() and (length.strip("0") or "transfer-encoding" in self._headers):
             # It is ambiguous which protocol the bytes after the headers belong to.
-            self._refuse(StatusError(501, "NotImplemented", "a request with a body cannot change the protocol"))
+            self._refuse(StatusError(501, "NotImplemented", "a request with a body cannot upgrade the protocol"))
         if not self._refused and is_upload(self._read_method(), self._read_target()):
             self._incoming = IncomingBody(self._invite_if_waiting, self._throttle)
             self._pass_on()

@@ -25,13 +25,13 @@ _log = logging.getLogger(__name__)
 def answer_handshake(request: Request) -> tuple[tuple[str, str], ...]:
     """Return the headers that accept a WebSocket; raise StatusError if the handshake is invalid."""
     if not request.wants_websocket:
-        raise StatusError(400, "BadRequest", "this is a stream: ask for it with a WebSocket")
+        raise StatusError(400, "BadRequest", "this endpoint is a stream: connect with a WebSocket")
     headers = request.headers
     if headers.get("sec-websocket-version") != VERSION:
-        raise StatusError(400, "BadRequest", f"websocket: unsupported version: version {VERSION} is spoken here")
+        raise StatusError(400, "BadRequest", f"websocket: unsupported version: the server supports version {VERSION}")
     key = headers.get("sec-websocket-key", "")
     if not is_key(key):
-        raise StatusError(400, "BadRequest", "websocket: Sec-WebSocket-Key is not 16 bytes in base 64")
+        raise StatusError(400, "BadRequest", "websocket: Sec-WebSocket-Key must be 16 bytes in base64")
     consent = [("upgrade", "websocket"), ("connection", "Upgrade"), ("sec-websocket-accept", accept_key(key))]
     if PLAIN in split_list(headers.get("sec-websocket-protocol", "")):
         consent.append(("sec-websocket-protocol", PLAIN))
@@ -41,20 +41,20 @@ def answer_handshake(request: Request) -> tuple[tuple[str, str], ...]:
 async def carry(socket: WebSocket, guest: Duplex) -> None:
     """Relay bytes between a client and a guest until either disconnects; then close both with the reason."""
     code, message, seconds = NORMAL, "", CLOSING_SECONDS
-    beating = asyncio.create_task(_keep_alive(socket), name="keeping a stream alive")
+    beating = asyncio.create_task(_keep_alive(socket), name="WebSocket keepalive")
     beating.add_done_callback(log_failure)
     try:
         await _relay_and_deliver(socket, guest)
     except HangUp as end:
         code, message = end.code, end.words
     except OSError as error:
-        code, message = FAILED, f"the connection to the guest broke off: {error.strerror or error}"
+        code, message = FAILED, f"lost the connection to the guest: {error.strerror or error}"
     except asyncio.CancelledError:
         code, message, seconds = GOING_AWAY, "the server is stopping", CLOSE_SECONDS
         raise
     except Exception:  # noqa: BLE001 - the client must get a close frame with a reason
-        _log.exception("a stream failed")
-        code, message = FAILED, "the server's log says what failed"
+        _log.exception("relaying a WebSocket stream failed; closing it")
+        code, message = FAILED, "internal error: see the server log"
     finally:
         beating.cancel()
         await asyncio.gather(guest.close(), socket.close(code, message, seconds), return_exceptions=True)

@@ -163,7 +163,7 @@ def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | Non
     [
         ("console", {"upgrade": None, "connection": None}, 400, "ask for it with a WebSocket"),
         ("console", {"upgrade": "h2c"}, 400, "ask for it with a WebSocket"),
-        ("console", {"sec_websocket_version": "8"}, 400, "version 13 is spoken here"),
+        ("console", {"sec_websocket_version": "8"}, 400, "the server supports version 13"),
         ("console", {"sec_websocket_key": "short"}, 400, "Sec-WebSocket-Key"),
         ("console", {"sec_websocket_key": None}, 400, "Sec-WebSocket-Key"),
         ("console", {"authorization": None}, 401, "Unauthorized"),
@@ -308,7 +308,7 @@ def test_preserve_session_keeps_the_existing_vnc_session(tmp_path: Path) -> None
             assert await first.read_frame() == (BINARY, GREETING)
             second.ask("vnc?preserveSession=true")
             status, _, body = await second.read_answer()
-            assert (status, "another client is connected to its screen" in body["message"]) == (409, True)
+            assert (status, "another client is connected to its VNC display" in body["message"]) == (409, True)
             first.send(frame(BINARY, b"still mine"))
             assert await first.read_frame() == (BINARY, b"still mine")
 

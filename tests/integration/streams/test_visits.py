@@ -352,13 +352,13 @@ REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
         {},
         lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", 70000),
         400,
-        "70000 is no port",
+        'invalid port "70000"',
     ),
     "a protocol that is none": (
         {},
         lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO, "sctp"),
         400,
-        '"sctp" cannot be forwarded',
+        'unsupported protocol "sctp"',
     ),
     "an agent that is not there": (
         {},
@@ -408,7 +408,7 @@ def test_impossible_stream_requests_are_rejected_with_a_reason(
 def test_missing_launcher_is_reported(tmp_path: Path, ask: Ask) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web", door=False) as setup:
-            with pytest.raises(StatusError, match="nothing runs guests here") as caught:
+            with pytest.raises(StatusError, match="no launcher is running") as caught:
                 await ask(setup)
             assert caught.value.code == 503
 

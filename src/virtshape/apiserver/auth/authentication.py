@@ -88,10 +88,10 @@ class Authenticator:
         elif is_web_token(token):
             identity = self._identify_account(self._signer.verify(token, self._clock()))
         else:
-            raise TokenError("the token is not known")
+            raise TokenError("unknown token")
         shared = tuple(audience for audience in wanted if audience in identity.audiences)
         if not shared:
-            raise TokenError(f"the token is meant for {list(identity.audiences)}, not for {list(wanted)}")
+            raise TokenError(f"the token is valid for audiences {list(identity.audiences)}, not for {list(wanted)}")
         return identity._replace(audiences=shared)
 
     def forget(self) -> None:
@@ -142,7 +142,7 @@ class Authenticator:
 
     def _check_lives(self, resource: str, namespace: str, named: NamedObject) -> None:
         if self._find_uid(resource, namespace, named.name) != named.uid:
-            raise TokenError(f'the token\'s {resource.removesuffix("s")} "{named.name}" is gone')
+            raise TokenError(f'the token\'s {resource.removesuffix("s")} "{named.name}" no longer exists')
 
 
 def read_certificate(peer: Mapping[str, Any] | None) -> ClientCertificate | None:

@@ -32,7 +32,7 @@ def impersonate(user: User, headers: Mapping[str, Sequence[str]], authorizer: Au
     }
     if not name:
         if groups or uid or extra:
-            raise StatusError(400, "BadRequest", "groups, a UID or more can only be taken on together with a user")
+            raise StatusError(400, "BadRequest", "groups, UID and extra fields can only be impersonated with a user")
         return user
     taken = User(name, groups, uid, extra)
     for wanted in _list_permissions(taken):

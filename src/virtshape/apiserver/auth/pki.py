@@ -112,14 +112,14 @@ class Pki:
         certificate_path, key_path = self._path("ca.crt"), self._path("ca.key")
         if certificate_path.exists() and not key_path.exists():
             raise PkiError(
-                f"{key_path} is missing, so {certificate_path} can sign nothing: bring the key back, or remove "
-                "the certificate too, which makes every kubeconfig handed out so far useless"
+                f"{key_path} is missing but {certificate_path} exists: restore the key, or remove "
+                "the certificate too, which invalidates every kubeconfig issued so far"
             )
         key = self._ensure_key("ca.key")
         if certificate_path.exists():
             authority = Authority(self._load_certificate("ca.crt"), key)
             if authority.certificate.public_key() != key.public_key():
-                raise PkiError(f"{certificate_path} and {key_path} do not belong together: bring back the right pair")
+                raise PkiError(f"{certificate_path} and {key_path} do not match: restore the matching pair")
             # Certificates must not outlive the CA that signs them.
             if authority.certificate.not_valid_after_utc - now > CERTIFICATE_LIFETIME + RENEW_BEFORE:
                 return authority
@@ -147,14 +147,14 @@ class Pki:
         try:
             return load_key(read_private(path))
         except ValueError as error:
-            raise PkiError(f"{path} is no P-256 key: bring back the right one, or remove it ({error})") from error
+            raise PkiError(f"{path} is not a P-256 key: restore it, or remove it ({error})") from error
 
     def _load_certificate(self, name: str) -> x509.Certificate:
         path = self._path(name)
         try:
             return x509.load_pem_x509_certificate(read_private(path))
         except ValueError as error:
-            raise PkiError(f"{path} is no certificate: bring back the right one, or remove it ({error})") from error
+            raise PkiError(f"{path} is not a certificate: restore it, or remove it ({error})") from error
 
     def _path(self, name: str) -> Path:
         return self._directory / name

@@ -89,25 +89,25 @@ class TokenSigner:
             self._verify_signature(message, _decode(header), _decode(signature))
             claims = _claims_decoder.decode(_decode(body))
         except (ValueError, msgspec.DecodeError) as error:
-            raise TokenError(f"this is no token of a service account: {error}") from error
+            raise TokenError(f"not a service account token: {error}") from error
         if claims.iss != ISSUER:
             raise TokenError(f'the token was issued by "{claims.iss}"')
         if claims.exp <= now:
             raise TokenError("the token has expired")
         if claims.nbf > now + NOT_BEFORE_LEEWAY:
-            raise TokenError("the token is not good yet")
+            raise TokenError("the token is not valid yet")
         return claims
 
     def _verify_signature(self, message: bytes, header: bytes, signature: bytes) -> None:
         stated = _header_decoder.decode(header)
         # One algorithm and one key: the token must not choose how it is verified.
         if stated.alg != "ES256" or stated.kid not in (None, self.key_id) or len(signature) != 2 * _NUMBER_BYTES:
-            raise TokenError("the token was signed by someone else")
+            raise TokenError("the token was signed with another key")
         r, s = (int.from_bytes(part) for part in (signature[:_NUMBER_BYTES], signature[_NUMBER_BYTES:]))
         try:
             self._public.verify(encode_dss_signature(r, s), message, _ALGORITHM)
         except InvalidSignature:
-            raise TokenError("the token was signed by someone else") from None
+            raise TokenError("the token was signed with another key") from None
 
 
 def is_web_token(token: str) -> bool:
@@ -121,7 +121,7 @@ def _encode(data: bytes) -> bytes:
 
 def _decode(text: bytes) -> bytes:
     if b"+" in text or b"/" in text or b"=" in text:
-        raise ValueError("a character that tokens do not have")
+        raise ValueError("invalid base64url character")
     padded = text.translate(_TO_STANDARD) + b"=" * (-len(text) % 4)
     return binascii.a2b_base64(padded, strict_mode=True)
 

@@ -103,7 +103,7 @@ class UserRegistry:
             entries = msgspec.json.decode(read_private(self._path), type=tuple[RegistryEntry, ...])
         except msgspec.DecodeError as error:
             raise UserRegistryError(
-                f"{self._path} is no register of users: bring back the right one ({error})"
+                f"{self._path} is not a user registry: restore it from a backup ({error})"
             ) from error
         return _State(
             stamp,

@@ -138,9 +138,9 @@ def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         problem = "must be 1 to 64 characters, without spaces, slashes and percent signs"
     elif name.startswith("system:"):
-        problem = 'names that begin with "system:" belong to the system'
+        problem = 'names that start with "system:" are reserved'
     elif name == ADMIN:
-        problem = f'"{ADMIN}" is the user of {ADMIN}\'s own kubeconfig in the data directory'
+        problem = f'"{ADMIN}" is reserved for the kubeconfig in the data directory'
     else:
         return
     raise StatusError(

@@ -68,7 +68,7 @@ class FieldReader:
 def _parse(path: str) -> list[_Step]:
     found = list(_STEP.finditer(path))
     if not found or "".join(step[0] for step in found) != path:
-        raise ValueError(f"{path} is no path to a field")
+        raise ValueError(f"{path} is not a field path")
     return [
         _Step(step["name"], None if step["place"] is None else int(step["place"]), step["key"], step["value"])
         for step in found
@@ -80,12 +80,12 @@ def _add_way(node: _Node, way: list[_Step], type_: Any) -> None:
     for step in above:
         _, below = node.members.setdefault(step.name, (step.is_list, _Node()))
         if not isinstance(below, _Node):
-            raise TypeError(f"{step.name} is read as a whole already")
+            raise TypeError(f"{step.name} is already read completely")
         if step.key is not None:
             below.members.setdefault(step.key, (False, Any))
         node = below
     if isinstance(node.members.get(last.name, (False, Any))[1], _Node):
-        raise TypeError(f"{last.name} is read in part already")
+        raise TypeError(f"{last.name} is already read in part")
     node.members[last.name] = (last.is_list, type_)
 
 

@@ -50,12 +50,12 @@ def translate(body: bytes) -> bytes:
     try:
         return msgspec.json.encode(_read_object(body))
     except (ValueError, IndexError, TypeError, msgspec.DecodeError) as error:
-        raise StatusError(400, "BadRequest", f"the body cannot be read as protobuf: {error}") from None
+        raise StatusError(400, "BadRequest", f"invalid protobuf body: {error}") from None
 
 
 def _read_object(body: bytes) -> Tree:
     if not body.startswith(_MAGIC):
-        raise ValueError("it does not begin as bodies in this format do")
+        raise ValueError("missing magic number")
     envelope = dict(_read_fields(body[len(_MAGIC) :]))
     stated = {number: _read_text(value) for number, value in _read_fields(_bytes(envelope.get(1, b"")))}
     api_version, kind = stated.get(1, ""), stated.get(2, "")
@@ -68,7 +68,7 @@ def _find_struct(api_version: str, name: str) -> type[Struct]:
         return _BESIDE_KINDS[name]
     kind = find_kind(api_version, name)
     if kind is None or kind.struct.__name__ not in _numbers():
-        raise ValueError(f'no kind "{name}" in version "{api_version}" is known in this format')
+        raise ValueError(f'kind "{name}" in version "{api_version}" is not supported in protobuf')
     return kind.struct
 
 
@@ -83,11 +83,11 @@ def _read_fields(data: bytes) -> Iterator[tuple[int, Wire]]:
             case 2:
                 size, at = _read_varint(data, at)
                 if at + size > len(data):
-                    raise ValueError("the body ends too early")
+                    raise ValueError("the body is truncated")
                 yield key >> 3, data[at : at + size]
                 at += size
             case other:  # this API uses no other wire type
-                raise ValueError(f"wire type {other} is not expected")
+                raise ValueError(f"unexpected wire type {other}")
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
@@ -100,7 +100,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at
         shift += 7
         if shift > 63:
-            raise ValueError("a number is too long")
+            raise ValueError("a varint is too long")
 
 
 def _read_message(data: bytes, plan: Plan) -> Tree:
@@ -135,7 +135,7 @@ def _read_packed(data: bytes) -> Iterator[int]:
 
 def _bytes(wire: Wire) -> bytes:
     if isinstance(wire, int):
-        raise ValueError("a number stands where a message should")  # noqa: TRY004 - about the body, not the code
+        raise ValueError("expected a message, got a number")  # noqa: TRY004 - about the body, not the code
     return wire
 
 

@@ -136,7 +136,7 @@ def _subtract(one: FieldSet, other: FieldSet) -> FieldSet | None:
 
 def _parse_node(tree: object) -> FieldSet:
     if not isinstance(tree, dict):
-        raise FieldSetError(f"a set of fields is an object, not a {type(tree).__name__}")
+        raise FieldSetError(f"a field set must be an object, not a {type(tree).__name__}")
     fields: FieldSet = {}
     for key, below in tree.items():
         if (step := _parse_step(key)) is not None:
@@ -164,7 +164,7 @@ def _parse_step(key: str) -> str | None:
             case _:
                 return None
     except (ValueError, msgspec.MsgspecError) as error:
-        raise FieldSetError(f"{key} names no step: {error}") from error
+        raise FieldSetError(f"{key} is not a valid field step: {error}") from error
 
 
 def _format_step(step: str) -> str:

@@ -40,34 +40,34 @@ class Operation(NamedTuple):
 
 _NAMESPACE = Parameter("namespace", "string", "Namespace of the objects.", "path")
 _NAME = Parameter("name", "string", "Name of the object.", "path")
-_DRY_RUN = Parameter("dryRun", "string", "`All` to check the request and answer it, and to keep nothing of it.")
-_MANAGER = Parameter("fieldManager", "string", "Who is to own the fields that are written.")
+_DRY_RUN = Parameter("dryRun", "string", "`All` for a dry run: process the request without storing it.")
+_MANAGER = Parameter("fieldManager", "string", "The manager that owns the written fields.")
 _VALIDATION = Parameter(
-    "fieldValidation", "string", "What unknown and repeated fields mean: `Ignore`, `Warn` (default) or `Strict`."
+    "fieldValidation", "string", "How to handle unknown and duplicate fields: `Ignore`, `Warn` (default) or `Strict`."
 )
-_FORCE = Parameter("force", "boolean", "For an apply: take fields over from their present owners.")
+_FORCE = Parameter("force", "boolean", "For an apply: take over fields from other managers.")
 _WRITE = (_DRY_RUN, _MANAGER, _VALIDATION)
-_VERSION = Parameter("resourceVersion", "string", "The state to answer from; the newest where absent.")
+_VERSION = Parameter("resourceVersion", "string", "The revision to read from; the newest if absent.")
 _DELETE = (
     _DRY_RUN,
-    Parameter("gracePeriodSeconds", "integer", "How long the object has to end; 0 for none."),
+    Parameter("gracePeriodSeconds", "integer", "Seconds before the object is deleted; 0 for immediate deletion."),
     Parameter("orphanDependents", "boolean", "Deprecated in favour of `propagationPolicy`."),
-    Parameter("propagationPolicy", "string", "What becomes of owned objects: `Orphan`, `Background` or `Foreground`."),
+    Parameter("propagationPolicy", "string", "How to handle dependents: `Orphan`, `Background` or `Foreground`."),
 )
 _SELECT = (
-    Parameter("continue", "string", "Where to go on, from the part of the list before."),
-    Parameter("fieldSelector", "string", "Which objects, by their fields."),
-    Parameter("labelSelector", "string", "Which objects, by their labels."),
-    Parameter("limit", "integer", "How many objects at most."),
+    Parameter("continue", "string", "The continue token of the previous page."),
+    Parameter("fieldSelector", "string", "Selects objects by fields."),
+    Parameter("labelSelector", "string", "Selects objects by labels."),
+    Parameter("limit", "integer", "Maximum number of objects."),
     _VERSION,
-    Parameter("resourceVersionMatch", "string", "What `resourceVersion` means: `Exact` or `NotOlderThan`."),
-    Parameter("sendInitialEvents", "boolean", "Begin a watch with the objects there are, and a bookmark."),
-    Parameter("timeoutSeconds", "integer", "When to end the answer."),
+    Parameter("resourceVersionMatch", "string", "How to apply `resourceVersion`: `Exact` or `NotOlderThan`."),
+    Parameter("sendInitialEvents", "boolean", "Start a watch with the existing objects and a bookmark."),
+    Parameter("timeoutSeconds", "integer", "Timeout of the response."),
 )
 _LIST = (
-    Parameter("allowWatchBookmarks", "boolean", "Let a watch tell of versions that changed nothing selected."),
+    Parameter("allowWatchBookmarks", "boolean", "Send bookmark events in a watch."),
     *_SELECT,
-    Parameter("watch", "boolean", "Answer with changes as they happen."),
+    Parameter("watch", "boolean", "Stream changes as they happen."),
 )
 
 _BODY = ("application/json", "application/yaml")

@@ -76,14 +76,14 @@ def _read_list(operations: object) -> list[dict[str, Any]]:
 def _read_operation(operation: dict[str, Any]) -> Operation:
     for member in ("op", "path"):
         if member not in operation:
-            raise InapplicableError(f"an operation lacks {member!r}")
+            raise InapplicableError(f"an operation has no {member!r}")
     name = operation["op"]
     if name not in _PERFORMERS:
-        raise InapplicableError(f"there is no operation {name!r}")
+        raise InapplicableError(f"unknown operation {name!r}")
     source: Pointer = []
     if name in ("move", "copy"):
         if "from" not in operation:
-            raise InapplicableError(f"{name} lacks 'from'")
+            raise InapplicableError(f"missing member 'from' in {name}")
         source = parse_pointer(operation["from"])
     return Operation(name, parse_pointer(operation["path"]), source, operation.get("value"))
 
@@ -96,7 +96,7 @@ def parse_pointer(text: str) -> Pointer:
         raise InapplicableError(f"{text!r} is not a JSON pointer")
     steps = text[1:].split("/")
     if len(steps) > DEEPEST_POINTER:
-        raise InapplicableError(f"a pointer of {len(steps)} steps leads too deep")
+        raise InapplicableError(f"a pointer with {len(steps)} steps is too deep")
     return [step.replace("~1", "/").replace("~0", "~") for step in steps] if "~" in text else steps
 
 
@@ -135,7 +135,7 @@ class _Draft:
         if operation.source == operation.target:
             return
         if operation.target[: len(operation.source)] == operation.source:
-            raise InapplicableError("nothing can move into itself")
+            raise InapplicableError("a value cannot be moved into itself")
         self._remove(operation.source)
         self._add(operation.target, value)
 
@@ -148,11 +148,11 @@ class _Draft:
 
     def test(self, operation: Operation) -> None:
         if not is_equal(self._find(operation.target), operation.value):
-            raise InapplicableError(f"the value at {operation.target} is another one")
+            raise InapplicableError(f"the value at {operation.target} is different")
 
     def _add(self, target: Pointer, value: object) -> None:
         if not target:
-            raise InapplicableError("nothing can be added in place of the whole object")
+            raise InapplicableError("the whole object cannot be replaced by add")
         box = self._open(target)
         if isinstance(box, list):
             box.insert(_find_gap(box, target[-1]), value)
@@ -193,7 +193,7 @@ class _Draft:
         if id(container) in self._own:
             return container
         if not isinstance(container, dict | list):
-            raise InapplicableError("a plain value has nothing inside")
+            raise InapplicableError("a scalar has no members")
         mine = container.copy()
         self._own[id(mine)] = mine
         return mine
@@ -220,7 +220,7 @@ def _find_place(box: Any, step: str) -> Any:
             return step
     elif isinstance(box, list) and _INDEX.fullmatch(step) and -len(box) <= int(step) < len(box):
         return int(step)
-    raise InapplicableError(f"there is nothing at {step!r}")
+    raise InapplicableError(f"no value at {step!r}")
 
 
 def _find_gap(box: list[Any], step: str) -> int:
@@ -233,7 +233,7 @@ def _find_gap(box: list[Any], step: str) -> int:
     if index < 0:
         index += len(box) + 1
     if not 0 <= index <= len(box):
-        raise InapplicableError(f"{step!r} is beyond the list")
+        raise InapplicableError(f"index {step!r} is out of range")
     return index
 
 

@@ -64,5 +64,5 @@ async def _require(reference: Reference, authorize: Authorize) -> None:
     for one in wanted:
         if (await authorize(one)).allowed:
             return
-    why = f"the VM infers from an object in the namespace {reference.namespace} that you may neither get nor clone"
+    why = f"the VM infers from an object in namespace {reference.namespace} that you may neither get nor clone"
     raise refuse(reference.group, plural, reference.name, why)

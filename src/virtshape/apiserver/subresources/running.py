@@ -62,7 +62,7 @@ def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: Start
         case "Halted" if not options.paused:
             return _switch(vm, on=True)
         case "RerunOnFailure" if vmi is not None and _phase(vmi) == "Failed":
-            raise _conflict(vm, f"{strategy} does not support starting VM from failed state: it starts again by itself")
+            raise _conflict(vm, f"{strategy} does not support starting VM from failed state: it restarts automatically")
         case "Halted" | "Manual" | "RerunOnFailure":
             ended = vmi is not None and (strategy == MANUAL or _phase(vmi) == "Succeeded")
             first = [_stop(vmi)] if vmi is not None and ended and strategy in (MANUAL, RERUN_ON_FAILURE) else []

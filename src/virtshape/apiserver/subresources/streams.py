@@ -39,7 +39,7 @@ class GuestConnections:
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
         """Run an action on a guest."""
-        await self._require_streams(f"{action} them").act(vmi, action)
+        await self._require_streams().act(vmi, action)
 
     async def open(self, request: Request, route: ActionRoute, vmi: VirtualMachineInstance) -> Upgrade:
         """Open a stream to a guest for a WebSocket client."""
@@ -57,30 +57,31 @@ class GuestConnections:
                 check_port_forward(vmi)
                 port, protocol = read_port(route.arguments)
                 headers = answer_handshake(request)
-                opening = self._require_streams("be connected to").open_port(vmi, port, protocol)
+                opening = self._require_streams().open_port(vmi, port, protocol)
                 return Upgrade(await _reach(opening), headers, whole_messages=protocol == "udp")
         return Upgrade(await _reach(opening), headers)
 
     async def ask(self, route: ActionRoute, vmi: VirtualMachineInstance) -> bytes:
         """Return the result of an agent query, or the console log."""
         if route.action == CONSOLE_LOG:
-            return await _reach(self._require_streams("be read").read_console_log(vmi))
+            return await _reach(self._require_streams().read_console_log(vmi))
         check_agent(vmi, is_reported=self._streams is None or self._streams.reports_agents)
-        return await _reach(self._require_streams("be asked").ask_agent(vmi, AGENT_QUERIES[route.action]))
+        return await _reach(self._require_streams().ask_agent(vmi, AGENT_QUERIES[route.action]))
 
     async def _open_exclusive(self, device: str, vmi: VirtualMachineInstance) -> Duplex:
-        streams = self._require_streams("be connected to")
+        streams = self._require_streams()
         open_stream = streams.open_console if device == "console" else streams.open_vnc
         message = f"another client connected to the {device} of {name_of(vmi)}"
         return await self._sessions.open(_session_key(device, vmi), lambda: open_stream(vmi), message)
 
     def _check_screen(self, vmi: VirtualMachineInstance, *, keeps: bool) -> None:
         if keeps and self._sessions.is_open(_session_key("screen", vmi)):
-            raise conflict("virtualmachineinstance", name_of(vmi), "another client is connected to its screen")
+            raise conflict("virtualmachineinstance", name_of(vmi), "another client is connected to its VNC display")
 
-    def _require_streams(self, purpose: str) -> GuestStreams:
+    def _require_streams(self) -> GuestStreams:
         if self._streams is None:
-            raise StatusError(503, "ServiceUnavailable", f"nothing runs guests here that could {purpose}")
+            message = "no launcher is running: start virtshape with --launcher qemu"
+            raise StatusError(503, "ServiceUnavailable", message)
         return self._streams
 
 
@@ -89,10 +90,10 @@ def read_port(arguments: tuple[str, ...]) -> tuple[int, PortProtocol]:
     port, *rest = arguments
     number = int(port)
     if not 1 <= number <= 65535:
-        raise StatusError(400, "BadRequest", f"{port} is no port: ports are from 1 to 65535")
+        raise StatusError(400, "BadRequest", f'invalid port "{port}": must be 1-65535')
     protocol = _PROTOCOLS.get(rest[0] if rest else "tcp")
     if protocol is None:
-        raise StatusError(400, "BadRequest", f'"{rest[0]}" cannot be forwarded: tcp and udp can')
+        raise StatusError(400, "BadRequest", f'unsupported protocol "{rest[0]}": must be tcp or udp')
     return number, protocol
 
 

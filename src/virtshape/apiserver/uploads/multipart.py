@@ -37,13 +37,13 @@ async def read_file(read: Read, content_type: str) -> AsyncIterator[bytes]:
                 elif in_file:
                     yield bytes(event)
         except ParserLimitReached:
-            raise FormError(f"a header of a field is too large: limit is {LARGEST_HEAD} bytes") from None
+            raise FormError(f"the headers of a form field are too large: limit is {LARGEST_HEAD} bytes") from None
         except MultipartError as error:
-            raise FormError(f"the form cannot be read: {error}") from None
+            raise FormError(f"invalid form: {error}") from None
     try:
         parser.close()
     except MultipartError:
-        raise FormError("the form breaks off") from None
+        raise FormError("the form is incomplete") from None
     raise FormError('the form has no field "file"')
 
 
@@ -52,7 +52,7 @@ def _find_boundary(content_type: str) -> str:
     boundary: str = options.get("boundary", "")
     if media != "multipart/form-data" or not 0 < len(boundary) <= LONGEST_BOUNDARY:
         raise FormError(
-            "this is not a form: its content type must be multipart/form-data "
+            "not a form: the content type must be multipart/form-data "
             f"with a boundary of at most {LONGEST_BOUNDARY} characters"
         )
     return boundary

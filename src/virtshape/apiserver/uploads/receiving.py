@@ -86,10 +86,10 @@ class Uploads:
     def _read(self, request: Request) -> tuple[UploadRoute, Grant]:
         route = find_upload(request.path)
         if route is None or request.method not in ("HEAD", "POST"):
-            raise StatusError(405, "MethodNotAllowed", "uploads are sent with POST")
+            raise StatusError(405, "MethodNotAllowed", "uploads must use POST")
         shown = _BEARER.fullmatch(request.headers.get("authorization", "").strip())
         if shown is None:
-            message = "an upload needs a header Authorization: Bearer TOKEN, with a token of an UploadTokenRequest"
+            message = "missing header Authorization: Bearer TOKEN, with a token from an UploadTokenRequest"
             raise StatusError(400, "BadRequest", message)
         try:
             return route, self._tokens.read(shown[1], time.time())
@@ -130,7 +130,7 @@ class Uploads:
             if target.is_ready and target.key:
                 return target
             if asyncio.get_running_loop().time() >= deadline:
-                raise StatusError(503, "ServiceUnavailable", f"PVC {grant.name} is not ready to be uploaded to")
+                raise StatusError(503, "ServiceUnavailable", f"PVC {grant.name} is not ready for an upload")
             await asyncio.sleep(RECHECK_SECONDS)
 
     async def _await_filled(self, grant: Grant, failures: int) -> None:
@@ -144,7 +144,7 @@ class Uploads:
         target = find_target(self._store, grant.namespace, grant.name)
         # The claim of a DataVolume may be created after the token was issued.
         if grant.uid not in (target.uid, target.key):
-            raise StatusError(401, "Unauthorized", f"the token is for another PVC {grant.name}, which is gone")
+            raise StatusError(401, "Unauthorized", f"the token is for an earlier PVC {grant.name}, which was deleted")
         return target
 
     def _is_wanted(self, grant: Grant) -> bool:
@@ -155,9 +155,7 @@ class Uploads:
 
     def _require_sink(self) -> UploadSink:
         if self._sink is None:
-            message = (
-                "nothing here keeps what is uploaded: run `virtshape up` with --launcher qemu, and with controllers"
-            )
+            message = "uploads need a launcher: start `virtshape up` with --launcher qemu and with controllers"
             raise StatusError(501, "NotImplemented", message)
         return self._sink
 
@@ -172,7 +170,7 @@ async def _list_pieces(
             async with asyncio.timeout(STALL_SECONDS):
                 return await read()
         except TimeoutError:
-            raise StatusError(408, "Timeout", f"nothing came for {STALL_SECONDS:g} seconds") from None
+            raise StatusError(408, "Timeout", f"no data received for {STALL_SECONDS:g} seconds") from None
 
     if route.is_form:
         async for piece in read_file(read_in_time, content_type):

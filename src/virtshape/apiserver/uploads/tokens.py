@@ -49,7 +49,7 @@ class UploadTokens:
         text, _, seal = token.partition(".")
         body = text.encode()
         if not hmac.compare_digest(seal.encode(), self._seal(body).encode()):
-            raise TokenError("the token is none that was issued here since the server started")
+            raise TokenError("this server has not issued the token since it started: request a new one")
         grant = msgspec.json.decode(urlsafe_b64decode(body + b"=" * (-len(body) % 4)), type=Grant)
         if grant.expires + LEEWAY_SECONDS <= now:
             raise TokenError("the token has expired")

@@ -161,7 +161,7 @@ class _Custom(_Scalar):
         try:
             self._read(value)
         except ValueError as error:
-            found.tell_invalid(value, at, f"is no {self._read.__name__.lower()}: {error}")
+            found.tell_invalid(value, at, f"is not a {self._read.__name__.lower()}: {error}")
         return value
 
 

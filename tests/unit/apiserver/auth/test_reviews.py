@@ -168,7 +168,7 @@ def test_whose_token_is_it(judge: AuthContext) -> None:
 
 @pytest.mark.parametrize(
     ("spec", "words"),
-    [({"token": "x"}, "the token is not known"), ({"token": "t", "audiences": ["vault"]}, "the token is meant for")],
+    [({"token": "x"}, "unknown token"), ({"token": "t", "audiences": ["vault"]}, "the token is valid for audiences")],
     ids=["unknown", "for others"],
 )
 def test_a_token_that_is_not_good_is_nobodys(judge: AuthContext, spec: Tree, words: str) -> None:

@@ -75,7 +75,7 @@ def test_a_value_can_be_read_as_a_type_of_its_own() -> None:
 
 @pytest.mark.parametrize("path", ["", "metadata.name", ".metadata..name", ".spec[*]", ".spec.cpu["])
 def test_what_is_no_path_is_refused(path: str) -> None:
-    with pytest.raises(ValueError, match="is no path to a field"):
+    with pytest.raises(ValueError, match="is not a field path"):
         FieldReader([path])
 
 

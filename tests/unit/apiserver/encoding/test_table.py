@@ -99,7 +99,7 @@ def test_columns_are_described() -> None:
             "name": "Age",
             "type": "date",
             "format": "",
-            "description": "Time since the object was made.",
+            "description": "Time since the object was created.",
             "priority": 0,
         },
     ]

@@ -37,16 +37,16 @@ def _show_accounts(subjects: list[Tree] | None) -> Cell:
 
 
 NAMESPACE = (NAME, column("Status", ".status.phase", "Active or Terminating."), AGE)
-SECRET = (NAME, column("Type", ".type", "What it is for."), computed("Data", "Number of values.", _count, ".data"), AGE)
+SECRET = (NAME, column("Type", ".type", "Secret type."), computed("Data", "Number of values.", _count, ".data"), AGE)
 CONFIG_MAP = (NAME, computed("Data", "Number of values.", _count, ".data", ".binaryData"), AGE)
 SERVICE_ACCOUNT = (NAME, computed("Secrets", "Number of its secrets.", _count_elements, ".secrets"), AGE)
 ROLE = (NAME, CREATED_AT)
 BINDING = (
     NAME,
-    computed("Role", "The role that is given.", _show_role, ".roleRef.kind", ".roleRef.name"),
+    computed("Role", "Role that is granted.", _show_role, ".roleRef.kind", ".roleRef.name"),
     AGE,
-    computed("Users", "The users it is given to.", _show_users, ".subjects").wide,
-    computed("Groups", "The groups it is given to.", _show_groups, ".subjects").wide,
-    computed("ServiceAccounts", "The service accounts it is given to.", _show_accounts, ".subjects").wide,
+    computed("Users", "Users that it is granted to.", _show_users, ".subjects").wide,
+    computed("Groups", "Groups that it is granted to.", _show_groups, ".subjects").wide,
+    computed("ServiceAccounts", "Service accounts that it is granted to.", _show_accounts, ".subjects").wide,
 )
 DEFINITION = (NAME, CREATED_AT)

@@ -25,43 +25,43 @@ def _read_topology(topology: dict[str, Any]) -> tuple[int, int, int]:
     return topology.get("sockets") or 1, topology.get("cores") or 1, topology.get("threads") or 1
 
 
-_MEMORY = column("Memory", ".spec.memory.guest", "Memory that the guest gets.")
+_MEMORY = column("Memory", ".spec.memory.guest", "Guest memory.")
 _DEDICATED = column(
-    "Dedicated", ".spec.cpu.dedicatedCPUPlacement", "Whether each vCPU gets a host CPU of its own.", "boolean"
+    "Dedicated", ".spec.cpu.dedicatedCPUPlacement", "Whether each vCPU gets a dedicated host CPU.", "boolean"
 )
 
 VM = (
     NAME,
     CUSTOM_AGE,
-    column("Status", ".status.printableStatus", "What the VM is doing."),
-    _condition("Ready", "Ready", "Whether the VM runs and is ready."),
-    column("vCPU", ".status.effective.vcpus", "vCPUs that the VM has or will start with.", "integer").wide,
-    column("Memory", ".status.effective.memory", "Memory that the VM has or will start with.").wide,
-    column("Instancetype", ".spec.instancetype.name", "The instance type that the VM names.").wide,
-    column("Preference", ".spec.preference.name", "The preference that the VM names.").wide,
+    column("Status", ".status.printableStatus", "Status of the VM."),
+    _condition("Ready", "Ready", "Whether the VM is running and ready."),
+    column("vCPU", ".status.effective.vcpus", "vCPUs of the VM, running or at its next start.", "integer").wide,
+    column("Memory", ".status.effective.memory", "Memory of the VM, running or at its next start.").wide,
+    column("Instancetype", ".spec.instancetype.name", "Instance type of the VM.").wide,
+    column("Preference", ".spec.preference.name", "Preference of the VM.").wide,
 )
 INSTANCE = (
     NAME,
     CUSTOM_AGE,
-    column("Phase", ".status.phase", "How far the instance has come."),
-    column("IP", ".status.interfaces[0].ipAddress", "Address of its first network interface."),
-    column("NodeName", ".status.nodeName", "The node that it runs on."),
+    column("Phase", ".status.phase", "Phase of the VMI."),
+    column("IP", ".status.interfaces[0].ipAddress", "Address of the first network interface."),
+    column("NodeName", ".status.nodeName", "Node that it runs on."),
     _condition("Ready", "Ready", "Whether it is ready."),
-    _condition("Live-Migratable", "LiveMigratable", "Whether it can move to another node while it runs.").wide,
+    _condition("Live-Migratable", "LiveMigratable", "Whether it can be live-migrated.").wide,
     _condition("Paused", "Paused", "Whether it is paused.").wide,
 )
-KUBEVIRT = (NAME, CUSTOM_AGE, column("Phase", ".status.phase", "How far the installation has come."))
+KUBEVIRT = (NAME, CUSTOM_AGE, column("Phase", ".status.phase", "Phase of the installation."))
 INSTANCETYPE = (
     NAME,
-    computed("vCPU", "vCPUs that a VM gets.", _show_vcpus, ".spec.cpu.guest", ".spec.cpu.topology", type_="integer"),
+    computed("vCPU", "Number of vCPUs.", _show_vcpus, ".spec.cpu.guest", ".spec.cpu.topology", type_="integer"),
     _MEMORY,
-    computed("Topology", "Exact sockets, cores and threads.", _show_topology, ".spec.cpu.topology"),
+    computed("Topology", "Sockets, cores and threads.", _show_topology, ".spec.cpu.topology"),
     _DEDICATED,
     CUSTOM_AGE,
 )
 FLAVOR = (
     NAME,
-    column("vCPU", ".spec.cpu.guest", "vCPUs that a VM gets.", "integer"),
+    column("vCPU", ".spec.cpu.guest", "Number of vCPUs.", "integer"),
     _MEMORY,
     _DEDICATED,
     CUSTOM_AGE,
@@ -69,9 +69,9 @@ FLAVOR = (
 PREFERENCE = (
     NAME,
     CUSTOM_AGE,
-    column("Topology", ".spec.cpu.preferredCPUTopology", "How the guest likes its vCPUs laid out.").wide,
-    column("Disk-Bus", ".spec.devices.preferredDiskBus", "The bus that the guest likes for its disks.").wide,
-    column("Min-vCPU", ".spec.requirements.cpu.guest", "The least vCPUs that the guest needs.", "integer").wide,
-    column("Min-Memory", ".spec.requirements.memory.guest", "The least memory that the guest needs.").wide,
+    column("Topology", ".spec.cpu.preferredCPUTopology", "Preferred CPU topology.").wide,
+    column("Disk-Bus", ".spec.devices.preferredDiskBus", "Preferred disk bus.").wide,
+    column("Min-vCPU", ".spec.requirements.cpu.guest", "Minimum number of vCPUs.", "integer").wide,
+    column("Min-Memory", ".spec.requirements.memory.guest", "Minimum memory.").wide,
 )
 FLAVOR_PREFERENCE = PREFERENCE[:4]

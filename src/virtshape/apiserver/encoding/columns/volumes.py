@@ -62,28 +62,28 @@ def _show_quota(hard: dict[str, str] | None, used: dict[str, str] | None, *, lim
     return ", ".join(f"{name}: {(used or {}).get(name, '0')}/{(hard or {})[name]}" for name in names)
 
 
-_PHASE = computed("Status", "How far it has come.", _show_phase, ".status.phase", ".metadata.deletionTimestamp")
-_CLASS = computed("StorageClass", "Its storage class.", _show_or_empty, ".spec.storageClassName")
+_PHASE = computed("Status", "Phase.", _show_phase, ".status.phase", ".metadata.deletionTimestamp")
+_CLASS = computed("StorageClass", "Storage class.", _show_or_empty, ".spec.storageClassName")
 _ATTRIBUTES = computed(
-    "VolumeAttributesClass", "Its class of volume attributes.", _show_or_unset, ".spec.volumeAttributesClassName"
+    "VolumeAttributesClass", "Volume attributes class.", _show_or_unset, ".spec.volumeAttributesClassName"
 )
-_VOLUME_MODE = computed("VolumeMode", "A file system or a block device.", _show_or_unset, ".spec.volumeMode").wide
+_VOLUME_MODE = computed("VolumeMode", "Filesystem or Block.", _show_or_unset, ".spec.volumeMode").wide
 _CREATION = Column(
-    "CreationTime", "date", (".status.creationTime",), "When the copy was made.", show=format_age, needs_clock=True
+    "CreationTime", "date", (".status.creationTime",), "Time of the snapshot.", show=format_age, needs_clock=True
 )
 
 QUOTA = (
     NAME,
-    computed("Request", "What is used of each limit on requests.", _show_requests, ".status.hard", ".status.used"),
-    computed("Limit", "What is used of each limit on limits.", _show_limits, ".status.hard", ".status.used"),
+    computed("Request", "Usage of each limit on requests.", _show_requests, ".status.hard", ".status.used"),
+    computed("Limit", "Usage of each limit on limits.", _show_limits, ".status.hard", ".status.used"),
     AGE,
 )
 CLAIM = (
     NAME,
     _PHASE,
-    computed("Volume", "The volume bound to it.", _show_or_empty, ".spec.volumeName"),
+    computed("Volume", "Bound volume.", _show_or_empty, ".spec.volumeName"),
     computed("Capacity", "Size of the volume.", _show_or_empty, ".status.capacity.storage"),
-    computed("Access Modes", "How it may be used.", _show_claim_modes, ".spec.volumeName", ".status.accessModes"),
+    computed("Access Modes", "Access modes.", _show_claim_modes, ".spec.volumeName", ".status.accessModes"),
     _CLASS,
     _ATTRIBUTES,
     AGE,
@@ -92,39 +92,39 @@ CLAIM = (
 VOLUME = (
     NAME,
     computed("Capacity", "Its size.", _show_or_empty, ".spec.capacity.storage"),
-    computed("Access Modes", "How it may be used.", _show_modes, ".spec.accessModes"),
-    computed("Reclaim Policy", "What becomes of it afterwards.", _show_or_empty, ".spec.persistentVolumeReclaimPolicy"),
+    computed("Access Modes", "Access modes.", _show_modes, ".spec.accessModes"),
+    computed("Reclaim Policy", "Reclaim policy.", _show_or_empty, ".spec.persistentVolumeReclaimPolicy"),
     _PHASE,
-    computed("Claim", "The claim bound to it.", _show_claim, ".spec.claimRef.namespace", ".spec.claimRef.name"),
+    computed("Claim", "Bound claim.", _show_claim, ".spec.claimRef.namespace", ".spec.claimRef.name"),
     _CLASS,
     _ATTRIBUTES,
-    computed("Reason", "Why it is in that state.", _show_or_empty, ".status.reason"),
+    computed("Reason", "Reason of the phase.", _show_or_empty, ".status.reason"),
     AGE,
     _VOLUME_MODE,
 )
 STORAGE_CLASS = (
     NAME._replace(paths=(".metadata.name", ".metadata.annotations"), show=_show_class_name),
-    column("Provisioner", ".provisioner", "Who makes its volumes."),
-    computed("ReclaimPolicy", "What becomes of a volume afterwards.", _show_class_policy, ".reclaimPolicy"),
-    computed("VolumeBindingMode", "When a volume is made.", _show_binding_mode, ".volumeBindingMode"),
-    computed("AllowVolumeExpansion", "Whether volumes can grow.", _show_flag, ".allowVolumeExpansion", type_="boolean"),
+    column("Provisioner", ".provisioner", "Provisioner of its volumes."),
+    computed("ReclaimPolicy", "Reclaim policy of its volumes.", _show_class_policy, ".reclaimPolicy"),
+    computed("VolumeBindingMode", "Volume binding mode.", _show_binding_mode, ".volumeBindingMode"),
+    computed("AllowVolumeExpansion", "If volumes can expand.", _show_flag, ".allowVolumeExpansion", type_="boolean"),
     AGE,
 )
 DATA_VOLUME = (
     NAME,
-    column("Phase", ".status.phase", "How far filling the volume has come."),
-    column("Progress", ".status.progress", "How much of the data is there, as far as known."),
-    column("Restarts", ".status.restartCount", "How often filling it was begun anew.", "integer"),
+    column("Phase", ".status.phase", "Phase of the import or clone."),
+    column("Progress", ".status.progress", "Progress, if known."),
+    column("Restarts", ".status.restartCount", "Number of restarts.", "integer"),
     CUSTOM_AGE,
 )
 SNAPSHOT = (
     NAME,
-    column("ReadyToUse", ".status.readyToUse", "Whether a volume can be made from it.", "boolean"),
-    column("SourcePVC", ".spec.source.persistentVolumeClaimName", "The claim that it is a copy of."),
-    column("SourceSnapshotContent", ".spec.source.volumeSnapshotContentName", "The copy that it stands for."),
-    column("RestoreSize", ".status.restoreSize", "The least size of a volume made from it."),
+    column("ReadyToUse", ".status.readyToUse", "Whether a volume can be created from it.", "boolean"),
+    column("SourcePVC", ".spec.source.persistentVolumeClaimName", "Source claim of the snapshot."),
+    column("SourceSnapshotContent", ".spec.source.volumeSnapshotContentName", "Snapshot content that it refers to."),
+    column("RestoreSize", ".status.restoreSize", "Minimum size of a restored volume."),
     column("SnapshotClass", ".spec.volumeSnapshotClassName", "Its class."),
-    column("SnapshotContent", ".status.boundVolumeSnapshotContentName", "The copy bound to it."),
+    column("SnapshotContent", ".status.boundVolumeSnapshotContentName", "Bound snapshot content."),
     _CREATION,
     CUSTOM_AGE,
 )

@@ -138,74 +138,74 @@ NODE = (
     NAME,
     computed(
         "Status",
-        "Whether the node can take work.",
+        "Whether the node is ready.",
         _show_node_status,
         ".status.conditions[?(@.type=='Ready')].status",
         ".spec.unschedulable",
     ),
-    computed("Roles", "What the node is for.", _show_roles, ".metadata.labels"),
+    computed("Roles", "Roles of the node.", _show_roles, ".metadata.labels"),
     AGE,
-    computed("Version", "Version of its agent.", _show_text, ".status.nodeInfo.kubeletVersion"),
+    computed("Version", "Version of the kubelet.", _show_text, ".status.nodeInfo.kubeletVersion"),
     computed(
         "Internal-IP",
-        "Its address within the cluster.",
+        "Cluster-internal address.",
         _show_or_none,
         ".status.addresses[?(@.type=='InternalIP')].address",
     ).wide,
     computed(
         "External-IP",
-        "Its address from outside.",
+        "External address.",
         _show_or_none,
         ".status.addresses[?(@.type=='ExternalIP')].address",
     ).wide,
-    computed("OS-Image", "Its operating system.", _show_text, ".status.nodeInfo.osImage").wide,
+    computed("OS-Image", "Operating system.", _show_text, ".status.nodeInfo.osImage").wide,
     computed("Kernel-Version", "Its kernel.", _show_text, ".status.nodeInfo.kernelVersion").wide,
-    computed("Container-Runtime", "What runs its pods.", _show_text, ".status.nodeInfo.containerRuntimeVersion").wide,
+    computed("Container-Runtime", "Container runtime.", _show_text, ".status.nodeInfo.containerRuntimeVersion").wide,
 )
 POD = (
     NAME,
     computed(
         "Ready",
-        "Containers that are ready, of all.",
+        "Ready containers of all containers.",
         _show_pod_readiness,
         ".spec.containers",
         ".status.containerStatuses",
     ),
     computed(
         "Status",
-        "What the pod is doing.",
+        "Status of the pod.",
         _show_pod_status,
         ".status.phase",
         ".status.reason",
         ".status.containerStatuses",
         ".metadata.deletionTimestamp",
     ),
-    computed("Restarts", "How often its containers were started anew.", _show_restarts, ".status.containerStatuses"),
+    computed("Restarts", "Number of container restarts.", _show_restarts, ".status.containerStatuses"),
     AGE,
     computed("IP", "Its address.", _show_or_none, ".status.podIP").wide,
-    computed("Node", "The node that it runs on.", _show_or_none, ".spec.nodeName").wide,
-    computed("Nominated Node", "The node kept for it.", _show_or_none, ".status.nominatedNodeName").wide,
+    computed("Node", "Node that it runs on.", _show_or_none, ".spec.nodeName").wide,
+    computed("Nominated Node", "Nominated node.", _show_or_none, ".status.nominatedNodeName").wide,
     computed(
-        "Readiness Gates", "Gates that are open, of all.", _show_gates, ".spec.readinessGates", ".status.conditions"
+        "Readiness Gates", "Readiness gates that are met.", _show_gates, ".spec.readinessGates", ".status.conditions"
     ).wide,
 )
 DEPLOYMENT = (
     NAME,
-    computed("Ready", "Pods ready, of all.", _show_ready_replicas, ".status.readyReplicas", ".spec.replicas"),
-    computed("Up-to-date", "Pods of the newest template.", _show_number, ".status.updatedReplicas"),
-    computed("Available", "Pods ready for long enough.", _show_number, ".status.availableReplicas"),
+    computed("Ready", "Ready pods of all pods.", _show_ready_replicas, ".status.readyReplicas", ".spec.replicas"),
+    computed("Up-to-date", "Up-to-date pods.", _show_number, ".status.updatedReplicas"),
+    computed("Available", "Available pods.", _show_number, ".status.availableReplicas"),
     AGE,
     computed("Containers", "Names of the containers.", _show_names, ".spec.template.spec.containers").wide,
     computed("Images", "Images of the containers.", _show_images, ".spec.template.spec.containers").wide,
-    computed("Selector", "How its pods are found.", _show_labels, ".spec.selector.matchLabels").wide,
+    computed("Selector", "Pod selector.", _show_labels, ".spec.selector.matchLabels").wide,
 )
 SERVICE = (
     NAME,
-    computed("Type", "How it is reached.", _show_text, ".spec.type"),
-    computed("Cluster-IP", "Its address within the cluster.", _show_or_none, ".spec.clusterIP"),
+    computed("Type", "Type of the service.", _show_text, ".spec.type"),
+    computed("Cluster-IP", "Cluster-internal address.", _show_or_none, ".spec.clusterIP"),
     computed(
         "External-IP",
-        "Its addresses from outside.",
+        "External addresses.",
         _show_external_address,
         ".spec.type",
         ".spec.externalIPs",
@@ -214,15 +214,15 @@ SERVICE = (
     ),
     computed("Port(s)", "Its ports.", _show_ports, ".spec.ports"),
     AGE,
-    computed("Selector", "How its pods are found.", _show_labels, ".spec.selector").wide,
+    computed("Selector", "Pod selector.", _show_labels, ".spec.selector").wide,
 )
 REVISION = (
     NAME,
-    computed("Controller", "The object whose state it keeps.", _show_owner, ".metadata.ownerReferences"),
+    computed("Controller", "Owner of the revision.", _show_owner, ".metadata.ownerReferences"),
     computed("Revision", "Its number.", _show_number, ".revision"),
     AGE,
 )
-LEASE = (NAME, computed("Holder", "Who holds it.", _show_text, ".spec.holderIdentity"), AGE)
+LEASE = (NAME, computed("Holder", "Holder of the lease.", _show_text, ".spec.holderIdentity"), AGE)
 EVENT = (
     Column(
         "Last Seen",
@@ -233,9 +233,9 @@ EVENT = (
         needs_clock=True,
     ),
     computed("Type", "Normal or Warning.", _show_text, ".type"),
-    computed("Reason", "What happened, in a word.", _show_text, ".reason"),
-    computed("Object", "What it happened to.", _show_involved, ".involvedObject.kind", ".involvedObject.name"),
-    computed("Subobject", "The part of it.", _show_text, ".involvedObject.fieldPath").wide,
+    computed("Reason", "Reason of the event.", _show_text, ".reason"),
+    computed("Object", "Object of the event.", _show_involved, ".involvedObject.kind", ".involvedObject.name"),
+    computed("Subobject", "Field of the object.", _show_text, ".involvedObject.fieldPath").wide,
     computed("Source", "Who noticed.", _show_source, ".source.component", ".source.host", ".reportingComponent").wide,
     computed("Message", "What happened.", _show_message, ".message"),
     Column(
@@ -247,6 +247,6 @@ EVENT = (
         show=_show_first_seen,
         needs_clock=True,
     ),
-    computed("Count", "How often it happened.", _show_count, ".count", ".series.count").wide,
+    computed("Count", "Number of occurrences.", _show_count, ".count", ".series.count").wide,
     NAME.wide,
 )
