@@ -161,8 +161,8 @@ def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | Non
 @pytest.mark.parametrize(
     ("what", "headers", "code", "words"),
     [
-        ("console", {"upgrade": None, "connection": None}, 400, "ask for it with a WebSocket"),
-        ("console", {"upgrade": "h2c"}, 400, "ask for it with a WebSocket"),
+        ("console", {"upgrade": None, "connection": None}, 400, "connect with a WebSocket"),
+        ("console", {"upgrade": "h2c"}, 400, "connect with a WebSocket"),
         ("console", {"sec_websocket_version": "8"}, 400, "the server supports version 13"),
         ("console", {"sec_websocket_key": "short"}, 400, "Sec-WebSocket-Key"),
         ("console", {"sec_websocket_key": None}, 400, "Sec-WebSocket-Key"),

@@ -147,7 +147,7 @@ def test_a_user_added_by_another_process_is_known_at_once_and_gone_within_second
 
 def test_a_register_that_cannot_be_read_is_named(world: World) -> None:
     world.path.write_text("scribble")
-    with pytest.raises(UserRegistryError, match=r"users\.json is no register of users"):
+    with pytest.raises(UserRegistryError, match=r"users\.json is not a user registry"):
         UserRegistry(world.path)
 
 
@@ -255,7 +255,7 @@ def test_a_token_for_someone_else_is_not_for_us(world: World) -> None:
     token = world.token(audiences=["vault"])
     assert_refused(world, token)
     assert world.authenticator.review_token(token, ["vault", "other"]).audiences == ("vault",)
-    with pytest.raises(TokenError, match="meant for"):
+    with pytest.raises(TokenError, match="valid for audiences"):
         world.authenticator.review_token(token, ["other"])
 
 

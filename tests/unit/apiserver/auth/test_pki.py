@@ -120,8 +120,8 @@ def test_an_authority_that_was_interrupted_before_its_certificate_is_completed(t
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
-        pytest.param("ca.key", "is no P-256 key", id="key"),
-        pytest.param("ca.crt", "is no certificate", id="certificate"),
+        pytest.param("ca.key", "is not a P-256 key", id="key"),
+        pytest.param("ca.crt", "is not a certificate", id="certificate"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, broken: str, words: str) -> None:
@@ -142,7 +142,7 @@ def test_a_certificate_and_a_key_of_two_authorities_are_refused(tmp_path: Path) 
     Pki(tmp_path / "a")
     Pki(tmp_path / "b")
     (tmp_path / "a" / "ca.key").replace(tmp_path / "b" / "ca.key")
-    with pytest.raises(PkiError, match="do not belong together"):
+    with pytest.raises(PkiError, match="do not match"):
         Pki(tmp_path / "b")
 
 

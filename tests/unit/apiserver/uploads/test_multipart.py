@@ -55,11 +55,11 @@ def test_a_file_may_be_empty() -> None:
 REFUSED = {
     "no form": (b"abc", "application/octet-stream", "must be multipart/form-data"),
     "no file": (build_form((b"other", b"x")), TYPE, 'no field "file"'),
-    "broken off in the file": (build_form((b"file", FILE))[:-40], TYPE, "breaks off"),
-    "broken off in a head": (build_form((b"file", FILE))[:30], TYPE, "breaks off"),
+    "broken off in the file": (build_form((b"file", FILE))[:-40], TYPE, "is incomplete"),
+    "broken off in a head": (build_form((b"file", FILE))[:30], TYPE, "is incomplete"),
     "a long boundary": (b"", f"multipart/form-data; boundary={'x' * 71}", "at most 70 characters"),
-    "without the last line": (build_form((b"file", FILE), end=b"\r\n--XyZ"), TYPE, "breaks off"),
-    "nothing": (b"", TYPE, "breaks off"),
+    "without the last line": (build_form((b"file", FILE), end=b"\r\n--XyZ"), TYPE, "is incomplete"),
+    "nothing": (b"", TYPE, "is incomplete"),
     "an endless head": (b"--XyZ\r\n" + b"a" * (LARGEST_HEAD + 2000), TYPE, "too large"),
 }
 

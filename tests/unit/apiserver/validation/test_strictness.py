@@ -312,7 +312,7 @@ UNREADABLE: dict[str, tuple[Kind, Tree, str]] = {
     "a quantity that is none": (
         POD,
         build(POD, spec={"containers": [{"name": "a", "resources": {"limits": {"cpu": "x"}}}]}),
-        "field spec.containers[0].resources.limits.cpu is no quantity: expected a quantity such as 4Gi, got 'x': ",
+        "field spec.containers[0].resources.limits.cpu is not a quantity: expected a quantity such as 4Gi, got 'x': ",
     ),
 }
 
