@@ -1,7 +1,7 @@
 """
-Who uses which claim: the claims behind an instance's volumes, and the instances that hold on to one.
+Usage of claims: which instances use which claim, and locks that keep two instances from writing to one volume.
 
-Reads what is at hand, and nothing else.
+Locks are kept in memory; after a restart they follow from the running instances.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,22 +18,22 @@ from virtshape.controllers.vmi.phases import is_refused, phase_of
 ONE_NODE: Final = "ReadWriteOnce"
 ONE_INSTANCE: Final = "ReadWriteOncePod"
 BY_CLAIM: Final = "claim"
-"""The index of instances by the claims that they use."""
+"""Index of instances by the claims that they use."""
 
 
 class ClaimUse(NamedTuple):
-    """A claim in the hands of an instance."""
+    """A claim that an instance uses."""
 
     volume: str
     claim: str
     read_only: bool
-    """Whether the instance only reads it."""
+    """True if the instance only reads the volume."""
     shareable: bool
-    """Whether the instance expects others to write to it too."""
+    """True if the instance allows other writers."""
 
 
 def list_claim_uses(vmi: VirtualMachineInstance) -> list[ClaimUse]:
-    """The claims that an instance uses."""
+    """Return the claims that an instance uses."""
     return list(_find_claim_uses(vmi))
 
 
@@ -48,7 +48,7 @@ def _find_claim_uses(vmi: VirtualMachineInstance) -> Iterator[ClaimUse]:
 
 
 def find_claim_name(volume: Volume) -> str | None:
-    """The claim behind a volume, if there is one."""
+    """Return the claim name of a volume, or None."""
     if volume.data_volume is not None:
         return volume.data_volume.name
     if volume.persistent_volume_claim is not None:
@@ -66,25 +66,25 @@ def _is_read_only(volume: Volume) -> bool:
 
 
 def list_claim_keys(vmi: VirtualMachineInstance) -> list[str]:
-    """The claims that an instance uses, as the index has them: `namespace/name`."""
+    """Return the keys of the claims that an instance uses, as `namespace/name`."""
     namespace = (vmi.metadata or ObjectMeta()).namespace or ""
     return [f"{namespace}/{use.claim}" for use in list_claim_uses(vmi)]
 
 
 def list_claim_users(cache: Cache, claim: PersistentVolumeClaim) -> list[VirtualMachineInstance]:
-    """The instances that use a claim, or will as soon as they can: neither ended nor refused."""
+    """Return the instances that use a claim or will use it: neither ended nor refused."""
     metadata = claim.metadata or ObjectMeta()
     found = cache.find_by(VirtualMachineInstance, BY_CLAIM, f"{metadata.namespace}/{metadata.name}")
     return [vmi for vmi in found if not is_final(vmi) and not is_refused(vmi)]
 
 
 def format_users(users: Sequence[VirtualMachineInstance]) -> str:
-    """Name instances, for people."""
+    """Format instance names for messages."""
     return ", ".join(f"VirtualMachineInstance {(user.metadata or ObjectMeta()).name}" for user in users)
 
 
 class ClaimLocks:
-    """Who holds which claim."""
+    """Locks of instances on claims."""
 
     def __init__(self) -> None:
         self._holders: dict[str, set[str]] = {}
@@ -96,7 +96,7 @@ class ClaimLocks:
         vmi: VirtualMachineInstance,
         users: Sequence[VirtualMachineInstance],
     ) -> VirtualMachineInstance | None:
-        """Have the instance hold the claim, unless another one, which is returned, is in its way; `users` use it."""
+        """Lock the claim for the instance; return a conflicting instance of `users` instead if there is one."""
         key, own = _uid(claim.metadata), _uid(vmi.metadata)
         holders = self._holders[key] = self._holders.get(key, set()) & {_uid(user.metadata) for user in users}
         for user in users:
@@ -107,13 +107,13 @@ class ClaimLocks:
         return None
 
     def release(self, vmi: VirtualMachineInstance) -> None:
-        """Have an instance that does not run hold nothing any more."""
+        """Release all locks of an instance that does not run."""
         for holders in self._holders.values():
             holders.discard(_uid(vmi.metadata))
 
 
 def can_share(claim: PersistentVolumeClaim, use: ClaimUse, other: VirtualMachineInstance) -> bool:
-    """Whether another instance may have the claim at the same time."""
+    """Return True if both instances may use the claim at the same time."""
     modes = (claim.spec.access_modes if claim.spec else None) or ()
     if ONE_INSTANCE in modes:
         return False

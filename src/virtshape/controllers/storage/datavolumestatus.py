@@ -1,7 +1,7 @@
 """
-The status of a DataVolume: how far it is in CDI's phases, how much is done, and what keeps it.
+Status of a DataVolume: CDI's phases, progress and conditions.
 
-Pure: no clock of its own, no I/O.
+Pure functions.
 """
 
 from typing import Final, Literal
@@ -26,45 +26,45 @@ LONGEST_RETRY_SECONDS: Final = 300.0
 
 
 class DataVolumeObservation(Struct, kw_only=True):
-    """All that the status of a DataVolume depends on besides itself."""
+    """Everything that the status of a DataVolume depends on, except the DataVolume."""
 
     claim: PersistentVolumeClaim | None = None
     method: TransferMethod = "Import"
-    """How it is filled."""
+    """How the volume is populated."""
     waits_for_consumer: bool = False
-    """Whether its claim is not bound because nobody uses it."""
+    """True if the claim waits for its first consumer."""
     filled: bool = False
-    """Whether all is there."""
+    """True if the volume is populated."""
     work: JobStatus | None = None
-    """How far the filling is, once it has begun."""
+    """Status of the transfer, once it has started."""
     problem: SourceProblem | None = None
-    """What keeps it from being filled."""
+    """Why the transfer cannot start."""
 
 
 def find_transfer_method(source: DataVolumeSource | None) -> TransferMethod:
-    """How a volume is filled from a source."""
+    """Return how a volume is populated from a source."""
     if source is None or source.pvc is not None or source.snapshot is not None:
         return "Clone"
     return "Upload" if source.upload is not None else "Import"
 
 
 def is_finished(volume: DataVolume) -> bool:
-    """Whether a DataVolume is filled, or never will be."""
+    """Return True if the DataVolume has succeeded or failed for good."""
     return volume.status is not None and volume.status.phase in FINAL_PHASES
 
 
 def count_attempts(volume: DataVolume) -> int:
-    """How often filling the volume was begun and failed."""
+    """Return the number of failed transfers."""
     return (volume.status.restart_count if volume.status else None) or 0
 
 
 def retry_delay(attempts: int) -> float:
-    """How long to wait before filling is tried again, in seconds."""
+    """Return the delay before the next transfer, in seconds."""
     return float(min(FIRST_RETRY_SECONDS * 2.0 ** min(attempts, 16), LONGEST_RETRY_SECONDS))
 
 
 def make_data_volume_status(volume: DataVolume, seen: DataVolumeObservation, stamp: str) -> DataVolumeStatus:
-    """The status of a DataVolume; `stamp` is the present moment as text."""
+    """Return the status of a DataVolume; `stamp` is the current time as a string."""
     before = volume.status or DataVolumeStatus()
     phase = decide_phase(seen)
     failures = count_attempts(volume) + int(seen.work is not None and seen.work.state == "failed")
@@ -80,7 +80,7 @@ def make_data_volume_status(volume: DataVolume, seen: DataVolumeObservation, sta
 
 
 def decide_phase(seen: DataVolumeObservation) -> str:
-    """The phase that a DataVolume is in."""
+    """Return the phase of a DataVolume."""
     work, problem = seen.work, seen.problem
     if _is_lost(seen.claim) or (problem is not None and problem.final) or (work is not None and work.final):
         return FAILED
@@ -140,7 +140,7 @@ def _running(phase: str, seen: DataVolumeObservation) -> DataVolumeCondition:
 
 
 def stamp_condition(before: DataVolumeStatus, wanted: DataVolumeCondition, stamp: str) -> DataVolumeCondition:
-    """A condition with the time of its last change, which is now if its status was another before."""
+    """Return the condition with its transition time: the current time if its status changed."""
     old = next((one for one in before.conditions or () if one.type == wanted.type), None)
     same = old is not None and old.status == wanted.status
     return replace(wanted, last_transition_time=old.last_transition_time if old is not None and same else stamp)

@@ -1,7 +1,7 @@
 """
-Facts about an instance as files show them to its guest: fields of its metadata, requests and limits.
+Downward API files for guests: fields of the instance's metadata, requests and limits.
 
-Pure: texts as Kubernetes writes them into a downward API volume.
+Pure functions. The text format is that of Kubernetes' downward API volumes.
 """
 
 import json
@@ -19,14 +19,14 @@ _ENTRY: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
 def read_downward_file(vmi: VirtualMachineInstance, file: DownwardAPIVolumeFile) -> str | None:
-    """What a file shows; None if it asks for something that there is not."""
+    """Return the content of a downward API file; None if its field or resource is unknown."""
     if file.field_ref is not None:
         return read_field(vmi, file.field_ref.field_path)
     return read_resource(vmi, file.resource_field_ref) if file.resource_field_ref is not None else None
 
 
 def read_field(vmi: VirtualMachineInstance, path: str) -> str | None:
-    """A field of the instance's metadata, as text; None if it has no such field."""
+    """Return a field of the instance as a string; None if the field is unknown."""
     metadata = vmi.metadata or ObjectMeta()
     entry = _ENTRY.fullmatch(path)
     if entry is not None:
@@ -56,7 +56,7 @@ def _write_lines(texts: Mapping[str, str]) -> str:
 
 
 def read_resource(vmi: VirtualMachineInstance, wanted: ResourceFieldSelector) -> str | None:
-    """A request or limit of the instance, in units of the divisor and rounded up; None if there is none."""
+    """Return a request or limit in units of the divisor, rounded up; None if it is not set."""
     which, _, name = wanted.resource.partition(".")
     resources = vmi.spec.domain.resources
     amounts: Mapping[str, Quantity] = {}

@@ -1,8 +1,4 @@
-"""
-Files that an instance's volumes are made from: secrets, config maps, tokens, facts about the instance itself.
-
-Reads them through a client, and writes none.
-"""
+"""Read the files of an instance's volumes: secrets, config maps, service account tokens, downward API."""
 
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,16 +20,16 @@ from virtshape.client.protocol import Client
 from virtshape.controllers.storage.downwardapi import read_downward_file
 
 Files = Mapping[str, bytes]
-"""Contents by name; a name may have directories in it."""
+"""File contents by name; names may contain directories."""
 IssueToken = Callable[[str, str], Awaitable[Files]]
-"""The files of a service account, by its namespace and name: a token and what goes with it."""
+"""Returns the files of a service account (token, CA, namespace), by namespace and name."""
 CREDENTIALS_SUFFIX: Final = "-access-cred"
 
 T = TypeVar("T", bound=Model)
 
 
 class NotReadyError(Exception):
-    """Something that an instance needs is not there yet: a word for programs, and words for people."""
+    """Something that an instance needs is missing: a reason for programs and a message for users."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -42,14 +38,14 @@ class NotReadyError(Exception):
 
 
 class FileReader:
-    """Reads what volumes hold as files, over a client."""
+    """Reads the files of volumes through a client."""
 
     def __init__(self, client: Client, issue_token: IssueToken) -> None:
         self._client = client
         self._issue_token = issue_token
 
     async def find_files(self, vmi: VirtualMachineInstance, volume: Volume) -> Files | None:
-        """The files of a volume; None if it is not made from files."""
+        """Return the files of a volume; None if the volume has no files."""
         namespace = _namespace(vmi)
         if volume.config_map is not None:
             return await self._read_map(volume.config_map.name, namespace, optional=bool(volume.config_map.optional))
@@ -69,7 +65,7 @@ class FileReader:
     async def _read_cloud_init(
         self, source: CloudInitNoCloudSource | CloudInitConfigDriveSource, namespace: str
     ) -> Files | None:
-        """The files of the secrets that hold cloud-init data, if it is not all said in the volume itself."""
+        """Return the cloud-init data that is in secrets; None if there are none."""
         files: dict[str, bytes] = {}
         for reference, key in ((source.secret_ref, "userdata"), (source.network_data_secret_ref, "networkdata")):
             if reference is not None:
@@ -92,7 +88,7 @@ class FileReader:
             raise NotReadyError("ServiceAccountNotFound", f"ServiceAccount {namespace}/{name} not found") from None
 
     async def find_credentials(self, vmi: VirtualMachineInstance) -> dict[str, Files]:
-        """The secrets with keys and passwords for the guest, each under a name of its own."""
+        """Return the secrets of the access credentials, each under a unique name."""
         found: dict[str, Files] = {}
         for credential in vmi.spec.access_credentials or ():
             source = credential.ssh_public_key or credential.user_password
@@ -110,7 +106,7 @@ class FileReader:
         return texts | {key: b64decode(data) for key, data in (found.binary_data or {}).items()}
 
     async def read_secret(self, name: str | None, namespace: str, *, optional: bool = False) -> Files:
-        """What a secret holds; nothing if it is not there and need not be."""
+        """Return the content of a secret; empty if it is optional and missing."""
         found = await self._get(Secret, name or "", namespace, optional=optional)
         return {key: b64decode(data) for key, data in (found.data or {}).items()} if found is not None else {}
 

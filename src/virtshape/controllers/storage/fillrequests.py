@@ -1,7 +1,7 @@
 """
-What a DataVolume orders from storage: its source in full, with the secrets and certificates that it names.
+Build the fill request of a DataVolume: its source with the secrets and certificates that it refers to.
 
-Reads through a client what nobody keeps at hand. What is not supported here is refused in words.
+Reads secrets and config maps through a client. Unsupported sources are reported as problems.
 """
 
 from base64 import b64decode
@@ -29,13 +29,13 @@ T = TypeVar("T", bound=Model)
 
 
 class _MissingError(Exception):
-    """Something that a source names is not there."""
+    """An object that a source refers to does not exist."""
 
 
 async def build_fill_request(
     volume: DataVolume, source: DataVolumeSource, client: Client
 ) -> FillRequest | SourceProblem:
-    """The order of a DataVolume whose source is no claim and no snapshot."""
+    """Build the fill request of a DataVolume whose source is neither a claim nor a snapshot."""
     refusal = find_unsupported_source(volume, source)
     if refusal is not None:
         return refusal
@@ -47,13 +47,13 @@ async def build_fill_request(
 
 
 def make_fill_request(volume: DataVolume, origin: FillSource) -> FillRequest:
-    """The order of a DataVolume that is filled from this origin."""
+    """Return the fill request of a DataVolume for this source."""
     content: Content = "archive" if volume.spec.content_type == "archive" else "kubevirt"
     return FillRequest(source=origin, content=content, preallocated=bool(volume.spec.preallocation))
 
 
 def find_unsupported_source(volume: DataVolume, source: DataVolumeSource) -> SourceProblem | None:
-    """Why a DataVolume can never be filled here, if it cannot."""
+    """Return why the source of a DataVolume is not supported, or None."""
     for name, what in _UNSUPPORTED.items():
         if getattr(source, name) is not None:
             message = f"source {name} ({what}) is not supported: use http, registry, pvc or upload"
@@ -107,7 +107,7 @@ async def _read_container(source: DataVolumeSourceRegistry, namespace: str, clie
 
 
 def parse_header(line: str) -> tuple[str, str]:
-    """The name and value of a header; one without a colon is empty."""
+    """Parse an HTTP header line; without a colon, the value is empty."""
     name, _, value = line.strip().partition(":")
     return name.strip(), value.strip()
 

@@ -1,7 +1,7 @@
 """
-Where the raw material of an instance's volumes is: paths of claims and container disks, contents of files.
+Collect what an instance's volumes are made from: paths of claims and container disks, contents of files.
 
-Has claims made ready for a guest; writes no file itself.
+Prepares claims for a guest; writes no files itself.
 """
 
 import asyncio
@@ -36,36 +36,36 @@ from virtshape.controllers.storage.volumes import find_path, is_provisioned_by, 
 from virtshape.controllers.vmi.phases import phase_of
 
 Mount = str | Files
-"""A path that is there, or files by their names."""
+"""An existing path, or files by name."""
 KERNEL_MOUNT: Final = "kernelBoot"
-"""The mount that no volume stands for: files to boot from, under the paths that they have in their image."""
+"""Mount name of the kernel boot files, which have no volume; their paths in the image are kept."""
 PULLING: Final = "PullingImage"
-"""Why an instance waits whose image is on its way."""
+"""Reason while a container image is being pulled."""
 
 
 class ContainerDisk(Struct, frozen=True, kw_only=True):
-    """A disk in a container image, or other files: which, and how to get them."""
+    """A disk, or other files, in a container image."""
 
     image: str
     path: str = ""
-    """The file in the image; empty for the only one."""
+    """Path of the disk in the image; empty if there is only one."""
     files: tuple[str, ...] = ()
-    """The files in the image to get in place of a disk, in a directory and under the paths they have."""
+    """Files to extract instead of a disk, with their paths in the image."""
     policy: str = ""
-    """When to pull: `Always`, `IfNotPresent` or `Never`; empty for what the tag suggests."""
+    """Pull policy: `Always`, `IfNotPresent` or `Never`; empty for the default of the tag."""
     logins: str = ""
-    """Who to log in as at registries, as JSON of the kind that container tools write; empty for nobody."""
+    """Registry credentials as a Docker config in JSON; empty for none."""
 
 
 class ContainerDisks(Protocol):
-    """Finds disk images, and other files, that come in container images."""
+    """Provides disks and other files from container images."""
 
     async def find(self, wanted: ContainerDisk) -> str:
-        """Where they are; NotReadyError while they are on their way or cannot be had."""
+        """Return the path of the files; raise NotReadyError while they are pulled or if that failed."""
 
 
 class Mounts:
-    """Gathers what volumes are made from, over a client."""
+    """Collects the sources of volumes through a client."""
 
     def __init__(
         self, client: Client, cache: Cache, storage: Storage, disks: ContainerDisks, issue_token: IssueToken
@@ -77,7 +77,7 @@ class Mounts:
         self._locks = ClaimLocks()
 
     async def gather(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
-        """The raw material of each volume that has any, by the volume's name; NotReadyError for what is missing."""
+        """Return the source of each volume by volume name; raise NotReadyError if something is missing."""
         try:
             return await self._gather(vmi)
         except NotReadyError:
@@ -85,7 +85,7 @@ class Mounts:
             raise
 
     async def _gather(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
-        """What costs least comes first: images are fetched for instances that lack nothing else."""
+        """Collect the sources, cheapest first: images are pulled only if nothing else is missing."""
         mounts: dict[str, Mount] = {}
         for volume in vmi.spec.volumes or ():
             files = await self._files.find_files(vmi, volume)
@@ -119,7 +119,7 @@ class Mounts:
         )
 
     async def _find_images(self, wanted: dict[str, ContainerDisk]) -> dict[str, Mount]:
-        """Have all images fetched at once; of several that are not there, one that cannot be had is told of first."""
+        """Pull all images in parallel; raise permanent errors before `PullingImage`."""
         found = await asyncio.gather(*(self._disks.find(one) for one in wanted.values()), return_exceptions=True)
         errors = [one for one in found if isinstance(one, BaseException)]
         errors.sort(key=lambda error: isinstance(error, NotReadyError) and error.reason == PULLING)
@@ -173,7 +173,7 @@ class Mounts:
 
 
 def _list_images(vmi: VirtualMachineInstance) -> Iterator[tuple[str, ContainerDiskSource | KernelBootContainer]]:
-    """The container images that the instance needs: those of disks, and that of a kernel which is booted directly."""
+    """Yield the container images of disks and of a directly booted kernel."""
     for volume in vmi.spec.volumes or ():
         if volume.container_disk is not None:
             yield volume.name, volume.container_disk

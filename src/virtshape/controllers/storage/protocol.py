@@ -1,8 +1,4 @@
-"""
-The Storage protocol: what keeps the bytes of volumes on a node, as the controllers of claims and DataVolumes see it.
-
-Only words that both sides share. Where bytes lie and how they get there is not known here.
-"""
+"""The Storage protocol: what the storage controllers require from the storage of a node."""
 
 from collections.abc import Callable, Collection
 from typing import Literal, Protocol
@@ -13,11 +9,11 @@ Mode = Literal["Filesystem", "Block"]
 Content = Literal["kubevirt", "archive"]
 State = Literal["waiting", "running", "done", "failed"]
 Wake = Callable[[], None]
-"""Called when work has ended, from the event loop."""
+"""Called from the event loop when a job has ended."""
 
 
 class Volume(Struct, frozen=True):
-    """A piece of storage: a directory, or the image of a block device; its size in bytes."""
+    """A directory or block device image, with its size in bytes."""
 
     name: str
     size: int
@@ -25,11 +21,11 @@ class Volume(Struct, frozen=True):
 
 
 class Blank(Struct, frozen=True):
-    """Nothing: the disk is empty."""
+    """An empty disk."""
 
 
 class Web(Struct, frozen=True, kw_only=True):
-    """A file behind a web address; `authorities` is PEM, and empty for those of the system."""
+    """A file at an HTTP URL; `authorities` are CA certificates in PEM, empty for those of the system."""
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -37,11 +33,11 @@ class Web(Struct, frozen=True, kw_only=True):
     password: str = ""
     authorities: str = ""
     checksum: str = ""
-    """`algorithm:hex`; empty if nobody knows it."""
+    """`algorithm:hex`; empty if unknown."""
 
 
 class Container(Struct, frozen=True, kw_only=True):
-    """A disk image inside a container image."""
+    """A disk image in a container image."""
 
     reference: str
     user: str = ""
@@ -51,7 +47,7 @@ class Container(Struct, frozen=True, kw_only=True):
 
 
 class Copy(Struct, frozen=True):
-    """Another volume as it is now."""
+    """A copy of another volume."""
 
     volume: Volume
 
@@ -63,14 +59,14 @@ class Restore(Struct, frozen=True):
 
 
 class Upload(Struct, frozen=True):
-    """What somebody hands over; work waits until it is there."""
+    """Data that a client uploads; the job waits for it."""
 
 
 FillSource = Blank | Web | Container | Copy | Restore | Upload
 
 
 class FillRequest(Struct, frozen=True, kw_only=True):
-    """What is to be put into a volume, and how."""
+    """What to write to a volume, and how."""
 
     source: FillSource
     content: Content = "kubevirt"
@@ -78,64 +74,64 @@ class FillRequest(Struct, frozen=True, kw_only=True):
 
 
 class JobStatus(Struct, frozen=True, kw_only=True):
-    """How far a piece of work is."""
+    """Status of a job."""
 
     state: State
     progress: float | None = None
-    """Percent, if anybody can tell."""
+    """Percentage, if known."""
     size: int = 0
-    """Bytes, once they are known."""
+    """Size in bytes, once known."""
     message: str = ""
-    """What went wrong, or what is waited for."""
+    """The error, or what the job waits for."""
     final: bool = False
-    """Whether it went wrong in a way that trying again does not mend."""
+    """True if a retry cannot succeed."""
 
 
 class StorageError(Exception):
-    """Storage cannot do what it was asked to, in words for the one who asked."""
+    """Storage failed; the message is for users."""
 
 
 class Storage(Protocol):
     """
-    Keeps volumes on one node; every call may be repeated, also after a restart.
+    Stores volumes on one node; every call can be repeated, also after a restart.
 
-    Work that takes long is known by a key and goes on by itself: each call begins it if it has not begun, and says how
-    far it is. A higher `attempt` than before begins it anew.
+    Long jobs have a key and run in the background: each call starts the job if needed and returns its status. A higher
+    `attempt` restarts it.
     """
 
     @property
     def provisioner(self) -> str:
-        """The name by which storage classes ask for this storage."""
+        """Provisioner name in storage classes."""
 
     def locate(self, volume: Volume) -> str:
-        """Where a volume lies: its directory, or the image of its block device."""
+        """Return the path of a volume: its directory, or the image of its block device."""
 
     async def make(self, volume: Volume) -> None:
-        """See to it that the volume is there and has its size; what is in it stays."""
+        """Create the volume, or expand it to its size; existing content is kept."""
 
     async def make_usable(self, volume: Volume) -> None:
-        """See to it that the volume has a disk image, an empty one if nobody has filled it."""
+        """Make sure that the volume has a disk image; create an empty one if needed."""
 
     async def remove(self, name: str) -> None:
-        """See to it that nothing is left of a volume."""
+        """Remove a volume."""
 
     async def measure(self, key: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
-        """Find out how large a volume must be for the order."""
+        """Return the volume size that the request needs."""
 
     async def fill(self, key: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
-        """Put into the volume what is ordered; nothing of it is seen there before all of it is."""
+        """Write the requested data to the volume; it becomes visible only when complete."""
 
     async def forget(self, key: str) -> None:
-        """End work that nobody wants any more, and leave nothing of it."""
+        """Cancel a job and remove its data."""
 
     async def keep_only(self, keys: Collection[str]) -> None:
-        """Leave nothing of work that is none of these."""
+        """Cancel all jobs except these and remove their data."""
 
     def is_being_copied(self, name: str) -> bool:
-        """Whether work under way reads the volume of this name, so that nobody may write to it."""
+        """Return True if a running job reads this volume, so that no guest may write to it."""
 
     async def take_snapshot(self, name: str, volume: Volume, wake: Wake) -> JobStatus:
-        """Keep a copy of the volume as it is now."""
+        """Take a snapshot of the volume."""
 
     async def remove_snapshot(self, name: str) -> None:
-        """See to it that nothing is left of a snapshot."""
+        """Remove a snapshot."""

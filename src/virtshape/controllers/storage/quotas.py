@@ -1,8 +1,8 @@
 """
-What claims use of resource quotas, as Kubernetes counts it, and the controller that keeps the status of quotas.
+Resource quotas for storage: usage as Kubernetes counts it, and the quota controller.
 
-Counted are the number of claims and the storage they request, also by storage class, and the number of DataVolumes and
-snapshots. Limits on other resources are stored and not enforced.
+Counts claims, the storage they request (also by storage class), DataVolumes and snapshots. Limits on other resources
+are stored but not enforced.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ from virtshape.controllers.storage.binding import requested_size
 from virtshape.controllers.storage.classes import class_name, find_default_class
 
 Usage = dict[str, int]
-"""Amounts by the name of the resource."""
+"""Amounts by resource name."""
 _STORAGE: Final = "requests.storage"
 _COUNT: Final = "persistentvolumeclaims"
 _VOLUMES: Final = "datavolumes.cdi.kubevirt.io"
@@ -98,14 +98,14 @@ def format_amount(resource: str, amount: int) -> Quantity:
 
 
 class QuotaReconciler:
-    """Keeps the status of quotas."""
+    """Reconciles the status of quotas."""
 
     def __init__(self, client: Client, cache: Cache) -> None:
         self._client = client
         self._cache = cache
 
     async def reconcile(self, name: Name) -> Result:
-        """Write what is used of a quota."""
+        """Update the usage of one quota."""
         quota = self._cache.find(ResourceQuota, name.name, name.namespace)
         if quota is None or quota.metadata is None or quota.metadata.deletion_timestamp is not None:
             return DONE

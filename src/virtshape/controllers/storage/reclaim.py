@@ -1,7 +1,7 @@
 """
-The volume controller: says how volumes are, and reclaims those whose claims are gone.
+Volume controller: update the status of volumes and reclaim those whose claims were deleted.
 
-Nothing is removed on hearsay: a claim that was not seen is asked for first.
+A claim that is not in the cache is requested from the server before its volume is removed.
 """
 
 from msgspec.structs import replace
@@ -27,7 +27,7 @@ from virtshape.controllers.storage.volumes import (
 
 
 class VolumeReconciler:
-    """Reconciles persistent volumes over a client, with the storage that keeps their bytes."""
+    """Reconciles persistent volumes through a client and the storage that has their data."""
 
     def __init__(self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock, storage: Storage) -> None:
         self._client = client
@@ -37,7 +37,7 @@ class VolumeReconciler:
         self._storage = storage
 
     async def reconcile(self, name: Name) -> Result:
-        """Say how the volume of this name is, and let it go if it is to go."""
+        """Reconcile one volume; delete it if it is released and its policy says so."""
         volume = self._cache.find(PersistentVolume, name.name)
         if volume is None or volume.metadata is None:
             return DONE
@@ -54,7 +54,7 @@ class VolumeReconciler:
         return DONE
 
     async def _find_claim(self, volume: PersistentVolume) -> PersistentVolumeClaim | None:
-        """The claim that a volume refers to, if it is there."""
+        """Return the claim that a volume refers to, or None."""
         reference = volume.spec.claim_ref if volume.spec else None
         if reference is None:
             return None
@@ -70,7 +70,7 @@ class VolumeReconciler:
             return None
 
     async def _finalize(self, volume: PersistentVolume) -> Result:
-        """Let a deleted volume go, after its bytes if they go with it."""
+        """Remove the data and the finalizers of a deleted volume."""
         metadata = volume.metadata or ObjectMeta()
         held = metadata.finalizers or []
         if KEEPS_BYTES in held and is_deleted_with_claim(volume):

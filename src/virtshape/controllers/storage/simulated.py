@@ -22,7 +22,7 @@ from virtshape.controllers.storage.uploads import is_upload_target, mark_simulat
 
 
 class SimulatedStorageReconciler:
-    """Reconciles claims and DataVolumes over a client; `bind_claims` if claims are taken to be bound."""
+    """Reconciles claims and DataVolumes without storage; `bind_claims` if claims are reported as bound."""
 
     def __init__(
         self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock, *, bind_claims: bool
@@ -34,7 +34,7 @@ class SimulatedStorageReconciler:
         self._bind_claims = bind_claims
 
     async def reconcile_data_volume(self, name: Name) -> Result:
-        """See to it that a DataVolume has its claim, and say that it is filled once that is bound."""
+        """Create the claim of a DataVolume and report success once the claim is bound."""
         volume = self._cache.find(DataVolume, name.name, name.namespace)
         if volume is None or volume.metadata is None or volume.metadata.deletion_timestamp is not None:
             return DONE
@@ -51,7 +51,7 @@ class SimulatedStorageReconciler:
         return DONE
 
     async def reconcile_claim(self, name: Name) -> Result:
-        """Say that a claim is bound."""
+        """Report a claim as bound."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
             return DONE
@@ -79,7 +79,7 @@ class SimulatedStorageReconciler:
 
 
 def describe_claim(claim: PersistentVolumeClaim, *, bound: bool) -> PersistentVolumeClaimStatus:
-    """How a claim is: bound with all it asks for, or waiting."""
+    """Return the status of a simulated claim: bound with all that it requests, or pending."""
     before = claim.status or PersistentVolumeClaimStatus()
     if before.phase == "Bound":
         return before
@@ -95,7 +95,7 @@ def describe_claim(claim: PersistentVolumeClaim, *, bound: bool) -> PersistentVo
 
 
 def describe_data_volume(volume: DataVolume, claim: PersistentVolumeClaim, stamp: str) -> DataVolumeStatus:
-    """How far a DataVolume is: filled once its claim is bound."""
+    """Return the status of a simulated DataVolume: succeeded once its claim is bound."""
     before = volume.status or DataVolumeStatus()
     if is_finished(volume):
         return before

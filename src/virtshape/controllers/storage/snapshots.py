@@ -1,7 +1,7 @@
 """
-The snapshot controller: keeps copies of volumes as they were, for as long as their snapshots are there.
+Snapshot controller: create and remove volume snapshots.
 
-A volume is copied while nobody writes to it: a snapshot waits for that.
+A snapshot waits until no instance writes to the volume.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ WAIT_SECONDS: Final = 5.0
 
 
 class SnapshotReconciler:
-    """Reconciles snapshots over a client, with the storage that keeps them; `wake` has one looked at again."""
+    """Reconciles snapshots through a client and the storage that has their data; `wake` requeues a snapshot."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class SnapshotReconciler:
         self._started: set[Name] = set()
 
     async def reconcile(self, name: Name) -> Result:
-        """Take the snapshot of this name, or let it go."""
+        """Reconcile one snapshot."""
         snapshot = self._cache.find(VolumeSnapshot, name.name, name.namespace)
         if snapshot is None or snapshot.metadata is None:
             self._started.discard(name)
@@ -91,7 +91,7 @@ class SnapshotReconciler:
         return DONE
 
     async def _fail(self, snapshot: VolumeSnapshot, message: str) -> None:
-        """Say why there is no snapshot yet, once."""
+        """Report why the snapshot is not ready, once per message."""
         before = snapshot.status or VolumeSnapshotStatus()
         if before.error is not None and before.error.message == message:
             return
@@ -111,5 +111,5 @@ class SnapshotReconciler:
 
 
 def name_content(snapshot: VolumeSnapshot) -> str:
-    """The name under which storage keeps a snapshot: always the same."""
+    """Return the name of the snapshot in storage."""
     return f"snapcontent-{(snapshot.metadata or ObjectMeta()).uid}"

@@ -1,7 +1,7 @@
 """
-Where the content of claims and DataVolumes comes from, followed to its end: data sources, claims, snapshots.
+Resolve the sources of claims and DataVolumes: DataSources, claims and snapshots.
 
-Reads what is at hand, and nothing else. What is not there yet is told apart from what never will be.
+Reads only the cache. Problems tell whether waiting can help.
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ LONGEST_CHAIN: Final = 8
 
 
 class SourceProblem(Struct, frozen=True):
-    """What an origin waits for; `final` if waiting is no use."""
+    """Why a source cannot be used; `final` if waiting does not help."""
 
     reason: str
     message: str
@@ -34,7 +34,7 @@ class SourceProblem(Struct, frozen=True):
 
 
 class CopySource(Struct, frozen=True):
-    """An origin that can be copied, its size, and the object whose labels say what it is."""
+    """A source to copy: its volume or snapshot, its size, and the metadata of its object."""
 
     source: Copy | Restore
     size: int
@@ -42,7 +42,7 @@ class CopySource(Struct, frozen=True):
 
 
 def resolve_source(spec: DataVolumeSpec, namespace: str, cache: Cache) -> DataVolumeSource | SourceProblem:
-    """The source of a DataVolume; for one that names a data source, what that stands for."""
+    """Return the source of a DataVolume, with `sourceRef` resolved."""
     if spec.source is not None:
         return spec.source
     reference = spec.source_ref
@@ -56,7 +56,7 @@ def resolve_source(spec: DataVolumeSpec, namespace: str, cache: Cache) -> DataVo
 
 
 def resolve_data_source(name: str, namespace: str, cache: Cache) -> DataSourceSource | SourceProblem:
-    """The claim or snapshot that a data source stands for, over all that stand in between."""
+    """Return the claim or snapshot that a DataSource refers to, directly or through others."""
     for _ in range(LONGEST_CHAIN):
         found = cache.find(DataSource, name, namespace)
         if found is None:
@@ -73,7 +73,7 @@ def resolve_data_source(name: str, namespace: str, cache: Cache) -> DataSourceSo
 def find_copy_source(
     source: DataVolumeSource | DataSourceSource, namespace: str, cache: Cache
 ) -> CopySource | SourceProblem | None:
-    """The volume or snapshot that a source means; None if the source is neither a claim nor a snapshot."""
+    """Return the volume or snapshot of a source; None if the source is neither a claim nor a snapshot."""
     if source.pvc is not None:
         return find_claim_source(source.pvc.name, source.pvc.namespace or namespace, cache)
     if source.snapshot is not None:
@@ -82,7 +82,7 @@ def find_copy_source(
 
 
 def find_claim_source(name: str, namespace: str, cache: Cache) -> CopySource | SourceProblem:
-    """A claim whose volume can be copied."""
+    """Return a claim's volume as a source."""
     claim = cache.find(PersistentVolumeClaim, name, namespace)
     if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
         return SourceProblem("NotFound", f"PersistentVolumeClaim {namespace}/{name} not found")
@@ -95,7 +95,7 @@ def find_claim_source(name: str, namespace: str, cache: Cache) -> CopySource | S
 
 
 def find_writers(origin: Copy, cache: Cache) -> str:
-    """The instances that may write to a volume while it is copied, for people; empty if there are none."""
+    """Return the instances that may write to a volume, formatted for messages; empty if there are none."""
     volume = cache.find(PersistentVolume, origin.volume.name)
     reference = volume.spec.claim_ref if volume is not None and volume.spec is not None else None
     claim = cache.find(PersistentVolumeClaim, reference.name or "", reference.namespace or "") if reference else None
@@ -109,7 +109,7 @@ def find_writers(origin: Copy, cache: Cache) -> str:
 
 
 def find_snapshot_source(name: str, namespace: str, cache: Cache) -> CopySource | SourceProblem:
-    """A snapshot that can be restored."""
+    """Return a snapshot as a source."""
     snapshot = cache.find(VolumeSnapshot, name, namespace)
     if snapshot is None or snapshot.metadata is None or snapshot.metadata.deletion_timestamp is not None:
         return SourceProblem("NotFound", f"VolumeSnapshot {namespace}/{name} not found")
@@ -121,7 +121,7 @@ def find_snapshot_source(name: str, namespace: str, cache: Cache) -> CopySource 
 
 
 def find_claim_data_source(claim: PersistentVolumeClaim, cache: Cache) -> Copy | Restore | SourceProblem | None:
-    """What a claim itself asks to be filled from; None if it does not."""
+    """Return the data source of a claim; None if it has none."""
     spec = claim.spec or PersistentVolumeClaimSpec()
     asked = spec.data_source or spec.data_source_ref
     if asked is None:

@@ -1,7 +1,7 @@
 """
-The upload controller: claims that wait for somebody to send what is to be in them.
+Upload controller: populate claims with data that clients upload.
 
-Level-based. What was sent and cannot be used is thrown away and told of; the claim then waits for the next.
+Level-based. A rejected upload is discarded and reported; the claim then waits for the next one.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ RECEIVING: Final = "Running"
 
 
 class UploadReconciler:
-    """Reconciles claims that are filled by uploads; `wake` has one looked at again."""
+    """Reconciles claims that are populated by uploads; `wake` requeues a claim."""
 
     def __init__(
         self, client: Client, cache: Cache, recorder: EventRecorder, storage: Storage, wake: Callable[[Name], None]
@@ -54,7 +54,7 @@ class UploadReconciler:
         self._reported: dict[Name, str] = {}
 
     async def reconcile(self, name: Name) -> Result:
-        """Take the claim of this name as far as it can go now."""
+        """Reconcile one claim."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
             self._cleaned_up.discard(name)
@@ -73,7 +73,7 @@ class UploadReconciler:
         return await self._receive(name, claim, volume, key)
 
     async def _clean_up(self, name: Name, key: str) -> Result:
-        """Remove what is left of the work, once."""
+        """Remove the data of the finished job, once."""
         if name not in self._cleaned_up:
             await self._storage.forget(key)
             self._cleaned_up.add(name)
@@ -100,7 +100,7 @@ class UploadReconciler:
         return Result(after=POLL_SECONDS)
 
     def _find_obstacle(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> str:
-        """Why the claim cannot be written to now; empty if it can."""
+        """Return why the claim cannot be written now; empty if it can."""
         if not is_provisioned_by(volume, self._storage.provisioner):
             return f"the volume was not provisioned by {self._storage.provisioner}: uploads to it are not supported"
         users = [user for user in list_claim_users(self._cache, claim) if phase_of(user) == "Running"]
@@ -118,7 +118,7 @@ class UploadReconciler:
 
 def is_upload_target(claim: PersistentVolumeClaim, data_volume: DataVolume | None) -> bool:
     """
-    Return True if uploads fill the claim itself: neither its DataVolume does, nor what its spec names.
+    Return True if uploads populate the claim itself, not its DataVolume or its data source.
 
     `data_volume` is the DataVolume of the claim's name and namespace, if there is one.
     """
@@ -132,10 +132,10 @@ def find_upload_key(
     claim: PersistentVolumeClaim, data_volume: DataVolume | None, volume: PersistentVolume | None
 ) -> str:
     """
-    Return the key of the work that fills a claim by uploads; empty if nothing does.
+    Return the key of the job that populates a claim by uploads; empty if there is none.
 
-    It is the uid of the DataVolume that owns the claim, or the name of the volume that the claim is bound to. Both are
-    objects that were found, never what the claim says of them: its user writes that.
+    It is the UID of the DataVolume that owns the claim, or the name of the bound volume. Both are taken from the
+    objects themselves: users can write what the claim says about them.
     """
     if data_volume is not None and is_controlled_by(claim.metadata, data_volume):
         return (data_volume.metadata or ObjectMeta()).uid or ""
@@ -145,22 +145,22 @@ def find_upload_key(
 
 
 def find_content(claim: PersistentVolumeClaim) -> Content:
-    """What a claim is to hold: a disk, or the files of an archive."""
+    """Return the content type of a claim: a disk or an archive."""
     return "archive" if annotation(claim.metadata, CONTENT_TYPE) == "archive" else "kubevirt"
 
 
 def mark_ready(claim: PersistentVolumeClaim) -> ObjectMeta:
-    """The metadata of a claim that can be uploaded to."""
+    """Return the metadata of a claim that accepts uploads."""
     return _annotate(claim, {POD_PHASE: RECEIVING, POD_READY: "true"})
 
 
 def mark_waiting(claim: PersistentVolumeClaim) -> ObjectMeta:
-    """The metadata of a claim that cannot be uploaded to yet."""
+    """Return the metadata of a claim that does not accept uploads yet."""
     return _annotate(claim, {POD_PHASE: "Pending", POD_READY: "false"})
 
 
 def mark_filled(claim: PersistentVolumeClaim) -> ObjectMeta:
-    """The metadata of a claim that has all that was to come."""
+    """Return the metadata of a populated claim."""
     marks = {POD_PHASE: FILLED}
     if annotation(claim.metadata, UPLOAD_TARGET) is not None:
         marks[POD_READY] = "false"
@@ -169,12 +169,12 @@ def mark_filled(claim: PersistentVolumeClaim) -> ObjectMeta:
 
 
 def mark_simulated(claim: PersistentVolumeClaim) -> ObjectMeta:
-    """The metadata of a claim that is only played: filled, and open to clients, who are told so when they come."""
+    """Return the metadata of a simulated claim: populated, but open to clients, which get an error."""
     return _annotate(claim, {POD_PHASE: FILLED, POD_READY: "true"})
 
 
 def mark_failed(claim: PersistentVolumeClaim, message: str) -> ObjectMeta:
-    """The metadata of a claim that was sent what it cannot use, and waits for something else."""
+    """Return the metadata of a claim after a rejected upload."""
     count = str(count_failures(claim.metadata) + 1)
     return _annotate(
         claim,
@@ -183,7 +183,7 @@ def mark_failed(claim: PersistentVolumeClaim, message: str) -> ObjectMeta:
 
 
 def count_failures(metadata: ObjectMeta | None) -> int:
-    """How often a claim was sent what it cannot use."""
+    """Return the number of rejected uploads."""
     text = annotation(metadata, POD_RESTARTS) or ""
     return int(text) if text.isascii() and text.isdigit() else 0
 

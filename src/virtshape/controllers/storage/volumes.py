@@ -1,7 +1,7 @@
 """
-Persistent volumes as objects: made for a claim, read as what storage keeps, and what becomes of them.
+PersistentVolume objects: build them for claims, convert them for storage, and decide their phase.
 
-Pure: objects in, objects and decisions out.
+Pure functions.
 """
 
 from typing import Final, Literal
@@ -26,25 +26,25 @@ from virtshape.controllers.storage.protocol import Mode, Volume
 
 DELETE: Final = "Delete"
 BY_RESERVATION: Final = "reservation"
-"""The index of volumes by the claim that they are reserved for."""
+"""Index of volumes by the claim that they are reserved for."""
 FREE: Final = ""
-"""Where that index has volumes that are reserved for nobody."""
+"""Index key of volumes without a reservation."""
 VolumePhase = Literal["Pending", "Available", "Bound", "Released"]
 
 
 def name_volume(claim: PersistentVolumeClaim) -> str:
-    """The name of the volume that is made for a claim: always the same."""
+    """Return the name of the volume that is provisioned for a claim."""
     return f"pvc-{(claim.metadata or ObjectMeta()).uid}"
 
 
 def plan_volume(claim: PersistentVolumeClaim) -> Volume:
-    """What storage is to keep for a claim."""
+    """Return the storage volume to create for a claim."""
     size = (requested_size(claim) or Quantity("0")).value()
     return Volume(name_volume(claim), size, "Block" if claim_mode(claim) == "Block" else "Filesystem")
 
 
 def build_volume(claim: PersistentVolumeClaim, of: StorageClass, path: str) -> PersistentVolume:
-    """The volume of a class that is made for a claim and lies at a path."""
+    """Build the PersistentVolume for a claim, with its storage class and path."""
     size = requested_size(claim) or Quantity("0")
     return PersistentVolume(
         api_version="v1",
@@ -67,7 +67,7 @@ def build_volume(claim: PersistentVolumeClaim, of: StorageClass, path: str) -> P
 
 
 def refer_to_claim(claim: PersistentVolumeClaim) -> ObjectReference:
-    """A reference by which a volume is this very claim's."""
+    """Return a reference to the claim, including its UID."""
     metadata = claim.metadata or ObjectMeta()
     return ObjectReference(
         name=metadata.name,
@@ -79,19 +79,19 @@ def refer_to_claim(claim: PersistentVolumeClaim) -> ObjectReference:
 
 
 def list_reservations(volume: PersistentVolume) -> list[str]:
-    """The claim that a volume is reserved for, as the index has it: `namespace/name`."""
+    """Return the index key of the claim that a volume is reserved for, as `namespace/name`."""
     reference = volume.spec.claim_ref if volume.spec else None
     return [f"{reference.namespace}/{reference.name}" if reference is not None else FREE]
 
 
 def read_volume(volume: PersistentVolume) -> Volume:
-    """What storage keeps for a volume."""
+    """Return the storage volume of a PersistentVolume."""
     mode: Mode = "Block" if volume.spec is not None and volume.spec.volume_mode == "Block" else "Filesystem"
     return Volume((volume.metadata or ObjectMeta()).name or "", volume_size(volume), mode)
 
 
 def find_path(volume: PersistentVolume) -> str | None:
-    """Where a volume lies on its node, if it lies on one."""
+    """Return the path of a volume on its node, or None."""
     spec = volume.spec or PersistentVolumeSpec()
     if spec.local is not None:
         return spec.local.path
@@ -99,17 +99,17 @@ def find_path(volume: PersistentVolume) -> str | None:
 
 
 def is_provisioned_by(volume: PersistentVolume, provisioner: str) -> bool:
-    """Whether storage of this name has made the volume."""
+    """Return True if this provisioner created the volume."""
     return annotation(volume.metadata, PROVISIONED_BY) == provisioner
 
 
 def is_deleted_with_claim(volume: PersistentVolume) -> bool:
-    """Whether the volume is to go when its claim has gone."""
+    """Return True if the volume is deleted with its claim."""
     return volume.spec is not None and volume.spec.persistent_volume_reclaim_policy == DELETE
 
 
 def decide_phase(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -> VolumePhase:
-    """How far a volume is; `claim` is the one it refers to, if that is there."""
+    """Return the phase of a volume; `claim` is the claim it refers to, if that exists."""
     reference = volume.spec.claim_ref if volume.spec else None
     if reference is None:
         return "Available"
@@ -119,13 +119,13 @@ def decide_phase(volume: PersistentVolume, claim: PersistentVolumeClaim | None) 
     named = claim.spec.volume_name if claim.spec else None
     if named == (volume.metadata or ObjectMeta()).name:
         return "Bound"
-    if named:  # it was bound to another one in the end
+    if named:  # it was bound to another volume
         return "Released"
     return "Pending" if reference.uid else "Available"
 
 
 def describe_volume(volume: PersistentVolume, phase: VolumePhase, stamp: str) -> PersistentVolumeStatus:
-    """The status of a volume in this phase."""
+    """Return the status of a volume in this phase."""
     before = volume.status or PersistentVolumeStatus()
     if before.phase == phase:
         return before
