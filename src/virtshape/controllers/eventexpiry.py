@@ -1,7 +1,7 @@
 """
-Old events are forgotten, an hour after they last happened, as in every cluster.
+Event expiry: delete events one hour after they last occurred, as kube-apiserver does.
 
-Only where no kube-apiserver does the same.
+Runs only where there is no kube-apiserver.
 """
 
 import asyncio
@@ -19,20 +19,20 @@ PAGE: Final = 500
 
 
 class EventExpiry:
-    """Forgets old events over a client."""
+    """Deletes old events through a client."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
         self._clock = clock
 
     async def run(self) -> None:
-        """Delete old events every ten minutes, until cancelled; the first time after ten minutes."""
+        """Delete old events every ten minutes until cancelled; start after the first ten minutes."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             await self.sweep()
 
     async def sweep(self) -> int:
-        """Delete the events that are too old; how many."""
+        """Delete expired events and return their number."""
         oldest = self._clock() - KEPT_SECONDS
         expired: list[Event] = []
         continuation = ""
@@ -42,13 +42,13 @@ class EventExpiry:
             continuation = page.continuation
             if not continuation:
                 break
-            await asyncio.sleep(0)  # for others, where the server answers at once
+            await asyncio.sleep(0)  # yield to other tasks: an in-process server responds without waiting
         for event in expired:
             await self._delete(event)
         return len(expired)
 
     async def _delete(self, event: Event) -> None:
-        """Delete an event, unless it has happened again meanwhile."""
+        """Delete an event unless it occurred again in the meantime."""
         metadata = metadata_of(event)
         revision = metadata.resource_version or ""
         try:
@@ -59,7 +59,7 @@ class EventExpiry:
 
 
 def _last_time(event: Event) -> float:
-    """When the event last happened; one that does not say counts from when it was made."""
+    """Return the time of the last occurrence; the creation time if the event states none."""
     observed = event.series.last_observed_time if event.series else None
     stated = observed or event.last_timestamp or event.event_time or metadata_of(event).creation_timestamp
     return parse_time(stated) if stated else 0.0

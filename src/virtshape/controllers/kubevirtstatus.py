@@ -1,8 +1,4 @@
-"""
-The state of the installation, told in the form that KubeVirt's own clients look for.
-
-Says what is true: that the controllers are at work, which version they are, and whether anything runs guests.
-"""
+"""Status of the KubeVirt object: conditions, versions and failing background tasks, for KubeVirt's clients."""
 
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -41,7 +37,7 @@ class KubeVirtReconciler:
         self._list_checks = list_checks
 
     async def reconcile(self, name: Name) -> Result:
-        """Say how the installation is."""
+        """Update the status of the KubeVirt object."""
         installed = self._cache.find(KubeVirt, name.name, name.namespace)
         if installed is None or installed.metadata is None or installed.metadata.deletion_timestamp is not None:
             return DONE
@@ -56,7 +52,7 @@ class KubeVirtReconciler:
 def make_kubevirt_status(
     installed: KubeVirt, stamp: str, *, runs_guests: bool, failures: Mapping[str, str] | None = None
 ) -> KubeVirtStatus:
-    """Return the status of an installation; `failures` are the background tasks that fail, with the reason."""
+    """Return the status of the KubeVirt object; `failures` are the failing background tasks with their reason."""
     status = installed.status or KubeVirtStatus()
     conditions = status.conditions or []
     for wanted in _list_conditions(runs_guests=runs_guests, failures=failures or {}):

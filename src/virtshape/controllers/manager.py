@@ -1,8 +1,8 @@
 """
-All controllers of VMs over one client: what they watch, which queue each change goes to, and how they run together.
+Controller manager: set up informers, work queues and reconcilers for VMs, instances and storage, and run them.
 
-The same on a cluster and in one process. Collecting garbage and deleting namespaces is not here: clusters do it. Nor do
-they place guests or keep volumes on a cluster, which has its own for that.
+Used in one process and on a cluster. Garbage collection and namespace deletion are separate, because clusters have
+their own controllers for these. On a cluster, scheduling and storage are left to the cluster too.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ RESYNC_SECONDS: Final = 600.0
 COALESCE_SECONDS: Final = 0.02
 COMPONENT: Final = "virtualmachine-controller"
 LAUNCHER_SECONDS: Final = 5.0
-"""How long the other controllers wait for the launcher, which is usually there at once, before they begin without."""
+"""How long the other controllers wait for the launcher before they start without it."""
 INSTANCETYPE_KINDS: Final[tuple[type[Model], ...]] = (
     v1beta2.VirtualMachineInstancetype,
     v1beta2.VirtualMachineClusterInstancetype,
@@ -83,16 +83,16 @@ OpenLauncher = Callable[[], Awaitable[Launcher]]
 
 
 def make_informers(client: Client) -> Informers:
-    """What controllers see through: everything that is on the server, without what they never look at."""
+    """Return informers for all objects, without managed fields, which controllers never read."""
     return Informers(TrimmingClient(client), resync_seconds=RESYNC_SECONDS)
 
 
 class Controllers:
     """
-    The controllers of VMs, instances and storage; without a launcher instances wait for a node.
+    The controllers of VMs, instances and storage; without a launcher, instances stay unscheduled.
 
-    A launcher without storage only simulates guests, and storage is simulated too, except on a cluster: there volumes
-    are read and never changed, and the launcher finds nodes for guests itself.
+    A launcher without storage only simulates guests, and storage is simulated too. On a cluster, volumes are only read
+    and the launcher schedules guests itself.
     """
 
     def __init__(
@@ -171,12 +171,12 @@ class Controllers:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """All loops."""
+        """All control loops."""
         return (self.vms, self.vmis, *self.storage.loops, self.installations)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Control for as long as the block lasts; the first reconcile is after all objects were listed."""
+        """Run the controllers while the block lasts; reconciling starts after all informers have synced."""
         supervisor = self._supervisor
         async with contextlib.AsyncExitStack() as stack:
             if self._open_launcher is not None:
@@ -196,7 +196,7 @@ class Controllers:
             yield
 
     async def _start_launcher(self, open_launcher: OpenLauncher) -> None:
-        """Open the launcher; on failure, instances and the node say why guests cannot start."""
+        """Start the launcher; on failure, report the reason in the status of instances and the node."""
         try:
             launcher = await open_launcher()
         except Exception as error:
@@ -227,7 +227,7 @@ class Controllers:
             self.recorder.event(node, "NodeNotReady", message, warning=True)
 
     async def _remove_stale_guests(self) -> None:
-        """Have the launcher remove guests whose objects were deleted while no controller ran."""
+        """Make the launcher remove guests whose objects were deleted while no controller ran."""
         if self._launcher is not None:
             kinds = (VirtualMachine, VirtualMachineInstance)
             await self._launcher.keep_only({uid for kind in kinds for uid in self.informers.list_uids(kind)})
@@ -244,7 +244,7 @@ class Controllers:
             add(kind).handle(self._on_instancetype_change)
 
     def _on_vm_change(self, change: Change[VirtualMachine]) -> None:
-        """A new VM is looked at now, and one that changed a moment later: changes come several at a time."""
+        """Enqueue a new VM at once and a changed VM after a short delay, because changes come in bursts."""
         if change.type == "DELETED" and self._launcher is not None:
             self._launcher.forget(metadata_of(change.item).uid or "")
         self.vms.queue.add_after(key_of(change.item), 0 if change.type == "ADDED" else COALESCE_SECONDS)
@@ -256,7 +256,7 @@ class Controllers:
             self.vms.queue.add_after(name, COALESCE_SECONDS)
 
     def _on_disk_change(self, change: Change[Model]) -> None:
-        """A disk that VMs and instances may have been waiting for."""
+        """Enqueue the VMs and instances that use a changed DataVolume or claim."""
         disk = str(key_of(change.item))
         for place in self.informers.find_keys_by(VirtualMachine, _BY_VOLUME, disk):
             self.vms.queue.add(place)
@@ -272,7 +272,7 @@ class Controllers:
             self._enqueue_all(VirtualMachine, self.vms)
 
     def _on_instancetype_change(self, change: Change[Model]) -> None:
-        """An object that VMs may have been waiting for."""
+        """Enqueue the VMs that refer to a new instance type or preference."""
         if change.type == "ADDED":
             name = metadata_of(change.item).name or ""
             for place in self.informers.find_keys_by(VirtualMachine, _BY_INSTANCETYPE, name):
@@ -302,6 +302,6 @@ def _placement_of(vmi: VirtualMachineInstance) -> Iterable[str]:
 
 
 def _instancetypes_of(vm: VirtualMachine) -> Iterable[str]:
-    """The objects that the VM refers to and has no copy of yet."""
+    """Return the names of instance types and preferences that the VM refers to without a revision."""
     matchers = (find_matcher(vm, role) for role in ROLES)
     return [matcher.name for matcher in matchers if matcher and matcher.name and not matcher.revision_name]

@@ -1,7 +1,7 @@
 """
-Deletes namespaces: first everything in them, then the namespaces themselves.
+Namespace deletion: delete all objects in a terminating namespace, then remove its finalizer.
 
-What holds on to its own deletion is waited for. Only where no kube-controller-manager does the same.
+Waits for objects with finalizers. Runs only where there is no kube-controller-manager.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,11 +22,11 @@ PAGE: Final = 500
 FINALIZER: Final = "kubernetes"
 
 Finalize = Callable[[Namespace], Awaitable[None]]
-"""Writes a namespace's own finalizers, which is a request that no other kind has."""
+"""Updates spec.finalizers of a namespace through the finalize subresource."""
 
 
 class NamespaceReconciler:
-    """Reconciles namespaces over a client; `kinds` are all that can be in one."""
+    """Reconciles namespaces through a client; `kinds` are all namespaced kinds."""
 
     def __init__(self, client: Client, cache: Cache, kinds: Sequence[type[Model]], finalize: Finalize) -> None:
         self._client = client
@@ -35,7 +35,7 @@ class NamespaceReconciler:
         self._finalize = finalize
 
     async def reconcile(self, name: Name) -> Result:
-        """Empty a namespace that is being deleted, and let go of it once it is empty."""
+        """Delete all objects in a terminating namespace, then remove its finalizer."""
         namespace = self._cache.find(Namespace, name.name)
         if namespace is None or namespace.metadata is None or namespace.metadata.deletion_timestamp is None:
             return DONE
@@ -52,7 +52,7 @@ class NamespaceReconciler:
         return DONE
 
     async def _empty(self, kind: type[Model], namespace: str) -> int:
-        """Delete all objects of a kind; how many hold on."""
+        """Delete all objects of a kind; return how many remain."""
         left, continuation = 0, ""
         while True:
             page = await self._client.list(kind, namespace, limit=PAGE, continuation=continuation)
@@ -63,7 +63,7 @@ class NamespaceReconciler:
                 return left
 
     async def _delete(self, kind: type[Model], item: Model) -> bool:
-        """Delete one object; whether it is still there."""
+        """Delete one object; return True if it still exists."""
         metadata = metadata_of(item)
         if metadata.deletion_timestamp is not None:
             return True

@@ -1,8 +1,4 @@
-"""
-Nodes that launchers run guests on: known to the server while they are there, and no longer.
-
-A simulated node that an earlier run left behind is taken away, so that nothing waits for it.
-"""
+"""Node objects of launchers: create and update them, and remove simulated nodes of earlier runs."""
 
 from typing import Final
 
@@ -18,11 +14,11 @@ from virtshape.controllers.vmi.launcher import SIMULATED_LABEL, Launcher
 
 HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
 MAX_ATTEMPTS: Final = 8
-"""Others may have something to note on a node that is new."""
+"""Attempts to write the status of a node: other clients may update a new node at the same time."""
 
 
 async def update_node(client: Client, launcher: Launcher | None, now: float) -> dict[str, Launcher]:
-    """Have the launcher's node known as it is now; the launcher under the node's name."""
+    """Create or update the launcher's node and delete stale simulated nodes; return the launcher by node name."""
     wanted = launcher.describe_node(format_time(now)) if launcher is not None else None
     name = (metadata_of(wanted).name or "") if wanted is not None else ""
     listing = await client.list(Node, labels=f"{SIMULATED_LABEL}=true")

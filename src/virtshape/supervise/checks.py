@@ -1,4 +1,4 @@
-"""Health checks: what `/readyz` and `/livez` report of a part of a process."""
+"""Health checks that `/readyz` and `/livez` report."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -11,11 +11,11 @@ class Check(Struct, frozen=True):
 
     failure: str = ""
     required: bool = True
-    """Whether the process is not ready while the check fails."""
+    """True if the process is not ready while the check fails."""
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if the check passed."""
         return not self.failure
 
 

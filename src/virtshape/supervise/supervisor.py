@@ -40,7 +40,7 @@ class Backoff(Struct, frozen=True):
 
 
 class TaskEndedError(Exception):
-    """A task returned that should run until it is stopped."""
+    """A task returned although it should run until it is stopped."""
 
 
 class SupervisedTask:
@@ -50,9 +50,9 @@ class SupervisedTask:
         self.kind = kind
         self.item = item
         self.failure = ""
-        """Why the task failed last; empty once it has recovered."""
+        """Last failure; empty after recovery."""
         self.failures = 0
-        """How often it has failed since it was last healthy."""
+        """Number of failures since the task was last healthy."""
         self.first_attempt_done = asyncio.Event()
         """Set once the task has failed or finished for the first time."""
         self._supervisor = supervisor
@@ -63,7 +63,7 @@ class SupervisedTask:
 
     @property
     def name(self) -> str:
-        """The kind and the item of the task."""
+        """Name of the task: its kind and item."""
         return f"{self.kind.name}/{self.item}" if self.item else self.kind.name
 
     async def stop(self) -> None:
@@ -142,7 +142,7 @@ class Supervisor:
     def __init__(self, backoff: Backoff = Backoff()) -> None:  # noqa: B008 - immutable
         self.backoff = backoff
         self.restarts: Counter[str] = Counter()
-        """How often tasks of each kind were restarted."""
+        """Number of restarts by kind of task."""
         self._kinds: dict[str, TaskKind] = {}
         self._tasks: list[SupervisedTask] = []
         self._logged: dict[str, set[str]] = {}
@@ -159,7 +159,7 @@ class Supervisor:
     async def running(
         self, kind: TaskKind, run: Run, *, item: str = "", finishes: bool = False
     ) -> AsyncIterator[SupervisedTask]:
-        """Run a task for as long as the block lasts."""
+        """Run a task while the block lasts."""
         task = self.start(kind, run, item=item, finishes=finishes)
         try:
             yield task
@@ -172,7 +172,7 @@ class Supervisor:
         return lambda: self._observers.remove(observer)
 
     def list_checks(self) -> dict[str, Check]:
-        """The state of every kind of task that was started, by its name."""
+        """Return the state of every kind of task that was started, by name."""
         return {name: Check(self._describe(name), kind.required) for name, kind in self._kinds.items()}
 
     def _describe(self, name: str) -> str:
@@ -188,7 +188,7 @@ class Supervisor:
         return is_new
 
     def report(self, task: SupervisedTask) -> None:
-        """Tell observers that a task has failed or recovered."""
+        """Notify observers that a task failed or recovered."""
         if not self._describe(task.kind.name):
             self._logged.pop(task.kind.name, None)
         for observer in self._observers:
@@ -223,7 +223,7 @@ def _unwrap(error: BaseException) -> BaseException:
 
 
 def _identify(error: BaseException) -> str:
-    """Return what tells a failure from others: its type and where it was raised; messages may hold numbers."""
+    """Return a signature of a failure: type and location, without the message, which may contain numbers."""
     error = _unwrap(error)
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""

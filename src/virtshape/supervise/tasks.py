@@ -1,7 +1,7 @@
 """
-The background tasks of all processes, and which of them must work for a process to be ready.
+Table of all background tasks, with their purpose and whether readiness depends on them.
 
-Health checks, metrics and `virtshape status` name a task as it is named here. A new task is added to this table first.
+Health checks, metrics and `virtshape status` use these names. Add new tasks here first.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ class TaskKind(Struct, frozen=True):
     about: str
     """What the task does."""
     required: bool
-    """Whether the process is not ready while a task of this kind fails."""
+    """True if the process is not ready while a task of this kind fails."""
 
 
 TASKS: Final[dict[str, TaskKind]] = {}

@@ -1,1 +1,1 @@
-"""What every controller uses: work queue, control loop, leader election, cache, events, conditions."""
+"""Building blocks of controllers: work queue, control loop, leader election, cache, events, conditions."""

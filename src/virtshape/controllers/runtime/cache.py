@@ -1,7 +1,7 @@
 """
-What controllers know without asking: objects as they were a moment ago.
+Interface of the object cache that controllers read.
 
-An interface only. What is read here may be out of date; whoever acts on it writes with a precondition.
+Cached objects may be stale: writers must use a precondition.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ T = TypeVar("T", bound=Model)
 
 
 class Cache(Protocol):
-    """Objects of the kinds that controllers watch."""
+    """Cached objects of the kinds that controllers watch."""
 
     def find(self, kind: type[T], name: str, namespace: str = "") -> T | None:
-        """The object of this name, if there was one; not to be written to."""
+        """Return the object of this name, or None; callers must not modify it."""
 
     def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
-        """All objects of a kind in a namespace, or everywhere; not to be written to."""
+        """Return all objects of a kind in a namespace, or in all; callers must not modify them."""
 
     def find_by(self, kind: type[T], index: str, value: str) -> Sequence[T]:
-        """All objects of a kind that an index has under a value; not to be written to."""
+        """Return all objects of a kind that an index has for a value; callers must not modify them."""
 
 
 def struct_of(reference: Reference) -> type[Model]:
-    """The struct of what is referred to, at the version to prefer."""
+    """Return the struct of the referenced kind, in the preferred version."""
     for kind in KINDS:
         if (kind.group, kind.kind) == (reference.group, reference.kind):
             return kind.struct

@@ -1,7 +1,7 @@
 """
-The time, as controllers tell it: seconds since 1970 in memory, RFC 3339 text in objects.
+Time for controllers: seconds since 1970 in memory, RFC 3339 strings in objects.
 
-Controllers are handed their clock, so that tests can move it.
+Controllers get their clock as an argument, so that tests can control it.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ Clock = Callable[[], float]
 
 
 def format_time(seconds: float) -> str:
-    """The moment as objects state it, to the second."""
+    """Format a time as in Kubernetes objects, with a precision of one second."""
     return format_moment(int(seconds))
 
 
 def parse_time(text: str) -> float:
-    """The moment that an object states."""
+    """Parse an RFC 3339 time."""
     return datetime.fromisoformat(text).timestamp()

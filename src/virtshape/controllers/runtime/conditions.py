@@ -1,7 +1,7 @@
 """
-Conditions of VMs, instances and the installation: set one, drop one, and keep the time of the last change honest.
+Find, set and remove conditions of VMs, instances and the KubeVirt object.
 
-Pure: each function returns a new list and leaves the given one alone.
+Pure functions: each returns a new list.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ C = TypeVar("C", VirtualMachineCondition, VirtualMachineInstanceCondition, KubeV
 
 
 def find_condition(conditions: Sequence[C] | None, name: str) -> C | None:
-    """The condition of this type, if there is one."""
+    """Return the condition of this type, or None."""
     return next((one for one in conditions or () if one.type == name), None)
 
 
 def is_condition_true(conditions: Sequence[C] | None, name: str) -> bool:
-    """Whether there is such a condition and it holds."""
+    """Return True if the condition exists and has status True."""
     found = find_condition(conditions, name)
     return found is not None and found.status == "True"
 
 
 def put_condition(conditions: Sequence[C] | None, wanted: C, now: str) -> list[C]:
-    """The conditions with this one; its time changes only when its status does."""
+    """Return the conditions with this one added or replaced; its transition time changes only with its status."""
     current = find_condition(conditions, wanted.type)
     kept: list[C] = list(conditions or ())
     if current is None:
@@ -40,5 +40,5 @@ def put_condition(conditions: Sequence[C] | None, wanted: C, now: str) -> list[C
 
 
 def drop_condition(conditions: Sequence[C] | None, name: str) -> list[C]:
-    """The conditions without the one of this type."""
+    """Return the conditions without the one of this type."""
     return [one for one in conditions or () if one.type != name]

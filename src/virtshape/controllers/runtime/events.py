@@ -1,7 +1,7 @@
 """
-Events: the story of an object as `kubectl describe` tells it, one for each step and refusal.
+Event recorder: write Kubernetes events in the background and count repetitions.
 
-The same again is counted, not told twice. Telling never holds up the work, and its failures are only logged.
+Recording an event never blocks the caller. Failures to write are only logged.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from virtshape.supervise.tasks import EVENT_RECORDER
 MAX_QUEUED: Final = 10_000
 MAX_PARALLEL: Final = 32
 MAX_PARALLEL_ON_CLUSTER: Final = 4
-"""For a server that takes as long for many as for each of them: the work itself goes first there."""
+"""Limit on a cluster, where many parallel event writes would delay other requests."""
 BATCH_SECONDS: Final = 0.1
 MAX_MESSAGE_LENGTH: Final = 1024
 _FLUSH_SECONDS: Final = 5.0
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class EventKey(NamedTuple):
-    """Something that happened to an object; what happens again is the same happening."""
+    """Identifies an event; an event with the same key is a repetition."""
 
     involved: tuple[str, str, str, str, str]
     type: Literal["Normal", "Warning"]
@@ -45,13 +45,13 @@ class EventKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its event: always the same for the same."""
+        """Name of the Event object, derived from the key."""
         digest = hashlib.blake2b("\0".join((*self.involved, *self[1:])).encode(), digest_size=8).hexdigest()
         return f"{self.involved[3]}.{digest}"
 
 
 class _Occurrences(Struct):
-    """How often something happened that was not told yet."""
+    """Occurrences that are not written yet."""
 
     count: int
     first: float
@@ -59,7 +59,7 @@ class _Occurrences(Struct):
 
 
 class EventRecorder:
-    """Tells what happens, in the background, as one component, so many at once at most."""
+    """Writes events of one component in the background, at most `parallel` at a time."""
 
     def __init__(self, client: Client, component: str, clock: Clock, *, parallel: int = MAX_PARALLEL) -> None:
         self._client = client
@@ -71,7 +71,7 @@ class EventRecorder:
         self._busy = False
 
     def event(self, involved_object: Object, reason: str, message: str, *, warning: bool = False) -> None:
-        """Have it told that something happened to the object."""
+        """Record an event about an object."""
         metadata = involved_object.metadata or ObjectMeta()
         involved = (
             involved_object.api_version,
@@ -92,7 +92,7 @@ class EventRecorder:
 
     @contextlib.asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
-        """Write events for as long as the block lasts, and at its end those that are left."""
+        """Write events while the block lasts, and flush the remaining ones at its end."""
         async with supervisor.running(EVENT_RECORDER, self._work):
             try:
                 yield
@@ -101,7 +101,7 @@ class EventRecorder:
                     await asyncio.wait_for(self.flush(), _FLUSH_SECONDS)
 
     async def flush(self) -> None:
-        """Wait until all is told."""
+        """Wait until all events are written."""
         while self._waiting or self._busy:
             await asyncio.sleep(0.001)
 
@@ -109,7 +109,7 @@ class EventRecorder:
         while True:
             if not self._waiting:
                 await self._added.wait()
-            await asyncio.sleep(BATCH_SECONDS)  # many at once cost little more than one
+            await asyncio.sleep(BATCH_SECONDS)  # batching costs little and saves wake-ups
             self._added.clear()
             while self._waiting:
                 batch = dict(itertools.islice(self._waiting.items(), self._parallel))

@@ -1,7 +1,7 @@
 """
-A client that writes only for as long as its holder may, so that a process that fell asleep does no harm when it wakes.
+A client that rejects writes once its process may have lost leadership.
 
-Reads pass.
+Protects against processes that were suspended and resume with an expired lease. Reads are not affected.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ _WRITERS: Final = frozenset({"create", "update", "update_status", "patch", "dele
 
 
 class FencedClient:
-    """Passes everything on while `may_write` says so."""
+    """Forwards all calls; writes only while `may_write` returns True."""
 
     def __init__(self, client: Client, may_write: Callable[[], bool]) -> None:
         self._client = client

@@ -1,8 +1,8 @@
 """
-Which of several processes is at work: the one that holds a Lease, for as long as it renews it.
+Leader election with a Lease, with the timing of Kubernetes' own components.
 
-The times are those that Kubernetes' own components keep: whoever wants the lease waits until it has not changed for its
-whole duration, by a clock of their own; the holder stops earlier than that if it cannot renew it.
+A candidate takes the lease when it was not renewed for its whole duration, measured with the candidate's clock. The
+leader stops earlier if it cannot renew the lease.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeaderElectionConfig(Struct, frozen=True):
-    """How long a lease lasts, how long its holder tries to renew it, how often everybody tries; in seconds."""
+    """Lease duration, renew deadline and retry period, in seconds."""
 
     duration: float = 15.0
     deadline: float = 10.0
@@ -41,14 +41,14 @@ class LeaderElectionConfig(Struct, frozen=True):
 
 
 class ObservedLease(Struct, frozen=True):
-    """A lease as it was seen, and since when it has not changed, by the clock of whoever saw it."""
+    """The last observed lease spec, and since when it is unchanged by the local clock."""
 
     spec: LeaseSpec
     since: float
 
 
 def decide_action(observed: ObservedLease | None, identity: str, now: float) -> Literal["take", "renew", "wait"]:
-    """What somebody who wants the lease may do now."""
+    """Return what a candidate may do now."""
     if observed is None or not observed.spec.holder_identity:
         return "take"
     if observed.spec.holder_identity == identity:
@@ -57,7 +57,7 @@ def decide_action(observed: ObservedLease | None, identity: str, now: float) -> 
 
 
 class LeaderElector:
-    """Stands for election under one name, over and over."""
+    """Acquires and renews one lease under one identity."""
 
     def __init__(
         self,
@@ -82,21 +82,21 @@ class LeaderElector:
 
     @property
     def is_leading(self) -> bool:
-        """Whether the lease is ours beyond doubt."""
+        """True while this process certainly holds the lease."""
         return self._clock() < self._leading_until
 
     @property
     def holder(self) -> str:
-        """Who holds the lease, as far as is known."""
+        """Identity of the last observed holder; empty if unknown."""
         return (self._observed.spec.holder_identity if self._observed is not None else None) or ""
 
     @property
     def has_recent_lease(self) -> bool:
-        """Whether the lease could be read lately."""
+        """True if the lease was read recently."""
         return self._clock() < self._read_at + self._config.duration
 
     async def lead(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        """Wait for the lease, then work for as long as it can be renewed; release it when the work ends."""
+        """Wait for the lease, then run `work` until it ends or the lease is lost; release the lease afterwards."""
         await self._acquire()
         _log.info("%s became the leader", self._identity)
         working = asyncio.create_task(work(), name="leading")
@@ -117,7 +117,7 @@ class LeaderElector:
             await self._pause()
 
     async def _renew_forever(self) -> None:
-        """Renew the lease until that cannot be done in time."""
+        """Renew the lease until the renew deadline is exceeded."""
         while self.is_leading:
             await self._pause()
             with contextlib.suppress(TimeoutError):
@@ -130,7 +130,7 @@ class LeaderElector:
         await asyncio.sleep(self._config.retry * random.uniform(1, JITTER))  # noqa: S311 - no secret
 
     async def _try_acquire_or_renew(self) -> bool:
-        """Take or renew the lease, if it is to be had; whether it is ours then."""
+        """Acquire or renew the lease if possible; return True if this process holds it."""
         began = self._clock()
         try:
             async with asyncio.timeout(self._config.deadline / 2):
@@ -186,7 +186,7 @@ class LeaderElector:
         return await self._client.create(lease)
 
     async def _release(self) -> None:
-        """Give the lease back, so that the next may have it at once."""
+        """Release the lease, so that another candidate can take it at once."""
         was_ours, self._leading_until = self.is_leading, float("-inf")
         if not was_ours:
             return
@@ -199,7 +199,7 @@ class LeaderElector:
             )
 
     async def _write_release(self) -> None:
-        """Write that nobody has the lease, if we do; again, if a renewal that was broken off is made all the same."""
+        """Clear the holder of the lease; retry if an interrupted renewal is still written."""
         while True:
             await self._read_lease()
             if self._observed is None or self.holder != self._identity:
@@ -225,5 +225,5 @@ def _make_released_spec(held: LeaseSpec) -> LeaseSpec:
 
 
 def format_micro_time(seconds: float) -> str:
-    """The moment as leases state it: to the microsecond, with all six digits."""
+    """Format a time with microseconds, as in Lease objects."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,8 +1,8 @@
 """
-The control loop: workers that take names off a queue and reconcile what they stand for, over and over.
+Control loop: workers that take object names from a work queue and reconcile them.
 
-Level-based: a reconciler gets a name and never learns why. Nothing but this loop swallows exceptions; it logs, backs
-off and has the failure reported.
+Level-based: a reconciler gets a name and no event. Only this loop catches unexpected exceptions: it logs them, backs
+off and reports the failure.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ _log = logging.getLogger(__name__)
 
 
 Name = ObjectKey
-"""What is reconciled: one object by its place."""
+"""The object to reconcile."""
 
 
 class Result(Struct, frozen=True):
-    """What a reconciler leaves to do: nothing, or to be called again in so many seconds."""
+    """Result of a reconcile: done, or requeue after some seconds."""
 
     after: float | None = None
 
@@ -44,11 +44,11 @@ Report = Callable[[Name, Exception], Awaitable[None]]
 
 
 async def report_nothing(name: Name, error: Exception) -> None:
-    """Leave a failure to the log."""
+    """Do nothing: the failure is only logged."""
 
 
 class Loop:
-    """Reconciles the names on one queue."""
+    """Reconciles the names of one work queue with several workers."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Loop:
 
     @contextlib.asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
-        """Reconcile for as long as the block lasts."""
+        """Run the workers while the block lasts."""
         try:
             async with supervisor.running(CONTROLLERS, self._run_workers, item=self.title):
                 yield
@@ -88,7 +88,7 @@ class Loop:
                 self.queue.done(name)
 
     async def step(self, name: Name) -> None:
-        """Reconcile one name; whatever goes wrong is tried again later."""
+        """Reconcile one name; requeue it with back-off on failure."""
         began = time.monotonic()
         try:
             result = await self._reconcile(name)
@@ -113,7 +113,7 @@ class Loop:
         if is_race(error):
             _log.debug("reconciling %s %s: %s; retrying in %.3f s", self.title, name, error, seconds)
             return
-        # The traceback once: repetitions of a failure say nothing new.
+        # Log the traceback only once: repetitions add nothing.
         trace = error if is_first and not expected else None
         _log.warning(
             "reconciling %s %s failed: %s; retrying in %.3f s", self.title, name, error, seconds, exc_info=trace
@@ -125,7 +125,7 @@ class Loop:
 
 
 def is_race(error: Exception) -> bool:
-    """Whether the error only says that somebody else was faster, so that looking again puts it right."""
+    """Return True if the error is a conflict with another writer, which the next reconcile resolves."""
     if not isinstance(error, StatusError) or isinstance(error, NotFoundError):
         return False
     return error.code == 404 or (error.code == 409 and error.reason in ("Conflict", "AlreadyExists"))

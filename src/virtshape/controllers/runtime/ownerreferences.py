@@ -1,8 +1,4 @@
-"""
-Who owns what: owner references made, found and told apart.
-
-Pure: looks at metadata only.
-"""
+"""Make, find and compare owner references."""
 
 from typing import Protocol
 
@@ -10,7 +6,7 @@ from virtshape.api.meta import ObjectMeta, OwnerReference
 
 
 class Object(Protocol):
-    """A struct that says what it is and carries metadata."""
+    """An object with apiVersion, kind and metadata."""
 
     api_version: str
     kind: str
@@ -18,7 +14,7 @@ class Object(Protocol):
 
 
 def make_owner_reference(owner: Object) -> OwnerReference:
-    """A reference by which the owner manages what carries it, and waits for it when deleted in the foreground."""
+    """Return a controller reference to the owner that blocks its foreground deletion."""
     metadata = owner.metadata or ObjectMeta()
     return OwnerReference(
         name=metadata.name or "",
@@ -31,7 +27,7 @@ def make_owner_reference(owner: Object) -> OwnerReference:
 
 
 def find_controller(metadata: ObjectMeta | None) -> OwnerReference | None:
-    """The owner that manages the object, if one does."""
+    """Return the controlling owner reference, or None."""
     owners = (metadata.owner_references if metadata else None) or ()
     return next((owner for owner in owners if owner.controller), None)
 

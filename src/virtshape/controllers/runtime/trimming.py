@@ -1,7 +1,7 @@
 """
-A view of a server without what controllers never look at, for keeping many objects at hand.
+A client that removes managed fields from listed and watched objects, to save memory in caches.
 
-Who owns which field is most of what an object weighs; a server keeps it when an update leaves it out.
+The server keeps managed fields when an update leaves them out.
 """
 
 from collections.abc import AsyncGenerator
@@ -16,7 +16,7 @@ T = TypeVar("T", bound=Model)
 
 
 class TrimmingClient:
-    """Passes everything on, and takes field ownership off what is listed and watched."""
+    """Forwards all calls and removes managed fields from lists and watches."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -25,14 +25,14 @@ class TrimmingClient:
         return getattr(self._client, name)
 
     async def list(self, kind: type[T], namespace: str = "", **options: Any) -> Listing[T]:
-        """Objects, lighter than they are."""
+        """List objects without managed fields."""
         listing = await self._client.list(kind, namespace, **options)
         for item in listing.items:
             metadata_of(item).managed_fields = None
         return listing
 
     async def watch(self, kind: type[T], namespace: str = "", **options: Any) -> AsyncGenerator[WatchEvent[T], None]:
-        """Changes of objects, lighter than they are."""
+        """Watch objects without managed fields."""
         async with aclosing(self._client.watch(kind, namespace, **options)) as events:
             async for event in events:
                 if event.item is not None:

@@ -1,7 +1,7 @@
 """
-A queue of names to look at: each once, never by two at a time, again later after failures.
+Work queue: each key is queued once, processed by one worker at a time, and retried with back-off.
 
-Knows nothing of what the names stand for. One event loop only.
+For use in one event loop.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ LONGEST_RETRY_SECONDS: Final = 60.0
 
 
 class WorkQueue(Generic[K]):
-    """Names waiting to be looked at; whoever takes one says when it is done."""
+    """A queue of keys; call `done` after `get`."""
 
     def __init__(self) -> None:
         self._ready: deque[K] = deque()
@@ -32,7 +32,7 @@ class WorkQueue(Generic[K]):
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, key: K) -> None:
-        """Have the name looked at; once, however often it is added before that."""
+        """Queue a key, unless it is queued already."""
         if key in self._queued:
             return
         self._queued.add(key)
@@ -41,7 +41,7 @@ class WorkQueue(Generic[K]):
             self._news.set()
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Have the name looked at in a while; the earliest of several times counts."""
+        """Queue a key after a delay; the earliest of several times counts."""
         if seconds <= 0:
             self.add(key)
             return
@@ -53,11 +53,11 @@ class WorkQueue(Generic[K]):
         self._set_timer()
 
     def has_failed(self, key: K) -> bool:
-        """Return True if the name has failed since it was last forgotten."""
+        """Return True if the key has failed since `forget` was last called for it."""
         return key in self._failures
 
     def retry(self, key: K) -> float:
-        """Have the name looked at again, the later the more often it failed; in how many seconds."""
+        """Queue a key again with exponential back-off; return the delay in seconds."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         seconds = min(FIRST_RETRY_SECONDS * 2.0 ** min(failures, 30), LONGEST_RETRY_SECONDS)
@@ -65,11 +65,11 @@ class WorkQueue(Generic[K]):
         return seconds
 
     def forget(self, key: K) -> None:
-        """Know of no failures any more."""
+        """Reset the failure count of a key."""
         self._failures.pop(key, None)
 
     async def get(self) -> K:
-        """The next name, once there is one; nobody else gets it until it is done."""
+        """Wait for the next key and return it; other workers do not get it until `done` is called."""
         while not self._ready:
             self._news.clear()
             await self._news.wait()
@@ -79,7 +79,7 @@ class WorkQueue(Generic[K]):
         return key
 
     def done(self, key: K) -> None:
-        """Give the name back; it is next again if it was added meanwhile."""
+        """Mark a key as processed; it is queued again if it was added in the meantime."""
         self._processing.discard(key)
         if key in self._queued:
             self._ready.append(key)
@@ -87,14 +87,14 @@ class WorkQueue(Generic[K]):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits and nothing is under way; what is delayed does not count."""
+        """True if no key is queued or being processed; delayed keys do not count."""
         return not self._ready and not self._processing
 
     def __len__(self) -> int:
         return len(self._queued)
 
     def close(self) -> None:
-        """Forget what is delayed."""
+        """Cancel the timer of delayed keys."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

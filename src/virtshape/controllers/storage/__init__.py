@@ -1,1 +1,1 @@
-"""Storage as controllers see it: claims and the volumes behind them, what fills those, and where guests find them."""
+"""Storage controllers: claims, volumes, DataVolumes, snapshots, uploads and quotas, and the mounts of guests."""

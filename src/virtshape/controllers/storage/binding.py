@@ -1,7 +1,7 @@
 """
-Binding: which volume a claim is to get, whether one has to be made, or what the claim waits for.
+Binding: decide which volume a claim gets, whether to provision one, or what the claim waits for.
 
-Pure: claims, classes and volumes in, one step out.
+Pure functions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,25 +22,25 @@ STORAGE: Final = "storage"
 
 
 class Bind(Struct, frozen=True):
-    """Bind the claim to a volume that is there."""
+    """Bind the claim to an existing volume."""
 
     volume: str
 
 
 class Provision(Struct, frozen=True):
-    """Make a volume of a class."""
+    """Provision a volume of a storage class."""
 
     of: StorageClass
 
 
 class Lost(Struct, frozen=True):
-    """Say that the volume is gone which the claim was bound to."""
+    """Report that the bound volume no longer exists."""
 
     message: str
 
 
 class Wait(Struct, frozen=True):
-    """Do nothing, and say why."""
+    """Wait and report why."""
 
     reason: str
     message: str
@@ -58,7 +58,7 @@ def decide_binding(
     *,
     has_consumer: bool,
 ) -> Step:
-    """What to do about a claim; `provisioner` is the name of the storage that can make volumes."""
+    """Return the next step for a claim; `provisioner` is the name of the local storage."""
     spec = claim.spec or PersistentVolumeClaimSpec()
     if spec.volume_name:
         return _decide_named(claim, spec.volume_name, volumes)
@@ -123,7 +123,7 @@ def _decide_new(
 
 
 def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether a volume is reserved for this very claim."""
+    """Return True if the volume is reserved for this claim."""
     reference = volume.spec.claim_ref if volume.spec else None
     metadata = claim.metadata or ObjectMeta()
     if reference is None or (reference.namespace, reference.name) != (metadata.namespace, metadata.name):
@@ -132,7 +132,7 @@ def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> bool:
-    """Return True if claim and volume name each other; what the claim alone says may have been written by its user."""
+    """Return True if claim and volume refer to each other; users can write the claim's side alone."""
     if volume is None or claim.spec is None or volume.metadata is None or not claim.spec.volume_name:
         return False
     reference = volume.spec.claim_ref if volume.spec else None
@@ -141,7 +141,7 @@ def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -
 
 
 def find_match(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> PersistentVolume | None:
-    """The smallest volume that is free and has all that the claim asks for."""
+    """Return the smallest available volume that satisfies the claim, or None."""
     fitting = [volume for volume in volumes if _fits(claim, volume)]
     return min(fitting, key=lambda volume: (volume_size(volume), (volume.metadata or ObjectMeta()).name), default=None)
 
@@ -185,18 +185,18 @@ def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> 
 
 
 def requested_size(claim: PersistentVolumeClaim) -> Quantity | None:
-    """The size that a claim asks for."""
+    """Return the requested size of a claim, or None."""
     resources = claim.spec.resources if claim.spec else None
     return ((resources.requests if resources else None) or {}).get(STORAGE)
 
 
 def claim_mode(claim: PersistentVolumeClaim) -> str:
-    """Whether a claim asks for a file system or a block device."""
+    """Return the volume mode of a claim."""
     stated = claim.spec.volume_mode if claim.spec else None
     return "Block" if stated == "Block" else "Filesystem"
 
 
 def volume_size(volume: PersistentVolume) -> int:
-    """The size of a volume in bytes."""
+    """Return the size of a volume in bytes."""
     capacity = (volume.spec.capacity if volume.spec else None) or {}
     return capacity.get(STORAGE, Quantity("0")).value()

@@ -1,7 +1,7 @@
 """
-The claim controller: binds claims to volumes, has volumes made and grown, and holds claims that are in use.
+Claim controller: bind claims to volumes, provision and expand volumes, and protect claims in use.
 
-Level-based. A volume's object is there before its bytes are, so that no bytes are ever without an owner.
+Level-based. The PersistentVolume object is created before its data, so that data always has an owner.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ POLL_SECONDS: Final = 1.0
 
 
 class ClaimReconciler:
-    """Reconciles claims over a client, with storage that makes their volumes; `wake` has one looked at again."""
+    """Reconciles claims through a client and the storage that provisions volumes; `wake` requeues a claim."""
 
     def __init__(
         self, client: Client, cache: Cache, recorder: EventRecorder, storage: Storage, wake: Callable[[Name], None]
@@ -61,7 +61,7 @@ class ClaimReconciler:
         self._started: set[Name] = set()
 
     async def reconcile(self, name: Name) -> Result:
-        """Take the claim of this name as far as it can go now."""
+        """Reconcile one claim."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None or claim.metadata is None:
             self._reported.pop(name, None)
@@ -75,7 +75,7 @@ class ClaimReconciler:
         return await self._find_volume(name, claim)
 
     async def _complete(self, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
-        """The claim with its finalizer, and with the default mode and class if it leaves them open."""
+        """Return the claim with finalizer, and with default volume mode and storage class if unset."""
         metadata, spec = claim.metadata or ObjectMeta(), claim.spec or PersistentVolumeClaimSpec()
         default = find_default_class(self._cache.list(StorageClass)) if class_name(claim) is None else None
         finalizers = metadata.finalizers or []
@@ -91,7 +91,7 @@ class ClaimReconciler:
         return claim if completed == claim else await self._client.update(completed)
 
     async def _find_volume(self, name: Name, claim: PersistentVolumeClaim) -> Result:
-        """Have an unbound claim get a volume, or say what it waits for."""
+        """Bind an unbound claim or provision its volume; otherwise report what it waits for."""
         step = decide_binding(
             claim,
             self._cache.list(StorageClass),
@@ -114,7 +114,7 @@ class ClaimReconciler:
         return DONE
 
     async def _provision(self, name: Name, claim: PersistentVolumeClaim, of: StorageClass) -> Result:
-        """Make a volume for the claim."""
+        """Provision a volume for the claim."""
         planned = plan_volume(claim)
         wanted = build_volume(claim, of, self._storage.locate(planned))
         try:
@@ -126,7 +126,7 @@ class ClaimReconciler:
         return await self._bind(name, claim, volume)
 
     async def _bind(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result:
-        """Bind the claim to the volume, once that is there with all that is to be in it."""
+        """Bind the claim to the volume once the volume exists and is populated."""
         metadata, spec = claim.metadata or ObjectMeta(), claim.spec or PersistentVolumeClaimSpec()
         if not is_for(volume, claim) or not (volume.spec and volume.spec.claim_ref and volume.spec.claim_ref.uid):
             reserved = replace(volume.spec, claim_ref=refer_to_claim(claim)) if volume.spec else None
@@ -147,7 +147,7 @@ class ClaimReconciler:
         return DONE
 
     async def _fill_new(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result | None:
-        """Have a new volume made and filled as the claim says; None when that is done."""
+        """Create and populate a new volume; return None when that is done."""
         kept = read_volume(volume)
         try:
             await self._storage.make(kept)
@@ -173,20 +173,22 @@ class ClaimReconciler:
         return None if work.state == "done" else Result(after=POLL_SECONDS)
 
     async def _keep(self, name: Name, claim: PersistentVolumeClaim) -> Result:
-        """See to it that a bound claim still has its volume, and all of it that it asks for."""
+        """Check that a bound claim still has its volume, and expand the volume if requested."""
         volume_name = (claim.spec.volume_name if claim.spec else None) or ""
         volume = self._cache.find(PersistentVolume, volume_name)
         if volume is None or not is_for(volume, claim):
             return await self._find_volume(name, claim) if await self._has_lost(claim, volume_name) else DONE
         if find_claim_data_source(claim, self._cache) is not None:
-            await self._storage.forget(volume_name)  # not before: as long as it knows, it does not fill twice
+            await self._storage.forget(
+                volume_name
+            )  # not earlier: the job's record prevents populating the volume twice
         if is_too_small(claim, volume):
             volume = await self._grow(name, claim, volume)
         await self._write_status(claim, describe_bound(claim, volume))
         return DONE
 
     async def _has_lost(self, claim: PersistentVolumeClaim, volume_name: str) -> bool:
-        """Ask the server whether a volume is really gone that was not seen."""
+        """Return True if the server confirms that the volume is missing."""
         try:
             volume = await self._client.get(PersistentVolume, volume_name)
         except StatusError as error:
@@ -196,7 +198,7 @@ class ClaimReconciler:
         return not is_for(volume, claim)
 
     async def _grow(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolume:
-        """The volume, grown to what its claim asks for if it can be."""
+        """Expand the volume to the requested size if possible; return it."""
         of = self._cache.find(StorageClass, (volume.spec.storage_class_name if volume.spec else None) or "")
         if not is_provisioned_by(volume, self._storage.provisioner) or of is None or not of.allow_volume_expansion:
             message = "the volume cannot be expanded: its storage class does not exist or does not allow it"
@@ -215,7 +217,7 @@ class ClaimReconciler:
         return volume
 
     async def _finalize(self, name: Name, claim: PersistentVolumeClaim) -> Result:
-        """Let a deleted claim go, once nobody uses it."""
+        """Remove the finalizer of a deleted claim once it is not in use."""
         metadata = claim.metadata or ObjectMeta()
         if CLAIM_PROTECTION not in (metadata.finalizers or ()):
             return DONE
@@ -233,7 +235,7 @@ class ClaimReconciler:
         return list_claim_users(self._cache, claim)
 
     def _list_volumes(self, claim: PersistentVolumeClaim) -> dict[str, PersistentVolume]:
-        """The volumes that may be the claim's: the one it names, or all that are reserved for it or for nobody."""
+        """Return the candidate volumes: the named one, or all reserved for the claim or unreserved."""
         named = claim.spec.volume_name if claim.spec else None
         if named:
             found = self._cache.find(PersistentVolume, named)
@@ -252,7 +254,7 @@ class ClaimReconciler:
     def _report(
         self, name: Name, claim: PersistentVolumeClaim, reason: str, message: str, *, warning: bool = False
     ) -> None:
-        """Say something about the claim, unless it was the last thing said."""
+        """Record an event about the claim, unless the last one had the same message."""
         if self._reported.get(name) != message:
             self._reported[name] = message
             self._recorder.event(claim, reason, message, warning=warning)

@@ -1,7 +1,7 @@
 """
-The claim of a DataVolume: its size, modes and class, and what it says of itself.
+Build the claim of a DataVolume: size, modes, storage class, labels and annotations.
 
-Pure.
+Pure functions.
 """
 
 from typing import Final
@@ -35,10 +35,10 @@ def build_claim(
     volume: DataVolume, size: int | None = None, origin: ObjectMeta | None = None, *, is_simulated: bool = False
 ) -> PersistentVolumeClaim:
     """
-    The claim of a DataVolume: of the same name, with its labels and annotations, owned by it.
+    Build the claim of a DataVolume, with its name, labels and annotations, owned by it.
 
-    `size` is that of what it is filled with, for a DataVolume that says none; `origin` describes what that is. Nothing
-    fills a claim that is only played.
+    `size` is the size of the source, for DataVolumes without a size; `origin` is the metadata of the source. Simulated
+    claims are not populated.
     """
     metadata = volume.metadata or ObjectMeta()
     inherited = inherit_defaults(metadata, origin or ObjectMeta())
@@ -62,13 +62,13 @@ def build_claim(
 
 
 def fills_itself(volume: DataVolume) -> bool:
-    """Whether the claim of a DataVolume names what it is filled from."""
+    """Return True if the claim of a DataVolume has its own data source."""
     wanted = volume.spec.pvc or volume.spec.storage
     return wanted is not None and (wanted.data_source is not None or wanted.data_source_ref is not None)
 
 
 def states_size(volume: DataVolume) -> bool:
-    """Whether a DataVolume says how large it is to be; one that gives its claim word for word is taken at its word."""
+    """Return True if a DataVolume states its size; `spec.pvc` is always used as it is."""
     if volume.spec.pvc is not None:
         return True
     resources = volume.spec.storage.resources if volume.spec.storage is not None else None
@@ -93,7 +93,7 @@ def _with_size(spec: PersistentVolumeClaimSpec, size: int | None) -> PersistentV
 
 
 def inherit_defaults(own: ObjectMeta, origin: ObjectMeta) -> ObjectMeta:
-    """The labels and annotations by which an origin names its instance type and preference, where there are no own."""
+    """Return the source's default instance type and preference, unless the object has its own."""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     for role, names in NAME_KEYS.items():
@@ -110,7 +110,7 @@ def _pick(texts: dict[str, str] | None, key: str) -> dict[str, str]:
 
 
 def can_adopt(volume: DataVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether a claim that was there before its DataVolume is meant to be taken as filled."""
+    """Return True if an existing claim may be adopted as already populated."""
     metadata = volume.metadata or ObjectMeta()
     if find_controller(claim.metadata) is not None and not is_controlled_by(claim.metadata, volume):
         return False

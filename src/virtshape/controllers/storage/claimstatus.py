@@ -1,7 +1,7 @@
 """
-The status of a claim, and whether it is bound, filled and large enough.
+Status of a claim: bound, populated and large enough.
 
-Pure.
+Pure functions.
 """
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ FILLED = "Succeeded"
 
 
 def is_bound(claim: PersistentVolumeClaim) -> bool:
-    """Whether a claim has its volume."""
+    """Return True if the claim is bound to a volume."""
     return claim.status is not None and claim.status.phase == "Bound" and _names_volume(claim)
 
 
@@ -25,13 +25,13 @@ def _names_volume(claim: PersistentVolumeClaim) -> bool:
 
 
 def is_filled(claim: PersistentVolumeClaim) -> bool:
-    """Whether nothing is to come into the claim any more."""
+    """Return True if the claim is populated, or never needs to be."""
     phase = annotation(claim.metadata, POD_PHASE)
     return phase == FILLED or (phase is None and annotation(claim.metadata, UPLOAD_TARGET) is None)
 
 
 def describe_bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaimStatus:
-    """The status of a claim that is bound to a volume."""
+    """Return the status of a claim bound to this volume."""
     before = claim.status or PersistentVolumeClaimStatus()
     offered = volume.spec
     return replace(
@@ -43,18 +43,18 @@ def describe_bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Pe
 
 
 def describe_unbound(claim: PersistentVolumeClaim, phase: str) -> PersistentVolumeClaimStatus:
-    """The status of a claim that waits for a volume or has lost it."""
+    """Return the status of a claim without a volume."""
     return replace(claim.status or PersistentVolumeClaimStatus(), phase=phase)
 
 
 def is_too_small(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
-    """Whether a claim asks for more than its volume has."""
+    """Return True if the claim requests more than the size of its volume."""
     wanted = requested_size(claim)
     return wanted is not None and wanted.value() > volume_size(volume)
 
 
 def enlarge(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolume:
-    """The volume with the size that the claim asks for."""
+    """Return the volume with the size that the claim requests."""
     wanted = requested_size(claim)
     if volume.spec is None or wanted is None:
         return volume

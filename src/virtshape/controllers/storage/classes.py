@@ -1,7 +1,7 @@
 """
-Storage classes: which one a claim is of, and what the class says about its volumes.
+Storage classes: the class of a claim, the default class and its binding mode.
 
-Pure.
+Pure functions.
 """
 
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ _OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 
 
 def class_name(claim: PersistentVolumeClaim) -> str | None:
-    """The class that a claim names: empty for none, None if it leaves it open."""
+    """Return the storage class name of a claim; empty for no class, None if unset."""
     stated = claim.spec.storage_class_name if claim.spec else None
     return stated if stated is not None else annotation(claim.metadata, _OLD_CLASS)
 
 
 def find_default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
-    """The class of claims that leave it open: of several, the newest."""
+    """Return the default storage class, the newest of several, or None."""
     defaults = [one for one in classes if any(annotation(one.metadata, key) == "true" for key in DEFAULT_CLASS)]
     return max(defaults, key=_age, default=None)
 
@@ -34,12 +34,12 @@ def _age(one: StorageClass) -> tuple[str, str]:
 
 
 def waits_for_consumer(claim: PersistentVolumeClaim, of: StorageClass, *, has_consumer: bool) -> bool:
-    """Whether a claim is not to be bound before somebody uses it."""
+    """Return True if the claim must wait for its first consumer."""
     if of.volume_binding_mode != WAITS or has_consumer:
         return False
     return annotation(claim.metadata, BIND_NOW) is None and annotation(claim.metadata, SELECTED_NODE) is None
 
 
 def annotation(metadata: ObjectMeta | None, key: str) -> str | None:
-    """What an annotation says, if it is there."""
+    """Return the value of an annotation, or None."""
     return ((metadata.annotations if metadata else None) or {}).get(key)

@@ -1,5 +1,5 @@
 """
-All controllers of storage over one client: what they watch, and which queue each change goes to.
+Storage controllers: set up informers, work queues and reconcilers.
 
 Three variants: local storage, simulated storage, and none on clusters, which have their own storage controllers.
 """
@@ -43,16 +43,16 @@ _BY_NAMESPACE: Final = "namespace"
 
 
 class ExternalStorageControllers:
-    """No controllers at all: claims and DataVolumes are somebody else's."""
+    """No controllers: the cluster's controllers handle claims and DataVolumes."""
 
     loops: tuple[Loop, ...] = ()
 
     async def drop_stale_jobs(self) -> None:
-        """Do nothing: nothing is ours."""
+        """Do nothing: there are no jobs here."""
 
 
 class SimulatedStorageControllers:
-    """The controllers of claims and DataVolumes where no storage is; `bind_claims` if claims are taken to be bound."""
+    """Controllers of simulated claims and DataVolumes; `bind_claims` if claims are reported as bound."""
 
     def __init__(
         self, client: Client, informers: Informers, recorder: EventRecorder, clock: Clock, *, bind_claims: bool = False
@@ -66,7 +66,7 @@ class SimulatedStorageControllers:
         self._watch()
 
     async def drop_stale_jobs(self) -> None:
-        """Do nothing: what is simulated leaves nothing behind."""
+        """Do nothing: simulated storage has no jobs."""
 
     def _watch(self) -> None:
         add = self._informers.add
@@ -90,7 +90,7 @@ class SimulatedStorageControllers:
 
 
 class StorageControllers:
-    """The controllers of claims, volumes, DataVolumes, snapshots and data sources, with storage that keeps bytes."""
+    """Controllers of claims, volumes, DataVolumes, snapshots, uploads, data sources and quotas, with local storage."""
 
     def __init__(
         self, client: Client, informers: Informers, recorder: EventRecorder, clock: Clock, storage: Storage
@@ -120,7 +120,7 @@ class StorageControllers:
         self._watch()
 
     async def drop_stale_jobs(self) -> None:
-        """Have storage forget work that nobody waits for any more, once everything was seen."""
+        """Make storage drop the jobs of objects that no longer exist, after the informers have synced."""
         volumes = {metadata_of(one).uid or "" for one in self._informers.list(DataVolume) if not is_finished(one)}
         claimed = {place.name for place in self._informers.list_keys(PersistentVolume)}
         await self._storage.keep_only(volumes | claimed)
@@ -194,7 +194,7 @@ class StorageControllers:
         self._on_source_change(change.item)
 
     def _on_source_change(self, item: Model) -> None:
-        """Have all looked at that are filled from an object, or stand for it."""
+        """Enqueue all objects that are populated from this object or refer to it."""
         origin = format_source_key(item)
         for place in self._informers.find_keys_by(DataSource, _BY_SOURCE, origin):
             self.data_sources.queue.add(place)
@@ -204,7 +204,7 @@ class StorageControllers:
             self.claims.queue.add(place)
 
     def _enqueue_copies(self, origin: str) -> None:
-        """Have all looked at that are filled from something, also by way of a data source."""
+        """Enqueue DataVolumes that are populated from a source, also through a DataSource."""
         sources = self._informers.find_keys_by(DataSource, _BY_SOURCE, origin)
         for one in (origin, *(f"{DataSource.__name__} {place}" for place in sources)):
             for place in self._informers.find_keys_by(DataVolume, _BY_SOURCE, one):
@@ -216,12 +216,12 @@ class StorageControllers:
 
 
 def format_source_key(item: Model) -> str:
-    """An object that others are filled from, as the index of origins has it."""
+    """Return the index key of an object that others are populated from."""
     return f"{type(item).__name__} {key_of(item)}"
 
 
 def list_data_source_targets(source: DataSource) -> list[str]:
-    """What a data source stands for."""
+    """Return the index key of the object that a DataSource refers to."""
     namespace, origin = key_of(source).namespace, source.spec.source
     if origin.pvc is not None:
         return [f"PersistentVolumeClaim {origin.pvc.namespace or namespace}/{origin.pvc.name}"]
@@ -233,7 +233,7 @@ def list_data_source_targets(source: DataSource) -> list[str]:
 
 
 def list_data_volume_sources(volume: DataVolume) -> list[str]:
-    """What a DataVolume is filled from."""
+    """Return the index key of the source of a DataVolume."""
     namespace, source, reference = key_of(volume).namespace, volume.spec.source, volume.spec.source_ref
     if source is not None and source.pvc is not None:
         return [f"PersistentVolumeClaim {source.pvc.namespace or namespace}/{source.pvc.name}"]
@@ -245,7 +245,7 @@ def list_data_volume_sources(volume: DataVolume) -> list[str]:
 
 
 def list_claim_data_sources(claim: PersistentVolumeClaim) -> list[str]:
-    """What a claim that is not bound yet is filled from."""
+    """Return the index key of the data source of an unbound claim."""
     spec = claim.spec
     asked = (spec.data_source or spec.data_source_ref) if spec is not None else None
     return [f"{asked.kind} {key_of(claim).namespace}/{asked.name}"] if asked is not None and not is_bound(claim) else []

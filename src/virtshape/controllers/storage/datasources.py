@@ -1,8 +1,4 @@
-"""
-The data source controller: says what a data source stands for in the end, and whether that can be used.
-
-Copies nothing.
-"""
+"""DataSource controller: resolve DataSources and report whether they can be used."""
 
 from msgspec.structs import replace
 
@@ -21,7 +17,7 @@ _READY = "Ready"
 
 
 class DataSourceReconciler:
-    """Reconciles data sources over a client."""
+    """Reconciles DataSources through a client."""
 
     def __init__(self, client: Client, cache: Cache, clock: Clock) -> None:
         self._client = client
@@ -29,7 +25,7 @@ class DataSourceReconciler:
         self._clock = clock
 
     async def reconcile(self, name: Name) -> Result:
-        """Say whether what a data source stands for is there."""
+        """Update the status of one DataSource."""
         source = self._cache.find(DataSource, name.name, name.namespace)
         if source is None or source.metadata is None or source.metadata.deletion_timestamp is not None:
             return DONE
@@ -40,7 +36,7 @@ class DataSourceReconciler:
 
 
 def describe_data_source(source: DataSource, cache: Cache, stamp: str) -> DataSourceStatus:
-    """Whether a data source can be used."""
+    """Return the status of a DataSource."""
     problem = find_problem(source, cache)
     if problem is None:
         wanted = DataSourceCondition(_READY, "True", message="DataSource is ready to be consumed", reason=_READY)
@@ -60,7 +56,7 @@ def describe_data_source(source: DataSource, cache: Cache, stamp: str) -> DataSo
 
 
 def find_problem(source: DataSource, cache: Cache) -> SourceProblem | None:
-    """What keeps a data source from being used."""
+    """Return why a DataSource cannot be used, or None."""
     metadata = source.metadata or ObjectMeta()
     namespace = metadata.namespace or ""
     end = resolve_data_source(metadata.name or "", namespace, cache)

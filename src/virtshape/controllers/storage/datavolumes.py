@@ -1,7 +1,7 @@
 """
-The DataVolume controller: gives DataVolumes their claims, has those filled, and says how far it is.
+DataVolume controller: create claims for DataVolumes, populate them and report progress.
 
-Level-based. Work that fails is begun anew, the later the more often it failed; what cannot succeed has failed for good.
+Level-based. Failed transfers are retried with back-off; a transfer that can never succeed fails for good.
 """
 
 from collections.abc import Callable
@@ -51,11 +51,11 @@ from virtshape.controllers.storage.volumes import read_volume
 POLL_SECONDS: Final = 1.0
 WAIT_SECONDS: Final = 5.0
 QUOTA_RETRY_SECONDS: Final = 60.0
-"""How long a DataVolume whose claim exceeds a quota waits before it tries again."""
+"""Delay before a DataVolume whose claim exceeds a quota is tried again."""
 
 
 class DataVolumeReconciler:
-    """Reconciles DataVolumes over a client, with storage that fills them; `wake` has one looked at again."""
+    """Reconciles DataVolumes through a client and the storage that populates them; `wake` requeues a DataVolume."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class DataVolumeReconciler:
         self._retry_at: dict[Name, float] = {}
 
     async def reconcile(self, name: Name) -> Result:
-        """Take the DataVolume of this name as far as it can go now."""
+        """Reconcile one DataVolume."""
         volume = self._cache.find(DataVolume, name.name, name.namespace)
         if volume is None or volume.metadata is None or volume.metadata.deletion_timestamp is not None:
             await self._forget(name)
@@ -121,7 +121,7 @@ class DataVolumeReconciler:
         source: DataVolumeSource | SourceProblem | None,
         seen: DataVolumeObservation,
     ) -> PersistentVolumeClaim | None:
-        """The claim of the DataVolume, once its size is known."""
+        """Create the claim of the DataVolume once its size is known."""
         origin, size = None, None
         if isinstance(source, SourceProblem) and (source.final or not states_size(volume)):
             seen.problem = source
@@ -138,7 +138,7 @@ class DataVolumeReconciler:
             made = await self._client.create(wanted)
         except StatusError as error:
             if error.reason == "Forbidden" and "exceeded quota" in error.message:
-                # What was fetched to find out the size must not stay: no quota counts it.
+                # Remove the data fetched to find out the size: no quota counts it.
                 await self._storage.forget(self._keys[name])
                 self._retry_at[name] = self._clock() + QUOTA_RETRY_SECONDS
                 seen.problem = SourceProblem("ErrExceededQuota", error.message)
@@ -157,7 +157,7 @@ class DataVolumeReconciler:
         copied: CopySource | SourceProblem | None,
         seen: DataVolumeObservation,
     ) -> int | None:
-        """The size of what the DataVolume is filled with, once it is known."""
+        """Return the size of the DataVolume's source, or None while it is unknown."""
         if isinstance(copied, SourceProblem):
             seen.problem = copied
             return None
@@ -180,7 +180,7 @@ class DataVolumeReconciler:
     async def _adopt(
         self, volume: DataVolume, claim: PersistentVolumeClaim, seen: DataVolumeObservation
     ) -> PersistentVolumeClaim | None:
-        """The claim that was there before the DataVolume, if it may have it."""
+        """Adopt an existing claim if that is allowed."""
         if not can_adopt(volume, claim):
             name = (claim.metadata or ObjectMeta()).name
             message = f"PersistentVolumeClaim {name} already exists and is not owned by this DataVolume"
@@ -204,7 +204,7 @@ class DataVolumeReconciler:
         source: DataVolumeSource | SourceProblem | None,
         seen: DataVolumeObservation,
     ) -> bool:
-        """Have the claim filled; whether it is."""
+        """Populate the claim; return True if it is populated."""
         target = self._cache.find(PersistentVolume, (claim.spec.volume_name if claim.spec else None) or "")
         if target is None or not is_bound_to(claim, target):
             return False
@@ -223,7 +223,7 @@ class DataVolumeReconciler:
         return seen.work.state == "done"
 
     async def _mark(self, claim: PersistentVolumeClaim, metadata: ObjectMeta) -> None:
-        """Have the claim say how far what fills it is."""
+        """Update the claim's progress annotations."""
         if metadata != claim.metadata:
             await self._client.update(replace(claim, metadata=metadata))
 
@@ -243,7 +243,7 @@ class DataVolumeReconciler:
         return make_fill_request(volume, copied.source)
 
     async def _report(self, name: Name, volume: DataVolume, seen: DataVolumeObservation) -> Result:
-        """Write how far the DataVolume is, and say when to look again."""
+        """Write the status of the DataVolume and return when to check it again."""
         before = volume.status
         status = make_data_volume_status(volume, seen, format_time(self._clock()))
         if status != before:
@@ -261,7 +261,7 @@ class DataVolumeReconciler:
         return Result(after=WAIT_SECONDS)
 
     def _report_progress(self, volume: DataVolume, before: str, seen: DataVolumeObservation) -> None:
-        """Have the story of the DataVolume told."""
+        """Record an event about the DataVolume's progress."""
         phase = (volume.status.phase if volume.status else None) or ""
         if seen.work is not None and seen.work.state == "failed":
             self._recorder.event(volume, "Error", seen.work.message, warning=True)

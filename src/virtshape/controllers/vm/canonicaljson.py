@@ -1,8 +1,8 @@
 """
-Revisions in the form that an API server would give them itself: keys in order, no spaces, its own escapes.
+Canonical JSON for revisions: sorted keys, no spaces, and the escapes of kube-apiserver.
 
-It compares the bytes of a revision before and after any patch, also one of its garbage collector, and refuses the patch
-if they differ; so they must come out of its hands as they went in. Pure.
+kube-apiserver compares the bytes of a revision's data before and after a patch and rejects the patch if they differ.
+Data in canonical form survives its encoder unchanged.
 """
 
 import json
@@ -17,6 +17,6 @@ _ESCAPES: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029
 
 
 def canonicalize(revision: ControllerRevision) -> ControllerRevision:
-    """The revision, to be sent and not to be read."""
+    """Return the revision with its data encoded as canonical JSON, for sending only."""
     text = json.dumps(revision.data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return replace(revision, data=Raw(text.translate(_ESCAPES).encode()))

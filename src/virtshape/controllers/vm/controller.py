@@ -1,8 +1,8 @@
 """
-The VM controller: pins VMs to revisions, makes and ends their instances, and says how they are doing.
+VM controller: pin VMs to revisions, create and delete their instances, and update their status.
 
-Level-based: looks at what is there and takes the next step, whatever happened before. Each step can be repeated, and
-what a later step relies on is written before it.
+Level-based: each reconcile takes the next step. Each step can be repeated, and a step is written before later steps
+depend on it.
 """
 
 from typing import Final
@@ -57,7 +57,7 @@ _FAILED_FINDS: Final = {
 
 
 class VmReconciler:
-    """Reconciles VMs over a client."""
+    """Reconciles VMs through a client."""
 
     def __init__(self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock) -> None:
         self._client = client
@@ -67,7 +67,7 @@ class VmReconciler:
         self._revisions = RevisionSync(client, cache)
 
     async def reconcile(self, name: Name) -> Result:
-        """Take the VM of this name as far as it can go now."""
+        """Reconcile one VM."""
         vm = self._cache.find(VirtualMachine, name.name, name.namespace)
         if vm is None or vm.metadata is None:
             return DONE
@@ -78,14 +78,14 @@ class VmReconciler:
         before = vm
         vm, names = await self._revisions.ensure_revisions(vm, configuration, FINALIZER)
         self._report_captured(before, vm, names)
-        is_current = vm is not before  # what was just written is what the server has
+        is_current = vm is not before  # this version was just written
         vm = replace(vm, status=refer_to_revisions(vm, names))
         if await self._make_data_volumes(vm):
-            return DONE  # the VM is looked at again once they are seen
+            return DONE  # the VM is reconciled again once they are in the cache
         return await self._run(vm, vmi, configuration, is_current=is_current)
 
     async def report(self, name: Name, error: Exception) -> None:
-        """Say in the VM's status what went wrong with it."""
+        """Report a failed reconcile in the VM's status and as an event."""
         vm = self._cache.find(VirtualMachine, name.name, name.namespace)
         if vm is None:
             return
@@ -112,7 +112,7 @@ class VmReconciler:
         return installed.spec.configuration if installed is not None and installed.spec is not None else None
 
     async def _claim_instance(self, vm: VirtualMachine) -> VirtualMachineInstance | None:
-        """The VM's instance; one that was left to itself becomes its own again, unless either is on its way out."""
+        """Return the VM's instance; adopt one without a controller unless either is being deleted."""
         metadata = vm.metadata or ObjectMeta()
         vmi = self._cache.find(VirtualMachineInstance, metadata.name or "", metadata.namespace or "")
         if vmi is None or is_controlled_by(vmi.metadata, vm):
@@ -127,7 +127,7 @@ class VmReconciler:
         return vmi
 
     async def _finish(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> Result:
-        """Let go of a VM that is being deleted, once its instance is gone or was left to itself."""
+        """Delete the instance of a VM that is being deleted, then remove the VM's finalizer."""
         metadata = vm.metadata or ObjectMeta()
         finalizers = metadata.finalizers or []
         if FINALIZER not in finalizers:
@@ -149,7 +149,7 @@ class VmReconciler:
             self._recorder.event(vm, "SuccessfulCapture", f"captured {kept}")
 
     async def _make_data_volumes(self, vm: VirtualMachine) -> bool:
-        """Make those that are missing; whether there are some that were not seen yet."""
+        """Create missing DataVolumes; return True if some are not in the cache yet."""
         unseen = False
         for wanted in build_data_volumes(vm):
             metadata = wanted.metadata or ObjectMeta()
@@ -159,7 +159,7 @@ class VmReconciler:
             try:
                 await self._client.create(wanted)
             except StatusError as error:
-                if error.code == 404 and error.details.kind is None:  # nothing is missing but the kind itself
+                if error.code == 404 and error.details.kind is None:  # the resource itself is not served
                     message = f"cannot create DataVolume {name}: the server does not serve DataVolumes; install CDI"
                     raise StatusError(501, "DataVolumesNotServed", message) from error
                 if error.reason != "AlreadyExists":
@@ -188,7 +188,7 @@ class VmReconciler:
         ready = all(phase in USABLE_PHASES for phase in phases)
         if decision.action == "start" and ready:
             await self._start(vm, requests, configuration, is_current=is_current)
-            return Result(after=RECHECK_SECONDS)  # to tell of it together with what becomes of it
+            return Result(after=RECHECK_SECONDS)  # write one status for the start and its outcome
         if decision.action == "switch on":
             await self._switch_on(vm)
             return DONE
@@ -232,7 +232,7 @@ class VmReconciler:
         )
 
     async def _require_unchanged(self, vm: VirtualMachine) -> None:
-        """Ask the server whether the VM is as it was seen, for a start cannot be taken back."""
+        """Raise Conflict unless the server's VM is the cached one: a start cannot be undone."""
         metadata = vm.metadata or ObjectMeta()
         current = await self._client.get(VirtualMachine, metadata.name or "", metadata.namespace or "")
         if current.metadata is None or current.metadata.resource_version != metadata.resource_version:
@@ -251,21 +251,21 @@ class VmReconciler:
         self._recorder.event(vm, "SuccessfulDelete", message)
 
     async def _switch_on(self, vm: VirtualMachine) -> None:
-        """Have a VM run for good that was halted and is asked to start."""
+        """Set a halted VM to run, on a request to start it."""
         on = replace(vm.spec, run_strategy=ALWAYS) if vm.spec.run_strategy else replace(vm.spec, running=True)
         await self._client.update(replace(vm, spec=on))
 
     async def _follow_changes(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> tuple[VirtualMachineInstance | None, bool]:
-        """The instance with what of the VM's changes can reach it while it runs, and whether others need a restart."""
+        """Apply live changes to the instance; return it and whether other changes need a restart."""
         generation = vm.metadata.generation if vm.metadata else None
         if vmi is None or is_being_deleted(vmi) or started_generation(vmi) in (None, generation):
             return vmi, False
         start = await self._revisions.find_revision(vm, name_start_revision_of(vmi) or "")
         wanted = build_instance(vm, await self._revisions.find_shape(vm), configuration).spec
         if start is not None and not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
-            return vmi, False  # what else may differ is the configuration's doing; the size, that of an earlier change
+            return vmi, False  # other differences come from the configuration; the size, from an earlier live change
         if is_same(replace(wanted, start_strategy=vmi.spec.start_strategy), vmi.spec):
             return vmi, False
         grown = find_live_change(vmi.spec, wanted, configuration)
@@ -281,7 +281,7 @@ class VmReconciler:
     async def _measure(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> EffectiveSize | None:
-        """The VM's size, if its status does not have it as of this generation."""
+        """Return the VM's size, or None if its status has the size of this generation."""
         status, generation = vm.status, vm.metadata.generation if vm.metadata else None
         if status is not None and status.effective is not None and status.desired_generation == generation:
             return None
@@ -294,7 +294,7 @@ class VmReconciler:
         await self._write_status(vm, make_status(vm, seen, now, format_time(now)))
 
     async def _write_status(self, vm: VirtualMachine, status: VirtualMachineStatus) -> None:
-        """Write the status, unless it is what the VM was last seen with."""
+        """Write the status unless the cached VM has the same one."""
         metadata = vm.metadata or ObjectMeta()
         cached = self._cache.find(VirtualMachine, metadata.name or "", metadata.namespace or "")
         seen = cached.metadata.resource_version if cached is not None and cached.metadata is not None else None
@@ -304,7 +304,7 @@ class VmReconciler:
 
 
 def describe_failure(error: Exception) -> ConditionReason:
-    """What a failure is called in a condition and an event."""
+    """Return reason and message of a failure for a condition and an event."""
     if isinstance(error, NotFoundError):
         role = error.field.removeprefix("spec.").removeprefix("status.").partition(".")[0]
         return ConditionReason(_FAILED_FINDS.get(role, "NotFound"), error.message)

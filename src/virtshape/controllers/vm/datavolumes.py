@@ -1,7 +1,7 @@
 """
-The disks of a VM as its controller sees them: which DataVolumes to make, and how far all volumes are.
+DataVolumes of a VM: build them from templates and find the phases of all its volumes.
 
-Pure: objects in, objects and phases out.
+Pure functions.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ USABLE_PHASES: Final = frozenset({"Succeeded", "WaitForFirstConsumer", "PendingP
 
 
 def build_data_volumes(vm: VirtualMachine) -> list[DataVolume]:
-    """The DataVolumes that the VM's templates ask for, owned by the VM."""
+    """Build the DataVolumes of the VM's templates, owned by the VM."""
     uid = (vm.metadata.uid if vm.metadata else None) or ""
     made = []
     for template in vm.spec.data_volume_templates or ():
@@ -38,7 +38,7 @@ def build_data_volumes(vm: VirtualMachine) -> list[DataVolume]:
 
 
 def list_volume_phases(vm: VirtualMachine, cache: Cache) -> list[str]:
-    """How far each DataVolume and claim is that the VM uses, in words of DataVolumes."""
+    """Return the phases of the VM's DataVolumes and claims, as DataVolume phases."""
     template = vm.spec.template.spec
     phases = []
     for volume in (template.volumes if template else None) or ():
@@ -50,15 +50,15 @@ def list_volume_phases(vm: VirtualMachine, cache: Cache) -> list[str]:
 
 
 def find_data_volume_phase(name: str, namespace: str, cache: Cache) -> str:
-    """How far a DataVolume is, or its claim if that is all there is."""
+    """Return the phase of a DataVolume, or of its claim if the DataVolume does not exist."""
     found = cache.find(DataVolume, name, namespace)
-    if found is None:  # it may be gone once its claim is filled
+    if found is None:  # it may have been deleted after its claim was populated
         return find_claim_phase(name, namespace, cache)
     return (found.status.phase if found.status else None) or "Pending"
 
 
 def find_claim_phase(name: str, namespace: str, cache: Cache) -> str:
-    """How far a claim is, in words of DataVolumes."""
+    """Return the phase of a claim as a DataVolume phase."""
     claim = cache.find(PersistentVolumeClaim, name, namespace)
     if claim is None:
         return MISSING
@@ -67,7 +67,7 @@ def find_claim_phase(name: str, namespace: str, cache: Cache) -> str:
 
 
 def list_volume_names(vm: VirtualMachine) -> list[str]:
-    """The names of the DataVolumes and claims that the VM uses or has templates for."""
+    """Return the names of the DataVolumes and claims that the VM uses or has templates for."""
     template = vm.spec.template.spec
     names = [one.metadata.name for one in vm.spec.data_volume_templates or () if one.metadata and one.metadata.name]
     for volume in (template.volumes if template else None) or ():

@@ -1,7 +1,7 @@
 """
-Changes of a VM that reach its running instance: more vCPUs and more memory, where room was left for them.
+Live updates: find changes of a VM that can be applied to its running instance (more sockets, more memory).
 
-Pure: says what the instance is to become. Whether its guest follows is for the launcher to say.
+Pure: returns the new spec. The launcher applies it.
 """
 
 from typing import Final
@@ -14,13 +14,13 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.controllers.vm.revisions import is_same
 
 AT_RESTART: Final = "Stage"
-"""The rollout strategy that leaves running instances alone."""
+"""Rollout strategy that changes VMs only at a restart."""
 
 
 def find_live_change(
     running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> VirtualMachineInstanceSpec | None:
-    """The spec of the running instance once it has grown to what is wanted; None if that takes a restart."""
+    """Return the spec of the running instance with the wanted size; None if that requires a restart."""
     if configuration is not None and configuration.vm_rollout_strategy == AT_RESTART:
         return None
     wanted = replace(wanted, start_strategy=running.start_strategy)
@@ -32,7 +32,7 @@ def find_live_change(
 
 
 def _grow(running: DomainSpec, wanted: DomainSpec) -> DomainSpec:
-    """The domain with the sizes that are wanted, and the resources that go with them."""
+    """Return the domain with the wanted sizes and resources."""
     grown = replace(running, resources=wanted.resources)
     if running.cpu is not None and wanted.cpu is not None:
         grown.cpu = replace(running.cpu, sockets=wanted.cpu.sockets)

@@ -1,7 +1,7 @@
 """
-The instance that starts a VM, as it is to be stored: shaped, named, labelled, owned and held by its finalizer.
+Build the VirtualMachineInstance that starts a VM: spec, labels, annotations, owner and finalizer.
 
-Pure: what it is made from was found by somebody else.
+Pure functions.
 """
 
 import uuid
@@ -30,7 +30,7 @@ def build_instance(
     configuration: KubeVirtConfiguration | None,
     request: VirtualMachineStateChangeRequest | None = None,
 ) -> VirtualMachineInstance:
-    """The instance of a VM, paused from the start if the request asks for it."""
+    """Build the instance of a VM; it starts paused if the request says so."""
     own = vm.metadata or ObjectMeta()
     metadata, spec = make_instance(vm, shape, configuration, DEFAULT_ARCHITECTURE, firmware_uuid=firmware_uuid(vm))
     if request is not None and (request.data or {}).get("paused") == "true":
@@ -53,7 +53,7 @@ def build_instance(
 
 
 def adopt(vmi: VirtualMachineInstance, vm: VirtualMachine) -> VirtualMachineInstance:
-    """The instance as one of the VM's, started from none of its generations."""
+    """Return the instance with the VM as owner and no start generation."""
     own = vmi.metadata or ObjectMeta()
     owners = [*(own.owner_references or ()), make_owner_reference(vm)]
     annotations = {**(own.annotations or {}), GENERATION_ANNOTATION: "0"}
@@ -61,12 +61,12 @@ def adopt(vmi: VirtualMachineInstance, vm: VirtualMachine) -> VirtualMachineInst
 
 
 def firmware_uuid(vm: VirtualMachine) -> str:
-    """The same for all instances of a VM, also of one whose spec says none."""
+    """Return a firmware UUID that is the same for all instances of a VM."""
     return str(uuid.uuid5(_FIRMWARE_UUIDS, (vm.metadata.uid if vm.metadata else None) or ""))
 
 
 def name_start_revision_of(vmi: VirtualMachineInstance) -> str | None:
-    """The revision that keeps the spec which the instance was started from."""
+    """Return the name of the revision with the spec that the instance was started from."""
     owner = find_controller(vmi.metadata)
     annotations = (vmi.metadata.annotations if vmi.metadata else None) or {}
     generation = annotations.get(GENERATION_ANNOTATION)

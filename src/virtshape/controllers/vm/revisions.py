@@ -1,7 +1,7 @@
 """
-Revisions: copies of instance types, preferences and flavors that a VM is pinned to, and of the VM's own spec at start.
+ControllerRevisions of VMs: copies of instance types, preferences and flavors, and of the VM's spec at start.
 
-Pure: says what a revision is called and holds, which one a VM means, and what its references become.
+Pure functions: names and contents of revisions, which revision a VM uses, and its references.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ from virtshape.resolve.matcher import (
 
 ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
 UPGRADED_FROM_ANNOTATION: Final = "virtshape.io/upgraded-from"
-"""On a revision: the older one that it takes the place of."""
+"""On a revision: the name of the older revision that it replaces."""
 STORED_VERSION: Final = "v1beta2"
 
 _LABEL: Final = INSTANCETYPE_GROUP + "/object-"
@@ -55,21 +55,21 @@ class Source(Protocol):
 
 
 class Origin(Struct, frozen=True):
-    """Where to take the object from that a VM names: a stored revision, or the live object."""
+    """Where to read the object that a VM refers to: a stored revision or the live object."""
 
     where: Literal["spec", "status", "live"]
     revision: str = ""
 
 
 def name_revision(vm_name: str, source: Source, version: str = "") -> str:
-    """What the copy of an object is called; one that was upgraded says to which version."""
+    """Return the name of a revision; an upgraded revision includes its version."""
     metadata = source.metadata or ObjectMeta()
     parts = (vm_name, metadata.name, version, metadata.uid, metadata.generation)
     return "-".join(str(part) for part in parts if part)
 
 
 def build_revision(vm: VirtualMachine, source: Source, name: str) -> ControllerRevision:
-    """The copy of an object as it is to be stored, owned by the VM."""
+    """Build a revision of an object, owned by the VM."""
     metadata = source.metadata or ObjectMeta()
     kept = replace(metadata, managed_fields=None)
     data = to_tree(source)
@@ -89,7 +89,7 @@ def build_revision(vm: VirtualMachine, source: Source, name: str) -> ControllerR
 
 
 def label_revision(source: Source) -> dict[str, str]:
-    """What a revision says of the object it was captured from."""
+    """Return the labels of a revision, which describe the captured object."""
     metadata = source.metadata or ObjectMeta()
     return {
         OBJECT_NAME_LABEL: metadata.name or "",
@@ -101,7 +101,7 @@ def label_revision(source: Source) -> dict[str, str]:
 
 
 def check_same_content(existing: ControllerRevision, wanted: ControllerRevision, kind: str) -> None:
-    """Refuse a stored revision that bears the right name and holds something else."""
+    """Raise if a stored revision has the same name but other content."""
     if not is_same(read_spec(existing, kind), read_spec(wanted, kind)):
         name = existing.metadata.name if existing.metadata else ""
         message = f"{_UNEXPECTED}: {name} differs from the current {kind}; delete one of them"
@@ -109,13 +109,13 @@ def check_same_content(existing: ControllerRevision, wanted: ControllerRevision,
 
 
 def read_spec(revision: ControllerRevision, kind: str) -> Model:
-    """The spec that a revision keeps, at the version stored today."""
+    """Return the spec in a revision, converted to the stored version."""
     spec: Model = read_revision_payload(revision.data, kind).spec  # type: ignore[attr-defined]
     return spec
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether two values mean the same: quantities by amount, and what is empty like what is absent."""
+    """Return True if two values are equal, with quantities compared by amount and empty like absent."""
     return _meaning(one) == _meaning(other)
 
 
@@ -139,9 +139,9 @@ def _full(members: dict[Any, object]) -> dict[Any, object] | None:
 
 def find_origin(vm: VirtualMachine, role: Role, matcher: Matcher) -> Origin:
     """
-    Where the object in this role comes from.
+    Return where to read the object in this role.
 
-    The spec beats the status, unless the status was changed and the spec was not since the two were last written.
+    The spec takes precedence over the status, unless only the status was changed since both were last written.
     """
     if role in list_recaptured(vm):
         return Origin("live")
@@ -160,7 +160,7 @@ def find_origin(vm: VirtualMachine, role: Role, matcher: Matcher) -> Origin:
 
 
 def _status_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> str:
-    """The revision that the status names, if it is of the object that the spec names."""
+    """Return the revision named in the status, if it is of the object that the spec names."""
     ref = find_status_ref(vm, role)
     if ref is None or ref.controller_revision_ref is None:
         return ""
@@ -172,7 +172,7 @@ def _status_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> str:
 
 
 def needs_upgrade(revision: ControllerRevision) -> bool:
-    """Whether the payload is older than what is stored today."""
+    """Return True if the payload has an older version than the stored one."""
     data = revision.data
     api_version = data.get("apiVersion") if isinstance(data, dict) else None
     if not isinstance(api_version, str) or not isinstance(data.get("kind"), str):
@@ -182,7 +182,7 @@ def needs_upgrade(revision: ControllerRevision) -> bool:
 
 
 def build_upgrade(vm: VirtualMachine, old: ControllerRevision, matcher: Matcher, role: Role) -> ControllerRevision:
-    """The same content as stored today, under a name of its own."""
+    """Build a revision with the same content in the stored version, under a new name."""
     read: Any = read_revision_payload(old.data, full_kind(matcher, role))
     source = replace(read, metadata=_recover_metadata(read.metadata, old, matcher))
     version = source.api_version.rpartition("/")[2]
@@ -194,7 +194,7 @@ def build_upgrade(vm: VirtualMachine, old: ControllerRevision, matcher: Matcher,
 
 
 def _recover_metadata(kept: ObjectMeta | None, old: ControllerRevision, matcher: Matcher) -> ObjectMeta:
-    """Name, uid and generation of an object whose copy may not hold them: as labels say, else as the copy's own."""
+    """Recover name, UID and generation from the revision's labels or its own metadata."""
     metadata, own = kept or ObjectMeta(), old.metadata or ObjectMeta()
     labels = own.labels or {}
     stated = labels.get(f"{_LABEL}generation", "")
@@ -207,18 +207,18 @@ def _recover_metadata(kept: ObjectMeta | None, old: ControllerRevision, matcher:
 
 
 def find_superseded(revision: ControllerRevision) -> str | None:
-    """The older revision that this one took the place of."""
+    """Return the name of the revision that this one replaced."""
     annotations = (revision.metadata.annotations if revision.metadata else None) or {}
     return annotations.get(UPGRADED_FROM_ANNOTATION)
 
 
 def is_removable(revision: ControllerRevision, vm: VirtualMachine) -> bool:
-    """Whether the VM may delete the revision: only one that is its own."""
+    """Return True if the VM owns the revision and may delete it."""
     return is_controlled_by(revision.metadata, vm)
 
 
 def pin(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachine:
-    """The VM whose matchers name these revisions, and that asks for no new ones."""
+    """Return the VM with these revision names and without the recapture annotation."""
     spec = vm.spec
     for role, name in names.items():
         matcher = find_matcher(vm, role)
@@ -232,7 +232,7 @@ def pin(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachine:
 
 
 def refer_to_revisions(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachineStatus:
-    """The VM's status with references to these revisions, and to none in roles that it has no matcher for."""
+    """Return the VM's status with references to these revisions; roles without a matcher get none."""
     status = vm.status or VirtualMachineStatus()
     refs: dict[str, InstancetypeStatusRef | None] = {}
     for role in ROLES:
@@ -251,7 +251,7 @@ def refer_to_revisions(vm: VirtualMachine, names: Mapping[Role, str]) -> Virtual
 
 
 def wants_expansion(vm: VirtualMachine, policy: str | None) -> bool:
-    """Whether the policy writes what the VM refers to into the VM, in place of the references."""
+    """Return True if the reference policy replaces the VM's references by their content."""
     if not any(find_matcher(vm, role) for role in ROLES):
         return False
     if policy == "expandAll":
@@ -265,13 +265,13 @@ def _has_status_revision(vm: VirtualMachine, role: Role) -> bool:
 
 
 def name_start_revision(vm: VirtualMachine, generation: int | None = None) -> str:
-    """What the copy of the VM's own spec at a start is called; that of the current generation unless told otherwise."""
+    """Return the name of the start revision of a generation; the current one by default."""
     metadata = vm.metadata or ObjectMeta()
     return f"revision-start-vm-{metadata.uid}-{generation or metadata.generation}"
 
 
 def build_start_revision(vm: VirtualMachine) -> ControllerRevision:
-    """The VM's own spec, as an instance is started from it."""
+    """Build the revision with the VM's spec at start."""
     metadata = vm.metadata or ObjectMeta()
     return ControllerRevision(
         api_version="apps/v1",
@@ -287,7 +287,7 @@ def build_start_revision(vm: VirtualMachine) -> ControllerRevision:
 
 
 def has_changed_since(vm: VirtualMachine, start: ControllerRevision) -> bool:
-    """Whether what an instance is made of differs from what the VM was when it started."""
+    """Return True if template, instance type or preference changed since the start."""
     data = start.data if isinstance(start.data, dict) else {}
     then, now = data.get("spec") or {}, to_tree(vm.spec)
     return any(not is_same(then.get(part), now.get(part)) for part in ("template", *ROLES))

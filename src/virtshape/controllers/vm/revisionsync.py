@@ -1,8 +1,7 @@
 """
-Captures what a VM refers to, and keeps the VM's references and its revisions in step.
+Create the revisions of VMs, pin VMs to them, upgrade old revisions and remove superseded ones.
 
-Every step can be repeated: whatever was done before a crash is found done. The status is written by the caller, last;
-until it is, the VM does not count as settled.
+Every step can be repeated after a crash. The caller writes the status last; until then the VM is processed again.
 """
 
 import asyncio
@@ -47,7 +46,7 @@ MAX_CACHED: Final = 2_000
 
 
 class RevisionSync:
-    """Captures for VMs over one client; what a VM was given it does not ask for again until the VM is settled."""
+    """Keeps VMs and their revisions in sync; caches new revisions until the VM's status refers to them."""
 
     def __init__(self, client: Client, cache: Cache) -> None:
         self._client = client
@@ -57,7 +56,7 @@ class RevisionSync:
     async def ensure_revisions(
         self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
     ) -> tuple[VirtualMachine, Names]:
-        """The VM with its references in order, and what it is pinned to; a VM in order is not written."""
+        """Return the VM with all revisions captured and pinned, and their names; write it only if it changed."""
         instancetype = configuration.instancetype if configuration else None
         if wants_expansion(vm, instancetype.reference_policy if instancetype else None):
             return await self._expand(vm, configuration, finalizer), {}
@@ -79,7 +78,7 @@ class RevisionSync:
         return vm, names
 
     async def find_shape(self, vm: VirtualMachine) -> Shape:
-        """What the VM's revisions, or else the live objects, make of it."""
+        """Return instance type and preference of the VM from its revisions, or from the live objects."""
         found: dict[Reference, Model] = {}
         for role in ROLES:
             matcher = find_matcher(vm, role)
@@ -95,7 +94,7 @@ class RevisionSync:
         return find_shape(vm, found.get)
 
     async def store_start_revision(self, vm: VirtualMachine) -> None:
-        """Store the spec that the VM is started from, in place of what it was started from before."""
+        """Store the start revision and remove the one of the previous start."""
         wanted = build_start_revision(vm)
         earlier = vm.status.observed_generation if vm.status else None
         if earlier is not None and (name := name_start_revision(vm, earlier)) != _name(wanted):
@@ -103,11 +102,11 @@ class RevisionSync:
         try:
             await self._client.create(canonicalize(wanted))
         except StatusError as error:
-            if error.reason != "AlreadyExists":  # its name says what it holds
+            if error.reason != "AlreadyExists":  # the name identifies the content
                 raise
 
     async def find_revision(self, vm: VirtualMachine, name: str) -> ControllerRevision | None:
-        """A revision of this name, if there is one."""
+        """Return the revision of this name, or None."""
         try:
             return await self._client.get(ControllerRevision, name, namespace_of(vm))
         except StatusError as error:
@@ -116,7 +115,7 @@ class RevisionSync:
             return None
 
     async def _obtain(self, vm: VirtualMachine, role: Role, matcher: Matcher) -> ControllerRevision:
-        """The revision that the VM is to use in this role, stored."""
+        """Return the stored revision that the VM uses in this role; create it if missing."""
         origin = find_origin(vm, role, matcher)
         if origin.where != "live":
             place = "spec" if origin.where == "spec" else "status"
@@ -172,7 +171,7 @@ class RevisionSync:
     async def _expand(
         self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
     ) -> VirtualMachine:
-        """Write into the VM what it refers to, then drop its revisions."""
+        """Replace the VM's references by their content, then remove its revisions."""
         expanded = duplicate(vm)
         conflicts = expand_vm(expanded, await self.find_shape(vm), configuration)
         if conflicts:
@@ -195,7 +194,7 @@ class RevisionSync:
 
 
 def has_current_revisions(vm: VirtualMachine) -> bool:
-    """Whether spec and status name the same revisions, and the spec is the one that they were written for."""
+    """Return True if spec and status name the same revisions for the current generation."""
     generation = vm.metadata.generation if vm.metadata else None
     if vm.status is None or vm.status.desired_generation != generation or list_recaptured(vm):
         return False
@@ -211,7 +210,7 @@ def _agrees(vm: VirtualMachine, role: Role) -> bool:
 
 
 def list_pinned_revisions(vm: VirtualMachine) -> dict[Role, str]:
-    """The revisions that the spec names, else the status."""
+    """Return the revision names by role, from the spec or else from the status."""
     names: dict[Role, str] = {}
     for role in ROLES:
         matcher, ref = find_matcher(vm, role), find_status_ref(vm, role)
@@ -223,7 +222,7 @@ def list_pinned_revisions(vm: VirtualMachine) -> dict[Role, str]:
 
 
 def with_finalizer(vm: VirtualMachine, finalizer: str) -> VirtualMachine:
-    """The VM held by the finalizer; the very same if it is already, or is going."""
+    """Return the VM with the finalizer; the same object if it has it or is being deleted."""
     metadata = vm.metadata
     if metadata is None or metadata.deletion_timestamp is not None or finalizer in (metadata.finalizers or ()):
         return vm

@@ -1,7 +1,7 @@
 """
-Run strategies: whether a VM's instance is to be started, stopped or left alone.
+Run strategies: decide whether to start, stop or keep the instance of a VM.
 
-Pure: sees the VM, its instance and the time, and says what to do; never does it.
+Pure functions of the VM, its instance and the time.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ Action = Literal["start", "stop", "switch on", "wait", "nothing"]
 
 
 class Decision(Struct, frozen=True):
-    """What to do now, why, and when to look again if it is to wait."""
+    """An action, its reason, and the delay before the next check if the action is to wait."""
 
     action: Action
     reason: str = ""
@@ -39,26 +39,26 @@ NOTHING: Final = Decision("nothing")
 
 
 def run_strategy(spec: VirtualMachineSpec) -> str:
-    """The strategy that a VM states, in either form."""
+    """Return the run strategy of a VM, from `runStrategy` or `running`."""
     if spec.run_strategy:
         return spec.run_strategy
     return ALWAYS if spec.running else HALTED
 
 
 def is_final(vmi: VirtualMachineInstance) -> bool:
-    """Whether the instance has ended and will not run again."""
+    """Return True if the instance is in a final phase."""
     return vmi.status is not None and vmi.status.phase in FINAL_PHASES
 
 
 def is_being_deleted(vmi: VirtualMachineInstance) -> bool:
-    """Whether the instance has been deleted and is on its way out."""
+    """Return True if the instance is being deleted."""
     return vmi.metadata is not None and vmi.metadata.deletion_timestamp is not None
 
 
 def drop_done_requests(
     requests: Sequence[VirtualMachineStateChangeRequest], vmi: VirtualMachineInstance | None, strategy: str
 ) -> list[VirtualMachineStateChangeRequest]:
-    """The requests that still have to be carried out: a stop until its instance is gone, a start until one is there."""
+    """Return the pending requests: a stop until its instance is gone, a start until an instance exists."""
     left = [request for request in requests if not _is_called_off(request, strategy)]
     while left and _is_done(left[0], vmi):
         del left[0]
@@ -72,7 +72,7 @@ def _is_done(request: VirtualMachineStateChangeRequest, vmi: VirtualMachineInsta
 
 
 def _is_called_off(request: VirtualMachineStateChangeRequest, strategy: str) -> bool:
-    """Whether it asks for nothing, or is what is left of a restart: a halted VM is asked so only to start paused."""
+    """Return True if the request is unknown, or a start of a halted VM that is not a paused start."""
     if request.action not in (START, STOP):
         return True
     return strategy == HALTED and request.action == START and (request.data or {}).get("paused") != "true"
@@ -84,7 +84,7 @@ def decide_run(
     requests: Sequence[VirtualMachineStateChangeRequest],
     now: float,
 ) -> Decision:
-    """What the VM's strategy asks for; `requests` are those not yet carried out."""
+    """Return the next action by the VM's run strategy; `requests` are the pending ones."""
     if vm.metadata is not None and vm.metadata.deletion_timestamp is not None:
         return _stop(vmi, "the VM is being deleted")
     if vmi is not None:
@@ -124,7 +124,7 @@ def _decide_without(
 
 
 def _start(vm: VirtualMachine, reason: str, now: float) -> Decision:
-    """Start, or wait for what is left of the time that failures ask for."""
+    """Start, or wait for the rest of the back-off after failed starts."""
     failure = vm.status.start_failure if vm.status else None
     if failure is None or failure.retry_after_timestamp is None:
         return Decision("start", reason)
@@ -137,7 +137,7 @@ def _stop(vmi: VirtualMachineInstance | None, reason: str) -> Decision:
 
 
 def _explain_end(vmi: VirtualMachineInstance) -> str:
-    """How the instance ended, in words that outlive it with those who look at its VM."""
+    """Return a message on how the instance ended, for the events of its VM."""
     status = vmi.status or VirtualMachineInstanceStatus()
     reported = find_condition(status.conditions, "Ready")
     how = "the instance has failed" if status.phase == "Failed" else "the instance has ended"
@@ -153,6 +153,6 @@ def _uid(vmi: VirtualMachineInstance) -> str | None:
 
 
 def needs_rerun(vm: VirtualMachine, vmi: VirtualMachineInstance) -> bool:
-    """Whether the instance ended in a way after which the strategy wants another one, once it is gone."""
+    """Return True if the run strategy restarts the instance after this end."""
     failed = vmi.status is not None and vmi.status.phase == "Failed"
     return failed and run_strategy(vm.spec) == RERUN_ON_FAILURE

@@ -1,7 +1,7 @@
 """
-What the VM controller makes of a VM when it starts: the VMI, shaped by instance type and preference.
+Build metadata and spec of the VMI that starts a VM, with instance type and preference applied.
 
-Never changes the VM or what shapes it, and shares nothing with them.
+Never modifies its arguments and shares no data with them.
 """
 
 from virtshape.api.codec import duplicate
@@ -34,7 +34,7 @@ def make_instance(
     *,
     firmware_uuid: str,
 ) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
-    """The metadata and spec of the VMI that starts the VM, with everything that its own admission would add."""
+    """Return metadata and spec of the VMI, including all defaults that admission would set."""
     draft = draft_template(duplicate(vm))
     annotate_names(vm, draft.metadata)
     _refuse(shape_draft(draft, duplicate(shape), configuration, ROOT))
@@ -44,7 +44,7 @@ def make_instance(
 
 
 def shape_instance(vm: VirtualMachine, shape: Shape) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
-    """The same with instance type and preference alone: no disks, no network, no defaults."""
+    """Return metadata and spec with only instance type and preference applied, without defaults."""
     draft = draft_template(duplicate(vm))
     annotate_names(vm, draft.metadata)
     own = duplicate(shape)
@@ -61,7 +61,7 @@ def _refuse(conflicts: list[Conflict]) -> None:
 
 
 def annotate_names(vm: VirtualMachine, metadata: ObjectMeta) -> None:
-    """Note on the VMI what its VM names."""
+    """Annotate the VMI with the names of the instance type and preference of its VM."""
     for role, suffix in _ANNOTATIONS.items():
         matcher = find_matcher(vm, role)
         kind = find_full_kind(matcher, role) if matcher else None

@@ -1,7 +1,7 @@
 """
-Starts that fail: how often in a row, and how long to wait before the next one.
+Start failures: count them and compute the delay before the next start.
 
-Pure: no clock of its own, no I/O.
+Pure functions.
 """
 
 from typing import Final
@@ -17,14 +17,14 @@ _RETRYING: Final = frozenset({ALWAYS, ONCE, RERUN_ON_FAILURE})
 
 
 def delay_seconds(failures: int) -> int:
-    """How long to wait after this many failures in a row: longer each time, up to five minutes."""
+    """Return the delay after this many failures in a row, up to five minutes."""
     return min(FIRST_DELAY_SECONDS * failures * failures, LONGEST_DELAY_SECONDS)
 
 
 def count_failure(
     vm: VirtualMachine, vmi: VirtualMachineInstance | None, now: float
 ) -> VirtualMachineStartFailure | None:
-    """What the VM's status is to say of failed starts, given the instance there is."""
+    """Return the VM's new `startFailure` status for the state of its instance."""
     before = vm.status.start_failure if vm.status else None
     if run_strategy(vm.spec) not in _RETRYING:
         return None

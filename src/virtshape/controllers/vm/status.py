@@ -1,7 +1,7 @@
 """
-The status of a VM: what people and tools read of it, worked out from the VM, its instance and what went wrong.
+Status of a VM: conditions, printable status and size, from the VM, its instance and failures.
 
-Pure: no I/O, no clock of its own. Revision references are somebody else's; they are carried along.
+Pure functions. Revision references are set elsewhere and kept.
 """
 
 from collections.abc import Sequence
@@ -37,42 +37,42 @@ _HELD: Final = {
     "NotPossibleHere": "ErrorUnschedulable",
     "ClaimNotFound": "ErrorPvcNotFound",
 }
-"""What a VM is whose instance has its node and is kept from running there, by the reason."""
+"""Printable status of a VM whose instance is scheduled but cannot run, by reason."""
 _DATA_VOLUME_WAITS: Final = frozenset({"WaitForFirstConsumer", "PendingPopulation"})
 
 
 class ConditionReason(Struct, frozen=True):
-    """What kept the controller from doing what it should, as a condition tells it."""
+    """Reason and message of a condition."""
 
     reason: str
     message: str
 
 
 class Observation(Struct, kw_only=True):
-    """All that the status of a VM depends on besides the VM itself."""
+    """Everything that the status of a VM depends on, except the VM."""
 
     vmi: VirtualMachineInstance | None = None
     """The VM's instance, if it has one."""
     requests: Sequence[VirtualMachineStateChangeRequest] = ()
-    """Starts and stops not yet carried out."""
+    """Pending start and stop requests."""
     failure: ConditionReason | None = None
-    """What went wrong in this round."""
+    """Failure of this reconcile."""
     volume_phases: Sequence[str] = ()
-    """Phases of the VM's DataVolumes; `Missing` for one that is not there."""
+    """Phases of the VM's DataVolumes; `Missing` if one does not exist."""
     waiting: ConditionReason | None = None
-    """Why the VM's DataVolumes and claims keep it from starting, if they do."""
+    """Why DataVolumes and claims prevent the start, if they do."""
     changed_since_start: bool = False
-    """Whether the VM is no longer what its instance was started from."""
+    """True if the VM changed after its instance was started."""
     effective: EffectiveSize | None = None
-    """The size that was worked out in this round, if it was."""
+    """Size computed in this reconcile, if any."""
     starting: bool = False
-    """Whether an instance was made in this round."""
+    """True if this reconcile creates an instance."""
     run_strategy: str | None = None
-    """The strategy that was acted upon in this round, if it was."""
+    """Run strategy applied in this reconcile, if any."""
 
 
 def make_status(vm: VirtualMachine, seen: Observation, now: float, stamp: str) -> VirtualMachineStatus:
-    """The status that the VM is to have; `stamp` is the present moment as text."""
+    """Return the new status of the VM; `stamp` is the current time as a string."""
     old = vm.status or VirtualMachineStatus()
     generation = vm.metadata.generation if vm.metadata else None
     failure = count_failure(vm, seen.vmi, now)
@@ -93,7 +93,7 @@ def make_status(vm: VirtualMachine, seen: Observation, now: float, stamp: str) -
 
 
 def started_generation(vmi: VirtualMachineInstance | None) -> int | None:
-    """The generation of the VM that the instance was started from."""
+    """Return the VM generation that the instance was started from."""
     annotations = (vmi.metadata.annotations if vmi and vmi.metadata else None) or {}
     stated = annotations.get(GENERATION_ANNOTATION, "")
     return int(stated) if stated.isdecimal() and len(stated) < _LONGEST_NUMBER else None
@@ -102,7 +102,7 @@ def started_generation(vmi: VirtualMachineInstance | None) -> int | None:
 def make_conditions(
     old: Sequence[VirtualMachineCondition] | None, seen: Observation, stamp: str
 ) -> list[VirtualMachineCondition]:
-    """The instance's conditions, whether the VM is ready, what went wrong, and whether a restart is due."""
+    """Return the VM's conditions: those of the instance, Ready, Failure, DataVolumesReady and RestartRequired."""
     vmi = seen.vmi
     theirs = {
         one.type: VirtualMachineCondition(one.type, one.status, one.reason, one.message, one.last_probe_time)
@@ -133,7 +133,7 @@ def make_conditions(
 
 
 def print_status(vm: VirtualMachine, seen: Observation) -> str:
-    """The state of the VM in one word."""
+    """Return the printable status of the VM."""
     vmi = seen.vmi
     if vm.metadata is not None and vm.metadata.deletion_timestamp is not None:
         return "Terminating"
@@ -166,7 +166,7 @@ def _print_instance(vmi: VirtualMachineInstance, seen: Observation) -> str:
 
 
 def _print_volumes(phases: Sequence[str]) -> str:
-    """What the VM's disks keep it waiting for, in one word; empty if they do not."""
+    """Return the printable status caused by the VM's volumes; empty if they are ready."""
     if "Failed" in phases:
         return "DataVolumeError"
     if "Missing" in phases:
@@ -187,7 +187,7 @@ def _is_ready(vmi: VirtualMachineInstance) -> bool:
 
 
 def measure(spec: VirtualMachineInstanceSpec) -> EffectiveSize:
-    """The size that an instance has: vCPUs, their layout, and memory."""
+    """Return vCPUs, CPU topology and memory of an instance spec."""
     cpu, memory = spec.domain.cpu, spec.domain.memory
     topology = Topology()
     if cpu is not None:

@@ -1,7 +1,7 @@
 """
-What it means for a VM to use its instance type and preference as they are now, in place of its copies of them.
+Plan the upgrade of a VM to the current versions of its instance type and preference.
 
-Pure: looks objects up and changes nothing. Objects that are gone stay as they were captured: there is nothing newer.
+Pure: only looks objects up. Captured copies of deleted objects are kept.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _BEHIND: Final = ("changed", "older version")
 
 
 class Upgrade(NamedTuple):
-    """The copies that a VM would have replaced, those that have no successor, and what would change in its instance."""
+    """Outdated revisions, revisions whose object was deleted, and the resulting changes of the instance."""
 
     behind: list[Drift]
     gone: list[Drift]
@@ -30,12 +30,12 @@ class Upgrade(NamedTuple):
 
     @property
     def roles(self) -> list[Role]:
-        """The roles in which the VM would get something newer."""
+        """The roles that have a newer object."""
         return [drift.role for drift in self.behind]
 
 
 def plan_upgrade(vm: VirtualMachine, lookup: Lookup, configuration: KubeVirtConfiguration | None = None) -> Upgrade:
-    """What the VM would get; StatusError if what there is now does not go with it."""
+    """Return the planned upgrade; raise StatusError if the current objects conflict with the VM."""
     drifts = [drift for role in KINDS if (drift := find_drift(vm, role, lookup)) is not None]
     behind = [drift for drift in drifts if drift.state in _BEHIND]
     gone = [drift for drift in drifts if drift.state == "gone"]
@@ -46,7 +46,7 @@ def plan_upgrade(vm: VirtualMachine, lookup: Lookup, configuration: KubeVirtConf
 
 
 def release(vm: VirtualMachine, roles: Iterable[Role]) -> VirtualMachine:
-    """The VM as if nothing had been captured for it in these roles."""
+    """Return the VM without revisions in these roles."""
     for role in roles:
         matcher = find_matcher(vm, role)
         if matcher is not None:
@@ -57,12 +57,12 @@ def release(vm: VirtualMachine, roles: Iterable[Role]) -> VirtualMachine:
 
 
 def write_release(roles: Iterable[Role]) -> dict[str, Any]:
-    """The merge patch by which a VM asks for new copies in these roles."""
+    """Return the merge patch that requests new revisions in these roles."""
     return {"spec": {role: {"revisionName": None} for role in roles}}
 
 
 def write_status_release(vm: VirtualMachine, roles: Iterable[Role]) -> dict[str, Any] | None:
-    """The patch of the status that it takes too at a server that goes by its status alone, given what it made of it."""
+    """Return the status patch that servers without recapture annotations need, or None."""
     marked = list_recaptured(vm)
     left = [role for role in roles if role not in marked and find_status_ref(vm, role) is not None]
     return {"status": {f"{role}Ref": None for role in left}} if left else None

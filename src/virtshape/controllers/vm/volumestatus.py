@@ -1,7 +1,7 @@
 """
-Why a VM waits for its disks: what is missing, what has failed, what is on its way.
+Explain why a VM waits for its DataVolumes and claims.
 
-Pure: objects in, words out.
+Pure functions.
 """
 
 from typing import Final
@@ -20,19 +20,21 @@ NOT_FOUND: Final = "FailedPvcNotFound"
 
 
 def explain_wait(vm: VirtualMachine, cache: Cache) -> ConditionReason | None:
-    """Why the VM cannot start for its DataVolumes and claims, all of them in words; None if they are no reason."""
+    """Return why DataVolumes and claims prevent the start, with all their messages; None if they do not."""
     template, problems = vm.spec.template.spec, []
     for volume in (template.volumes if template else None) or ():
         if volume.data_volume is not None:
             problems.append(_explain_data_volume(volume.data_volume.name, namespace_of(vm), cache))
         elif volume.persistent_volume_claim is not None:
             problems.append(_explain_claim(volume.persistent_volume_claim.claim_name, namespace_of(vm), cache))
-    found = sorted(filter(None, problems), key=lambda one: one.reason == NOT_READY)  # what is wrong, then what waits
+    found = sorted(
+        filter(None, problems), key=lambda one: one.reason == NOT_READY
+    )  # errors first, then pending volumes
     return ConditionReason(found[0].reason, "; ".join(one.message for one in found)) if found else None
 
 
 def is_unreported(vm: VirtualMachine, waiting: ConditionReason) -> bool:
-    """Whether something is wrong with the disks that the VM's status does not say yet."""
+    """Return True if the problem is not in the VM's status yet."""
     reported = find_condition(vm.status.conditions if vm.status else None, VOLUMES_READY)
     return waiting.reason != NOT_READY and (reported is None or reported.message != waiting.message)
 
@@ -51,7 +53,7 @@ def _explain_data_volume(name: str, namespace: str, cache: Cache) -> ConditionRe
 
 
 def _find_failure_message(volume: DataVolume, phase: str) -> str:
-    """What went wrong with a volume that has failed, or is to be tried again; empty while it is tried."""
+    """Return the error of a failed or retried volume; empty while its first attempt runs."""
     status = volume.status
     if status is None or (phase != "Failed" and not status.restart_count):
         return ""

@@ -1,7 +1,7 @@
 """
-The instance controller: gives instances a node, has the launcher run them there, and says how far they are.
+Instance controller: schedule instances, run them with the launcher, and update their status.
 
-Level-based. An instance's node is written before anything runs on it, so that nothing runs in two places.
+Level-based. The node is written before the guest starts, so that a guest never runs twice.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from virtshape.controllers.vmi.phases import RESTART_CONDITION, SCHEDULED_CONDIT
 from virtshape.controllers.vmi.scheduling import Placement
 
 _WAITS: Final = frozenset({"PullingImage", "DataVolumeNotReady", "ClaimNotBound", "ClaimBeingCopied"})
-"""What a guest may wait for without anything being wrong."""
+"""Reasons to wait that are not errors."""
 _REPORTED_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed", RESTART_CONDITION: "LiveChangeFailed"}
 NODE_LABEL: Final = "kubevirt.io/nodeName"
 UNSCHEDULABLE: Final = "Unschedulable"
@@ -43,7 +43,7 @@ _PHASES: Final[dict[GuestState, Phase]] = {
 
 
 class VmiReconciler:
-    """Reconciles instances over a client, where their placement says."""
+    """Reconciles instances through a client; `placement` selects nodes and launchers."""
 
     def __init__(
         self,
@@ -61,17 +61,17 @@ class VmiReconciler:
         self._placement = placement
         self._wake = wake
         self._replaced: dict[Name, set[str | None]] = {}
-        """The revisions of each instance that were replaced here, until a later one is seen."""
+        """Resource versions of each instance that were replaced here, until a newer one is in the cache."""
 
     async def reconcile(self, name: Name) -> Result:
-        """Take the instance of this name as far as it can go now."""
+        """Reconcile one instance."""
         vmi = self._cache.find(VirtualMachineInstance, name.name, name.namespace)
         if vmi is None or vmi.metadata is None:
             self._release(name)
             self._replaced.pop(name, None)
             return DONE
         if vmi.metadata.resource_version in self._replaced.get(name, ()):
-            return DONE  # what was written here is still on its way back, and will be looked at then
+            return DONE  # the cache has not seen our own write yet; that event requeues the instance
         self._replaced.pop(name, None)
         if is_being_deleted(vmi):
             return await self._finish(name, vmi)
@@ -89,7 +89,7 @@ class VmiReconciler:
         return await self._run(name, vmi)
 
     async def _place(self, name: Name, vmi: VirtualMachineInstance) -> VirtualMachineInstance | None:
-        """The instance on a node that takes it; None if none does, which its status then says."""
+        """Schedule the instance; return None and update its status if no node can run it."""
         result = self._placement.place(name, vmi)
         if result.is_starting:
             progress = Progress(phase="Scheduling", reason=LAUNCHER_STARTING, message=result.message)
@@ -110,7 +110,7 @@ class VmiReconciler:
             self._recorder.event(vmi, "FailedScheduling", message, warning=True)
 
     async def _run(self, name: Name, vmi: VirtualMachineInstance) -> Result:
-        """Have the guest run on its node, and say how it is doing."""
+        """Run the guest on its node and update the status of the instance."""
         node = (vmi.status.node_name if vmi.status else None) or ""
         launcher = self._placement.find_launcher(name, vmi)
         if launcher is None:
@@ -154,7 +154,7 @@ class VmiReconciler:
                 self._recorder.event(vmi, "Stopped", guest.message or "the guest has shut down")
 
     async def _finish(self, name: Name, vmi: VirtualMachineInstance) -> Result:
-        """Let go of an instance that is being deleted, once nothing of it runs."""
+        """Stop the guest of an instance that is being deleted, then remove the finalizer."""
         metadata = vmi.metadata or ObjectMeta()
         if INSTANCE_FINALIZER not in (metadata.finalizers or ()):
             return DONE
@@ -182,7 +182,7 @@ class VmiReconciler:
         return await self._write(vmi, replace(vmi, metadata=metadata, status=status))  # no status subresource
 
     async def _write(self, vmi: VirtualMachineInstance, wanted: VirtualMachineInstance) -> VirtualMachineInstance:
-        """Replace an instance; as it was before, it is not looked at again."""
+        """Write an instance and ignore its previous version in the cache from now on."""
         written = await self._client.update(wanted)
         before, after = (one.metadata or ObjectMeta() for one in (vmi, written))
         if after.resource_version != before.resource_version:
@@ -191,27 +191,27 @@ class VmiReconciler:
         return written
 
     def _release(self, name: Name) -> None:
-        """Count the instance no more, and look again at those that found no room."""
+        """Release the instance's resources and requeue instances that are waiting for a node."""
         for waiting in self._placement.release(name):
             self._wake(waiting)
 
 
 def read_guest(guest: GuestStatus, node: str) -> Progress:
-    """How far an instance is whose guest is doing so."""
+    """Return the progress of an instance for the state of its guest."""
     reported = {"failed": guest.reason or "Failed", "placing": guest.reason or None}
     reason = reported.get(guest.state)
     return Progress(phase=_PHASES[guest.state], node=node, reason=reason, message=guest.message or None, guest=guest)
 
 
 def label_node(metadata: ObjectMeta, node: str | None) -> ObjectMeta:
-    """The metadata, with the node that the instance is on as a label, for those who select by it."""
+    """Return the metadata with the node name as a label."""
     if not node or (metadata.labels or {}).get(NODE_LABEL) == node:
         return metadata
     return replace(metadata, labels={**(metadata.labels or {}), NODE_LABEL: node})
 
 
 def _earlier_phases(before: str, after: Phase) -> list[Phase]:
-    """The phases passed on the way, each of which is to have its time."""
+    """Return the phases between two phases; each gets its own transition time."""
     way: list[Phase] = ["Pending", "Scheduling", "Scheduled", "Running"]
     if after not in way:
         return []

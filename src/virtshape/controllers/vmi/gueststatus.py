@@ -1,8 +1,4 @@
-"""
-How a guest is doing, as whatever runs it tells the instance controller.
-
-Plain facts in the words of an instance's status.
-"""
+"""State of a guest, as a launcher reports it to the instance controller."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -18,39 +14,39 @@ from virtshape.api.kubevirt.status import (
 from virtshape.api.quantity import Quantity
 
 GuestState = Literal["placing", "waiting", "refused", "starting", "running", "paused", "succeeded", "failed"]
-"""Placing: it has no node yet. Waiting: something it needs is missing. Refused: what it asks for cannot be had here."""
+"""placing: not scheduled yet; waiting: something it needs is missing; refused: it can never run here."""
 
 
 class GuestStatus(Struct, frozen=True):
-    """How a guest is doing, and why if it has ended or cannot begin."""
+    """State of a guest, with reason and message if it ended or cannot start."""
 
     state: GuestState
     message: str = ""
     reason: str = ""
     stand_ins: tuple[str, ...] = ()
-    """What it got in place of something that is not to be had here."""
+    """Features that were replaced because they are not available on the node."""
     machine: str = ""
-    """The machine type that it has."""
+    """Machine type of the guest."""
     topology: CPUTopology | None = None
-    """Its vCPUs as they are now, where they can change."""
+    """Current CPU topology, if it can change."""
     memory: Quantity | None = None
-    """Its memory as it is now, where that can change."""
+    """Current memory, if it can change."""
     misfit: str = ""
-    """Why it could not be given the size that its instance has by now."""
+    """Why the guest could not be resized to the size of its instance."""
     interfaces: tuple[VirtualMachineInstanceNetworkInterface, ...] = ()
     volumes: tuple[VolumeStatus, ...] = ()
     ports: tuple[str, ...] = ()
-    """Which ports of it can be reached from its node, and where, in words."""
+    """Ports of the guest that are reachable from its node, as messages."""
     agent: bool = False
-    """Whether the agent in it answers."""
+    """True if the guest agent responds."""
     logins: str | None = None
-    """Why keys and passwords are not in it; empty once they are, None if nobody has tried."""
+    """Why access credentials are not set in the guest; empty on success, None if not attempted."""
     os: VirtualMachineInstanceGuestOSInfo | None = None
     node: str = ""
-    """The node that it is on, where whatever runs it finds one itself."""
+    """Node of the guest, if the launcher does its own scheduling."""
     pods: Mapping[str, str] | None = None
-    """The nodes of the pods that it has, by the pods' uids."""
+    """Node names of the guest's pods, by pod UID."""
     qos: Literal["BestEffort", "Burstable", "Guaranteed"] | None = None
-    """How its pod fares when a node runs short."""
+    """QoS class of the pod."""
     unready: str = ""
-    """Why it cannot be reached although it is taken to run."""
+    """Why a running guest is not ready."""

@@ -1,7 +1,7 @@
 """
-The Launcher protocol: what runs guests on a node, as the instance controller sees it.
+The Launcher protocol, which runs guests for the instance controller, and the simulated launcher.
 
-Also the launcher that only plays: its node says that it is simulated, and its guests run the moment they are asked to.
+The simulated launcher has a simulated node; its guests are running as soon as they are launched.
 """
 
 from collections.abc import Callable, Collection
@@ -22,57 +22,57 @@ SIMULATED_LABEL: Final = "virtshape.io/simulated"
 SIMULATED_NODE: Final = "simulated"
 
 Wake = Callable[[str, str], None]
-"""Has an instance looked at again, by its namespace and name."""
+"""Requeues an instance, by namespace and name."""
 
 
 class Launcher(Protocol):
-    """Runs guests, on one node of its own or wherever it finds a place; every call may be repeated."""
+    """Runs guests on one node or in a cluster; every call can be repeated."""
 
     def describe_node(self, now: str) -> Node | None:
-        """The node as it is to be known, with all that it offers; None if it has none of its own."""
+        """Return the Node object with its capacity; None if the launcher has no node of its own."""
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
-        """See to it that the guest runs as its instance says by now, unless it has ended; how it is doing."""
+        """Start the guest, or apply the instance's changes, unless it has ended; return its status."""
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
-        """See to it that the guest ends; whether nothing is left of it."""
+        """Stop the guest; return True if nothing of it is left."""
 
     def observe(self, wake: Wake) -> None:
-        """Have every change of a guest told."""
+        """Call `wake` on every change of a guest."""
 
     def forget(self, uid: str) -> None:
-        """Leave nothing of what was kept for a VM that is gone."""
+        """Remove the persistent data of a deleted VM."""
 
     async def keep_only(self, uids: Collection[str]) -> None:
-        """Leave nothing of guests whose instances and VMs are none of these."""
+        """Remove guests and data of all instances and VMs except these UIDs."""
 
 
 class SimulatedLauncher:
-    """Plays: nothing runs, and every guest is taken to run until it is stopped."""
+    """Simulates guests: each is reported as running until it is stopped."""
 
     def __init__(self) -> None:
         self._paused: dict[str, bool] = {}
         self._wake: Wake = lambda _namespace, _name: None
 
     def observe(self, wake: Wake) -> None:
-        """Tell of pauses; nothing else ever happens to a played guest."""
+        """Call `wake` when a guest is paused or resumed; nothing else happens to simulated guests."""
         self._wake = wake
 
     def forget(self, uid: str) -> None:
-        """Do nothing: nothing is kept for VMs."""
+        """Do nothing: simulated VMs have no data."""
 
     async def keep_only(self, uids: Collection[str]) -> None:
-        """Forget pauses of others."""
+        """Forget the paused state of other guests."""
         self._paused = {uid: paused for uid, paused in self._paused.items() if uid in uids}
 
     def pause(self, vmi: VirtualMachineInstance, *, paused: bool) -> None:
-        """Take the guest to be paused from now on, or no longer."""
+        """Mark the guest as paused or resumed."""
         metadata = vmi.metadata or ObjectMeta()
         self._paused[metadata.uid or ""] = paused
         self._wake(metadata.namespace or "", metadata.name or "")
 
     def describe_node(self, now: str) -> Node:
-        """A node larger than any machine, which says what it is."""
+        """Return a simulated node with more capacity than any real machine."""
         offered = {
             "cpu": Quantity("100k"),
             "memory": Quantity("1Pi"),
@@ -105,7 +105,7 @@ class SimulatedLauncher:
         )
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
-        """Say that the guest runs with the size that its instance has, or is paused as it was or was to start."""
+        """Return a running guest with the size of its instance, or a paused one."""
         status, cpu, memory = vmi.status, vmi.spec.domain.cpu, vmi.spec.domain.memory
         has_run = status is not None and status.phase == "Running"
         was_paused = is_condition_true(status.conditions if status else None, "Paused")
@@ -121,6 +121,6 @@ class SimulatedLauncher:
         )
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
-        """Say that the guest is gone."""
+        """Return True: nothing runs."""
         self._paused.pop((vmi.metadata.uid if vmi.metadata else None) or "", None)
         return True

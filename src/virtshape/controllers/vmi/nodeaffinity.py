@@ -1,7 +1,7 @@
 """
-Whether an instance may be on a node: what it says of nodes, and what a node says of instances.
+Check node affinity and taints of an instance against a node.
 
-Pure. What is merely preferred is not asked for here.
+Pure. Preferred terms are ignored.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from virtshape.api.meta import ObjectMeta
 
 
 def find_objections(node: Node, affinity: Affinity | None, tolerations: Sequence[Toleration]) -> Iterator[str]:
-    """What speaks against the node, in words that can follow its name."""
+    """Yield the reasons against the node, worded to follow its name."""
     wanted = affinity.node_affinity if affinity is not None else None
     required = wanted.required_during_scheduling_ignored_during_execution if wanted is not None else None
     if required is not None and not any(_matches(node, term) for term in required.node_selector_terms):

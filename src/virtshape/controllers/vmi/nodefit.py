@@ -1,7 +1,7 @@
 """
-Whether an instance fits a node: vCPUs, memory, huge pages, CPUs of its own and devices, against what is left.
+Check whether an instance fits on a node: CPU, memory, huge pages, dedicated CPUs and devices.
 
-Pure: amounts in, a verdict with its reasons out. Amounts are integers: CPU in thousandths, the rest in units.
+Pure. Amounts are integers: CPU in millicores, other resources in units.
 """
 
 from collections import Counter
@@ -22,15 +22,15 @@ CPU: Final = "cpu"
 MEMORY: Final = "memory"
 HUGEPAGES: Final = "hugepages-"
 CPU_MANAGER_LABEL: Final = "cpumanager"
-"""On a node: whether it gives instances CPUs of their own."""
+"""On a node: whether it offers dedicated CPUs."""
 NO_LAUNCHER: Final = "no launcher is running"
 _DEFAULT_ALLOCATION_RATIO: Final = 10
 _MIB: Final = 1 << 20
-"""What people are shown of memory is in whole pieces of this size."""
+"""Messages show memory in multiples of this size."""
 
 
 class Demand(Struct, frozen=True):
-    """What an instance takes of a node."""
+    """Resources and scheduling constraints of an instance."""
 
     amounts: Mapping[str, int]
     dedicated: bool = False
@@ -38,11 +38,11 @@ class Demand(Struct, frozen=True):
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
     because: Mapping[str, str] = {}
-    """The fields that ask for amounts of what not every instance takes."""
+    """Fields that request each special resource, for messages."""
 
 
 def measure_demand(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None = None) -> Demand:
-    """What the instance asks of a node: CPU shares unless CPUs are its own, huge pages in place of memory."""
+    """Return the demand of an instance: a share of CPU unless dedicated, huge pages instead of memory."""
     domain = spec.domain
     dedicated = bool(domain.cpu and domain.cpu.dedicated_cpu_placement)
     amounts: Counter[str] = Counter({CPU: _cpu_demand(spec, configuration, dedicated=dedicated)})
@@ -97,11 +97,11 @@ def _cpu_demand(
 
 
 def check_fit(demand: Demand, node: Node, used: Mapping[str, int]) -> list[str]:
-    """Why the node cannot take the instance; nothing if it can."""
-    return list(_find_lacks(demand, node, used))
+    """Return the reasons why the instance does not fit on the node; empty if it fits."""
+    return list(_find_misfits(demand, node, used))
 
 
-def _find_lacks(demand: Demand, node: Node, used: Mapping[str, int]) -> Iterator[str]:
+def _find_misfits(demand: Demand, node: Node, used: Mapping[str, int]) -> Iterator[str]:
     metadata, spec = node.metadata, node.spec
     labels = (metadata.labels if metadata else None) or {}
     if spec is not None and spec.unschedulable:
@@ -136,7 +136,7 @@ def _show(name: str, amount: int) -> str:
 
 
 def explain_unschedulable(reasons: Mapping[str, list[str]], no_launcher_reason: str = "") -> str:
-    """Why no node can take the instance, node by node; `no_launcher_reason` says why there is none at all."""
+    """Return why no node can run the instance, node by node; `no_launcher_reason` if there is no node."""
     if not reasons:
         return f"no node runs instances: {no_launcher_reason or NO_LAUNCHER}"
     return f"0/{len(reasons)} nodes are available: " + "; ".join(
@@ -145,14 +145,14 @@ def explain_unschedulable(reasons: Mapping[str, list[str]], no_launcher_reason: 
 
 
 class Allocations:
-    """What placed instances take of each node; kept up to date one instance at a time."""
+    """Resources that scheduled instances use on each node, updated one instance at a time."""
 
     def __init__(self) -> None:
         self._placed: dict[str, tuple[str, Demand]] = {}
         self._used: dict[str, Counter[str]] = {}
 
     def place(self, key: str, node: str, demand: Demand) -> None:
-        """Count the instance on this node, and nowhere else."""
+        """Count the instance on this node only."""
         if self._placed.get(key) == (node, demand):
             return
         self.release(key)
@@ -160,11 +160,11 @@ class Allocations:
         self._used.setdefault(node, Counter()).update(demand.amounts)
 
     def release(self, key: str) -> None:
-        """Count the instance no more."""
+        """Stop counting the instance."""
         node, demand = self._placed.pop(key, ("", None))
         if demand is not None:
             self._used[node].subtract(demand.amounts)
 
     def used(self, node: str) -> Mapping[str, int]:
-        """What is taken of the node."""
+        """Return the resources in use on the node."""
         return self._used.get(node, {})

@@ -1,7 +1,7 @@
 """
-The life of an instance: its phases, when each was entered, and the conditions that go with them.
+Phases of an instance: transitions, their times, and the conditions that follow from them.
 
-Pure: no clock of its own, no I/O. A phase never goes back, and a final one never changes.
+Pure functions. A phase never goes back, and a final phase never changes.
 """
 
 from typing import Final, Literal
@@ -24,15 +24,15 @@ Phase = Literal["Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "F
 
 SCHEDULED_CONDITION: Final = "PodScheduled"
 STAND_IN_CONDITION: Final = "StandIn"
-"""The guest has something in place of what is not to be had on its node."""
+"""The guest has a replacement for something that is not available on its node."""
 RESTART_CONDITION: Final = "RestartRequired"
-"""The guest has another size than its instance, and cannot be given it while it runs."""
+"""The guest's size differs from its instance's and cannot be changed while it runs."""
 PORTS_CONDITION: Final = "PortsOpen"
-"""Ports of the guest can be reached on its node's loopback address."""
+"""Ports of the guest are reachable on the loopback address of its node."""
 LOGINS_CONDITION: Final = "AccessCredentialsSynchronized"
-"""Whether the guest's agent has brought in the keys and passwords that it was to bring in."""
+"""Whether the guest agent has set the access credentials."""
 NOT_POSSIBLE: Final = "NotPossibleHere"
-"""Why an instance will never run that asks for what is not to be had."""
+"""Reason for instances that can never run here."""
 _READY: Final = "Ready"
 _SYNCHRONIZED: Final = "Synchronized"
 _GUEST_CONDITIONS: Final = (
@@ -48,7 +48,7 @@ _RANKS: Final = {"": -1, "Pending": 0, "Scheduling": 1, "Scheduled": 2, "Running
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """How far an instance is to be, and what is to be said of it."""
+    """The phase that an instance has reached, with reason, message and guest status."""
 
     phase: Phase
     node: str | None = None
@@ -58,26 +58,26 @@ class Progress(Struct, frozen=True, kw_only=True):
 
     @property
     def paused(self) -> bool:
-        """Whether there is a guest, and it is paused."""
+        """True if there is a guest and it is paused."""
         return self.guest is not None and self.guest.state == "paused"
 
 
 def phase_of(vmi: VirtualMachineInstance) -> str:
-    """The phase that the instance is in; empty before its first."""
+    """Return the phase of the instance; empty before the first one."""
     return (vmi.status.phase if vmi.status else None) or ""
 
 
 def is_refused(vmi: VirtualMachineInstance) -> bool:
-    """Whether the instance was refused where it was to run: it never will, and takes nothing from others."""
+    """Return True if the launcher refused the instance: it will never run and uses no resources."""
     reported = find_condition(vmi.status.conditions if vmi.status else None, _SYNCHRONIZED)
     return reported is not None and reported.status == "False" and reported.reason == NOT_POSSIBLE
 
 
 def advance(vmi: VirtualMachineInstance, progress: Progress, stamp: str) -> VirtualMachineInstanceStatus:
-    """The status of the instance once it is as far as `progress` says; the same if it was further already."""
+    """Return the instance status after this progress; unchanged if the instance was further already."""
     status = vmi.status or VirtualMachineInstanceStatus()
     before = status.phase or ""
-    rank = _RANKS.get(before, 0)  # a phase that nobody knows says nothing against one that is seen
+    rank = _RANKS.get(before, 0)  # an unknown phase ranks lowest
     if rank > _RANKS[progress.phase] or (rank == 4 and before != progress.phase):
         return status
     status = replace(status, phase=progress.phase, reason=progress.reason, node_name=progress.node or status.node_name)
@@ -97,7 +97,7 @@ def advance(vmi: VirtualMachineInstance, progress: Progress, stamp: str) -> Virt
 def _describe_size(
     status: VirtualMachineInstanceStatus, spec: VirtualMachineInstanceSpec, guest: GuestStatus | None
 ) -> None:
-    """Say what the guest was started with, and what it has by now."""
+    """Set the CPU topology, memory and machine type of a running guest."""
     cpu, memory = spec.domain.cpu, spec.domain.memory
     if guest is not None and guest.topology is not None:
         status.current_cpu_topology = guest.topology
@@ -112,7 +112,7 @@ def _describe_size(
 
 
 def _describe_guest(status: VirtualMachineInstanceStatus, guest: GuestStatus) -> None:
-    """Say of the guest what whatever runs it says; what it does not say stays as it was."""
+    """Set the fields that the launcher reported; keep the others."""
     if guest.machine:
         status.machine = Machine(type=guest.machine)
     status.interfaces = list(guest.interfaces) or status.interfaces
@@ -137,7 +137,7 @@ def _conditions(
 
 
 def _guest_conditions(guest: GuestStatus | None) -> dict[str, VirtualMachineInstanceCondition | None]:
-    """The conditions that depend on the guest alone; None for those that it is not to have."""
+    """Return the conditions that depend on the guest; None for those to remove."""
     reported: dict[str, VirtualMachineInstanceCondition | None] = dict.fromkeys(_GUEST_CONDITIONS)
     if guest is None:
         return reported

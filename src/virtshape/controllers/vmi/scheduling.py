@@ -1,7 +1,7 @@
 """
-Where instances run: on nodes that launchers here have, or wherever a launcher finds a place by itself.
+Placement of instances: on nodes of local launchers, or delegated to the cluster's scheduler.
 
-Reads what is at hand, and writes nothing.
+Reads the cache and writes nothing.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ CLUSTER_RECHECK_SECONDS: Final = 30.0
 
 
 class NodeNotReady(Struct, frozen=True):
-    """Why a node takes no instances at the moment."""
+    """Why a node cannot run instances at the moment."""
 
     message: str
     is_failure: bool = False
@@ -35,34 +35,34 @@ LAUNCHER_STARTING: Final = NodeNotReady("the launcher is starting")
 
 
 class PlacementResult(Struct, frozen=True):
-    """A node for an instance, or why there is none; neither where the launcher finds one itself."""
+    """The node for an instance, or a message why there is none; neither if the cluster schedules it."""
 
     node: str = ""
     message: str = ""
     is_starting: bool = False
-    """Whether a node will be there soon, so that nothing is wrong yet."""
+    """True if a node is expected soon, so that this is not an error."""
 
 
 class Placement(Protocol):
-    """Knows where instances are to run, and what runs them there."""
+    """Selects nodes and launchers for instances."""
 
     recheck_seconds: float
-    """Seconds after which to look again at a guest of which something is expected."""
+    """Delay before a guest in a transitional state is checked again."""
 
     def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
-        """Where an instance is to run that runs nowhere yet; it is counted there from now on."""
+        """Select a node for an instance and reserve its resources there."""
 
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Launcher | None:
-        """What runs an instance that has its place."""
+        """Return the launcher of a scheduled instance, or None."""
 
     def is_lost(self, vmi: VirtualMachineInstance) -> bool:
-        """Whether the node is gone that the instance was on."""
+        """Return True if the instance's node no longer exists."""
 
     def is_node_not_ready(self, vmi: VirtualMachineInstance) -> bool:
-        """Return True if the launcher of the instance's node is not running, so that guests there cannot be stopped."""
+        """Return True if the launcher of the instance's node is not running, so that its guests cannot be stopped."""
 
     def release(self, name: Name) -> set[Name]:
-        """Count an instance no more; those that found no place, which may find one now."""
+        """Release the instance's resources; return the instances that wait for a node."""
 
 
 class NodePlacement:
@@ -78,7 +78,7 @@ class NodePlacement:
         *,
         not_ready: Mapping[str, NodeNotReady] | None = None,
     ) -> None:
-        """`not_ready` are nodes whose launcher is not running, with the reason; the caller may change it."""
+        """Take `not_ready` as the nodes whose launcher is not running, with the reason; the caller may change it."""
         self._cache = cache
         self._launchers = launchers
         self._no_launcher_reason = no_launcher_reason
@@ -87,7 +87,7 @@ class NodePlacement:
         self._unplaced: set[Name] = set()
 
     def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
-        """The first node that takes the instance."""
+        """Return the first node on which the instance fits."""
         allocations = self._get_allocations()
         demand = measure_demand(vmi.spec, self._configuration())
         reasons = {node: [f"is not ready: {not_ready.message}"] for node, not_ready in self._not_ready.items()}
@@ -107,14 +107,14 @@ class NodePlacement:
         )
 
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Launcher | None:
-        """The launcher of the instance's node."""
+        """Return the launcher of the instance's node."""
         node = (vmi.status.node_name if vmi.status else None) or ""
         if node and not is_refused(vmi):
             self._get_allocations().place(str(name), node, measure_demand(vmi.spec, self._configuration()))
         return self._launchers.get(node)
 
     def is_lost(self, vmi: VirtualMachineInstance) -> bool:
-        """Whether the server knows the instance's node no more."""
+        """Return True if the instance's Node object does not exist."""
         node = (vmi.status.node_name if vmi.status else None) or ""
         return node not in self._not_ready and self._cache.find(Node, node) is None
 
@@ -123,13 +123,13 @@ class NodePlacement:
         return ((vmi.status.node_name if vmi.status else None) or "") in self._not_ready
 
     def release(self, name: Name) -> set[Name]:
-        """Give the instance's share of its node back."""
+        """Release the instance's resources on its node."""
         self._get_allocations().release(str(name))
         self._unplaced.discard(name)
         return set(self._unplaced)
 
     def _get_allocations(self) -> Allocations:
-        """What is taken of all nodes; on the first time, by all instances there are."""
+        """Return the allocations on all nodes; compute them from all instances on first use."""
         if self._allocations is None:
             self._allocations = Allocations()
             for vmi in self._cache.list(VirtualMachineInstance):
@@ -152,7 +152,7 @@ class NodePlacement:
 
 
 class ClusterPlacement:
-    """Leaves it to a launcher to find places; without one, instances wait, and `no_launcher_reason` says why."""
+    """Leaves scheduling to the launcher; without one, instances wait with `no_launcher_reason`."""
 
     recheck_seconds = CLUSTER_RECHECK_SECONDS
 
@@ -161,7 +161,7 @@ class ClusterPlacement:
         self._no_launcher_reason = no_launcher_reason
 
     def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
-        """Anywhere."""
+        """Return an empty result: the cluster's scheduler selects the node."""
         del name, vmi
         return (
             PlacementResult()
@@ -170,12 +170,12 @@ class ClusterPlacement:
         )
 
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Launcher | None:
-        """The one that there is."""
+        """Return the only launcher."""
         del name, vmi
         return self._launcher
 
     def is_lost(self, vmi: VirtualMachineInstance) -> bool:
-        """Whether a node is gone: only the launcher could tell, and would."""
+        """Return False: the launcher reports lost nodes."""
         del vmi
         return False
 
@@ -185,6 +185,6 @@ class ClusterPlacement:
         return False
 
     def release(self, name: Name) -> set[Name]:
-        """Do nothing: nothing is counted here."""
+        """Do nothing: the cluster counts resources."""
         del name
         return set()
