@@ -72,7 +72,7 @@ def test_guest_is_killed_after_its_grace_period_and_on_removal(data: Path) -> No
             assert (ended.state, ended.reason, ended.message) == (
                 "failed",
                 "GracePeriodExpired",
-                "the guest did not shut down within 0.5 seconds and was ended",
+                "the guest did not shut down within 0.5 seconds and was killed",
             )
             other = await harness.start()
             running = harness.report(other)
@@ -90,7 +90,7 @@ def test_guest_is_killed_after_its_grace_period_and_on_removal(data: Path) -> No
     ("number", "message", "code"),
     [
         pytest.param(signal.SIGKILL, "QEMU was killed by SIGKILL", -9, id="killed"),
-        pytest.param(signal.SIGTERM, "QEMU was told to end by another program", 0, id="told to end"),
+        pytest.param(signal.SIGTERM, "QEMU was terminated by another program", 0, id="terminated"),
     ],
 )
 def test_guest_fails_when_qemu_is_terminated(data: Path, number: signal.Signals, message: str, code: int) -> None:

@@ -89,7 +89,7 @@ def test_guest_is_ready_while_its_readiness_probe_succeeds(data: Path, pytestcon
             await harness.read_until(uid, PROMPT)
             await harness.type(uid, "killall httpd")
             unready = await harness.wait(uid, lambda report: bool(report.unready))
-            assert unready.unready == "the readiness probe fails: the guest does not listen on port 80"
+            assert unready.unready == "readiness probe failed: the guest does not listen on port 80"
             assert unready.state == "running"
 
     asyncio.run(scenario())

@@ -1,1 +1,1 @@
-"""The launcher process: one guest, from its order to its end."""
+"""The launcher process: prepare, start, serve and watch one guest."""

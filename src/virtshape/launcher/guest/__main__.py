@@ -1,4 +1,4 @@
-"""The launcher process by itself: `python -m virtshape.launcher.guest DIRECTORY`, as its supervisor starts it."""
+"""Entry point of a launcher process: `python -m virtshape.launcher.guest DIRECTORY`."""
 
 import sys
 from pathlib import Path

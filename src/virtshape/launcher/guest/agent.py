@@ -1,7 +1,7 @@
 """
-What a guest's agent tells, from libvirt's flat words to plain facts.
+Parse the guest agent's answers, which libvirt returns as flat key-value pairs.
 
-Pure: dicts in, structs out. A guest may say anything, so nothing is taken for granted.
+The values come from the guest and are untrusted: types are checked, texts and lists are cut at limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,13 +14,13 @@ from virtshape.launcher.request import Filesystem, User
 
 GuestInfo = Mapping[str, Any]
 MAX_ITEMS: Final = 256
-"""Users, file systems, interfaces, addresses or disks that are read of one answer."""
+"""Maximum number of users, file systems, interfaces, addresses or disks read from one answer."""
 MAX_TEXT_LENGTH: Final = 1024
-"""Characters that are read of one text."""
+"""Maximum number of characters read from one value."""
 
 
 def read_os(info: GuestInfo) -> GuestOs:
-    """The system that runs in the guest."""
+    """Return the guest's operating system."""
     return GuestOs(
         id=_text(info, "os.id"),
         name=_text(info, "os.name"),
@@ -36,7 +36,7 @@ def read_os(info: GuestInfo) -> GuestOs:
 
 
 def read_users(info: GuestInfo) -> tuple[User, ...]:
-    """Who is logged in."""
+    """Return the users who are logged in."""
     return tuple(
         User(name=_text(info, f"{key}.name"), domain=_text(info, f"{key}.domain"), login_time=_login_time(info, key))
         for key in _keys(info, "user")
@@ -44,7 +44,7 @@ def read_users(info: GuestInfo) -> tuple[User, ...]:
 
 
 def read_filesystems(info: GuestInfo) -> tuple[Filesystem, ...]:
-    """The guest's file systems."""
+    """Return the guest's file systems."""
     return tuple(
         Filesystem(
             name=_text(info, f"{key}.name"),
@@ -59,7 +59,7 @@ def read_filesystems(info: GuestInfo) -> tuple[Filesystem, ...]:
 
 
 def read_interfaces(info: GuestInfo) -> tuple[Interface, ...]:
-    """The guest's network interfaces, but for its loopback."""
+    """Return the guest's network interfaces, without loopback."""
     found = (
         Interface(
             guest_name=_text(info, f"{key}.name"),
@@ -72,9 +72,9 @@ def read_interfaces(info: GuestInfo) -> tuple[Interface, ...]:
     return tuple(one for one in found if one.mac not in ("", "00:00:00:00:00:00"))
 
 
-def join_interfaces(known: Sequence[Interface], info: Sequence[Interface]) -> tuple[Interface, ...]:
-    """What the domain knows of its interfaces and what the guest tells of them, matched by their MAC addresses."""
-    by_mac = {one.mac: one for one in info}
+def join_interfaces(known: Sequence[Interface], reported: Sequence[Interface]) -> tuple[Interface, ...]:
+    """Merge the domain's interfaces with those that the guest reports, matched by MAC address."""
+    by_mac = {one.mac: one for one in reported}
     joined = []
     for one in known:
         other = by_mac.pop(one.mac.lower(), None)

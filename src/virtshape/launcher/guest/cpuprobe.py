@@ -1,8 +1,8 @@
 """
-Whether a guest can do without libvirt's look at every feature of its CPU, which takes most of the time of a start.
+Decide whether libvirt may skip its CPU feature probe, which takes most of a guest's start time.
 
-Libvirt asks QEMU about hundreds of features, one by one. It needs to where a feature is asked for that CPUID does not
-show, as Hyper-V's are, and under KVM. Only reads the few fields of an launch_request that bear on it.
+Libvirt queries QEMU for hundreds of features one by one. That is needed under KVM and for features that CPUID does not
+report, such as Hyper-V enlightenments. Decodes only the fields of the launch request that matter.
 """
 
 from typing import Any
@@ -43,12 +43,12 @@ class _LaunchRequest(Struct):
 
 
 def can_skip_cpu_probe(launch_request: bytes) -> bool:
-    """Whether the guest of this launch_request is emulated, and asks for no feature of its CPU by name."""
+    """Return True if libvirt may skip CPU feature probing: the guest is emulated and names no CPU features."""
     read = msgspec.json.decode(launch_request, type=_LaunchRequest)
     domain = read.vmi.spec.domain
-    asked = (
+    requested = (
         domain.features.hyperv if domain.features else None,
         domain.features.hyperv_passthrough if domain.features else None,
         domain.cpu.features if domain.cpu else None,
     )
-    return not read.host.kvm and all(one is None for one in asked)
+    return not read.host.kvm and all(one is None for one in requested)

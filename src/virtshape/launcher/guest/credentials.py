@@ -1,7 +1,7 @@
 """
-Keys and passwords, brought into a guest by its agent: when it connects, and again when they have changed.
+Propagate SSH keys and passwords into a guest through its agent: on connect, and when a secret changes.
 
-Tells whether they are in the guest; what they are is told to nobody but the guest.
+Reports only success or failure, never the credentials.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class CredentialSync:
-    """Keeps what lets people in the same in the guest as it is in the files."""
+    """Keeps the guest's keys and passwords in sync with the mounted secrets."""
 
     def __init__(self, logins: Sequence[Login], domain: Any, reports: ReportPublisher) -> None:
         self._logins = logins
@@ -32,7 +32,7 @@ class CredentialSync:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Bring all of it in, and what changes later; once more for an agent that has connected anew."""
+        """Start syncing; sync everything again after the agent has reconnected."""
         if not self._logins:
             return
         self._agent_connected.set()
@@ -49,7 +49,7 @@ class CredentialSync:
                 self.sync()
 
     def sync(self) -> None:
-        """Have the guest know what it does not know yet, and tell whether it does."""
+        """Apply credentials that changed and publish the problems."""
         problems = [problem for login in self._logins if (problem := self._sync_secret(login))]
         self._reports.publish(logins="; ".join(problems))
 
@@ -61,9 +61,9 @@ class CredentialSync:
                 self._apply(login, files)
                 self._applied[login] = fingerprint
         except (OSError, UnicodeDecodeError) as error:
-            return f"a secret cannot be read: {error}"
+            return f"reading a secret failed: {error}"
         except libvirt.libvirtError as error:
-            _log.info("keys or passwords are not in the guest: %s", error)
+            _log.info("setting credentials in the guest failed: %s; retrying in %g s", error, SYNC_SECONDS)
             return error.get_error_message() or str(error)
         return ""
 
@@ -77,7 +77,7 @@ class CredentialSync:
 
 
 def _read(directory: Path) -> dict[str, str]:
-    """The files of a secret; names that start with two dots are how Kubernetes keeps them up to date."""
+    """Return the files of a secret; names that start with two dots are Kubernetes' links for atomic updates."""
     paths = [path for path in sorted(directory.iterdir()) if not path.name.startswith("..")]
     return {path.name: path.read_text() for path in paths}
 

@@ -1,8 +1,8 @@
 """
-Ports that lead into a guest with user-mode networking, opened through QEMU's monitor while the guest runs.
+Port forwarding into guests with user-mode networking, set up through QEMU's monitor while the guest runs.
 
-They are on the loopback address of QEMU's network namespace, unless the ports that an instance names are to be reached
-from outside. Where that namespace is the guest's own, named ports are forwarded to it from the machine's loopback.
+Ports are on the loopback address of QEMU's network namespace; named ports may be on another address. If the guest has
+its own network namespace, pasta forwards named ports from the host's loopback address.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ _ATTEMPTS: Final = 5
 _log = logging.getLogger(__name__)
 
 MonitorCommand = Callable[[str], str]
-"""Tells QEMU's monitor something; what it says, which is nothing if all is well."""
+"""Runs a command in QEMU's monitor and returns its output, which is empty on success."""
 
 
 class ForwardError(Exception):
-    """A port that cannot be opened, and why."""
+    """A port could not be opened."""
 
 
 class PortForwarder:
-    """The ports that are open; asking twice for the same gives the same."""
+    """Opens ports and remembers which are open."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class PortForwarder:
         ports: Iterable[OpenPort] = (),
         chosen: Mapping[PortKey, int] | None = None,
     ) -> None:
-        """`ports` are open already; `chosen` are the only ones that named ports may have."""
+        """`ports` are already open; `chosen` maps named ports to the host ports they must use."""
         self._netdevs = plan.netdevs
         self._forwards = plan.forwards
         self._address = plan.port_address
@@ -46,12 +46,12 @@ class PortForwarder:
         self._chosen = chosen
 
     def open_named(self) -> Iterator[OpenPort]:
-        """Open the ports that the instance names, each under its own number where it can be; those that are open."""
+        """Open the ports that the instance names, with the same number if it is free; yield the open ones."""
         for interface, forwards in self._forwards.items():
             for forward in forwards:
                 for port in forward.ports:
                     if self._chosen is not None and (interface, forward.protocol, port) not in self._chosen:
-                        _log.warning("port %d of %s is not open on this machine: no free port", port, interface)
+                        _log.warning("interface %s: port %d is not forwarded: no free host port", interface, port)
                         continue
                     try:
                         here = self.open(port, forward.protocol, interface, named=True)
@@ -61,7 +61,7 @@ class PortForwarder:
                     yield OpenPort(interface=interface, protocol=forward.protocol, port=port, here=here)
 
     def open(self, port: int, protocol: Literal["tcp", "udp"], interface: str = "", *, named: bool = False) -> int:
-        """Open a port that leads to this one of the guest; its number, the same if it is a named one and can be."""
+        """Open a host port that forwards to a port of the guest and return its number."""
         interface = self._choose(interface)
         self._check(interface, protocol, port)
         key: PortKey = (interface, protocol, port)
@@ -78,15 +78,15 @@ class PortForwarder:
         if interface in self._netdevs:
             return interface
         if interface or not self._netdevs:
-            which = f"the interface {interface}" if interface else "no interface of the guest"
-            raise ForwardError(f"{which} has user-mode networking, so that no port can be opened")
+            which = f"interface {interface} does not have" if interface else "no interface of the guest has"
+            raise ForwardError(f"{which} user-mode networking: ports cannot be forwarded")
         return next(iter(self._netdevs))
 
     def _check(self, interface: str, protocol: str, port: int) -> None:
         named = self._forwards.get(interface)
         if named is not None and not any(one.protocol == protocol and port in one.ports for one in named):
             listed = ", ".join(_describe(one.protocol, one.first, one.last) for one in named)
-            raise ForwardError(f"the interface {interface} lets in {listed} alone, not {protocol} {port}")
+            raise ForwardError(f"interface {interface} forwards only {listed}, not {protocol} {port}")
 
     def _add(self, where: str, port: int, candidates: Iterable[int]) -> int:
         output = ""
@@ -94,11 +94,11 @@ class PortForwarder:
             output = self._run_command(f"hostfwd_add {where}:{chosen}-:{port}")
             if not output:
                 return chosen
-        raise ForwardError(f"port {port} could not be opened: {output}")
+        raise ForwardError(f"forwarding port {port} failed: {output}")
 
 
 def _list_candidates(protocol: str, address: str, wanted: int) -> Iterator[int]:
-    """The one that is wanted if it is free, then others; another program may take one that was free a moment ago."""
+    """Yield the wanted port if it is free, then other free ports; another program may take one meanwhile."""
     is_ours = wanted >= FIRST_ORDINARY or (wanted > 0 and address != LOOPBACK)
     if is_ours and _find_free_port(protocol, address, wanted) is not None:
         yield wanted

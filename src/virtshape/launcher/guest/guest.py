@@ -1,7 +1,7 @@
 """
-One domain, from its start to its end: what libvirt and QEMU let known about it becomes its report.
+Run one domain: start it or find it, turn libvirt's events into reports, and decide how it ended.
 
-Everything that changes the report but requests happens on the thread that calls `run`.
+Events are handled on the thread that calls `run`.
 """
 
 import contextlib
@@ -24,22 +24,22 @@ from virtshape.launcher.layout import Layout
 from virtshape.launcher.report import Reason, Volume
 
 DRAIN_SECONDS: Final = 2.5
-"""How long to wait for the rest of the story once a part of it says that the guest has ended."""
+"""How long to wait for further events once the guest has ended."""
 DIRECTORY_CHECK_SECONDS: Final = 30.0
-"""How often to see whether the guest's directory is still there."""
+"""How often to check that the guest's directory still exists."""
 AGENT_SECONDS: Final = 5
-"""How long the guest's agent may take for an answer."""
+"""Timeout of guest agent commands."""
 _SUSPENSIONS: Final[dict[int, tuple[Reason, str]]] = {
     libvirt.VIR_DOMAIN_EVENT_SUSPENDED_IOERROR: ("IOError", "paused by QEMU: a disk could not be read or written"),
     libvirt.VIR_DOMAIN_EVENT_SUSPENDED_WATCHDOG: ("Watchdog", "paused by the guest's watchdog"),
 }
 PANIC_SECONDS: Final = 0.3
-"""How long after a pause that nobody asked for a panic is told that was the cause of it."""
+"""How long after an unrequested pause the panic event that caused it may arrive."""
 _log = logging.getLogger(__name__)
 
 
 class Guest:
-    """Runs one domain and keeps its report."""
+    """Runs one domain and publishes its reports."""
 
     def __init__(self, connection: Any, plan: Plan, layout: Layout, reports: ReportPublisher) -> None:
         self.domain: Any = None
@@ -56,7 +56,7 @@ class Guest:
         self._pause_requested = plan.paused
 
     def begin(self, *, is_new: bool) -> bool:
-        """Start the domain, or find it running if it is not to start is_new; False if it does not run then."""
+        """Start the domain, or find it running if it is not new; return False if it does not run."""
         self._register()
         if not (self._create() if is_new else self._find()):
             return False
@@ -67,11 +67,11 @@ class Guest:
         return True
 
     def run(self) -> None:
-        """Keep the report up to date until the guest has ended."""
+        """Handle events until the guest has ended."""
         self._handle_events_until(lambda: is_conclusive(self.evidence))
         self.evidence.last_message = find_last_message(self._layout.find_qemu_log(self.plan.name))
         outcome = decide_outcome(self.evidence)
-        _log.info("the guest has ended: %s", outcome.message)
+        _log.info("guest ended: %s", outcome.message)
         self._reports.publish(
             state=outcome.state,
             reason=outcome.reason,
@@ -79,10 +79,10 @@ class Guest:
             agent=False,
             exit_code=self.evidence.exit_code,
         )
-        self._handle_events_until(lambda: self.evidence.stopped)  # libvirt has cleaned up behind QEMU by then
+        self._handle_events_until(lambda: self.evidence.stopped)  # libvirt has cleaned up after QEMU by then
 
     def _handle_events_until(self, holds: Callable[[], bool]) -> None:
-        """React to what happens until something holds, or for a while once the guest has ended."""
+        """Handle events until a condition holds, or until none comes for a while once the guest has ended."""
         while not holds():
             try:
                 self._events.get(timeout=DRAIN_SECONDS if self._has_ended() else DIRECTORY_CHECK_SECONDS)()
@@ -92,44 +92,44 @@ class Guest:
                 self._kill_if_directory_is_gone()
 
     def pause(self) -> None:
-        """Halt the guest's CPUs."""
+        """Pause the guest's CPUs."""
         self._pause_requested = True
         self.domain.suspend()
 
     def shut_down(self) -> None:
-        """Press the power button, or have the guest's agent do as much."""
+        """Request a shutdown through the guest agent or the ACPI power button."""
         flags = libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN
         if self._reports.report.agent:
             flags |= libvirt.VIR_DOMAIN_SHUTDOWN_GUEST_AGENT
         try:
             self.domain.shutdownFlags(flags)
         except libvirt.libvirtError as error:
-            _log.info("the guest cannot be told to shut down: %s", error)
+            _log.info("requesting shutdown failed: %s", error)
 
     def expire(self, grace: float) -> None:
-        """End a guest that has used up its time to shut down."""
+        """Kill the guest because its grace period has expired."""
         self.evidence.grace = grace
         self.kill("expired" if grace else "kill")
 
     def kill(self, why: Literal["expired", "kill"]) -> None:
-        """End the guest now."""
+        """Kill the guest."""
         self.evidence.ended_by_us = why
         try:
             self.domain.destroy()
         except libvirt.libvirtError as error:
-            _log.info("the guest cannot be ended: %s", error)
+            _log.info("killing the guest failed: %s", error)
 
     def _kill_if_directory_is_gone(self) -> None:
-        """End a guest whose directory was deleted: nobody could ever find it again."""
+        """Kill the guest if its directory was deleted: no later process could find it."""
         if not self._layout.launch_request.exists():
-            _log.warning("the guest's directory is gone, and so is the guest")
+            _log.warning("the guest's directory was deleted; killing the guest")
             self.kill("kill")
 
     def _find(self) -> bool:
         try:
             self.domain = self._connection.lookupByName(self.plan.name)
         except libvirt.libvirtError:
-            message = "the guest has ended while its launcher process was gone"
+            message = "the guest ended while its launcher process was not running"
             self._reports.publish(state="failed", reason="LauncherLost", message=message)
             return False
         return True
@@ -146,7 +146,7 @@ class Guest:
         return True
 
     def _publish_description(self) -> None:
-        """Report what the domain turned out to be."""
+        """Publish the domain's actual configuration."""
         found = inspect_domain(self.domain.XMLDesc(0), self.plan.addresses)
         state, _ = self.domain.state()
         paused = state == libvirt.VIR_DOMAIN_PAUSED
@@ -180,7 +180,7 @@ class Guest:
         return self.evidence.stopped or self.evidence.exit_code is not None
 
     def _register(self) -> None:
-        """Have what libvirt tells from now on end up in `run`."""
+        """Register for libvirt's events and queue them for `run`."""
 
         def listen(event: int, react: Callable[..., None]) -> None:
             def put(connection: Any, domain: Any, *facts: Any) -> None:
@@ -239,7 +239,7 @@ class Guest:
 
     def _on_reboot(self) -> None:
         self.evidence.shut_down = ""
-        _log.info("the guest restarts")
+        _log.info("guest rebooted")
 
     def _on_agent(self, state: int, reason: int = 0) -> None:
         del reason

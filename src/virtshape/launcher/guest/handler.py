@@ -1,7 +1,7 @@
 """
-What a launcher process does when it is asked to.
+Handle requests to a launcher process whose guest has started.
 
-One short method a request; a request that cannot be met is answered with message, never with silence.
+A request that fails is answered with an error message.
 """
 
 import logging
@@ -45,13 +45,13 @@ from virtshape.launcher.request import (
     Watch,
 )
 
-PATIENCE_SECONDS: Final = 10.0
+TIMEOUT_SECONDS: Final = 10.0
 _KIB: Final = 1024
 _log = logging.getLogger(__name__)
 
 
 class RequestHandler:
-    """Answers requests about a guest that has started; safe to use from any thread."""
+    """Handles requests about a guest that has started; thread-safe."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class RequestHandler:
         shutdown: GracefulShutdown,
         chosen: Mapping[PortKey, int] | None = None,
     ) -> None:
-        """`chosen` are the only ports that named ports of the guest may have."""
+        """`chosen` maps named ports of the guest to the host ports they must use; None allows any."""
         self._guest = guest
         self._domain = guest.domain
         self._reports = reports
@@ -71,14 +71,14 @@ class RequestHandler:
         guest.on_agent = self._on_agent_connected
 
     def open_ports(self) -> None:
-        """Open the ports that the instance names, and tell where they are."""
+        """Open the ports that the instance names and publish their host ports."""
         try:
             self._reports.publish(ports=tuple(self._forwarding.open_named()))
         except libvirt.libvirtError as error:  # it has ended already
-            _log.info("no ports are opened: %s", error)
+            _log.info("opening ports failed: %s", error)
 
     def start_probes(self) -> None:
-        """Find out from now on how the guest is: by its probes, and by its agent, which may be there already."""
+        """Start the probes; start the agent poller if the agent is already connected."""
         prober = Prober(self._find_address, self._list_connections, self._run_agent_command)
         ProbeWorkers(self._guest.plan.checks, self._reports, prober.check, self._stop_unhealthy_guest).start()
         if self._reports.report.agent:
@@ -89,7 +89,7 @@ class RequestHandler:
         self._credentials.start()
 
     def answer(self, request: Request) -> Answer:
-        """Do what is asked."""
+        """Execute a request and return its answer."""
         if self._reports.report.final and not isinstance(request, Status | Stop | Kill):
             return Answer(error="the guest has ended", report=self._reports.report)
         try:
@@ -101,7 +101,7 @@ class RequestHandler:
             return Answer(error=error.get_error_message() or str(error), report=self._reports.report)
 
     def connect(self, request: Connect) -> socket.socket:
-        """Connect to a port of the guest; ConnectionError if that cannot be."""
+        """Connect to a port of the guest; raise ConnectionError if that fails."""
         if self._reports.report.final:
             raise ConnectionError("the guest has ended")
         try:
@@ -112,7 +112,7 @@ class RequestHandler:
             raise ConnectionError(error.get_error_message() or str(error)) from error
         kind = socket.SOCK_STREAM if request.protocol == "tcp" else socket.SOCK_DGRAM
         connection = socket.socket(socket.AF_INET, kind)
-        connection.settimeout(PATIENCE_SECONDS)
+        connection.settimeout(TIMEOUT_SECONDS)
         try:
             connection.connect((LOOPBACK, here))
         except OSError:
@@ -140,7 +140,7 @@ class RequestHandler:
                 self._domain.reboot()
                 return self._report()
             case Connect():
-                return Answer(error="a connection needs a socket that it can be sent over")
+                return Answer(error="connect requests need a socket that can pass file descriptors")
             case SetVcpus(count=count):
                 self._domain.setVcpusFlags(count, libvirt.VIR_DOMAIN_AFFECT_LIVE)
                 return self._report()
@@ -162,16 +162,19 @@ class RequestHandler:
 
     def _kill(self) -> Answer:
         self._guest.kill("kill")
-        self._reports.wait_for(lambda report: report.final, PATIENCE_SECONDS)
+        self._reports.wait_for(lambda report: report.final, TIMEOUT_SECONDS)
         return self._report()
 
     def _wait(self, act: Callable[[], object], holds: Callable[[Report], bool]) -> Answer:
-        """Act, and answer once the report shows it."""
+        """Act, and answer once the report shows the effect."""
         if holds(self._reports.report):
             return self._report()
         act()
-        if not self._reports.wait_for(lambda report: holds(report) or report.final, PATIENCE_SECONDS):
-            return Answer(error="the guest does not react", report=self._reports.report)
+        if not self._reports.wait_for(lambda report: holds(report) or report.final, TIMEOUT_SECONDS):
+            return Answer(
+                error=f"the guest did not change its state within {TIMEOUT_SECONDS:g} seconds",
+                report=self._reports.report,
+            )
         return self._report()
 
     def _run_monitor_command(self, command: str) -> str:
@@ -181,7 +184,7 @@ class RequestHandler:
 
     def _run_agent_command(self, message: str, seconds: float) -> str:
         if not self._reports.report.agent:
-            raise ConnectionError("the guest has no agent, or it has not begun to answer yet")
+            raise ConnectionError("the guest agent is not connected")
         try:
             output: str = libvirt_qemu.qemuAgentCommand(self._domain, message, max(1, round(seconds)), 0)
         except libvirt.libvirtError as error:
@@ -189,7 +192,7 @@ class RequestHandler:
         return output
 
     def _find_address(self, port: int) -> tuple[str, int]:
-        """Where a port of the guest is: behind the machine's loopback address, or in a network of the guest's own."""
+        """Return the address of a guest port: a forwarded port on loopback, or the guest's own address."""
         if self._guest.plan.netdevs:
             try:
                 return LOOPBACK, self._forwarding.open(port, "tcp")
@@ -197,7 +200,7 @@ class RequestHandler:
                 raise ConnectionError(str(error)) from error
         known = [address for one in self._reports.report.interfaces for address in one.addresses]
         if not known:
-            raise ConnectionError("nobody knows the guest's address: an agent in it could tell")
+            raise ConnectionError("the guest's address is unknown: install the QEMU guest agent in the guest")
         return known[0], port
 
     def _list_connections(self) -> str:
@@ -213,9 +216,7 @@ class RequestHandler:
     def _set_memory(self, size: int) -> Answer:
         memory_range, wanted = find_memory_range(self._domain.XMLDesc(0)), size // _KIB
         if memory_range is None:
-            return Answer(
-                error="the guest was started with no memory_range for more memory", report=self._reports.report
-            )
+            return Answer(error="the guest was started with no room for more memory", report=self._reports.report)
         if not memory_range.minimum <= wanted <= memory_range.maximum:
             least, most = memory_range.minimum // _KIB, memory_range.maximum // _KIB
             message = f"the guest can have between {least} and {most} MiB of memory"

@@ -1,8 +1,4 @@
-"""
-What a running domain turned out to be: libvirt's own description of it, read for the report.
-
-Pure: text in, plain facts out.
-"""
+"""Read a running domain's XML for the report. Pure."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -13,12 +9,12 @@ from msgspec import Struct
 from virtshape.launcher.report import Interface, Volume
 
 _OURS: Final = "ua-"
-"""Begins the aliases of devices that the instance names."""
+"""Prefix of user-defined device aliases."""
 _AGENT: Final = "org.qemu.guest_agent.0"
 
 
 class Inspection(Struct, frozen=True, kw_only=True):
-    """Facts about a domain."""
+    """What the report says about a running domain."""
 
     machine: str = ""
     interfaces: tuple[Interface, ...] = ()
@@ -27,7 +23,7 @@ class Inspection(Struct, frozen=True, kw_only=True):
 
 
 def inspect_domain(xml: str, addresses: Mapping[str, tuple[str, ...]]) -> Inspection:
-    """Read a live domain's description; `addresses` are what user-mode networking hands out, by interface."""
+    """Read a live domain's XML; `addresses` are the addresses that user-mode networking assigns, by interface."""
     root = ET.fromstring(xml)  # noqa: S314 - libvirt wrote it
     kind = root.find("os/type")
     return Inspection(

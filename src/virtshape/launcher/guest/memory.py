@@ -1,7 +1,7 @@
 """
-Memory that a guest is given while it runs: a device that grows into the memory_range which the guest was started with.
+Memory hotplug: resize a virtio-mem device within the maximum that the guest was started with.
 
-Pure: libvirt's descriptions in, libvirt's descriptions out; all sizes in KiB.
+Pure: domain XML in, device XML out; all sizes in KiB.
 """
 
 import xml.etree.ElementTree as ET
@@ -11,21 +11,21 @@ from msgspec import Struct
 
 _DEVICE: Final = "devices/memory[@model='virtio-mem']"
 _BLOCK: Final = 2048
-"""Memory comes and goes in pieces of this size."""
+"""Block size of the device: memory is added and removed in these units."""
 
 
 class MemoryRange(Struct, frozen=True):
     """How much memory a guest can have."""
 
     minimum: int
-    """What it was started with."""
+    """Memory at start."""
     maximum: int
     alias: str = ""
-    """The name of the device, once there is one."""
+    """Alias of the device; empty if it was not added yet."""
 
 
 def find_memory_range(xml: str) -> MemoryRange | None:
-    """Read a live domain's description; None if it was started with no memory_range for more."""
+    """Return the memory range of a live domain, or None if it was started without maxMemory."""
     root = ET.fromstring(xml)  # noqa: S314 - libvirt wrote it
     maximum, memory, device = root.find("maxMemory"), _read(root, "memory"), root.find(_DEVICE)
     if maximum is None:
@@ -36,7 +36,7 @@ def find_memory_range(xml: str) -> MemoryRange | None:
 
 
 def render_memory_device(memory_range: MemoryRange, memory: int) -> str:
-    """The device of a guest that is to have so much memory."""
+    """Return the XML of the device for a total memory size."""
     device = ET.Element("memory", {"model": "virtio-mem"})
     target = ET.SubElement(device, "target")
     more = memory - memory_range.minimum

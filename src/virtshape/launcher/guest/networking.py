@@ -1,4 +1,4 @@
-"""The guest's own network, as its launcher process sets it up before anything else: a namespace, or nothing."""
+"""Set up the guest's network namespace, if it has one, before the launcher process starts threads."""
 
 import logging
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ class Networking:
     def __init__(self, network: GuestNetwork | None = None, chosen: Mapping[PortKey, int] | None = None) -> None:
         self._network = network
         self.ports: Mapping[PortKey, int] | None = chosen
-        """Ports that named ports of the guest have to have, by those; None if any will do."""
+        """Host ports that the guest's named ports must use; None if any is allowed."""
 
     def start(self) -> tuple[Note, ...]:
-        """Wait until the guest has a way to the outside; return what is to be said about it."""
+        """Wait until the namespace is connected; return notes about problems."""
         if self._network is None:
             return ()
         forwarded, failure = self._network.start()
@@ -32,17 +32,17 @@ class Networking:
             self.ports = {}
         if not failure:
             return ()
-        _log.warning("the guest has no way to the outside: %s", failure)
-        return (Note(FIELD, f"the guest has no way to the outside, since pasta does not start: {failure}"),)
+        _log.warning("guest has no external network: starting pasta failed: %s", failure)
+        return (Note(FIELD, f"the guest has no external network: starting pasta failed: {failure}"),)
 
     def close(self) -> None:
-        """Clear up behind a guest that has ended."""
+        """Stop pasta after the guest has ended."""
         if self._network is not None:
             self._network.close()
 
 
 def set_up_network(layout: Layout, earlier: Report | None) -> Networking:
-    """Make the guest's network namespace, or join it if the guest runs; NamespaceError if that cannot be."""
+    """Create the guest's network namespace, or join it if the guest runs; raise NamespaceError on failure."""
     isolation, named = parse_launch_request(layout.launch_request.read_bytes())
     running = earlier.qemu_pid if earlier is not None else None
     if running is not None:
@@ -54,7 +54,7 @@ def set_up_network(layout: Layout, earlier: Report | None) -> Networking:
 
 
 def _is_elsewhere(process: int) -> bool:
-    """Return whether a process is in another network namespace; False if it has ended."""
+    """Return True if a process is in another network namespace; False if it has ended."""
     try:
         return not Path(f"/proc/{process}/ns/net").samefile("/proc/self/ns/net")
     except OSError:

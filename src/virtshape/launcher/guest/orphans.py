@@ -1,8 +1,8 @@
 """
-Processes that libvirt starts and leaves to whoever adopts orphans: this process does, and sees how they end.
+Reap orphaned processes that libvirt starts, such as QEMU, and report their exit codes.
 
-Nothing else would on_exit their exit codes, and libvirt takes a process that nobody has collected for a live one. What
-libvirt itself waits for is left to it.
+libvirt daemonizes QEMU, so only a child subreaper sees its exit code; libvirt takes an unreaped process for a live one.
+Children that libvirt itself waits for are left to it.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ from typing import Final, NamedTuple
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _POLL_SECONDS: Final = 0.02
 UNCLAIMED_SECONDS: Final = 3.0
-"""Libvirt collects at once what it waits for; what lies about for so long is nobody's."""
+"""libvirt reaps its own children at once; a zombie older than this is unclaimed."""
 
 
 class Ended(NamedTuple):
-    """A child that has ended and was not collected yet."""
+    """A child that has ended and was not reaped yet."""
 
     pid: int
     name: str
@@ -29,9 +29,9 @@ class Ended(NamedTuple):
 
 
 def adopt_orphans(on_exit: Callable[[int, int], None]) -> None:
-    """Adopt orphans from now on; `on_exit` is given the process id and the exit code of each that ends, on a thread."""
+    """Become a child subreaper; `on_exit` is called on a thread with the pid and exit code of each orphan."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "orphans cannot be adopted")
+        raise OSError(ctypes.get_errno(), "setting the child subreaper failed")
     threading.Thread(target=_collect, args=(on_exit,), name="orphans", daemon=True).start()
 
 
@@ -52,11 +52,11 @@ def _collect(on_exit: Callable[[int, int], None]) -> None:
 
 
 def list_ended(parent: int, proc: Path = Path("/proc")) -> Iterator[Ended]:
-    """The children of a process that have ended."""
+    """Yield the children of a process that have ended."""
     for directory in proc.iterdir():
         if not directory.name.isdecimal():
             continue
-        with contextlib.suppress(OSError):  # it was collected meanwhile
+        with contextlib.suppress(OSError):  # it was reaped meanwhile
             text = (directory / "stat").read_text()
             name, rest = text[text.index("(") + 1 :].rsplit(")", 1)
             state, parent_pid, _, session, *_ = rest.split()
@@ -65,7 +65,7 @@ def list_ended(parent: int, proc: Path = Path("/proc")) -> Iterator[Ended]:
 
 
 def _is_orphan(ended: Ended) -> bool:
-    """Whether nobody waits for the child: it has left this session, and is not a fork of ours for libvirt."""
+    """Return True if no one waits for the child: it left this session and is not a fork that libvirt made."""
     if ended.session == os.getsid(0):
         return False
     return ended.session != ended.pid or ended.name != _get_own_name()

@@ -1,8 +1,4 @@
-"""
-What it means that a guest has ended, from all that was seen of it.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Decide how a guest ended from the evidence that was collected. Pure."""
 
 import signal
 from typing import Literal
@@ -13,24 +9,24 @@ from virtshape.launcher.report import Reason, State
 
 
 class ExitEvidence(Struct, kw_only=True):
-    """What was seen of a guest that may bear on its end."""
+    """What was observed about a guest and its QEMU process."""
 
     shut_down: Literal["", "guest", "host"] = ""
-    """Who had QEMU end in good order."""
+    """Who requested the orderly shutdown."""
     panicked: bool = False
     ended_by_us: Literal["", "expired", "kill"] = ""
-    """Whether we ended it: after the grace period, or at once."""
+    """Whether the launcher ended the guest: after the grace period, or immediately."""
     grace: float = 0.0
-    """Seconds that it was given to shut down."""
+    """Grace period in seconds."""
     liveness_failure: str = ""
-    """What the guest's liveness probe had to say when we had it end for that."""
+    """The liveness probe's message, if the guest was stopped because of it."""
     exit_code: int | None = None
     stopped: bool = False
-    """Whether libvirt has seen QEMU end."""
+    """Whether libvirt reported the domain as stopped."""
     crashed: bool = False
-    """Whether libvirt takes it that QEMU did not end in good order."""
+    """Whether libvirt reported that QEMU failed."""
     last_message: str = ""
-    """What QEMU printed last."""
+    """The last line that QEMU printed."""
 
 
 class Outcome(Struct, frozen=True):
@@ -42,7 +38,7 @@ class Outcome(Struct, frozen=True):
 
 
 def is_conclusive(evidence: ExitEvidence) -> bool:
-    """Whether QEMU has ended and nothing that may still come would change what that means."""
+    """Return True if QEMU has ended and no further event can change the outcome."""
     if evidence.exit_code is None:
         return False
     return (
@@ -55,17 +51,19 @@ def is_conclusive(evidence: ExitEvidence) -> bool:
 
 
 def decide_outcome(evidence: ExitEvidence) -> Outcome:
-    """Say how the guest ended."""
+    """Return how the guest ended."""
     if evidence.panicked:
         return Outcome("failed", "GuestPanicked", "the guest's system has panicked")
     if evidence.liveness_failure:
         return Outcome(
-            "failed", "NotAlive", f"the guest was ended because its liveness probe failed: {evidence.liveness_failure}"
+            "failed",
+            "NotAlive",
+            f"the guest was stopped because its liveness probe failed: {evidence.liveness_failure}",
         )
     if evidence.ended_by_us == "kill":
-        return Outcome("failed", "Killed", "the guest was ended without a shutdown, as ended_by_us")
+        return Outcome("failed", "Killed", "the guest was killed as requested")
     if evidence.ended_by_us == "expired":
-        message = f"the guest did not shut down within {evidence.grace:g} seconds and was ended"
+        message = f"the guest did not shut down within {evidence.grace:g} seconds and was killed"
         return Outcome("failed", "GracePeriodExpired", message)
     if evidence.shut_down == "guest":
         return Outcome("succeeded", "GuestShutDown", "the guest has shut down")
@@ -73,18 +71,18 @@ def decide_outcome(evidence: ExitEvidence) -> Outcome:
 
 
 def _decide_process_outcome(evidence: ExitEvidence) -> Outcome:
-    """Say how QEMU ended by itself, or by another program."""
+    """Return the outcome for a QEMU process that ended without a request of the launcher."""
     code = evidence.exit_code
     if code is not None and code < 0:
         return Outcome("failed", "QemuKilled", f"QEMU was killed by {_get_signal_name(-code)}")
     if evidence.shut_down == "host":
-        return Outcome("failed", "QemuKilled", "QEMU was told to end by another program")
+        return Outcome("failed", "QemuKilled", "QEMU was terminated by another program")
     said = f": {evidence.last_message}" if evidence.last_message else ""
     if code is not None and code > 0:
         return Outcome("failed", "QemuFailed", f"QEMU has ended with exit status {code}{said}")
     if evidence.crashed or code is not None:
         return Outcome("failed", "QemuFailed", f"QEMU has ended before its guest shut down{said}")
-    return Outcome("failed", "LauncherLost", f"the guest ended while nobody watched it{said}")
+    return Outcome("failed", "LauncherLost", f"the guest ended while no launcher process was running{said}")
 
 
 def _get_signal_name(number: int) -> str:

@@ -1,8 +1,4 @@
-"""
-What a launcher process has to know to run its guest, once everything is decided and prepared.
-
-Plain facts.
-"""
+"""The plan of a guest: everything a launcher process needs to run it, after preparation."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -22,23 +18,23 @@ class Plan(Struct, frozen=True, kw_only=True):
     """A guest that is ready to start."""
 
     name: str
-    """Of the domain."""
+    """Domain name."""
     xml: str
     paused: bool = False
-    """Whether it is to start with its CPUs halted."""
+    """Start with the CPUs paused."""
     grace: float = DEFAULT_GRACE
-    """Seconds that it gets to shut down when this process is told to end."""
+    """Grace period in seconds when this process is terminated."""
     checks: Checks = Checks()
-    """How it is found out whether the guest is well."""
+    """Readiness and liveness probes."""
     logins: tuple[Login, ...] = ()
-    """Keys and passwords that the guest's agent is to bring in."""
+    """Keys and passwords that the guest agent sets."""
     accelerator: Literal["kvm", "tcg"] = "tcg"
     notes: tuple[Note, ...] = ()
     addresses: Mapping[str, tuple[str, ...]] = {}
-    """What user-mode networking hands out, by the name of the interface."""
+    """Addresses that user-mode networking assigns, by interface name."""
     netdevs: Mapping[str, str] = {}
-    """The interfaces whose ports can be opened, and what QEMU's monitor calls their host side."""
+    """QEMU netdev ids of interfaces whose ports can be forwarded, by interface name."""
     port_address: str = LOOPBACK
-    """Where the ports that the instance names are opened."""
+    """Host address of named ports."""
     forwards: Mapping[str, tuple[Forward, ...]] = {}
-    """The ports of these interfaces that are to be open; no others can be. Interfaces that are absent have no limit."""
+    """Ports that may be forwarded, by interface name; an interface that is absent allows all."""

@@ -1,7 +1,7 @@
 """
-From an launch_request to a plan: volumes are made ready, the domain is designed and written.
+Turn a launch request into a plan: prepare volumes, design the domain and render its XML.
 
-What stands in the way becomes the report of a guest that cannot start. Runs in a process that ends with it.
+Runs in a separate process; problems become the report of a guest that cannot start.
 """
 
 import os
@@ -27,11 +27,11 @@ from virtshape.launcher.volumes.errors import VolumeError
 from virtshape.launcher.volumes.prepare import prepare_volumes
 
 DEFAULT_ADDRESS: Final = "10.0.2.15"
-"""What QEMU's user-mode networking hands out unless told otherwise."""
+"""The address that QEMU's user-mode networking assigns by default."""
 
 
 def make_plan(directory: Path) -> Plan | Report:
-    """Prepare everything that the launch_request in this directory needs."""
+    """Prepare everything that the launch request in this directory needs."""
     launch_request = decode(Layout(directory).launch_request.read_bytes(), LaunchRequest)
     try:
         sources = prepare_volumes(
@@ -67,7 +67,7 @@ def write_private_file(path: Path, content: str) -> None:
 
 
 def find_logins(launch_request: LaunchRequest) -> list[Login | Refusal]:
-    """What the guest's agent is to bring in, and what of it is not here."""
+    """Return the credentials that the guest agent sets, and a refusal for each missing secret."""
     found: list[Login | Refusal] = []
     for index, credential in enumerate(launch_request.vmi.spec.access_credentials or ()):
         keys, passwords = credential.ssh_public_key, credential.user_password
@@ -78,20 +78,20 @@ def find_logins(launch_request: LaunchRequest) -> list[Login | Refusal]:
         name = source.source.secret.secret_name if source.source.secret is not None else ""
         directory = launch_request.mounts.get(f"{name}{CREDENTIALS_SUFFIX}")
         if directory is None:
-            found.append(Refusal(f"spec.accessCredentials[{index}]", f"the secret {name} is not here"))
+            found.append(Refusal(f"spec.accessCredentials[{index}]", f"the secret {name} is missing"))
         else:
             found.append(Login(directory=directory, users=tuple(getattr(way, "users", ()))))
     return found
 
 
 def refuse(refusals: tuple[Refusal, ...]) -> Report:
-    """The report of a guest that this machine cannot run as it is."""
+    """Return the report of a guest that this host cannot run."""
     message = "; ".join(f"{refusal.field}: {refusal.reason}" for refusal in refusals)
     return Report(state="failed", reason="NotPossibleHere", message=message, refusals=refusals)
 
 
 def plan_domain(vmi: VirtualMachineInstance, design: Design, port_address: str = LOOPBACK) -> Plan:
-    """The plan for a domain that nothing stands in the way of."""
+    """Return the plan for a domain without refusals."""
     domain, grace = design.domain, vmi.spec.termination_grace_period_seconds
     by_user = [interface for interface in domain.devices.interfaces if interface.kind == "user"]
     return Plan(
@@ -110,7 +110,7 @@ def plan_domain(vmi: VirtualMachineInstance, design: Design, port_address: str =
 
 
 def _keep_tpm(layout: Layout, launch_request: LaunchRequest) -> None:
-    """Have libvirt keep what the TPM holds where it outlives the instance."""
+    """Link libvirt's TPM state to a directory that outlives the instance."""
     if launch_request.state_directory is None or layout.tpm.is_symlink():
         return
     kept = Path(launch_request.state_directory) / "tpm"

@@ -1,7 +1,7 @@
 """
-The work before a start, in a process of its own that ends with it: what it loads takes no memory while the guest runs.
+Prepare a guest in a child process, so that the modules it loads use no memory while the guest runs.
 
-What comes back is a plan, or the report of a guest that cannot start.
+The result is a plan, or the report of a guest that cannot start.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from virtshape.launcher.report import Report
 
 Prepare = Callable[[Path], Plan | Report]
 _NOT_PREPARED: Final = Report(
-    state="failed", reason="NotStarted", message="the guest could not be prepared; the launcher's log says why"
+    state="failed", reason="NotStarted", message="preparing the guest failed; see the launcher's log"
 )
 _log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class _Outcome(Struct):
 
 
 class Preparation:
-    """A call of `prepare` that is under way in a child process; to be made before this process has threads."""
+    """A call of `prepare` in a child process; create it before this process starts threads."""
 
     def __init__(self, prepare: Prepare, directory: Path) -> None:
         self._reader, writer = os.pipe()
@@ -42,7 +42,7 @@ class Preparation:
         os.close(writer)
 
     def wait(self) -> Plan | Report:
-        """Wait for what comes of it."""
+        """Wait for the result."""
         with os.fdopen(self._reader, "rb") as pipe:
             text = pipe.read()
         with contextlib.suppress(ChildProcessError):
@@ -53,7 +53,7 @@ class Preparation:
         return outcome.plan or outcome.report or _NOT_PREPARED
 
     def cancel(self) -> None:
-        """End it; whoever waits for it finds that nothing came of it."""
+        """Kill the child; `wait` then returns a failure."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
 
@@ -67,7 +67,7 @@ def _prepare_and_exit(prepare: Prepare, directory: Path, writer: int) -> None:
         with os.fdopen(writer, "wb") as pipe:
             pipe.write(msgspec.json.encode(_Outcome(plan=plan, report=report)))
         status = 0
-    except Exception:  # noqa: BLE001 - the parent tells that nothing came of it
-        _log.exception("the guest cannot be prepared")
+    except Exception:  # noqa: BLE001 - the parent reports the failure
+        _log.exception("preparing the guest failed")
     finally:
-        os._exit(status)  # the parent's state is not this process's to clean up
+        os._exit(status)  # skip the parent's exit handlers

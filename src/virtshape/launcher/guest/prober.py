@@ -1,8 +1,4 @@
-"""
-One question to a guest: whether a port, a web server, a command or its agent answers.
-
-Each is answered with words for people that say what is wrong, or with none. What goes wrong is never raised.
-"""
+"""Execute one probe of a guest: tcpSocket, httpGet, exec or guest agent ping."""
 
 import json
 import socket
@@ -19,15 +15,15 @@ _ESTABLISHED: Final = "TCP[ESTABLISHED]"
 _FORWARD: Final = "TCP[HOST_FORWARD]"
 
 FindAddress = Callable[[int], tuple[str, int]]
-"""Where a port of the guest can be reached; ConnectionError with words if it cannot."""
+"""Returns the address of a guest port; raises ConnectionError if it is unreachable."""
 ListConnections = Callable[[], str]
-"""What QEMU tells of its user-mode connections; nothing if the guest has a network of its own."""
+"""Returns QEMU's list of user-mode connections; empty if the guest has another network."""
 AgentCommand = Callable[[str, float], str]
-"""Tells the guest's agent something, and waits so many seconds for what it says; OSError if it says nothing."""
+"""Sends a command to the guest agent with a timeout in seconds; raises OSError if it does not answer."""
 
 
 class Prober:
-    """Asks a guest."""
+    """Executes probes."""
 
     def __init__(
         self, find_address: FindAddress, list_connections: ListConnections, run_agent_command: AgentCommand
@@ -37,7 +33,7 @@ class Prober:
         self._run_agent_command = run_agent_command
 
     def check(self, check: Check) -> str:
-        """What is wrong; nothing if all is well."""
+        """Return an error message, or an empty string on success."""
         try:
             match check.way:
                 case "tcp":
@@ -72,7 +68,7 @@ class Prober:
             return ""
 
     def _is_guest_connected(self, here: int) -> bool:
-        """Whether a connection got as far as the guest: QEMU takes it before the guest does."""
+        """Return True if the guest accepted the connection: QEMU accepts it before the guest does."""
         connections = self._list_connections()
         if not connections:
             return True
@@ -83,7 +79,7 @@ class Prober:
         return False
 
     def _request(self, check: Check) -> str:
-        # Imported now, since few guests are asked so and all launcher processes are to be small.
+        # Imported here to keep launcher processes small: few guests have HTTP probes.
         from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
         host, port = self._locate(check)
@@ -97,10 +93,10 @@ class Prober:
             connection.endheaders()
             status = connection.getresponse().status
         except HTTPException as error:
-            return f"it does not answer as a web server does: {error!r}"[:_MAX_MESSAGE_LENGTH]
+            return f"invalid HTTP response: {error!r}"[:_MAX_MESSAGE_LENGTH]
         finally:
             connection.close()
-        return "" if 200 <= status < 400 else f"the answer has the status {status}"
+        return "" if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
 
     def _execute(self, check: Check) -> str:
         program, *arguments = check.command
@@ -122,12 +118,12 @@ class Prober:
         return f"{program}: {result}{': ' + output if output else ''}"[:_MAX_MESSAGE_LENGTH]
 
     def _run_command(self, command: str, arguments: dict[str, Any], seconds: float) -> Any:
-        words: dict[str, Any] = {"execute": command, "arguments": arguments} if arguments else {"execute": command}
-        return json.loads(self._run_agent_command(json.dumps(words), seconds))["return"]
+        message: dict[str, Any] = {"execute": command, "arguments": arguments} if arguments else {"execute": command}
+        return json.loads(self._run_agent_command(json.dumps(message), seconds))["return"]
 
 
 def _build_unverified_context() -> Any:
-    """What nodes check guests with: an answer is all that they want to know."""
+    """Return a TLS context that accepts any certificate, as the kubelet does for probes."""
     import ssl
 
     context = ssl.create_default_context()
@@ -137,7 +133,7 @@ def _build_unverified_context() -> Any:
 
 
 def _is_closed(connection: socket.socket) -> bool:
-    """Whether the other side has hung up; waits a moment for that."""
+    """Return True if the peer has closed the connection; waits for the socket's timeout."""
     try:
         return connection.recv(1, socket.MSG_PEEK) == b""
     except TimeoutError:

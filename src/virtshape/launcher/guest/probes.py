@@ -1,8 +1,4 @@
-"""
-Whether a guest is well, found out again and again: whether others may count on it, and whether it is to go on.
-
-Asks only while the guest runs; what is asked, and what becomes of a guest that is not well, is given from outside.
-"""
+"""Run the readiness and liveness probes periodically while the guest runs."""
 
 import logging
 import threading
@@ -15,7 +11,7 @@ _log = logging.getLogger(__name__)
 
 
 class ProbeWorkers:
-    """Keeps the report's word on a guest's readiness, and gives up a guest that is not alive."""
+    """Publishes the guest's readiness and calls back when its liveness probe fails."""
 
     def __init__(
         self,
@@ -30,7 +26,7 @@ class ProbeWorkers:
         self._on_liveness_failure = on_liveness_failure
 
     def start(self) -> None:
-        """Ask from now on, until the guest has ended."""
+        """Probe on threads until the guest has ended."""
         for name, check, follow in (
             ("readiness", self._checks.readiness, self._run_readiness),
             ("liveness", self._checks.liveness, self._run_liveness),
@@ -45,19 +41,19 @@ class ProbeWorkers:
             if tally.well:
                 self._reports.publish(unready="")
             elif problem:
-                self._reports.publish(unready=f"the readiness probe fails: {problem}")
+                self._reports.publish(unready=f"readiness probe failed: {problem}")
 
     def _run_liveness(self, check: Check) -> None:
         tally = Tally(check, well=True)
         for problem in self._iterate_results(check):
             tally.count(well=not problem)
             if not tally.well:
-                _log.warning("the guest is given up: its liveness probe fails: %s", problem)
+                _log.warning("liveness probe failed: %s; stopping the guest", problem)
                 self._on_liveness_failure(problem)
                 return
 
     def _iterate_results(self, check: Check) -> Iterator[str]:
-        """What is wrong, or nothing, each time that the guest was asked."""
+        """Yield the result of each probe: an error message, or an empty string on success."""
         seconds = check.delay
         while not self._reports.wait_for(lambda report: report.final, seconds):
             seconds = check.period

@@ -1,8 +1,4 @@
-"""
-What QEMU printed last, for the report of its end or of a start that failed.
-
-Only reads; a log that is not there says nothing.
-"""
+"""Extract error messages from QEMU's log and from libvirt's start errors."""
 
 import re
 from pathlib import Path
@@ -17,7 +13,7 @@ _SHUTDOWN_LINE: Final = re.compile(r"^shutting down|: terminating on signal")
 
 
 def find_last_message(log: Path) -> str:
-    """The last line that QEMU itself has to say; empty if there is none."""
+    """Return the last line that QEMU itself printed, or an empty string."""
     try:
         with log.open("rb") as file:
             file.seek(0, 2)
@@ -35,7 +31,7 @@ def find_last_message(log: Path) -> str:
 
 
 def format_start_error(error: str) -> str:
-    """Libvirt's message about a start that failed; where they are QEMU's, without the argument that it read."""
+    """Return libvirt's message about a failed start; QEMU's own output without its arguments."""
     if _EXITED.match(error) is None:
         return error.strip()
     lines = _TIMESTAMPS.sub("", _EXITED.sub("", error)).splitlines()
@@ -44,5 +40,5 @@ def format_start_error(error: str) -> str:
 
 
 def _is_start_line(message: str) -> bool:
-    """Whether the line tells how QEMU was started, which libvirt writes before QEMU has a word."""
+    """Return True if libvirt wrote the line before it started QEMU."""
     return message.startswith(("starting up", "-")) or message.endswith("\\")

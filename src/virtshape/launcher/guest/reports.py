@@ -1,8 +1,4 @@
-"""
-The latest report, for everyone who wants to know: in a file, and for those who wait for the next one.
-
-Decides nothing about what is in it.
-"""
+"""Publish the guest's report: write it to a file and notify watchers."""
 
 import logging
 import threading
@@ -20,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class ReportPublisher:
-    """Holds one report at a time; safe to use from any thread."""
+    """Holds the latest report; thread-safe."""
 
     def __init__(self, path: Path, report: Report) -> None:
         self._path = path
@@ -31,11 +27,11 @@ class ReportPublisher:
 
     @property
     def report(self) -> Report:
-        """The latest one."""
+        """The latest report."""
         return self._report
 
     def publish(self, **changes: Any) -> Report:
-        """Change some fields of the report; a final one stays as it is."""
+        """Change fields of the report and publish it; a final report does not change."""
         with self._changed:
             report = replace(self._report, **changes)
             if report != self._report and not self._report.final:
@@ -46,7 +42,7 @@ class ReportPublisher:
             return self._report
 
     def wait_for(self, holds: Callable[[Report], bool], seconds: float) -> bool:
-        """Wait until something holds of the report; False if it did not in time."""
+        """Wait until a condition holds for the report; return False on timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: holds(self._report), seconds)
 
@@ -65,17 +61,17 @@ class ReportPublisher:
                 return
 
     def _write(self, report: Report) -> None:
-        """Put the report in the file's place at once, so that nobody reads half of one."""
+        """Replace the file atomically, so that readers never see a partial report."""
         draft = self._path.with_suffix(".new")
         try:
             draft.write_bytes(msgspec.json.encode(report))
             draft.replace(self._path)
-        except OSError as error:  # a full disk is no reason to leave the guest alone
-            _log.error("the report is not written: %s", error)
+        except OSError as error:  # the guest is still managed if the disk is full
+            _log.error("writing the report failed: %s", error)
 
 
 def find_report(path: Path) -> Report | None:
-    """Read the report that an earlier process left; None if there is none."""
+    """Return the report that an earlier process wrote, or None."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Report)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """
-The launcher process, put together: prepare, start, serve, follow to the end.
+Run a launcher process: prepare, start, serve and watch the guest to its end.
 
-Decides only in which order; the exit status says whether the guest ended well.
+The exit status is 0 if the guest succeeded.
 """
 
 import logging
@@ -14,9 +14,8 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from virtshape.launcher.guest.connection import DriverError, configure_driver, open_connection
+from virtshape.launcher.guest.connection import DriverError, configure_driver, exit_process, open_connection
 from virtshape.launcher.guest.cpuprobe import can_skip_cpu_probe
-from virtshape.launcher.guest.leaving import leave
 from virtshape.launcher.guest.networking import Networking, set_up_network
 from virtshape.launcher.guest.plan import DEFAULT_GRACE, Plan
 from virtshape.launcher.guest.preparation import Preparation, Prepare
@@ -36,20 +35,20 @@ _log = logging.getLogger(__name__)
 
 
 def main(directory: Path) -> NoReturn:
-    """Run the guest of this directory in this process, and end it."""
-    leave(run(directory, prepare_guest))
+    """Run the guest of a directory, then exit."""
+    exit_process(run(directory, prepare_guest))
 
 
 def prepare_guest(directory: Path) -> Plan | Report:
-    """Prepare the guest as its order says."""
-    # Imported now, since this process is to do without it.
+    """Prepare the guest of a directory."""
+    # Imported in the child process only, to keep this process small.
     from virtshape.launcher.guest.planning import make_plan
 
     return make_plan(directory)
 
 
 def run(directory: Path, prepare: Prepare) -> int:
-    """Run the guest of this directory to its end, or take over from a process that was killed; the exit status."""
+    """Run the guest of a directory, or take over from a process that was killed; return the exit status."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     os.umask(0o077)
     os.chdir(directory)
@@ -62,14 +61,14 @@ def run(directory: Path, prepare: Prepare) -> int:
         message = f"the path {directory} is too long for the sockets that QEMU needs there"
         return _status(reports.publish(state="failed", reason="NotStarted", message=message))
     try:
-        networking = set_up_network(layout, earlier)  # now, since this process must have one thread for it
+        networking = set_up_network(layout, earlier)  # before this process starts threads
     except NamespaceError as error:
         return _status(reports.publish(state="failed", reason="NotStarted", message=str(error)))
     return _Process(layout, reports, prepare, networking).run()
 
 
 class _Process:
-    """The parts of the process, in the order in which they come to be."""
+    """The parts of a launcher process, in the order in which they start."""
 
     def __init__(self, layout: Layout, reports: ReportPublisher, prepare: Prepare, networking: Networking) -> None:
         self._layout = layout
@@ -86,8 +85,8 @@ class _Process:
     def run(self) -> int:
         try:
             self._run()
-        except Exception as error:  # noqa: BLE001 - the guest runs on, and another process can take over
-            _log.exception("the launcher process fails")
+        except Exception as error:  # noqa: BLE001 - the guest keeps running, and another process can take over
+            _log.exception("launcher process failed")
             if self._reports.report.qemu_pid is None:
                 message = f"the launcher process failed: {error!r}"
                 self._reports.publish(state="failed", reason="LauncherLost", message=message)
@@ -105,7 +104,7 @@ class _Process:
         notes = self._networking.start()
         if notes:
             self._reports.publish(notes=(*self._reports.report.notes, *notes))
-        # Imported now, since libvirt reads its settings when it is loaded.
+        # Imported here: libvirt reads its settings when it is loaded.
         from virtshape.launcher.guest.guest import Guest
         from virtshape.launcher.guest.handler import RequestHandler
         from virtshape.launcher.guest.shutdown import GracefulShutdown
@@ -127,7 +126,7 @@ class _Process:
         shutdown.close()
 
     def _connect(self) -> Any:
-        """Open libvirt; None if it cannot be, which the report then says."""
+        """Open libvirt; publish the failure and return None if that fails."""
         try:
             return open_connection(self._layout.libvirt)
         except DriverError as error:
@@ -135,7 +134,7 @@ class _Process:
             return None
 
     def _find_plan(self) -> Plan | None:
-        """Wait for the plan, or read that of the process before; None if there is none, which the report then says."""
+        """Wait for the plan, or read the previous process's; publish the failure and return None if there is none."""
         if self._preparation is None:
             return msgspec.json.decode(self._layout.plan.read_bytes(), type=Plan)
         outcome = self._preparation.wait()

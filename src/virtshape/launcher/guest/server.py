@@ -1,7 +1,7 @@
 """
-The control socket: a line in, a line out, for whoever may open it; a thread for each who does.
+The control socket: one JSON line per request and answer, one thread per connection.
 
-Knows no request but the one to watch, which it serves itself.
+Serves watch and connect requests itself and passes all others to the handler.
 """
 
 import contextlib
@@ -19,18 +19,18 @@ from virtshape.launcher.request import Answer, Connect, Request, Watch, format_l
 
 MAX_LINE_BYTES: Final = 65536
 HEARTBEAT_SECONDS: Final = 30.0
-"""How often to look whether those who watch are still there."""
+"""How often to check whether watchers are still connected."""
 DRAIN_SECONDS: Final = 1.0
 _log = logging.getLogger(__name__)
 
 
 class ControlServer:
-    """Answers requests with whatever `answer` says at the time."""
+    """Serves the control socket; `answer` is the current request handler."""
 
     def __init__(self, path: Path, reports: ReportPublisher, answer: Callable[[Request], Answer]) -> None:
         self.answer = answer
         self.connect: Callable[[Connect], socket.socket] = _refuse_connection
-        """Opens connections to the guest, once it runs."""
+        """Opens connections to the guest once it runs."""
         self._reports = reports
         self._path = path
         self._socket = _listen(path)
@@ -38,10 +38,10 @@ class ControlServer:
         threading.Thread(target=self._accept, name="serving", daemon=True).start()
 
     def close(self) -> None:
-        """Let those who are being answered hear the end of it, and nobody else in."""
+        """Stop accepting connections and wait for pending answers."""
         self._path.unlink(missing_ok=True)
         for connection, thread in list(self._connections.items()):
-            with contextlib.suppress(OSError):  # they left first
+            with contextlib.suppress(OSError):  # the client left first
                 connection.shutdown(socket.SHUT_RD)
             thread.join(DRAIN_SECONDS)
 
@@ -52,7 +52,7 @@ class ControlServer:
 
     def _serve(self, connection: socket.socket) -> None:
         self._connections[connection] = threading.current_thread()
-        with contextlib.suppress(OSError), connection, connection.makefile("rwb") as stream:  # OSError: they left
+        with contextlib.suppress(OSError), connection, connection.makefile("rwb") as stream:  # OSError: the client left
             while line := stream.readline(MAX_LINE_BYTES):
                 self._handle(line, stream, connection)
         del self._connections[connection]
@@ -61,15 +61,15 @@ class ControlServer:
         try:
             request = parse_request(line)
         except ValueError as error:
-            return _send(stream, Answer(error=f"not understood: {error}"))
+            return _send(stream, Answer(error=f"invalid request: {error}"))
         if isinstance(request, Watch):
             return self._watch(stream, connection)
         if isinstance(request, Connect):
             return self._pass_connection(request, stream, connection)
         try:
             answer = self.answer(request)
-        except Exception as error:  # noqa: BLE001 - one bad request is no reason to leave the others unanswered
-            _log.exception("a request failed")
+        except Exception as error:  # noqa: BLE001 - other requests are still served
+            _log.exception("request failed")
             answer = Answer(error=f"the launcher process failed: {error!r}")
         return _send(stream, answer)
 
@@ -89,7 +89,7 @@ class ControlServer:
 
 
 def _listen(path: Path) -> socket.socket:
-    """Listen where only this user can connect; a socket that an earlier process left is replaced."""
+    """Listen on a socket that only this user can connect to; replace one that an earlier process left."""
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     old_mask = os.umask(0o177)

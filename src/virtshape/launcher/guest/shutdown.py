@@ -1,8 +1,4 @@
-"""
-A graceful end: the guest is asked to shut down until its time is over, then it is ended.
-
-Only the patience; what is done to the guest is given from outside.
-"""
+"""Graceful shutdown: request a shutdown repeatedly until the grace period expires, then kill the guest."""
 
 import threading
 import time
@@ -10,11 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 RETRY_SECONDS: Final = 5.0
-"""A guest that is still booting overlooks the power button."""
+"""How often to repeat the request: a guest that is still booting ignores the power button."""
 
 
 class GracefulShutdown:
-    """Ends a guest, once asked; a later request can only shorten the time that is left."""
+    """Stops a guest once requested; a later request can only shorten the remaining time."""
 
     def __init__(self, shut_down: Callable[[], None], expire: Callable[[float], None]) -> None:
         self._shut_down = shut_down
@@ -26,7 +22,7 @@ class GracefulShutdown:
         self._thread: threading.Thread | None = None
 
     def request(self, grace: float) -> None:
-        """Give the guest so many seconds from now."""
+        """Stop the guest within a grace period in seconds."""
         with self._changed:
             deadline = time.monotonic() + grace
             if deadline >= self._deadline or self._closed:
@@ -38,7 +34,7 @@ class GracefulShutdown:
                 self._thread.start()
 
     def close(self) -> None:
-        """Let go of a guest that has ended."""
+        """Stop the thread after the guest has ended."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

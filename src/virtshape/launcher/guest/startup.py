@@ -1,7 +1,7 @@
 """
-Requests that come before a guest has started, or before it is found again.
+Handle requests that arrive before the guest has started or was found again.
 
-Nothing can be done to it yet but to keep it from starting; everything else waits.
+Stop and kill cancel the start; all other requests wait for it.
 """
 
 import threading
@@ -16,25 +16,25 @@ TIMEOUT_SECONDS: Final = 10.0
 
 
 class StartupHandler:
-    """Answers requests about a guest that is being prepared."""
+    """Handles requests while the guest is being prepared."""
 
     def __init__(self, reports: ReportPublisher, preparation: Preparation | None) -> None:
         self._reports = reports
         self._preparation = preparation
         self._lock = threading.RLock()
         self.stop: float | None = None
-        """Seconds of grace that a guest is to get which starts in spite of a request to stop."""
+        """Grace period of a requested stop, for a guest that starts nevertheless; None if none was requested."""
         self._next_handler: Callable[[Request], Answer] | None = None
         self._finished = threading.Event()
 
     def finish(self, next_handler: Callable[[Request], Answer] | None = None) -> None:
-        """Have requests answered in another way from now on, or told that they come too late."""
+        """Pass requests to the next handler from now on; without one, answer that the guest has ended."""
         with self._lock:
             self._next_handler = self._next_handler or next_handler
             self._finished.set()
 
     def answer(self, request: Request) -> Answer:
-        """Do what can be done."""
+        """Handle a request."""
         match request:
             case Status() | Watch():
                 return Answer(report=self._reports.report)
@@ -53,7 +53,7 @@ class StartupHandler:
         return self._next_handler(request)
 
     def _cancel(self, grace: float) -> bool:
-        """Keep the guest from starting, or have it stop as soon as it has; False if it has already."""
+        """Cancel the start, or request a stop right after it; return False if the guest has started."""
         with self._lock:
             if self._finished.is_set():
                 return False

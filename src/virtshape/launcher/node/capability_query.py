@@ -13,8 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from virtshape.launcher.guest.connection import configure_driver, open_connection
-from virtshape.launcher.guest.leaving import leave
+from virtshape.launcher.guest.connection import configure_driver, exit_process, open_connection
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.node.kvm import does_kvm_work
 
@@ -44,7 +43,7 @@ def main(directory: Path) -> None:
     draft = directory / f"{RESULT_FILE}.new"
     draft.write_bytes(msgspec.json.encode(found))
     draft.replace(directory / RESULT_FILE)
-    leave(0)
+    exit_process(0)
 
 
 def query(connection: Any, *, kvm: bool) -> LibvirtCapabilities:

@@ -93,7 +93,7 @@ def test_what_the_agent_cannot_do_is_told_and_tried_again(tmp_path: Path) -> Non
 def test_a_secret_that_is_gone_is_told(tmp_path: Path) -> None:
     sync, _, reports = build(tmp_path, Login(directory=str(tmp_path / "gone")))
     sync.sync()
-    assert "a secret cannot be read: " in (reports.report.logins or "")
+    assert "reading a secret failed: " in (reports.report.logins or "")
 
 
 def test_it_begins_when_an_agent_connects_and_ends_with_the_guest(tmp_path: Path) -> None:

@@ -90,13 +90,13 @@ def test_beside_ports_that_are_named_no_others_are_opened(free: int) -> None:
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 82), Forward("udp", 53, 53))), Monitor())
     assert forwarding.open(81, "tcp")
     assert forwarding.open(free, "tcp", "other")
-    with pytest.raises(ForwardError, match="default lets in tcp 80-82, udp 53 alone, not tcp 53"):
+    with pytest.raises(ForwardError, match="default forwards only tcp 80-82, udp 53, not tcp 53"):
         forwarding.open(53, "tcp")
 
 
 @pytest.mark.parametrize(
     ("netdevs", "interface", "words"),
-    [({}, "", "no interface of the guest has user-mode"), (NETDEVS, "lan", "the interface lan has user-mode")],
+    [({}, "", "no interface of the guest has user-mode"), (NETDEVS, "lan", "interface lan does not have user-mode")],
     ids=["no interface", "another interface"],
 )
 def test_what_has_no_ports_to_open_is_said(netdevs: dict[str, str], interface: str, words: str) -> None:
@@ -108,5 +108,5 @@ def test_what_has_no_ports_to_open_is_said(netdevs: dict[str, str], interface: s
 def test_a_port_that_cannot_be_opened_keeps_no_other_from_it() -> None:
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80), Forward("tcp", 81, 81))), Monitor("-:80"))
     assert [one.port for one in forwarding.open_named()] == [81]
-    with pytest.raises(ForwardError, match="port 80 could not be opened: could not set up"):
+    with pytest.raises(ForwardError, match="forwarding port 80 failed: could not set up"):
         forwarding.open(80, "tcp")

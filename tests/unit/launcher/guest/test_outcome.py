@@ -20,17 +20,17 @@ SHUT_DOWN = Outcome("succeeded", "GuestShutDown", "the guest has shut down")
         ),
         pytest.param(
             ExitEvidence(liveness_failure="no answer", ended_by_us="expired", shut_down="guest", exit_code=0),
-            Outcome("failed", "NotAlive", "the guest was ended because its liveness probe failed: no answer"),
+            Outcome("failed", "NotAlive", "the guest was stopped because its liveness probe failed: no answer"),
             id="given up",
         ),
         pytest.param(
             ExitEvidence(ended_by_us="kill", shut_down="host", exit_code=0),
-            Outcome("failed", "Killed", "the guest was ended without a shutdown, as ended_by_us"),
+            Outcome("failed", "Killed", "the guest was killed as requested"),
             id="killed on request",
         ),
         pytest.param(
             ExitEvidence(ended_by_us="expired", grace=30, exit_code=0),
-            Outcome("failed", "GracePeriodExpired", "the guest did not shut down within 30 seconds and was ended"),
+            Outcome("failed", "GracePeriodExpired", "the guest did not shut down within 30 seconds and was killed"),
             id="too slow to shut down",
         ),
         pytest.param(
@@ -45,7 +45,7 @@ SHUT_DOWN = Outcome("succeeded", "GuestShutDown", "the guest has shut down")
         ),
         pytest.param(
             ExitEvidence(shut_down="host", exit_code=0),
-            Outcome("failed", "QemuKilled", "QEMU was told to end by another program"),
+            Outcome("failed", "QemuKilled", "QEMU was terminated by another program"),
             id="QEMU was told to end",
         ),
         pytest.param(
@@ -65,7 +65,7 @@ SHUT_DOWN = Outcome("succeeded", "GuestShutDown", "the guest has shut down")
         ),
         pytest.param(
             ExitEvidence(stopped=True),
-            Outcome("failed", "LauncherLost", "the guest ended while nobody watched it"),
+            Outcome("failed", "LauncherLost", "the guest ended while no launcher process was running"),
             id="nothing is known",
         ),
     ],

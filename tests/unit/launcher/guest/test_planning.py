@@ -81,4 +81,4 @@ def test_logins_that_an_agent_brings_in_are_found_and_those_that_are_not_here_re
     assert find_logins(launch_request) == [Login(directory="/s"), Login(directory="/k", users=("u",))]
     report = plan(tmp_path, accessCredentials=credentials[:1])
     assert isinstance(report, Report)
-    assert report.message == "spec.accessCredentials[0]: the secret s is not here"
+    assert report.message == "spec.accessCredentials[0]: the secret s is missing"

@@ -7,7 +7,7 @@ from virtshape.launcher.guest.plan import Plan
 from virtshape.launcher.guest.preparation import Preparation
 from virtshape.launcher.report import Report
 
-NOTHING = "the guest could not be prepared; the launcher's log says why"
+NOTHING = "preparing the guest failed; see the launcher's log"
 
 
 def test_a_plan_comes_back_from_another_process(tmp_path: Path) -> None:

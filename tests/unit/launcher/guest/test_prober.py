@@ -75,7 +75,12 @@ def test_a_port_that_cannot_be_reached_is_named() -> None:
     assert Prober(refuse_port, str, refuse_agent).check(Check(way="tcp", port=80)) == "no way to port 80"
 
 
-STATUSES = {200: "", 399: "", 404: "the answer has the status 404", 500: "the answer has the status 500"}
+STATUSES = {
+    200: "",
+    399: "",
+    404: "HTTP probe failed with statuscode: 404",
+    500: "HTTP probe failed with statuscode: 500",
+}
 
 
 @pytest.mark.parametrize(("status", "words"), STATUSES.items(), ids=map(str, STATUSES))

@@ -24,11 +24,11 @@ class Guest:
 
 def test_a_guest_is_ready_when_it_says_so_and_no_longer_than_that(tmp_path: Path) -> None:
     guest = Guest(tmp_path, Checks(readiness=CHECK), Report(state="running", unready="nobody has asked"))
-    assert guest.reports.wait_for(lambda report: report.unready == "the readiness probe fails: it sleeps", SOON)
+    assert guest.reports.wait_for(lambda report: report.unready == "readiness probe failed: it sleeps", SOON)
     guest.problem = ""
     assert guest.reports.wait_for(lambda report: not report.unready, SOON)
     guest.problem = "it is ill"
-    assert guest.reports.wait_for(lambda report: report.unready == "the readiness probe fails: it is ill", SOON)
+    assert guest.reports.wait_for(lambda report: report.unready == "readiness probe failed: it is ill", SOON)
     guest.reports.publish(state="succeeded")
     assert guest.given_up.empty()
 

@@ -46,4 +46,4 @@ def test_somebody_can_wait_for_a_change(tmp_path: Path) -> None:
 def test_a_report_that_cannot_be_written_is_still_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     reports = ReportPublisher(tmp_path / "gone" / "report.json", Report())
     assert reports.publish(state="running") == reports.report == Report(state="running")
-    assert [record.message.partition(":")[0] for record in caplog.records] == ["the report is not written"] * 2
+    assert [record.message.partition(":")[0] for record in caplog.records] == ["writing the report failed"] * 2

@@ -50,8 +50,8 @@ def test_each_line_is_answered_and_nonsense_with_words(directory: Path) -> None:
     client.send(format_line(Status()))
     assert client.read() == Answer(report=Report(state="running"))
     for line, words in (
-        (b"what?\n", "not understood: "),
-        (b'{"ask":"dance"}\n', "not understood: Invalid value 'dance'"),
+        (b"what?\n", "invalid request: "),
+        (b'{"ask":"dance"}\n', "invalid request: Invalid value 'dance'"),
         (b'{"ask":"pause"}\n', "the launcher process failed: RuntimeError('no way')"),
     ):
         client.send(line)
