@@ -61,7 +61,7 @@ def _read_shape() -> Tree | None:
 @pytest.mark.usefixtures("settings")
 def test_guest_joins_a_bridge_once_it_exists(guests: Guests) -> None:
     guests.create(build_plugged("plugged"))
-    words = f"the network of the interface lan: this machine has no bridge {BRIDGE}"
+    words = f"the network of the interface lan: this host has no bridge {BRIDGE}"
     assert guests.wait_for_condition("plugged", "Synchronized", "NetworkNotReady")["message"] == words
     with create_bridge(BRIDGE, HERE):
         guests.wait_for_words("plugged", "eth0 is on the bridge")

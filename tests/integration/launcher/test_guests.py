@@ -46,7 +46,7 @@ def test_guest_is_paused_unpaused_reset_and_killed(data: Path) -> None:
             assert killed is not None
             assert (killed.state, killed.reason) == ("failed", "Killed")
             assert await harness.wait_for_end(uid) == killed
-            assert (await harness.guests.ask(uid, Status())).error == "the guest does not run"
+            assert (await harness.guests.ask(uid, Status())).error == "the guest is not running"
 
     asyncio.run(scenario())
 
@@ -190,7 +190,7 @@ def test_failed_requests_return_an_error_message(data: Path) -> None:
             assert first == second
             for connection in connections:
                 connection.close()
-            assert (await ask("another", Status())).error == "the guest does not run"
+            assert (await ask("another", Status())).error == "the guest is not running"
 
     asyncio.run(scenario())
 

@@ -62,7 +62,7 @@ def test_missing_bridge_is_named() -> None:
     interfaces = list_taps(
         build_instance(build_interface(bridge={}), **POD_NETWORK), Host(tap=True, bridges={"pod": "nowhere0"})
     )
-    with pytest.raises(TapError, match="the network of the interface default: this machine has no bridge nowhere0"):
+    with pytest.raises(TapError, match="the network of the interface default: this host has no bridge nowhere0"):
         make_taps(interfaces, choose_account())
 
 

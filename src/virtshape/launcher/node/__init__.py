@@ -1,1 +1,1 @@
-"""The machine that guests run on: what it offers, and their launcher processes as its supervisor sees them."""
+"""The host side of guests: probe the host, start and supervise launcher processes."""

@@ -1,8 +1,8 @@
 """
-Giving a guest access to what its volumes are made of: to write where they are its own, to read where others share them.
+Grant a guest access to the files of its volumes: write access to its own, read access to shared ones.
 
-What lies in the data directory changes its owner. A claim that another guest uses at the same time, and disks of the
-machine, keep theirs: an ACL lets the guest in, for as long as it is there.
+Files in the data directory change their owner. Claims that another guest uses at the same time, and host disks, keep
+theirs: an ACL grants access for as long as the guest exists.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _READ_WRITE, _ENTER = 6, 7
 
 
 def grant_access(launch_request: LaunchRequest, data: Path, account: Account, others: Collection[int] = ()) -> None:
-    """Let the account use what its guest is made of; `others` are the users of other guests that there are."""
+    """Grant the account access to its guest's files; `others` are the users of other guests."""
     if account.user == os.geteuid():
         return
     for path in _list_host_disks(launch_request):
@@ -33,7 +33,7 @@ def grant_access(launch_request: LaunchRequest, data: Path, account: Account, ot
 
 
 def revoke_access(launch_request: LaunchRequest, data: Path, account: Account) -> None:
-    """Let the account, whose guest is gone, use none of what its guest was made of any more."""
+    """Revoke the account's access after its guest was removed."""
     if account.user == os.geteuid():
         return
     for path in (*_list_host_disks(launch_request), *_list_owned(launch_request, data)):
@@ -45,7 +45,7 @@ def revoke_access(launch_request: LaunchRequest, data: Path, account: Account) -
 
 
 def list_external_paths(launch_request: LaunchRequest) -> list[str]:
-    """Everything outside its directory that the guest is made of."""
+    """Return all paths outside of its directory that the guest uses."""
     return [
         *launch_request.mounts.values(),
         *([launch_request.state_directory] if launch_request.state_directory is not None else []),
@@ -58,7 +58,7 @@ def _list_host_disks(launch_request: LaunchRequest) -> list[Path]:
 
 
 def _list_owned(launch_request: LaunchRequest, data: Path) -> list[Path]:
-    """Claims, and what outlives the instance, as far as they lie in the data directory."""
+    """Return claims and persistent state in the data directory."""
     volumes = launch_request.vmi.spec.volumes or ()
     names = {volume.name for volume in volumes if any(getattr(volume, kind) for kind in _OWN)}
     state = [launch_request.state_directory] if launch_request.state_directory is not None else []
@@ -83,7 +83,7 @@ def _list_inside(mounts: list[str], data: Path) -> list[Path]:
 
 
 def _grant_file(path: Path, account: Account) -> None:
-    """Let the account read and write a file of the machine, which stays as it is for everyone else."""
+    """Grant the account read and write access to a host file by an ACL."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(handle)
@@ -95,7 +95,7 @@ def _grant_file(path: Path, account: Account) -> None:
 
 
 def _transfer(path: Path, account: Account, others: Collection[int]) -> None:
-    """Make everything under a path the account's, or let it in where another guest has it."""
+    """Change the owner of everything under a path; grant access by an ACL if another guest owns it."""
     for handle, found in _walk_open(path):
         if found.st_mode & stat.S_IRWXO:
             os.fchmod(handle, stat.S_IMODE(found.st_mode) & ~stat.S_IRWXO)
@@ -106,7 +106,7 @@ def _transfer(path: Path, account: Account, others: Collection[int]) -> None:
 
 
 def _grant_read(path: Path, account: Account, *, private: bool) -> None:
-    """Let the account read everything under a path: alone if it is private, else like every other guest."""
+    """Grant read access to everything under a path: to this account if private, else to all guests."""
     for handle, found in _walk_open(path):
         if found.st_uid == account.user:
             continue
@@ -121,14 +121,14 @@ def _grant_read(path: Path, account: Account, *, private: bool) -> None:
 
 
 def _walk_open(path: Path) -> Iterator[tuple[int, os.stat_result]]:
-    """Every directory and ordinary file under a path, open; others are passed over, as are those that go meanwhile."""
+    """Yield an open descriptor of every directory and regular file under a path; skip files that disappear."""
     for name, parent in _walk(path):
         with contextlib.suppress(FileNotFoundError):
             if not _is_movable(os.stat(name, dir_fd=parent, follow_symlinks=False)):
                 continue
             with _opened(name, parent) as handle:
                 found = os.fstat(handle)
-                if _is_movable(found):  # what was looked at before may have been replaced
+                if _is_movable(found):  # it may have been replaced meanwhile
                     yield handle, found
 
 
@@ -142,12 +142,12 @@ def _opened(name: str, parent: int) -> Iterator[int]:
 
 
 def _is_movable(found: os.stat_result) -> bool:
-    """Whether it is a directory or an ordinary file; a link could lead to a file that was never meant."""
+    """Return True for a directory or a regular file with one link; other links could point to foreign files."""
     return stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink == 1)
 
 
 def _walk(path: Path) -> Iterator[tuple[str, int]]:
-    """Everything under a path and the path itself, each by its name and a handle of its directory."""
+    """Yield the path and everything under it, each by name and descriptor of its directory."""
     parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield path.name, parent

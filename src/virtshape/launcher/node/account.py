@@ -1,7 +1,7 @@
 """
-Who launcher processes run as when root starts them: each guest is a user of its own, which nothing else is.
+Users and groups of launcher processes: if root runs the server, each guest has its own uid.
 
-Only reads; the users need no entries in the machine's database.
+The uids need no entries in the user database.
 """
 
 import os
@@ -14,23 +14,23 @@ from typing import Final
 from msgspec import Struct
 
 GUEST_USER: Final = 61107
-"""User that QEMU is asked as what it can do; its group may open the device that tap devices are opened by."""
+"""The uid that probes QEMU; its group may open /dev/net/tun."""
 DEFAULT_USERS: Final = range(60578, 61107)
-"""Users for guests: a range that neither distributions nor systemd give out, and that containers map."""
+"""Uids for guests: neither distributions nor systemd assign this range, and containers map it."""
 MAX_USERS: Final = len(DEFAULT_USERS)
 _NO_USER: Final = 2**32 - 1
 _DEVICES: Final = ("/dev/kvm", "/dev/vhost-net", "/dev/vhost-vsock", "/dev/sev", "/dev/net/tun")
 
 
 class Account(Struct, frozen=True):
-    """A user, its group, and the groups that open devices to it."""
+    """A user, its group, and supplementary groups for device access."""
 
     user: int
     group: int
     groups: tuple[int, ...] = ()
 
     def may(self, path: Path, wanted: int) -> bool:
-        """Whether the file's mode lets it read (4), write (2) or enter (1)."""
+        """Return True if the file's mode permits read (4), write (2) or search (1)."""
         try:
             found = path.stat()
         except OSError:
@@ -44,20 +44,20 @@ class Account(Struct, frozen=True):
 
 
 def choose_account() -> Account:
-    """Who guests run as: this process's own user, unless that is root."""
+    """Return the account of guests: this process's user, unless that is root."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid(), tuple(os.getgroups()))
     return Account(GUEST_USER, GUEST_USER, tuple(sorted(_list_device_groups())))
 
 
 def make_guest_account(user: int, base: Account) -> Account:
-    """The account of one guest: a user and a group of its own, and the groups that open devices."""
+    """Return the account of one guest: its own user and group, and the groups for device access."""
     groups = {*base.groups, GUEST_USER} - {user}
     return Account(user, user, tuple(sorted(groups)))
 
 
 def choose_user(users: Sequence[int], taken: Collection[int], last: int | None = None) -> int | None:
-    """Choose a user that no guest has, beginning after the last one chosen; None if all are taken."""
+    """Return a user that no guest has, starting after the last one chosen; None if all are taken."""
     start = users.index(last) + 1 if last in users else 0
     for user in (*users[start:], *users[:start]):
         if user not in taken and user not in (0, GUEST_USER) and not _is_known(user):
@@ -66,7 +66,7 @@ def choose_user(users: Sequence[int], taken: Collection[int], last: int | None =
 
 
 def parse_users(text: str) -> range:
-    """Read a range of users, as in `60578-61106`; ValueError says what is wrong with it."""
+    """Parse a range of users such as `60578-61106`; raise ValueError if it is invalid."""
     first, _, last = text.partition("-")
     if not (first.isascii() and first.isdecimal() and last.isascii() and last.isdecimal()):
         raise ValueError(f"invalid range of users {text!r}: must be FIRST-LAST, as in 60578-61106")
@@ -76,7 +76,7 @@ def parse_users(text: str) -> range:
 
 
 def _is_known(user: int) -> bool:
-    """Whether the machine's database has this user."""
+    """Return True if the user database has this user."""
     try:
         pwd.getpwuid(user)
     except KeyError:
@@ -85,7 +85,7 @@ def _is_known(user: int) -> bool:
 
 
 def _list_device_groups() -> set[int]:
-    """The groups that may use devices which guests can have something from; never root's."""
+    """Return the groups that may use devices for guests, without root's."""
     groups = set()
     for name in _DEVICES:
         try:

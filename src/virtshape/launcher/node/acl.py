@@ -1,4 +1,4 @@
-"""POSIX access control lists of directories, as far as letting one more group pass through them."""
+"""POSIX ACLs of directories: grant a group search permission."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ _SEARCH: Final = 1
 
 
 class Entry(NamedTuple):
-    """What one user or group may do."""
+    """An ACL entry."""
 
     tag: int
     permissions: int
@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
 
 def grant_search(directory: Path, group: int) -> None:
-    """Let a group pass through a directory, without the right to list it; nothing else changes."""
+    """Grant a group search permission on a directory, without permission to list it."""
     entries = add_search(_read(directory), group)
     os.setxattr(directory, _ATTRIBUTE, _VERSION + b"".join(_ENTRY.pack(*entry) for entry in entries))
 
@@ -47,7 +47,7 @@ def add_search(entries: list[Entry], group: int) -> list[Entry]:
 
 
 def _read(directory: Path) -> list[Entry]:
-    """Return a directory's list; the three entries of its mode if it has none."""
+    """Return a directory's ACL; the three entries of its mode if it has none."""
     try:
         value = os.getxattr(directory, _ATTRIBUTE)
     except OSError as error:

@@ -1,8 +1,4 @@
-"""
-What libvirt's found about QEMU means for guests.
-
-Pure: text in, plain facts out.
-"""
+"""Parse libvirt's capabilities. Pure."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
@@ -16,7 +12,7 @@ _ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64", "s390x": "s390x"
 
 
 class Capability(Struct, frozen=True, kw_only=True):
-    """What QEMU can do on this machine."""
+    """QEMU's capabilities on this host."""
 
     kvm: bool = False
     libvirt: int = 0
@@ -34,7 +30,7 @@ class Capability(Struct, frozen=True, kw_only=True):
 
 
 def parse_capabilities(found: LibvirtCapabilities, architecture: str) -> Capability:
-    """Read libvirt's words about guests of an architecture."""
+    """Return the capabilities for guests of an architecture."""
     usual = ET.fromstring(found.domains[0])  # noqa: S314 - libvirt wrote it
     machines = list(_list_machines(found.capabilities, _ARCHITECTURES[architecture]))
     models = list(usual.iterfind("cpu/mode[@name='custom']/model"))
@@ -64,7 +60,7 @@ def _list_machines(capabilities: str, architecture: str) -> Iterator[ET.Element]
 
 
 def _list_features(cpu: str) -> frozenset[str]:
-    """The features of an expanded CPU; none where libvirt could not tell."""
+    """Return the features of an expanded CPU; none if libvirt reported none."""
     if not cpu:
         return frozenset()
     features = ET.fromstring(cpu).iterfind("feature")  # noqa: S314 - as above

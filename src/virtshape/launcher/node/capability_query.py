@@ -1,7 +1,7 @@
 """
-Libvirt is asked what QEMU can do here, in a process of its own, since libvirt stays in one for good.
+Query libvirt for QEMU's capabilities in a separate process, because libvirt cannot be unloaded.
 
-The capabilities is raw; what it means is read elsewhere. Asking also fills the cache that launcher processes share.
+Writes libvirt's XML unparsed. The query also fills libvirt's cache, which launcher processes get copies of.
 """
 
 import logging
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from virtshape.launcher.guest.connection import configure_driver, exit_process, open_connection
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.node.kvm import does_kvm_work
+from virtshape.launcher.node.hardware import does_kvm_work
 
 RESULT_FILE: Final = "capabilities.json"
 _MACHINES: Final = ("q35", "pc")
@@ -23,20 +23,20 @@ _log = logging.getLogger(__name__)
 
 
 class LibvirtCapabilities(Struct, frozen=True, kw_only=True):
-    """Libvirt's own words."""
+    """Libvirt's capabilities, unparsed."""
 
     kvm: bool
     libvirt: int
     qemu: int
     capabilities: str
     domains: tuple[str, ...]
-    """What guests can have, for each of the usual machine types."""
+    """Domain capabilities for each common machine type."""
     cpu: str = ""
-    """The most capable CPU that a guest can have, with all its features."""
+    """The host-model CPU with all its features."""
 
 
 def main(directory: Path) -> None:
-    """Ask, and leave the capabilities in the directory."""
+    """Query libvirt and write the result to the directory."""
     root = Layout(directory).libvirt
     configure_driver(root)
     found = query(open_connection(root), kvm=does_kvm_work())
@@ -47,8 +47,8 @@ def main(directory: Path) -> None:
 
 
 def query(connection: Any, *, kvm: bool) -> LibvirtCapabilities:
-    """Ask about guests that run by KVM, or by emulation."""
-    import libvirt  # it reads its settings when it is loaded
+    """Return the capabilities for KVM or emulated guests."""
+    import libvirt  # imported here: it reads its settings when it is loaded
 
     kind = "kvm" if kvm else "qemu"
     domains = []
@@ -70,7 +70,7 @@ def query(connection: Any, *, kvm: bool) -> LibvirtCapabilities:
 
 
 def render_host_model(domain_capabilities: str) -> str:
-    """The CPU of the mode `host-model`, written as libvirt wants to be asked about it; empty if there is none."""
+    """Return the host-model CPU as the XML of a `cpu` element, or an empty string."""
     mode = ET.fromstring(domain_capabilities).find("cpu/mode[@name='host-model'][@supported='yes']")  # noqa: S314
     if mode is None:
         return ""
@@ -88,7 +88,7 @@ def _expand(connection: Any, cpu: str, kind: str) -> str:
     try:
         expanded: str = connection.baselineHypervisorCPU(None, None, None, kind, [cpu], flags)
     except libvirt.libvirtError as error:
-        _log.info("the features of guests' CPUs stay unknown: %s", error)
+        _log.info("expanding the host-model CPU failed: %s; CPU features stay unknown", error)
         return ""
     return expanded
 

@@ -20,7 +20,7 @@ _PROGRAM: Final = (sys.prefix, sys.base_prefix, *(path for path in sys.path if p
 
 
 def run_confined(confinement: Confinement | None, module: str, directory: Path) -> None:
-    """Confine this process, if it is to be, then do what the module does."""
+    """Confine this process if `confinement` is given, then run the module's `main`."""
     try:
         if confinement is not None:
             confine(msgspec.structs.replace(confinement, reach=(*confinement.reach, *_PROGRAM)))

@@ -1,8 +1,8 @@
 """
 Drop root's privileges for good: another user, resource limits, and a restricted view of the file system.
 
-Directories that the user may not enter are covered, in a mount namespace of the process, by ones that lead only to the
-paths it needs. Where mounting is not permitted, the group of all guests may pass through those directories instead.
+In a mount namespace, directories that the user may not enter are covered by tmpfs mounts with only the paths it needs.
+If mounting is not permitted, the group of all guests gets search permission on those directories instead.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ _CLONE_NEWNS: Final = 0x00020000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_SLAVE = 0x2, 0x4, 0x8, 0x1000, 0x4000, 0x80000
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _INNER_MOUNT: Final = "/proc"
-"""A mount point that every machine has."""
+"""A mount point that exists on every host."""
 
 
 class ConfinementError(Exception):
@@ -31,11 +31,11 @@ class ConfinementError(Exception):
 
 
 class Confinement(Struct, frozen=True, kw_only=True):
-    """What a process keeps."""
+    """What a process may access."""
 
     account: Account
     reach: tuple[str, ...] = ()
-    """Files and directories that it needs in addition to those that every user can reach."""
+    """Files and directories that it needs in addition to those that every user can access."""
     mounts: bool = True
     """Hide everything else behind closed directories; if False, only file modes protect it."""
 
@@ -64,7 +64,7 @@ def confine(confinement: Confinement) -> None:
 
 @cache
 def find_mount_obstacle() -> str:
-    """Return why processes of this one cannot have mounts of their own, or an empty string if they can."""
+    """Return why child processes cannot have a mount namespace, or an empty string if they can."""
     found = []
 
     def attempt() -> None:
@@ -99,9 +99,9 @@ def _group_by_closed_directory(needed: Iterable[Path], account: Account) -> dict
 
 def _grant_passage(closed: dict[Path, list[Path]], account: Account) -> None:
     """
-    Let guests pass through closed directories, without the right to list them.
+    Grant guests search permission on closed directories.
 
-    By the group that all guests have, since an access control list has no room for the groups of all of them.
+    Granted to the group that all guests share, because an ACL cannot hold one entry per guest.
     """
     for directory in sorted(
         {
@@ -122,7 +122,7 @@ def _grant_passage(closed: dict[Path, list[Path]], account: Account) -> None:
 
 
 def _enter_namespace() -> None:
-    """Give this thread mounts of its own: changes outside still arrive, its own changes stay inside."""
+    """Enter a new mount namespace: host mounts still propagate in, own mounts do not propagate out."""
     _check(_libc.unshare(_CLONE_NEWNS), "unshare the mount namespace")
     try:
         _mount(None, "/", None, _MS_REC | _MS_SLAVE)
@@ -131,7 +131,7 @@ def _enter_namespace() -> None:
 
 
 def _make_root_a_mount() -> None:
-    """Enter a copy of / that is a mount point, placed where its mounting stays invisible to the outside."""
+    """Enter a bind mount of /, made where it does not propagate to the host."""
     _mount(None, _INNER_MOUNT, None, _MS_SLAVE)
     _mount("/", _INNER_MOUNT, None, _MS_BIND | _MS_REC)
     _mount(None, _INNER_MOUNT, None, _MS_REC | _MS_SLAVE)

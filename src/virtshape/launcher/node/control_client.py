@@ -1,7 +1,7 @@
 """
-The connection to a launcher process: requests over its control socket, and its reports as they come.
+Client of a launcher process's control socket: send requests and watch reports.
 
-The socket is in a directory that the guest's user can write to, so that nothing is taken for granted about it.
+The guest's user can write to the socket's directory, so the socket and the answers are untrusted.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ CONNECT_SECONDS: Final = 20.0
 @contextlib.contextmanager
 def pin_socket(path: Path) -> Iterator[str]:
     """
-    Give a path that leads to this socket and to nothing else, for as long as it is pinned.
+    Yield a path that refers to exactly this socket until the context ends.
 
-    OSError if the path is a link or no socket: whoever can write to the directory could lead elsewhere.
+    Raise OSError if the path is a link or not a socket of the guest, which could redirect the connection.
     """
     handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -40,7 +40,7 @@ def pin_socket(path: Path) -> Iterator[str]:
 
 
 async def send_request(path: Path, request: Request) -> Answer:
-    """Ask a launcher process; OSError if there is none, or if it goes away."""
+    """Send a request to a launcher process; raise OSError if it does not run or exits."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         with pin_socket(path) as pinned:
             reader, writer = await asyncio.open_unix_connection(pinned, limit=MAX_LINE_BYTES)
@@ -50,12 +50,12 @@ async def send_request(path: Path, request: Request) -> Answer:
         finally:
             writer.close()
     if not line:
-        raise ConnectionResetError("the launcher process went away")
+        raise ConnectionResetError("the launcher process closed the connection")
     return parse_answer(line)
 
 
 async def watch_reports(path: Path) -> AsyncIterator[Report]:
-    """The reports of a launcher process, for as long as it is there; OSError if it is not."""
+    """Yield the reports of a launcher process until it exits; raise OSError if it does not run."""
     with pin_socket(path) as pinned:
         reader, writer = await asyncio.open_unix_connection(pinned, limit=MAX_LINE_BYTES)
     try:
@@ -69,7 +69,7 @@ async def watch_reports(path: Path) -> AsyncIterator[Report]:
 
 
 def open_connection(path: Path, request: Connect) -> socket.socket:
-    """Ask a launcher process for a connection to its guest; ConnectionError says why there is none."""
+    """Return a connection to a guest that its launcher process opened; raise ConnectionError on failure."""
     with socket.socket(socket.AF_UNIX) as line:
         line.settimeout(CONNECT_SECONDS)
         with pin_socket(path) as pinned:

@@ -1,8 +1,8 @@
 """
-The directories of guests in the data directory, their owners, and short paths to them.
+Guest directories in the data directory, their owners, and short links to them.
 
-A guest's user may add to its directory and replace what is its own, but not what its supervisor put there. Where root
-runs the server, the group of a guest's directory is the guest's user: that is the record of which users are taken.
+A guest's user may add files and replace its own, but not those of the supervisor. If root runs the server, the group of
+a guest's directory is the guest's uid: this records which uids are taken.
 """
 
 import hashlib
@@ -22,51 +22,51 @@ _PRIVATE: Final = 0o700
 
 
 class DirectoryError(Exception):
-    """A directory that cannot be used, and why."""
+    """A guest directory cannot be used."""
 
 
 def check_uid(uid: str) -> str:
-    """Return a uid that can be the name of a directory; DirectoryError for one that leads elsewhere."""
+    """Return the uid if it is a valid directory name; raise DirectoryError otherwise."""
     if _UID.fullmatch(uid) is None:
         raise DirectoryError(f"invalid uid {uid!r}: it cannot be the name of a directory")
     return uid
 
 
 class GuestDirectories:
-    """The directories of all guests of one system."""
+    """The directories of all guests of one data directory."""
 
     def __init__(self, data: Path, account: Account) -> None:
         self.data = data
         self.account = account
-        """Who QEMU is asked as; also who all guests run as, unless that is root's to choose."""
+        """The account that probes QEMU; also that of all guests unless root runs the server."""
         self.probe_cache = data / "cache" / "machine.json"
-        """What is remembered of the machine."""
+        """Cached result of the host probe."""
         self.libvirt_cache = data / "cache" / "libvirt"
-        """What libvirt found out about QEMU; each guest has a copy."""
+        """Libvirt's cache of QEMU's capabilities; each guest has a copy."""
         self.forkserver_log = data / "cache" / "nursery.log"
-        """What the process had to say that launcher processes are forks of."""
+        """Log of the fork server."""
         self._guests = data / "guests"
         self._last_user: int | None = None
 
     def list_guests(self) -> list[str]:
-        """The uids of the instances that have directories."""
+        """Return the uids of the instances that have directories."""
         if not self._guests.exists():
             return []
         return sorted(path.name for path in self._guests.iterdir() if path.is_dir() and not path.name.startswith("."))
 
     def remove_dangling_links(self) -> None:
-        """Remove short ways that lead nowhere, as data directories leave them that were deleted."""
+        """Remove short links whose data directory was deleted."""
         root = find_short_root()
         for short in root.iterdir() if root.is_dir() else ():
             if short.is_symlink() and not short.exists():
                 short.unlink(missing_ok=True)
 
     def find(self, uid: str) -> Layout:
-        """Where the guest of this instance is, or would be."""
+        """Return the layout of an instance's directory, which may not exist."""
         return Layout(_shorten(self._locate(uid)))
 
     def find_account(self, uid: str) -> Account:
-        """Who the guest of this instance runs as; the common account if it has no directory yet."""
+        """Return the account of an instance's guest; the common account if it has no directory yet."""
         user = self._find_user(self._locate(uid)) if self._is_other() else None
         return make_guest_account(user, self.account) if user is not None else self.account
 
@@ -74,12 +74,12 @@ class GuestDirectories:
         return self._guests / check_uid(uid)
 
     def list_users(self) -> set[int]:
-        """The users of all guests that have directories."""
+        """Return the users of all guests that have directories."""
         found = (self._find_user(self._locate(uid)) for uid in self.list_guests())
         return {user for user in found if user is not None} if self._is_other() else set()
 
     def make(self, uid: str, users: Sequence[int] = DEFAULT_USERS) -> Layout:
-        """Make the directory of a guest; DirectoryError if none of these users is free."""
+        """Create the directory of a guest; raise DirectoryError if none of these users is free."""
         directory = self._locate(uid)
         if self._is_other() and self._find_user(directory) is None:
             user = choose_user(users, self.list_users(), self._last_user)
@@ -93,27 +93,27 @@ class GuestDirectories:
         return self._make(directory, self.find_account(uid))
 
     def make_for_probe(self) -> Layout:
-        """Make a directory in which QEMU can be asked what it can do."""
+        """Create a directory for probing QEMU."""
         self.remove_for_probe()
         shutil.rmtree(self.libvirt_cache, ignore_errors=True)
         return self._make(self.data / "cache" / "probe", self.account)
 
     def keep_probed(self) -> None:
-        """Keep what libvirt found out about QEMU, for guests to have copies of."""
+        """Keep libvirt's cache of the probe, so that guests can copy it."""
         probed = self.data / "cache" / "probe" / "libvirt" / "cache"
         shutil.copytree(probed, self.libvirt_cache, symlinks=True, dirs_exist_ok=True)
         self.libvirt_cache.chmod(_PRIVATE)
 
     def remove(self, uid: str) -> None:
-        """Remove the directory of a guest, and all that is in it."""
+        """Remove the directory of a guest."""
         self._remove(self._locate(uid))
 
     def remove_for_probe(self) -> None:
-        """Remove the directory that QEMU was asked in."""
+        """Remove the directory for probing QEMU."""
         self._remove(self.data / "cache" / "probe")
 
     def write(self, path: Path, content: bytes) -> None:
-        """Put a file into a guest's directory that its user may read and not change."""
+        """Write a file into a guest's directory that its user may read but not change."""
         group = path.parent.stat().st_gid
         draft = path.with_suffix(".draft")
         draft.unlink(missing_ok=True)
@@ -135,7 +135,7 @@ class GuestDirectories:
         return layout
 
     def _fill(self, directory: Path, account: Account) -> None:
-        """Make a directory with a copy of what is known about QEMU, whole or not at all."""
+        """Create a directory with a copy of libvirt's cache, atomically."""
         draft = directory.with_name(f".{directory.name}.new")
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=_PRIVATE)
@@ -157,7 +157,7 @@ class GuestDirectories:
         shutil.rmtree(directory, ignore_errors=True)
 
     def _find_user(self, directory: Path) -> int | None:
-        """The user of the guest that a directory is for; None if there is none."""
+        """Return the user of a guest's directory, or None."""
         try:
             return directory.stat().st_gid or None
         except OSError:
@@ -168,25 +168,25 @@ class GuestDirectories:
 
 
 def _shorten(directory: Path) -> Path:
-    """The way to a directory that is short enough for sockets; always the same for the same directory."""
+    """Return a path to a directory that is short enough for sockets; always the same for one directory."""
     if is_short_enough(directory):
         return directory
     return find_short_root() / hashlib.sha256(str(directory).encode()).hexdigest()[:12]
 
 
 def find_short_root() -> Path:
-    """Where the short ways begin: a directory that only this user can add to."""
+    """Return the directory of the short links, which only this user can write to."""
     return Path("/run/virtshape-guests") if os.geteuid() == 0 else Path(f"/tmp/virtshape-{os.geteuid()}")  # noqa: S108
 
 
 def _link(short: Path, directory: Path) -> None:
-    """Have the short way lead to the directory."""
+    """Create the short link to a directory."""
     if short == directory or (short.is_symlink() and short.readlink() == directory):
         return
     root = short.parent
     root.mkdir(mode=0o755, parents=True, exist_ok=True)
     found = root.lstat()
     if found.st_uid != os.geteuid() or found.st_mode & 0o022 or root.is_symlink():
-        raise DirectoryError(f"{root} belongs to somebody else, or others may write to it")
+        raise DirectoryError(f"{root} is owned by another user or writable by others")
     short.unlink(missing_ok=True)
     short.symlink_to(directory)

@@ -1,8 +1,4 @@
-"""
-The builds of UEFI that a machine has, from the descriptions that come with them.
-
-Only reads; a description that is not understood is passed over.
-"""
+"""Find UEFI firmware builds from QEMU's firmware descriptors; invalid descriptors are skipped."""
 
 import fnmatch
 import json
@@ -18,13 +14,13 @@ _SECURE: Final = {"secure-boot", "enrolled-keys"}
 
 
 def find_firmwares(architecture: str, machine: str) -> tuple[Firmware, ...]:
-    """The builds for machines of this type, best first: with Secure Boot and the usual keys, then with none of it."""
+    """Return the firmware builds for a machine type: first with Secure Boot and enrolled keys, then without."""
     found = tuple(read_descriptions(_DESCRIPTIONS, architecture, machine))
     return found or tuple(_find_ovmf())
 
 
 def read_descriptions(directories: tuple[Path, ...], architecture: str, machine: str) -> Iterator[Firmware]:
-    """Read the descriptions of these directories, in the order that their names ask for."""
+    """Yield the firmware of all descriptors in these directories, in the order of their names."""
     files = {path.name: path for directory in reversed(directories) for path in directory.glob("*.json")}
     for name in sorted(files):
         try:
@@ -36,7 +32,7 @@ def read_descriptions(directories: tuple[Path, ...], architecture: str, machine:
 
 
 def _read_description(tree: Any, architecture: str, machine: str) -> Firmware | None:
-    """Read a description; None for firmware that is of no use to such a machine."""
+    """Return the firmware of a descriptor, or None if it does not suit the machine."""
     suits = any(
         target["architecture"] == architecture
         and any(fnmatch.fnmatch(machine, pattern) for pattern in target["machines"])
@@ -45,14 +41,14 @@ def _read_description(tree: Any, architecture: str, machine: str) -> Firmware | 
     mapping, features = tree["mapping"], set(tree["features"])
     if not suits or "uefi" not in tree["interface-types"] or mapping.get("mode", "split") != "split":
         return None
-    if "secure-boot" in features and not features >= _SECURE:  # it would let nothing in, or everything
+    if "secure-boot" in features and not features >= _SECURE:  # without enrolled keys, Secure Boot is useless
         return None
     code, variables = mapping["executable"]["filename"], mapping["nvram-template"]["filename"]
     return Firmware(code, variables, secure_boot="secure-boot" in features)
 
 
 def _find_ovmf() -> Iterator[Firmware]:
-    """The builds as Debian names them, for packages that come without descriptions."""
+    """Yield the builds under Debian's file names, for packages without descriptors."""
     for code, variables, secure in (
         ("OVMF_CODE_4M.ms.fd", "OVMF_VARS_4M.ms.fd", True),
         ("OVMF_CODE_4M.fd", "OVMF_VARS_4M.fd", False),

@@ -1,8 +1,4 @@
-"""
-Launcher processes as forks of one that waits with everything loaded, or started by themselves where that one fails.
-
-Only starts them; what becomes of them is somebody else's business.
-"""
+"""Fork server: start launcher processes from a preloaded parent, or directly if that fails."""
 
 import asyncio
 import contextlib
@@ -24,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class ForkServer:
-    """Starts launcher processes, in which the module's `main` runs; no forks without a log for them."""
+    """Starts launcher processes, which run a module's `main`; without a log, it starts them directly."""
 
     def __init__(self, module: str, log: Path | None) -> None:
         self._module = module
@@ -34,7 +30,7 @@ class ForkServer:
         self._lock = asyncio.Lock()
 
     def open(self) -> None:
-        """Have a process load what launcher processes need, so that the first one starts as fast as all others."""
+        """Start the fork server process, so that the first launcher process starts as fast as later ones."""
         if self._socket is not None or self._log is None:
             return
         own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -44,7 +40,7 @@ class ForkServer:
         self._socket = own
 
     async def start(self, directory: Path, log: Path, account: Account, reach: tuple[str, ...]) -> int:
-        """Start a launcher process of an account for a directory, able to reach these paths; its process id."""
+        """Start a launcher process for a directory and return its pid; it can access the paths in `reach`."""
         confinement = confine_to(account, reach)
         request = SpawnRequest(module=self._module, directory=str(directory), log=str(log), confinement=confinement)
         async with self._lock:
@@ -52,12 +48,12 @@ class ForkServer:
         return pid or spawn(self._module, directory, log, confinement)
 
     async def close(self) -> None:
-        """End the process that waits."""
+        """Stop the fork server process."""
         async with self._lock:
             self._stop()
 
     def _request_fork(self, message: bytes) -> int | None:
-        """Ask for a fork; its process id, or None if there is none to be had."""
+        """Request a fork and return its pid, or None if the fork server does not work."""
         try:
             self.open()
             if self._socket is None or len(message) > MAX_MESSAGE_BYTES:
@@ -66,7 +62,7 @@ class ForkServer:
             response = self._socket.recv(MAX_MESSAGE_BYTES)
         except OSError as error:
             response = b""
-            _log.warning("launcher processes start by themselves: %s", error)
+            _log.warning("fork server failed: %s; starting launcher processes directly", error)
         if not response:
             self._stop()
             return None

@@ -21,8 +21,7 @@ from msgspec import Struct
 from virtshape.launcher.guest.connection import prepare_environment
 from virtshape.launcher.node.confined_process import run_confined
 from virtshape.launcher.node.confinement import Confinement
-from virtshape.launcher.node.logs import open_log
-from virtshape.launcher.node.naming import get_process_name, set_process_name
+from virtshape.launcher.node.process import get_process_name, open_log, set_process_name
 
 _PROCESS_NAME: Final = "forkserver"
 MAX_MESSAGE_BYTES: Final = 1 << 17
@@ -34,7 +33,7 @@ _PRELOADED: Final = (
 
 
 class SpawnRequest(Struct, frozen=True, kw_only=True):
-    """A launcher process to be."""
+    """A request to start a launcher process."""
 
     module: str
     directory: str
@@ -43,14 +42,14 @@ class SpawnRequest(Struct, frozen=True, kw_only=True):
 
 
 def main(handle: int) -> None:
-    """Load everything, then fork whenever asked to."""
+    """Preload modules, then fork a launcher process for each request."""
     connection = socket.socket(fileno=handle)
     _preload()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks that end are not waited for
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps launcher processes
     while message := connection.recv(MAX_MESSAGE_BYTES):
         request = msgspec.json.decode(message, type=SpawnRequest)
         os.chdir(request.directory)
-        set_process_name(get_process_name(Path(request.directory)))  # the fork is known by it from its first moment
+        set_process_name(get_process_name(Path(request.directory)))  # the fork has the name from the start
         pid = os.fork()
         if pid == 0:
             connection.close()
@@ -65,11 +64,11 @@ def _preload() -> None:
     for name in _PRELOADED:
         import_module(name)
     gc.collect()
-    gc.freeze()  # what all forks have in common stays in common
+    gc.freeze()  # keeps the memory shared between forks
 
 
 def _run_launcher(request: SpawnRequest) -> NoReturn:
-    """Be a launcher process."""
+    """Run as the launcher process."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     log = open_log(Path(request.log))
@@ -78,7 +77,7 @@ def _run_launcher(request: SpawnRequest) -> NoReturn:
     os.close(log)
     try:
         run_confined(request.confinement, request.module, Path(request.directory))
-    except BaseException:  # noqa: BLE001 - to go back into the loop would make two nurseries
+    except BaseException:  # noqa: BLE001 - the fork must not return to the server loop
         traceback.print_exc()
     finally:
         sys.stderr.flush()

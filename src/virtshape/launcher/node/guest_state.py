@@ -1,7 +1,7 @@
 """
-What is left of a launcher process that may be gone: its last report, its log, whether it or its QEMU still runs.
+Read the state of a guest from its directory: last report, launch request, log, running processes.
 
-Only reads. The directory is the guest's to write to, so nothing in it is trusted to be what it should be.
+The guest can write to the directory, so its files are untrusted.
 """
 
 import contextlib
@@ -18,18 +18,18 @@ from virtshape.api.problems import DecodeError
 from virtshape.launcher.launch_request import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.netns.pasta import PID_FILE
-from virtshape.launcher.node.naming import get_process_name
+from virtshape.launcher.node.process import get_process_name
 from virtshape.launcher.report import Report
 
 _MAX_BYTES: Final = 4 * 1024 * 1024
 _TAIL_BYTES: Final = 4096
 MAX_LOG_BYTES: Final = 16 * 1024 * 1024
-"""What is read of a console's log: its end."""
+"""How much of the end of a console log is read."""
 _DEAD: Final = ("Z", "X")
 
 
 def find_report(layout: Layout) -> Report | None:
-    """The last report; None if there is none that can be read."""
+    """Return the last report, or None if it cannot be read."""
     try:
         return msgspec.json.decode(_read(layout.report), type=Report)
     except (OSError, msgspec.DecodeError):
@@ -37,7 +37,7 @@ def find_report(layout: Layout) -> Report | None:
 
 
 def find_launch_request(layout: Layout) -> LaunchRequest | None:
-    """What was to run; None if there is nothing that can be read."""
+    """Return the launch request, or None if it cannot be read."""
     try:
         return decode(_read(layout.launch_request), LaunchRequest)
     except (OSError, DecodeError):
@@ -45,14 +45,14 @@ def find_launch_request(layout: Layout) -> LaunchRequest | None:
 
 
 def mark_lost(report: Report, layout: Layout) -> Report:
-    """The final report of a guest whose launcher process has ended without one."""
+    """Return the final report of a guest whose launcher process ended without one."""
     last_line = find_last_line(layout)
     message = f"the guest's launcher process has ended{f': {last_line}' if last_line else ''}"
     return replace(report, state="failed", reason="LauncherLost", message=message, agent=False)
 
 
 def find_last_line(layout: Layout) -> str:
-    """The last line of the launcher's log, which often says what went wrong."""
+    """Return the last line of the launcher's log, which often is the error message."""
     try:
         lines = _read(layout.log)[-_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
     except OSError:
@@ -61,7 +61,7 @@ def find_last_line(layout: Layout) -> str:
 
 
 def find_qemu(layout: Layout) -> int | None:
-    """The process id of the guest's QEMU; None if it does not run."""
+    """Return the pid of the guest's QEMU, or None if it does not run."""
     for path in layout.find_pid_file("").parent.glob("*.pid"):
         with contextlib.suppress(OSError, ValueError):
             pid = int(_read(path))
@@ -71,7 +71,7 @@ def find_qemu(layout: Layout) -> int | None:
 
 
 def find_pasta(layout: Layout) -> int | None:
-    """The process id of the guest's pasta; None if it does not run."""
+    """Return the pid of the guest's pasta, or None if it does not run."""
     try:
         pid = int(_read(layout.directory / PID_FILE))
     except (OSError, ValueError):
@@ -98,7 +98,7 @@ def is_alive(pid: int | None, layout: Layout) -> bool:
 
 
 def read_tail(path: Path) -> bytes:
-    """Return the end of a file that a guest may have written or replaced; nothing for what is not an ordinary file."""
+    """Return the end of a file that a guest may have written; empty if it is not a regular file."""
     try:
         return _read(path, tail=True)
     except OSError:
@@ -110,7 +110,7 @@ def _read(path: Path, *, tail: bool = False) -> bytes:
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(f"{path} is no file")
+            raise OSError(f"{path} is not a regular file")
         if tail:
             file.seek(max(0, found.st_size - MAX_LOG_BYTES))
         return file.read(MAX_LOG_BYTES if tail else _MAX_BYTES)

@@ -1,7 +1,7 @@
 """
-The guests of this machine, as their supervisor sees them: each has a launcher process, which outlives the supervisor.
+Supervise the guests of this host. Each has a launcher process, which outlives the supervisor.
 
-Starts them, finds those again that run, follows their reports, and clears up behind them.
+Starts guests, finds running ones again after a restart, watches their reports, and cleans up after them.
 """
 
 import asyncio
@@ -45,8 +45,10 @@ from virtshape.supervise.tasks import GUESTS
 
 LAUNCHER: Final = "virtshape.launcher.guest.__main__"
 MAX_TAKEOVERS: Final = 3
-"""How often a launcher process is replaced whose guest runs on without it."""
-BRIDGED: Final = "other interfaces of the guest are plugged into bridges of the machine, which are outside of one"
+"""How often a lost launcher process is replaced while its guest runs."""
+BRIDGED: Final = (
+    "other interfaces of the guest are connected to bridges of the host, which are outside of a network namespace"
+)
 POLL_SECONDS: Final = 0.02
 TIMEOUT_SECONDS: Final = 10.0
 Observer = Callable[[str, Report], None]
@@ -56,9 +58,9 @@ _log = logging.getLogger(__name__)
 
 class Guests:
     """
-    All guests of one data directory; every call may be repeated.
+    All guests of one data directory; every call is idempotent.
 
-    Their processes are forks of one that waits with everything loaded, unless there is only one guest to come.
+    Launcher processes are forked from a fork server, unless `use_forkserver` is False.
     """
 
     def __init__(
@@ -77,18 +79,18 @@ class Guests:
         self._supervisor = supervisor
         self._tasks: dict[str, SupervisedTask] = {}
         self._pids: dict[str, int | None] = {}
-        """The launcher process of each guest."""
+        """The pid of each guest's launcher process."""
         self._forkserver = ForkServer(launcher, directories.forkserver_log if use_forkserver else None)
 
     def adopt(self) -> None:
-        """Take up the guests that an earlier supervisor has left, whether they still run or not."""
+        """Adopt the guests of an earlier supervisor, running or not."""
         self._forkserver.open()
         self._directories.remove_dangling_links()
         for uid in self._directories.list_guests():
             if uid in self._reports:
                 continue
             report = find_report(self._directories.find(uid))
-            if report is None:  # it was about to start, and can do so anew
+            if report is None:  # it never started, and can start again
                 self._clean_up(uid)
                 continue
             self._directories.make(uid)
@@ -97,15 +99,15 @@ class Guests:
             self._watch(uid, partial(self._follow, uid))
 
     def observe(self, observer: Observer) -> None:
-        """Have each new report told."""
+        """Call an observer with each new report."""
         self._observers.append(observer)
 
     def find(self, uid: str) -> Report | None:
-        """How a guest is doing; None if it was never started."""
+        """Return a guest's latest report, or None if it was never started."""
         return self._reports.get(uid)
 
     def find_launch_request(self, uid: str) -> LaunchRequest | None:
-        """What a guest was started with; None if it was never started."""
+        """Return a guest's launch request, or None if it was never started."""
         return find_launch_request(self._directories.find(uid))
 
     async def start(
@@ -121,9 +123,9 @@ class Guests:
         isolated: bool = True,
     ) -> None:
         """
-        Start a guest, unless that was done before; TapError if there is no way to its networks.
+        Start a guest unless it was started before; raise TapError if a network cannot be connected.
 
-        A guest that is not isolated reaches the machine's loopback, and through it other guests' ports.
+        A guest that is not isolated can reach the host's loopback address, and through it other guests' ports.
         """
         if uid in self._reports:
             return
@@ -144,28 +146,28 @@ class Guests:
         self._watch(uid, partial(self._run_new, uid, layout, launch_request))
 
     async def ask(self, uid: str, request: Request) -> Answer:
-        """Ask something of a guest; an answer with an error if that cannot be."""
+        """Send a request to a guest; failures are returned as an answer with an error."""
         report = self._reports.get(uid)
         if report is None or report.final:
-            return Answer(error="the guest does not run", report=report)
+            return Answer(error="the guest is not running", report=report)
         try:
             return await self._send(uid, request)
         except (OSError, ValueError) as error:
             return Answer(error=f"the guest's launcher process does not answer: {error}", report=self.find(uid))
 
     async def connect(self, uid: str, request: Connect) -> socket.socket:
-        """Connect to a port of a guest; ConnectionError says why that cannot be."""
+        """Connect to a port of a guest; raise ConnectionError if that fails."""
         report = self._reports.get(uid)
         if report is None or report.final:
-            raise ConnectionError("the guest does not run")
+            raise ConnectionError("the guest is not running")
         return await asyncio.to_thread(control_client.open_connection, self._directories.find(uid).socket, request)
 
     async def stop(self, uid: str, grace: float) -> None:
-        """Have a guest shut down, and end it after so many seconds."""
+        """Shut a guest down; kill it after the grace period in seconds."""
         await self.ask(uid, Stop(grace=grace))
 
     async def remove(self, uid: str) -> None:
-        """Leave nothing of a guest, not even the guest."""
+        """Kill a guest and remove everything that belongs to it."""
         if uid in self._tasks:
             await self.ask(uid, Kill())
             watch = self._tasks.pop(uid)
@@ -179,7 +181,7 @@ class Guests:
         self._clean_up(uid)
 
     async def close(self) -> None:
-        """Follow the guests no more; they go on."""
+        """Stop watching the guests, which keep running."""
         await asyncio.gather(*(watch.stop() for watch in self._tasks.values()))
         self._tasks.clear()
         await self._forkserver.close()
@@ -188,7 +190,7 @@ class Guests:
         self._tasks[uid] = self._supervisor.start(GUESTS, run, item=uid, finishes=True)
 
     def _describe_host(self, vmi: VirtualMachineInstance, bridges: Mapping[str, str], *, isolated: bool) -> Host:
-        """The machine as one guest sees it."""
+        """Return the host as one guest sees it."""
         host = replace(self._host, bridges=bridges)
         if not isolated:
             return replace(host, isolation="none", isolation_reason="")
@@ -201,7 +203,7 @@ class Guests:
         return host
 
     def _clean_up(self, uid: str) -> None:
-        """Leave nothing of what a guest had that does not run any more."""
+        """Remove the tap devices, access rights and directory of a guest that no longer runs."""
         launch_request = self.find_launch_request(uid)
         for interface in list_taps(launch_request.vmi, launch_request.host) if launch_request is not None else ():
             remove_tap(interface.device or "")
@@ -214,12 +216,12 @@ class Guests:
         return await self._forkserver.start(layout.directory, layout.log, self._directories.find_account(uid), reach)
 
     async def _run_new(self, uid: str, layout: Layout, launch_request: LaunchRequest) -> None:
-        """Start a guest unless that was done before, and watch it to its end."""
+        """Start a guest unless it was started before, and watch it to its end."""
         if uid not in self._pids:
             try:
                 self._pids[uid] = await self._spawn(uid, layout, launch_request)
             except OSError as error:
-                message = f"the guest's launcher process cannot be started: {error}"
+                message = f"starting the guest's launcher process failed: {error}"
                 self._publish(uid, Report(state="failed", reason="NotStarted", message=message))
                 return
         await self._follow(uid)
@@ -232,7 +234,7 @@ class Guests:
             report = find_report(layout) or self._reports[uid]
             if report.state not in ("running", "paused") or find_qemu(layout) is None:
                 break
-            _log.warning("the launcher process of guest %s was lost; another one takes over", uid)
+            _log.warning("guest %s: launcher process was lost; starting another one", uid)
             launch_request = self.find_launch_request(uid)
             self._pids[uid] = await self._spawn(uid, layout, launch_request) if launch_request is not None else None
         _kill(find_pasta(layout), layout)
@@ -243,9 +245,9 @@ class Guests:
         self._publish(uid, report)
 
     async def _listen(self, uid: str, layout: Layout, pid: int | None) -> None:
-        """Tell what the launcher process reports, for as long as it lives."""
+        """Publish the launcher process's reports for as long as it lives."""
         while True:
-            with contextlib.suppress(OSError, ValueError):  # it does not listen yet, or no more, or talks nonsense
+            with contextlib.suppress(OSError, ValueError):  # not listening yet, not any more, or invalid reports
                 async for report in control_client.watch_reports(layout.socket):
                     self._publish(uid, report)
             if not is_alive(pid, layout):
@@ -254,7 +256,7 @@ class Guests:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _send(self, uid: str, request: Request) -> Answer:
-        """Ask a launcher process, which may have been started just now."""
+        """Send a request to a launcher process, which may not listen yet."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while True:
             try:
@@ -273,7 +275,7 @@ class Guests:
 
 
 def _kill(pid: int | None, layout: Layout) -> None:
-    """End a process of this guest that still runs."""
+    """Kill a process of this guest if it still runs."""
     if pid is not None and is_alive(pid, layout):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -1,8 +1,4 @@
-"""
-The machine's CPUs, memory and huge pages, as the kernel tells of them.
-
-Only reads; what a machine does not say has the plainest value.
-"""
+"""Read the host's CPUs, memory, huge pages and KVM support from the kernel."""
 
 import os
 import platform
@@ -13,24 +9,26 @@ from typing import Final
 
 from virtshape.launcher.host import Architecture, NumaCell
 
+KVM_DEVICE: Final = Path("/dev/kvm")
 SYS: Final = Path("/sys")
 PROC: Final = Path("/proc")
 _ARCHITECTURES: Final[dict[str, Architecture]] = {"x86_64": "amd64", "aarch64": "arm64", "s390x": "s390x"}
+_VIRTUALIZATION_FLAGS: Final = {"vmx", "svm"}
 _UNITS: Final = ("Ki", "Mi", "Gi")
 
 
 def find_architecture() -> Architecture:
-    """The architecture, in the words of container images; that of most machines where it is another one."""
+    """Return the architecture in the notation of container images; amd64 if it is unknown."""
     return _ARCHITECTURES.get(platform.machine(), "amd64")
 
 
 def list_cpus() -> tuple[int, ...]:
-    """The CPUs that this process may use."""
+    """Return the CPUs that this process may use."""
     return tuple(sorted(os.sched_getaffinity(0)))
 
 
 def list_numa_cells(cpus: tuple[int, ...], sys: Path = SYS) -> tuple[NumaCell, ...]:
-    """How these CPUs lie; nothing where the kernel does not say."""
+    """Return the NUMA cells of these CPUs; none if the kernel does not report any."""
     cells = []
     for directory in (sys / "devices/system/node").glob("node[0-9]*"):
         near = [cpu for cpu in parse_list(_read(directory / "cpulist")) if cpu in cpus]
@@ -41,7 +39,7 @@ def list_numa_cells(cpus: tuple[int, ...], sys: Path = SYS) -> tuple[NumaCell, .
 
 
 def measure_memory(proc: Path = PROC, sys: Path = SYS) -> int:
-    """Bytes of memory that there are for this process and its guests together."""
+    """Return the memory in bytes available to this process and its guests."""
     found = re.search(r"^MemTotal:\s+(\d+) kB", _read(proc / "meminfo"), re.MULTILINE)
     total = int(found[1]) * 1024 if found else 0
     limit = _read(sys / "fs/cgroup/memory.max").strip()
@@ -49,7 +47,7 @@ def measure_memory(proc: Path = PROC, sys: Path = SYS) -> int:
 
 
 def count_hugepages(sys: Path = SYS) -> dict[str, int]:
-    """How many pages the kernel has set aside of each size."""
+    """Return the number of reserved huge pages by size."""
     counted = {}
     for directory in (sys / "kernel/mm/hugepages").glob("hugepages-*kB"):
         size = int(directory.name.removeprefix("hugepages-").removesuffix("kB"))
@@ -61,7 +59,7 @@ def count_hugepages(sys: Path = SYS) -> dict[str, int]:
 
 def format_size(kibibytes: int) -> str:
     """
-    The size in the largest unit that gives a whole number.
+    Format a size in the largest unit that gives a whole number.
 
     >>> format_size(2048), format_size(1048576)
     ('2Mi', '1Gi')
@@ -75,7 +73,7 @@ def format_size(kibibytes: int) -> str:
 
 def parse_list(text: str) -> Iterator[int]:
     """
-    Read numbers as the kernel lists them.
+    Parse a list of numbers in the kernel's format.
 
     >>> list(parse_list("0-2,7"))
     [0, 1, 2, 7]
@@ -85,8 +83,31 @@ def parse_list(text: str) -> Iterator[int]:
         yield from range(int(first), int(last or first) + 1)
 
 
+def does_kvm_work(device: Path = KVM_DEVICE, cpuinfo: Path = PROC / "cpuinfo") -> bool:
+    """
+    Return True if this process can run guests with KVM.
+
+    Some virtual machines have the device without a CPU that supports it; guests would crash there.
+    """
+    return has_virtualization(cpuinfo.read_text()) and _opens(device)
+
+
+def has_virtualization(cpuinfo: str) -> bool:
+    """Return True if all CPUs in /proc/cpuinfo support virtualization; other architectures do not list flags."""
+    flags = [line.partition(":")[2].split() for line in cpuinfo.splitlines() if line.startswith("flags")]
+    return all(_VIRTUALIZATION_FLAGS & set(each) for each in flags)
+
+
+def _opens(device: Path) -> bool:
+    try:
+        os.close(os.open(device, os.O_RDWR | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
 def _list_siblings(cpu: int, sys: Path) -> list[int]:
-    """The CPUs of the same core, this one among them."""
+    """Return the CPUs of the same core, including this one."""
     return list(parse_list(_read(sys / f"devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))) or [cpu]
 
 

@@ -1,7 +1,7 @@
 """
-What launcher processes may use of the machine: no core files, enough open files, and locks and priorities if they can.
+Resource limits of launcher processes: core files, open files, locked memory and realtime priority.
 
-Root can give more than it has only with a capability that containers seldom leave it.
+Raising a hard limit needs CAP_SYS_RESOURCE, which most containers drop.
 """
 
 import os
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final
 
 REALTIME_PRIORITY: Final = 1
-"""The most urgent that guests may be, of those that are more urgent than everything else."""
+"""The highest realtime priority that guests may use."""
 _MAX_FILES: Final = 16384
 _CAP_SYS_RESOURCE: Final = 1 << 24
 
 
 def limit_process() -> None:
-    """Set the limits of this process, which is still root's."""
+    """Set the limits of this process while it still runs as root."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = _MAX_FILES if most == resource.RLIM_INFINITY else min(most, _MAX_FILES)
@@ -28,12 +28,12 @@ def limit_process() -> None:
 
 
 def may_lock_memory() -> bool:
-    """Whether launcher processes of this one can keep their guests' memory from being paged out."""
+    """Return True if launcher processes can lock their guests' memory."""
     return _may_raise() or resource.getrlimit(resource.RLIMIT_MEMLOCK)[1] == resource.RLIM_INFINITY
 
 
 def may_use_realtime() -> bool:
-    """Whether launcher processes of this one can give their guests realtime priority."""
+    """Return True if launcher processes can give their guests realtime priority."""
     most = resource.getrlimit(resource.RLIMIT_RTPRIO)[1]
     return _may_raise() or most == resource.RLIM_INFINITY or most >= REALTIME_PRIORITY
 

@@ -1,8 +1,4 @@
-"""
-What this machine offers to guests, found out once and remembered until something about it changes.
-
-Looks and asks; decides nothing about guests.
-"""
+"""Probe what this host offers to guests; the result is cached until QEMU, libvirt, the kernel or the CPU changes."""
 
 import asyncio
 import contextlib
@@ -24,13 +20,13 @@ from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.firmwares import find_firmwares
 from virtshape.launcher.node.guest_state import find_last_line
 from virtshape.launcher.node.hardware import (
+    KVM_DEVICE,
     count_hugepages,
     find_architecture,
     list_cpus,
     list_numa_cells,
     measure_memory,
 )
-from virtshape.launcher.node.kvm import DEVICE
 from virtshape.launcher.node.limits import may_lock_memory, may_use_realtime
 from virtshape.launcher.node.requirements import find_emulator
 from virtshape.launcher.node.spawning import confine_to, spawn
@@ -39,11 +35,11 @@ from virtshape.launcher.node.taps import may_make_taps
 TIMEOUT_SECONDS: Final = 120.0
 _POLL_SECONDS: Final = 0.02
 _FORMAT: Final = "1"
-"""To be raised when what is remembered changes its meaning."""
+"""Increase when the meaning of the cached result changes."""
 
 
 class ProbeError(Exception):
-    """A machine whose QEMU says nothing, and why."""
+    """QEMU could not be probed."""
 
 
 class _CachedProbe(Struct):
@@ -52,7 +48,7 @@ class _CachedProbe(Struct):
 
 
 async def probe_host(directories: GuestDirectories) -> Host:
-    """Find out what guests can have here."""
+    """Return what this host offers to guests."""
     architecture = find_architecture()
     emulator = find_emulator(architecture)
     capability = await _find_capability(directories, emulator)
@@ -89,7 +85,7 @@ async def probe_host(directories: GuestDirectories) -> Host:
 
 
 async def _find_capability(directories: GuestDirectories, emulator: str) -> Capability:
-    """What QEMU can do: as it is remembered, or asked again if anything it depends on is another."""
+    """Return QEMU's capabilities from the cache, or query them if the fingerprint changed."""
     fingerprint = _compute_fingerprint(directories, emulator)
     try:
         cached = msgspec.json.decode(directories.probe_cache.read_bytes(), type=_CachedProbe)
@@ -103,7 +99,7 @@ async def _find_capability(directories: GuestDirectories, emulator: str) -> Capa
 
 
 async def _query(directories: GuestDirectories) -> LibvirtCapabilities:
-    """Have libvirt asked in another process."""
+    """Query libvirt in another process."""
     layout = directories.make_for_probe()
     result = layout.directory / RESULT_FILE
     confinement = confine_to(directories.account, (str(layout.directory),))
@@ -117,14 +113,14 @@ async def _query(directories: GuestDirectories) -> LibvirtCapabilities:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
         reason = find_last_line(layout) or error
-        raise ProbeError(f"asking QEMU what it can do failed: {reason}; see {layout.log}") from None
+        raise ProbeError(f"probing QEMU failed: {reason}; see {layout.log}") from None
     directories.keep_probed()
     directories.remove_for_probe()
     return found
 
 
 def _compute_fingerprint(directories: GuestDirectories, emulator: str) -> list[str]:
-    """What the result depends on: QEMU, libvirt, the kernel, the CPU, and whether guests may use KVM."""
+    """Return what the result depends on: QEMU, libvirt, the kernel, the CPU, and access to KVM."""
     models = {
         line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("model name", "flags"))
     }
@@ -133,7 +129,7 @@ def _compute_fingerprint(directories: GuestDirectories, emulator: str) -> list[s
         *(_describe_file(Path(path)) for path in (emulator, "/usr/share/libvirt/cpu_map/index.xml")),
         platform.release(),
         *sorted(models),
-        str(directories.account.may(DEVICE, 6)),
+        str(directories.account.may(KVM_DEVICE, 6)),
         str(directories.account.user),
     ]
 

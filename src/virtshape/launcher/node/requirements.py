@@ -1,8 +1,4 @@
-"""
-What a machine missing to run guests, in the names of the packages that would bring it.
-
-Only looks.
-"""
+"""Find the packages that are missing to run guests."""
 
 import shutil
 from collections.abc import Callable
@@ -23,13 +19,13 @@ BINDING: Final = "virtshape[guests]"
 
 
 def find_emulator(architecture: Architecture) -> str:
-    """Where QEMU is, or would be."""
+    """Return the path of QEMU, or where it would be installed."""
     program, _ = _EMULATORS[architecture]
     return shutil.which(program) or f"/usr/bin/{program}"
 
 
 def get_emulator_package(architecture: Architecture) -> str:
-    """Return the Debian package that QEMU comes in."""
+    """Return the Debian package that contains QEMU."""
     return _EMULATORS[architecture][1]
 
 
@@ -38,7 +34,7 @@ def find_missing_packages(
     has_driver: Callable[[], bool] = lambda: _has_driver(),
     has_binding: Callable[[], bool] = lambda: find_spec("libvirt") is not None,
 ) -> list[str]:
-    """The packages without which no guest runs, by Debian's names; our own extra where libvirt's binding is missing."""
+    """Return the missing packages by their Debian names; virtshape's extra if libvirt's binding is missing."""
     program, package = _EMULATORS[find_architecture()]
     missing = []
     if which(program) is None:

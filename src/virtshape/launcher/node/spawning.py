@@ -1,7 +1,7 @@
 """
-Starting processes that outlive this one: a session of their own, a log in place of the terminal, few variables.
+Start processes that outlive this one: in their own session, with a log file and a minimal environment.
 
-Root's processes give up its rights first.
+If this process is root, they drop privileges first.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import msgspec
 
 from virtshape.launcher.node.account import Account
 from virtshape.launcher.node.confinement import Confinement, find_mount_obstacle
-from virtshape.launcher.node.logs import open_log
+from virtshape.launcher.node.process import open_log
 
 _KEPT_VARIABLES: Final = (
     "PATH",
@@ -26,12 +26,12 @@ _KEPT_VARIABLES: Final = (
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONPYCACHEPREFIX",
 )
-_FLAGS: Final = ("-P",)  # the directory that this process happens to be in has no say in what is imported
+_FLAGS: Final = ("-P",)  # modules are not imported from the current directory
 _ADDED_VARIABLES: Final = {"MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
 
 
 def spawn(module: str, directory: Path, log: Path, confinement: Confinement | None) -> int:
-    """Run the module's `main` for a directory, confined if it is to be; its process id."""
+    """Run a module's `main` for a directory, confined if requested, and return the pid."""
     if confinement is None:
         return start_python([module, str(directory)], log)
     text = msgspec.json.encode(confinement).decode()
@@ -46,7 +46,7 @@ def confine_to(account: Account, reach: tuple[str, ...]) -> Confinement | None:
 
 
 def start_python(arguments: Sequence[str], log: Path, handle: int | None = None) -> int:
-    """Start a module of Python, with arguments for it; a handle that it is given is its number 3."""
+    """Start a Python module with arguments and return the pid; `handle` becomes file descriptor 3."""
     log_descriptor = open_log(log)
     actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -69,7 +69,7 @@ def start_python(arguments: Sequence[str], log: Path, handle: int | None = None)
 
 
 def reap(pid: int | None) -> None:
-    """Collect a process that has ended, if it is a child of this one."""
+    """Reap a process that has ended, if it is a child of this one."""
     if pid is not None:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

@@ -1,8 +1,4 @@
-"""
-Tap devices: made by root for a guest's user, plugged into a bridge of the machine, and removed behind the guest.
-
-Who opens one is the guest's user; the bridge is the machine's own and stays as it is.
-"""
+"""Tap devices: root creates them for a guest's user, attaches them to a bridge, and removes them after the guest."""
 
 import errno
 import fcntl
@@ -33,59 +29,59 @@ _log = logging.getLogger(__name__)
 
 
 class TapError(Exception):
-    """A tap device that cannot be had, and why."""
+    """A tap device could not be created."""
 
 
 def may_make_taps() -> bool:
-    """Whether this process is root's, on a machine with tap devices."""
+    """Return True if this process is root and the host supports tap devices."""
     return os.geteuid() == 0 and DEVICE.exists()
 
 
 def list_taps(vmi: VirtualMachineInstance, host: Host) -> list[Interface]:
-    """The interfaces of an instance that are plugged into bridges of the machine."""
+    """Return the interfaces of an instance that are attached to bridges of the host."""
     context = DesignContext(vmi=vmi, host=host, sources={}, directory="")
     return [interface for interface in design_interfaces(context) if interface.device is not None]
 
 
 def make_taps(interfaces: Iterable[Interface], account: Account) -> None:
-    """Make the devices of these interfaces, whatever there is of their names."""
+    """Create the devices of these interfaces, replacing existing ones of the same name."""
     for interface in interfaces:
         device, bridge = interface.device or "", interface.bridge or ""
         if not (NETWORKS / bridge / "bridge").exists():
-            raise TapError(f"the network of the interface {interface.name}: this machine has no bridge {bridge}")
+            raise TapError(f"the network of the interface {interface.name}: this host has no bridge {bridge}")
         remove_tap(device)
         try:
             open_tun_to_guests(account)
             _make(device, account, multi_queue=interface.queues is not None)
-            _plug(device, bridge)
+            _attach(device, bridge)
         except OSError as error:
             remove_tap(device)
-            reason = f"no tap device can be plugged into {bridge}: {error.strerror}"
+            reason = f"attaching a tap device to {bridge} failed: {error.strerror}"
             raise TapError(f"the network of the interface {interface.name}: {reason}") from error
 
 
 def remove_tap(device: str) -> None:
-    """Remove a device, if it is there, even from under a guest; one that stays is told of in the log."""
+    """Remove a device if it exists, even if a guest uses it; log a failure."""
     if not (NETWORKS / device / "tun_flags").exists():
         return
     header = struct.pack("=IHHII", _LINK_REQUEST_BYTES, _RTM_DELLINK, _NLM_F_REQUEST | _NLM_F_ACK, 0, 0)
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as handle:
             handle.send(header + struct.pack("=BxHiII", socket.AF_UNSPEC, 0, socket.if_nametoindex(device), 0, 0))
-            _check_acknowledgement(handle.recv(4096))  # it has been done by then
+            _check_acknowledgement(handle.recv(4096))  # the kernel acknowledges after removal
     except OSError as error:
-        _log.warning("the tap device %s is not needed any more and cannot be removed: %s", device, error.strerror)
+        _log.warning("removing unused tap device %s failed: %s", device, error.strerror)
 
 
 def _check_acknowledgement(message: bytes) -> None:
-    """Raise what the kernel has to say against a request; it says 0 if nothing."""
+    """Raise OSError if the kernel's acknowledgement contains an error."""
     (code,) = struct.unpack_from("=i", message, _ACKNOWLEDGEMENT_HEADER_BYTES)
     if code and -code != errno.ENODEV:
         raise OSError(-code, os.strerror(-code))
 
 
 def open_tun_to_guests(account: Account) -> None:
-    """Let guests open what all tap devices are opened by; which of them they get is the kernel's decision."""
+    """Allow guests to open /dev/net/tun; the kernel checks the owner of each device."""
     if os.geteuid() == 0 and DEVICE.exists() and not account.may(DEVICE, 6):
         os.chown(DEVICE, -1, GUEST_USER)
         DEVICE.chmod(stat.S_IMODE(DEVICE.stat().st_mode) | stat.S_IRGRP | stat.S_IWGRP)
@@ -99,7 +95,7 @@ def _make(device: str, account: Account, *, multi_queue: bool) -> None:
         fcntl.ioctl(handle, _TUNSETPERSIST, 1)
 
 
-def _plug(device: str, bridge: str) -> None:
+def _attach(device: str, bridge: str) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         fcntl.ioctl(
             handle, _SIOCBRADDIF, struct.pack("16si", bridge.encode(), socket.if_nametoindex(device)) + bytes(20)

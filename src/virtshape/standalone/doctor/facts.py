@@ -22,8 +22,7 @@ from virtshape.launcher.netns.probe import check_isolation
 from virtshape.launcher.node.account import Account, choose_account
 from virtshape.launcher.node.confinement import find_mount_obstacle
 from virtshape.launcher.node.firmwares import find_firmwares
-from virtshape.launcher.node.hardware import find_architecture
-from virtshape.launcher.node.kvm import DEVICE, has_virtualization
+from virtshape.launcher.node.hardware import KVM_DEVICE, find_architecture, has_virtualization
 from virtshape.launcher.node.requirements import BINDING, find_emulator, find_missing_packages, get_emulator_package
 from virtshape.store.lock import find_holder
 
@@ -116,7 +115,7 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
     )
 
 
-def judge_kvm(account: Account, device: Path = DEVICE, cpuinfo: Path = Path("/proc/cpuinfo")) -> Kvm:
+def judge_kvm(account: Account, device: Path = KVM_DEVICE, cpuinfo: Path = Path("/proc/cpuinfo")) -> Kvm:
     """Say whether guests of this account can use KVM, and if not, why."""
     if not has_virtualization(cpuinfo.read_text()):
         return "no CPU support"

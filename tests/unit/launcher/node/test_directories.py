@@ -118,5 +118,5 @@ def test_short_ways_that_lead_nowhere_are_swept_away(places: GuestDirectories, s
 def test_a_place_for_short_ways_that_is_somebody_elses_is_not_used(tmp_path: Path, short: Path) -> None:
     short.chmod(0o777)
     places = GuestDirectories(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
-    with pytest.raises(DirectoryError, match="belongs to somebody else, or others may write to it"):
+    with pytest.raises(DirectoryError, match="is owned by another user or writable by others"):
         places.make(UID)

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.node.guest_state import find_launch_request, find_report, is_alive, mark_lost
+from virtshape.launcher.node import guest_state
+from virtshape.launcher.node.guest_state import find_launch_request, find_report, is_alive, mark_lost, read_tail
 from virtshape.launcher.report import Report
 
 
@@ -66,7 +67,8 @@ def test_a_forked_launcher_of_another_user_is_known_without_the_right_to_trace_i
 import os, sys, time
 from pathlib import Path
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.node.naming import get_process_name, set_process_name
+from virtshape.launcher.node import guest_state
+from virtshape.launcher.node.process import get_process_name, set_process_name
 from virtshape.launcher.node.guest_state import is_alive
 directory = Path(os.environ["GUEST"])
 set_process_name(get_process_name(directory))
@@ -87,3 +89,21 @@ os.kill(pid, 9)
         command, env={**os.environ, "GUEST": str(tmp_path)}, cwd="/", check=True, capture_output=True, text=True
     )
     assert printed.stdout.split() == ["True", "False", "False"]
+
+
+def test_a_log_that_a_guest_has_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("of the machine")
+    (tmp_path / "serial0.log").symlink_to(tmp_path / "secret")
+    assert read_tail(tmp_path / "serial0.log") == b""
+
+
+def test_of_a_log_that_a_guest_has_flooded_only_the_end_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guest_state, "MAX_LOG_BYTES", 4)
+    (tmp_path / "serial0.log").write_text("0123456789")
+    assert read_tail(tmp_path / "serial0.log") == b"6789"
+
+
+def test_a_log_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    assert read_tail(tmp_path / "serial0.log") == b""

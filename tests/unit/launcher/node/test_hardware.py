@@ -5,6 +5,7 @@ import pytest
 from virtshape.launcher.host import NumaCell
 from virtshape.launcher.node.hardware import (
     count_hugepages,
+    does_kvm_work,
     find_architecture,
     list_cpus,
     list_numa_cells,
@@ -62,3 +63,23 @@ def test_this_machine_has_cpus_and_memory() -> None:
 
 def test_an_empty_list_has_no_numbers() -> None:
     assert list(parse_list("\n")) == []
+
+
+CPUINFO = "processor : 0\nflags\t\t: fpu vmx sse\n\nprocessor : 1\nflags\t\t: fpu vmx sse\n"
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "device", "works"),
+    [
+        pytest.param(CPUINFO, True, True, id="Intel"),
+        pytest.param(CPUINFO.replace("vmx", "svm"), True, True, id="AMD"),
+        pytest.param("processor : 0\nFeatures\t: fp asimd\n", True, True, id="ARM does not list flags"),
+        pytest.param(CPUINFO.replace("vmx", "de"), True, False, id="device without CPU support"),
+        pytest.param(CPUINFO, False, False, id="no device"),
+    ],
+)
+def test_kvm_needs_a_device_and_cpu_support(tmp_path: Path, cpuinfo: str, device: bool, works: bool) -> None:
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    if device:
+        (tmp_path / "kvm").touch()
+    assert does_kvm_work(tmp_path / "kvm", tmp_path / "cpuinfo") == works

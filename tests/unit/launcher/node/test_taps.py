@@ -1,4 +1,4 @@
-"""Tap devices that are not needed any more go, or it is told that they stay."""
+"""Removal of unused tap devices."""
 
 import errno
 import socket
@@ -40,7 +40,7 @@ ANSWERS = {
     "gone already": (errno.ENODEV, []),
     "not allowed": (
         errno.EPERM,
-        ["the tap device vs1 is not needed any more and cannot be removed: Operation not permitted"],
+        ["removing unused tap device vs1 failed: Operation not permitted"],
     ),
 }
 
