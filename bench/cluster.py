@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tests.cluster.binaries import Binaries, find_binaries
-from tests.cluster.components.site import Site, Worker
-from tests.cluster.installing import retry
-from tests.cluster.plane import Plane
+from tests.cluster.components.installation import ComponentProcess, Installation
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.install import retry
 from tests.e2e.kubectl import Kubectl, find_kubectls
 
 from bench.control import Caller
@@ -45,7 +45,7 @@ RECORDED = {
 class Ground(NamedTuple):
     """The cluster to measure on, and what loads it."""
 
-    site: Site
+    site: Installation
     token: str
     load: pathlib.Path
     scratch: pathlib.Path
@@ -55,11 +55,11 @@ class Ground(NamedTuple):
         """Where it answers."""
         return self.site.plane.url
 
-    def run(self, phases: str, *words: str, load: pathlib.Path | None = None) -> dict[str, Any]:
+    def run(self, phases: str, *arguments: str, load: pathlib.Path | None = None) -> dict[str, Any]:
         """Run phases of the load, none of which may fail; what each came to."""
         out, plane = self.scratch / "results.json", self.site.plane
         pids = ",".join(f"{child.name}={child.pid}" for child in (plane.etcd, plane.apiserver))
-        aim_load(load or self.load, self.url, self.token, pids, "--phases", phases, "--out", str(out), *words)
+        aim_load(load or self.load, self.url, self.token, pids, "--phases", phases, "--out", str(out), *arguments)
         results: dict[str, Any] = json.loads(out.read_text())["results"]
         for phase, result in results.items():
             if "errors" in result:
@@ -120,10 +120,10 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch)
-        with Plane(binaries, path / "plane", with_controllers=False, durable=True) as plane:
+        with ControlPlane(binaries, path / "plane", with_controllers=False, durable=True) as plane:
             kubectl = Kubectl(list(kubectls.values())[-1], plane.kubeconfig, path, namespace="")
-            site = Site(plane, kubectl, path)
-            lines = list(measure(Ground(site, issue_token(plane), pathlib.Path(folder, "load.py"), path)))
+            installation = Installation(plane, kubectl, path)
+            lines = list(measure(Ground(installation, issue_token(plane), pathlib.Path(folder, "load.py"), path)))
     print("\n".join(lines))
     write_page("cluster", lines)
 
@@ -148,13 +148,13 @@ def measure(ground: Ground) -> Iterator[str]:
 
 def furnish(ground: Ground) -> None:
     """Have namespaces with the account that pods run as; a controller manager would make it."""
-    ask = ground.site.plane.ask
+    ask = ground.site.plane.request
     for name in NAMESPACES:
         insist(ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}))
         insist(ask("POST", f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}}))
 
 
-def measure_admission(ground: Ground, webhook: Worker) -> Iterator[str]:
+def measure_admission(ground: Ground, webhook: ComponentProcess) -> Iterator[str]:
     """What creation takes without our webhooks and with them, and what they take themselves."""
     ground.set_admission(asked=False)
     ground.run("setup,create1,delcoll", "--n", "200")  # neither is to be the first to create anything
@@ -188,7 +188,7 @@ def describe(result: dict[str, Any]) -> str:
     return f"{result['p50_ms']:.1f} / {result['p99_ms']:.1f} ms, {result['ops_s']:.0f}/s, {cpu:.1f} ms of CPU"
 
 
-def measure_starts(ground: Ground, webhook: Worker, controller: Worker) -> Iterator[str]:
+def measure_starts(ground: Ground, webhook: ComponentProcess, controller: ComponentProcess) -> Iterator[str]:
     """From VMs that are to run to their instances, as fast as the API takes the VMs."""
     plane = ground.site.plane
     followed = Followed(ground)
@@ -209,7 +209,7 @@ def measure_starts(ground: Ground, webhook: Worker, controller: Worker) -> Itera
     yield f"| questions to the webhook, for a VM | - | {calls:.1f} |"
 
 
-def measure_memory(ground: Ground, controller: Worker) -> Iterator[str]:
+def measure_memory(ground: Ground, controller: ComponentProcess) -> Iterator[str]:
     """What the controller holds of many VMs, once it has looked at all of them."""
     yield f"| controller's memory, {STARTED:,} VMs with instances and pods | - | {read_memory(controller)} |"
     ground.set_admission(asked=False)
@@ -219,7 +219,7 @@ def measure_memory(ground: Ground, controller: Worker) -> Iterator[str]:
     yield f"| controller's memory, {VMS:,} VMs, {STARTED:,} of which run | - | **{read_memory(controller)}** |"
 
 
-def wait_until_calm(controller: Worker) -> None:
+def wait_until_calm(controller: ComponentProcess) -> None:
     """Wait until the controller has hardly had anything to do for a while."""
     before = read_cpu(controller)
     while True:
@@ -230,20 +230,20 @@ def wait_until_calm(controller: Worker) -> None:
         before = now
 
 
-def read_cpu(worker: Worker) -> float:
+def read_cpu(worker: ComponentProcess) -> float:
     """Seconds of CPU that a component has used."""
     return worker.read_figure("process_cpu_seconds_total")
 
 
-def read_memory(worker: Worker) -> str:
+def read_memory(worker: ComponentProcess) -> str:
     """What a component holds."""
     return f"{worker.read_figure('process_resident_memory_bytes') / (1 << 20):.0f} MB"
 
 
-def read_histogram(worker: Worker) -> dict[float, int]:
+def read_histogram(worker: ComponentProcess) -> dict[float, int]:
     """How many answers took at most so many seconds, for each bound."""
     counts: dict[float, int] = {}
-    for line in worker.ask("/metrics")[1].splitlines():
+    for line in worker.request("/metrics")[1].splitlines():
         found = re.fullmatch(rf'{HISTOGRAM}\{{path="/admit/.*le="(.*)"\}} (\d+)', line)
         if found is not None:
             bound = float(found[1])

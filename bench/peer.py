@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from tests.cluster.binaries import Binaries, find_binaries
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
 
 from bench.running import aim_load
 from virtshape.cluster.manifests.build import build_parts
@@ -31,7 +31,7 @@ def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str) -> di
         print(f"  not measured beside: {binaries}")
         return {}
     results = directory / "peer.json"
-    with Plane(binaries, directory / "peer", with_controllers=False, durable=True) as plane:
+    with ControlPlane(binaries, directory / "peer", with_controllers=False, durable=True) as plane:
         define_kinds(plane)
         pids = ",".join(f"{child.name}={child.pid}" for child in (plane.etcd, plane.apiserver))
         aim_load(load, plane.url, issue_token(plane), pids, "--phases", phases, "--out", str(results))
@@ -39,20 +39,20 @@ def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str) -> di
     return found
 
 
-def define_kinds(plane: Plane) -> None:
+def define_kinds(plane: ControlPlane) -> None:
     """Have the server know all our kinds, and wait until it serves them."""
     for tree in build_parts(Options(cdi=True))["crds"]:
         plain = {**tree, "spec": {**tree["spec"], "conversion": {"strategy": "None"}}}
-        insist(plane.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", plain))
-    while plane.ask("GET", "/apis/kubevirt.io/v1/virtualmachines")[0] != 200:
+        insist(plane.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", plain))
+    while plane.request("GET", "/apis/kubevirt.io/v1/virtualmachines")[0] != 200:
         time.sleep(0.2)
 
 
-def issue_token(plane: Plane) -> str:
+def issue_token(plane: ControlPlane) -> str:
     """A token for someone who may do everything."""
-    insist(plane.ask("POST", ACCOUNT, {"metadata": {"name": "bench"}}))
-    insist(plane.ask("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", BINDING))
-    token: str = insist(plane.ask("POST", f"{ACCOUNT}/bench/token", {"spec": {}}))["status"]["token"]
+    insist(plane.request("POST", ACCOUNT, {"metadata": {"name": "bench"}}))
+    insist(plane.request("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", BINDING))
+    token: str = insist(plane.request("POST", f"{ACCOUNT}/bench/token", {"spec": {}}))["status"]["token"]
     return token
 
 

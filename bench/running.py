@@ -28,22 +28,22 @@ class Running(NamedTuple):
     seconds: float
 
 
-def run_load(load: pathlib.Path, server: Running, *words: str) -> str:
+def run_load(load: pathlib.Path, server: Running, *arguments: str) -> str:
     """Run the load generator against a server."""
-    return aim_load(load, server.url, server.token, f"server={server.process.pid}", *words)
+    return aim_load(load, server.url, server.token, f"server={server.process.pid}", *arguments)
 
 
-def aim_load(load: pathlib.Path, url: str, token: str, pids: str, *words: str) -> str:
+def aim_load(load: pathlib.Path, url: str, token: str, pids: str, *arguments: str) -> str:
     """Run the load generator against whatever answers there; `pids` are the processes whose CPU time counts."""
-    command = [sys.executable, str(load), "--url", url, "--token", token, "--pids", pids, *words]
+    command = [sys.executable, str(load), "--url", url, "--token", token, "--pids", pids, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @contextmanager
-def started(directory: pathlib.Path, *words: str) -> Iterator[Running]:
+def started(directory: pathlib.Path, *arguments: str) -> Iterator[Running]:
     """A server on a data directory, with these options, for as long as the block runs."""
     begin = time.perf_counter()
-    command = [str(COMMANDS / "virtshape"), "up", "--data-dir", str(directory), "--listen", "127.0.0.1:0", *words]
+    command = [str(COMMANDS / "virtshape"), "up", "--data-dir", str(directory), "--listen", "127.0.0.1:0", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None

@@ -5,30 +5,30 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.binaries import require_binaries
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
 from tests.e2e.kubectl import Kubectl, list_kubectls
 
 _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="package")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    with Plane(require_binaries(), tmp_path_factory.mktemp("plane")) as running:
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with ControlPlane(require_binaries(), tmp_path_factory.mktemp("plane")) as running:
         yield running
 
 
 @pytest.fixture(scope="package", params=list_kubectls()[-1:])
-def cluster(request: pytest.FixtureRequest, plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+def cluster(request: pytest.FixtureRequest, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
     """The newest kubectl, as the admin; objects say for themselves which namespace they are in."""
     return Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
 
 
 @pytest.fixture
-def namespace(plane: Plane) -> str:
+def namespace(plane: ControlPlane) -> str:
     """A namespace of the test's own."""
     name = f"test-{next(_numbers)}"
     tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    code, answer = plane.ask("POST", "/api/v1/namespaces", tree)
+    code, answer = plane.request("POST", "/api/v1/namespaces", tree)
     assert code == 201, answer
     return name
 
@@ -36,4 +36,4 @@ def namespace(plane: Plane) -> str:
 @pytest.fixture
 def kubectl(cluster: Kubectl, namespace: str) -> Kubectl:
     """The newest kubectl, in the test's namespace."""
-    return cluster.within(namespace)
+    return cluster.in_namespace(namespace)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster.installing import print_manifests, retry, silence, wait_for_kinds
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.install import print_manifests, remove_webhooks, retry, wait_for_kinds
 from tests.e2e.kubectl import Kubectl
 
 pytestmark = pytest.mark.usefixtures("installed")
@@ -17,10 +17,10 @@ def installed(cluster: Kubectl) -> Iterator[Kubectl]:
     cluster("apply", "-f", "-", stdin=print_manifests("--cdi", "--catalog"))
     wait_for_kinds(cluster)
     yield cluster
-    silence(cluster)
+    remove_webhooks(cluster)
 
 
-def may(plane: Plane, user: str, question: str, namespace: str = "default", *groups: str) -> bool:
+def may(plane: ControlPlane, user: str, question: str, namespace: str = "default", *groups: str) -> bool:
     """What the API server answers of a user; a question is `verb resource[.group][/subresource][:name]`."""
     verb, what = question.split()
     what, _, name = what.partition(":")
@@ -28,7 +28,7 @@ def may(plane: Plane, user: str, question: str, namespace: str = "default", *gro
     resource, _, group = what.partition(".")
     wanted = {"verb": verb, "group": group, "resource": resource, "subresource": subresource, "name": name}
     spec = {"user": user, "groups": groups, "resourceAttributes": wanted | {"namespace": namespace}}
-    code, review = plane.ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec})
+    code, review = plane.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec})
     assert code == 201, review
     allowed: bool = review["status"]["allowed"]
     return allowed
@@ -113,7 +113,7 @@ NOT_FOR = {
 }
 
 
-def test_component_has_the_permissions_it_needs(plane: Plane) -> None:
+def test_component_has_the_permissions_it_needs(plane: ControlPlane) -> None:
     def check() -> None:  # rights are in force a moment after they are there
         for component, questions in NEEDED.items():
             user = name_account(component)
@@ -122,7 +122,7 @@ def test_component_has_the_permissions_it_needs(plane: Plane) -> None:
     retry(check)
 
 
-def test_component_has_no_other_permissions(plane: Plane) -> None:
+def test_component_has_no_other_permissions(plane: ControlPlane) -> None:
     for component in COMPONENTS:
         user = name_account(component)
         refused = (*FOR_NOBODY, *NOT_FOR[component])
@@ -143,12 +143,12 @@ AT_HOME: dict[str, tuple[str, str, bool]] = {
 
 @pytest.mark.parametrize(("component", "question", "answer"), AT_HOME.values(), ids=AT_HOME.keys())
 def test_component_has_the_permissions_it_needs_in_its_own_namespace(
-    plane: Plane, component: str, question: str, answer: bool
+    plane: ControlPlane, component: str, question: str, answer: bool
 ) -> None:
     assert may(plane, name_account(component), question, SYSTEM) is answer
 
 
-def test_aggregated_api_reads_its_client_ca(plane: Plane) -> None:
+def test_aggregated_api_reads_its_client_ca(plane: ControlPlane) -> None:
     question = "get configmaps:extension-apiserver-authentication"
     assert may(plane, name_account("apiserver"), question, "kube-system")
     assert not may(plane, name_account("webhook"), question, "kube-system")
@@ -170,8 +170,8 @@ PEOPLE = {
 
 
 @pytest.mark.parametrize("role", ["view", "edit", "admin"])
-def test_cluster_roles_cover_our_kinds(installed: Kubectl, plane: Plane, namespace: str, role: str) -> None:
-    kubectl = installed.within(namespace)
+def test_cluster_roles_cover_our_kinds(installed: Kubectl, plane: ControlPlane, namespace: str, role: str) -> None:
+    kubectl = installed.in_namespace(namespace)
     kubectl("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}er")
 
     def check() -> None:  # the controller that gathers roles needs a moment
@@ -181,7 +181,7 @@ def test_cluster_roles_cover_our_kinds(installed: Kubectl, plane: Plane, namespa
     retry(check)
 
 
-def test_every_user_reads_but_does_not_change_cluster_instancetypes(plane: Plane) -> None:
+def test_every_user_reads_but_does_not_change_cluster_instancetypes(plane: ControlPlane) -> None:
     sizes = "virtualmachineclusterinstancetypes.instancetype.kubevirt.io"
     answers = {
         f"list {sizes}": True,
@@ -189,18 +189,18 @@ def test_every_user_reads_but_does_not_change_cluster_instancetypes(plane: Plane
         f"update {sizes}": False,
         "list virtualmachines.kubevirt.io": False,
     }
-    told = {question: may(plane, "somebody", question, "", "system:authenticated") for question in answers}
-    assert told == answers
+    reported = {question: may(plane, "somebody", question, "", "system:authenticated") for question in answers}
+    assert reported == answers
 
 
 def test_kubectl_auth_can_i_agrees(installed: Kubectl, namespace: str) -> None:
-    kubectl = installed.within(namespace)
+    kubectl = installed.in_namespace(namespace)
     kubectl("create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann")
     retry(lambda: kubectl("auth", "can-i", "create", "vm", "--as=ann"))
     assert kubectl.run("auth", "can-i", "create", "vm", "--as=bob").out == "no\n"
 
 
-def test_tools_next_to_kubevirt_have_read_only_access(installed: Kubectl, plane: Plane) -> None:
+def test_tools_next_to_kubevirt_have_read_only_access(installed: Kubectl, plane: ControlPlane) -> None:
     installed("apply", "-f", "-", stdin=print_manifests("--with-kubevirt"))
     user = f"system:serviceaccount:{SYSTEM}:virtshape-tools"
     reading = ("list virtualmachines.kubevirt.io", "get controllerrevisions.apps", "get datasources.cdi.kubevirt.io")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cluster.binaries import require_binaries
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
 from tests.deploy.rendering import CHART, find_helm, find_kubectl
 from tests.e2e.kubectl import Kubectl
 
@@ -15,22 +15,22 @@ SYSTEM = "virtshape-system"
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Plane]:
+def fresh(tmp_path: Path) -> Iterator[ControlPlane]:
     """A control plane that nobody has touched."""
-    with Plane(require_binaries(), tmp_path / "plane", with_controllers=False) as running:
+    with ControlPlane(require_binaries(), tmp_path / "plane", with_controllers=False) as running:
         yield running
 
 
-def helm(plane: Plane, home: Path, *words: str) -> str:
+def helm(plane: ControlPlane, home: Path, *arguments: str) -> str:
     environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig), "HOME": str(home)}
-    line = [str(find_helm()), *words, "--namespace", SYSTEM]
+    line = [str(find_helm()), *arguments, "--namespace", SYSTEM]
     ran = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
     assert ran.returncode == 0, ran.stderr
     assert "warning" not in ran.stderr.lower(), ran.stderr
     return ran.stdout
 
 
-def test_release_is_installed_upgraded_and_removed_and_crds_are_kept(fresh: Plane, tmp_path: Path) -> None:
+def test_release_is_installed_upgraded_and_removed_and_crds_are_kept(fresh: ControlPlane, tmp_path: Path) -> None:
     kubectl = Kubectl(find_kubectl(), fresh.kubeconfig, tmp_path, SYSTEM)
     assert "is on its way" in helm(fresh, tmp_path, "install", "virtshape", str(CHART), "--create-namespace")
     assert kubectl.get("deployment", "virtshape-webhook")["spec"]["replicas"] == 2

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster.installing import apply_kinds, retry
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.install import apply_kinds, retry
 from tests.e2e.kubectl import Kubectl
 from tests.support.build import build_vm
 
@@ -47,9 +47,9 @@ def walk(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from walk(schema[below], f"{path}[]")
 
 
-def find_published(plane: Plane, kind: Kind) -> Any:
+def find_published(plane: ControlPlane, kind: Kind) -> Any:
     """The schema that the API server shows of a kind, which it does a moment after it serves the kind."""
-    code, document = plane.ask("GET", f"/openapi/v3/apis/{kind.api_version}")
+    code, document = plane.request("GET", f"/openapi/v3/apis/{kind.api_version}")
     assert code == 200, document
     published = [
         schema
@@ -69,7 +69,7 @@ def test_every_crd_is_established_and_structural(kinds: Kubectl) -> None:
 
 
 @pytest.mark.parametrize("kind", OURS, ids=name_of)
-def test_explain_describes_every_field(kinds: Kubectl, plane: Plane, kind: Kind) -> None:
+def test_explain_describes_every_field(kinds: Kubectl, plane: ControlPlane, kind: Kind) -> None:
     fields = dict(walk(retry(lambda: find_published(plane, kind))))
     wanted = {path for path, _ in walk(structural_schema(kind.struct))}
     assert wanted <= fields.keys()
@@ -87,16 +87,16 @@ def test_every_name_of_a_kind_is_accepted(kinds: Kubectl, kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", OURS, ids=name_of)
-def test_columns_match_the_standalone_server(kinds: Kubectl, plane: Plane, kind: Kind) -> None:
+def test_columns_match_the_standalone_server(kinds: Kubectl, plane: ControlPlane, kind: Kind) -> None:
     del kinds
-    code, table = plane.ask("GET", f"/apis/{kind.api_version}/{kind.plural}", Accept=TABLE)
+    code, table = plane.request("GET", f"/apis/{kind.api_version}/{kind.plural}", Accept=TABLE)
     assert code == 200, table
     shown = [(each["name"], each["priority"]) for each in table["columnDefinitions"]]
     assert shown == [(column.name, column.priority) for column in list_columns(kind)]
 
 
 def test_instancetype_columns_show_its_size(kinds: Kubectl, namespace: str) -> None:
-    kubectl = kinds.within(namespace)
+    kubectl = kinds.in_namespace(namespace)
     kubectl.apply(INSTANCETYPE)
     head, row = kubectl("get", "vmf").splitlines()
     assert head.split() == ["NAME", "VCPU", "MEMORY", "TOPOLOGY", "DEDICATED", "AGE"]
@@ -104,7 +104,7 @@ def test_instancetype_columns_show_its_size(kinds: Kubectl, namespace: str) -> N
 
 
 def test_status_of_a_vm_is_written_separately(kinds: Kubectl, namespace: str) -> None:
-    kubectl = kinds.within(namespace)
+    kubectl = kinds.in_namespace(namespace)
     kubectl.apply(to_tree(build_vm(name="vm1", namespace=namespace, memory="1Gi")))
     patch = '{"status": {"printableStatus": "Running"}, "spec": {"runStrategy": "Halted"}}'
     kubectl("patch", "vm", "vm1", "--subresource=status", "--type=merge", "-p", patch)
@@ -121,10 +121,10 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "words"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_api_server_reports_schema_errors(kinds: Kubectl, namespace: str, change: dict[str, Any], words: str) -> None:
+@pytest.mark.parametrize(("change", "message"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_api_server_reports_schema_errors(kinds: Kubectl, namespace: str, change: dict[str, Any], message: str) -> None:
     tree = {**INSTANCETYPE, "spec": {**INSTANCETYPE["spec"], **change}}
-    assert words in kinds.within(namespace).refused("apply", "-f", "-", stdin=write_yaml(tree))
+    assert message in kinds.in_namespace(namespace).run_rejected("apply", "-f", "-", stdin=write_yaml(tree))
 
 
 DEPRECATED = {kind.api_version: (kind, find_deprecation(kind) or "") for kind in OURS if find_deprecation(kind)}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster.installing import PATIENCE, print_manifests, read_lines, retry, silence, wait_for_kinds
+from tests.cluster.install import TIMEOUT, print_manifests, read_lines, remove_webhooks, retry, wait_for_kinds
 from tests.e2e.kubectl import Kubectl
 
 from virtshape.api.yaml import write_yaml
@@ -23,7 +23,7 @@ STAND_INS = {
 }
 
 
-def define_stand_in(group: str, kind: str) -> dict[str, Any]:
+def define_fake_kind(group: str, kind: str) -> dict[str, Any]:
     """A kind that somebody else brings, with no idea of its fields."""
     plural = f"{kind.lower()}s"
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -48,10 +48,10 @@ def list_changed(done: dict[str, str]) -> list[str]:
 @pytest.fixture(scope="module")
 def bare(cluster: Kubectl) -> Kubectl:
     """A cluster that knows what others bring."""
-    stand_ins = [define_stand_in(group, kind) for group, kinds in STAND_INS.items() for kind in kinds]
+    stand_ins = [define_fake_kind(group, kind) for group, kinds in STAND_INS.items() for kind in kinds]
     cluster.apply(*stand_ins)
     names = [tree["metadata"]["name"] for tree in stand_ins]
-    cluster("wait", "crd", *names, "--for=condition=Established", f"--timeout={PATIENCE:g}s")
+    cluster("wait", "crd", *names, "--for=condition=Established", f"--timeout={TIMEOUT:g}s")
     return cluster
 
 
@@ -59,12 +59,12 @@ def bare(cluster: Kubectl) -> Kubectl:
 def quiet(bare: Kubectl) -> Iterator[Kubectl]:
     """The same, with nobody to be asked afterwards."""
     yield bare
-    silence(bare)
+    remove_webhooks(bare)
 
 
-@pytest.mark.parametrize("words", VARIANTS.values(), ids=VARIANTS.keys())
-def test_manifests_are_accepted_in_one_apply(quiet: Kubectl, words: tuple[str, ...]) -> None:
-    text = print_manifests(*words)
+@pytest.mark.parametrize("arguments", VARIANTS.values(), ids=VARIANTS.keys())
+def test_manifests_are_accepted_in_one_apply(quiet: Kubectl, arguments: tuple[str, ...]) -> None:
+    text = print_manifests(*arguments)
     ran = quiet.run("apply", "-f", "-", stdin=text)
     assert (ran.status, ran.err) == (0, "")
     assert len(read_lines(ran.out)) == text.count("\n---\n") + 1
@@ -116,10 +116,12 @@ def test_components_have_their_own_priority_level(quiet: Kubectl, component: str
 def test_pods_are_admitted_under_the_restricted_policy(quiet: Kubectl) -> None:
     quiet("apply", "-f", "-", stdin=print_manifests())
     for component in ("webhook", "controller", "apiserver"):
-        template = quiet.within("virtshape-system").get("deployment", f"virtshape-{component}")["spec"]["template"]
+        template = quiet.in_namespace("virtshape-system").get("deployment", f"virtshape-{component}")["spec"][
+            "template"
+        ]
         metadata = {"name": f"try-{component}", "namespace": "virtshape-system", **template["metadata"]}
         pod = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": metadata}
-        ran = quiet.within("virtshape-system").run("create", "--dry-run=server", "-f", "-", stdin=write_yaml(pod))
+        ran = quiet.in_namespace("virtshape-system").run("create", "--dry-run=server", "-f", "-", stdin=write_yaml(pod))
         assert (ran.status, ran.err) == (0, "")
 
 
@@ -132,10 +134,10 @@ def test_write_without_a_reachable_webhook_is_rejected_with_a_reason(quiet: Kube
         "metadata": {"name": "small"},
         "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}},
     }
-    kubectl, text = quiet.within(namespace), write_yaml(flavor)
+    kubectl, text = quiet.in_namespace(namespace), write_yaml(flavor)
     # What the API server asks of whom, and which namespaces it leaves out, is in force a moment after it is there.
-    retry(lambda: kubectl.refused("create", "--dry-run=server", "-f", "-", stdin=text))
-    refusal = kubectl.refused("apply", "-f", "-", stdin=text)
+    retry(lambda: kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=text))
+    refusal = kubectl.run_rejected("apply", "-f", "-", stdin=text)
     assert 'failed calling webhook "flavor.validate.virtshape.io"' in refusal
     kubectl("label", "namespace", namespace, "virtshape.io/admission=ignore")
     assert "created" in retry(lambda: kubectl("apply", "-f", "-", stdin=text))

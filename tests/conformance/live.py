@@ -35,7 +35,7 @@ class Live:
         reply = self._client.put(CONFIGURATION, {**reply.tree, "spec": {"configuration": configuration}})
         assert reply.status == 200, reply.body
 
-    def ask(self, question: Tree) -> Response:
+    def request(self, question: Tree) -> Response:
         """What the system says to the vector's VM, beside the vector's objects."""
         stored: list[str] = []
         try:

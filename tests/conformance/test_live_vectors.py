@@ -86,22 +86,22 @@ def judge(expected: Tree, reply: Response) -> Verdict:
     allowed = expected.get("allowed", "error" not in expected)
     if reply.status in (200, 201):
         return Verdict(_judge_matchers(expected, reply) if allowed else [f"accepted, expected {expected}"], set())
-    told = read_causes(reply)
-    more = told if allowed else _leave_out_recorded(expected, told)
-    if not told or more is None:
+    reported = read_causes(reply)
+    more = reported if allowed else _leave_out_recorded(expected, reported)
+    if not reported or more is None:
         return Verdict([f"expected {expected}, got {reply.body.decode()}"], set())
     rules = [find_rule(cause) for cause in more]
     failures = [f"told beside what was recorded: {c}" for c, rule in zip(more, rules, strict=True) if rule is None]
     return Verdict(failures, {rule for rule in rules if rule is not None})
 
 
-def _leave_out_recorded(expected: Tree, told: list[Cause]) -> list[Cause] | None:
+def _leave_out_recorded(expected: Tree, reported: list[Cause]) -> list[Cause] | None:
     """What is told beside what was recorded, which comes first; None if that is not told."""
     if expected.get("causes"):
         wanted = [(cause["type"], cause["field"]) for cause in expected["causes"]]
-        return told[len(wanted) :] if [cause[:2] for cause in told[: len(wanted)]] == wanted else None
+        return reported[len(wanted) :] if [cause[:2] for cause in reported[: len(wanted)]] == wanted else None
     words = expected.get("error") or expected["message"]
-    return told[1:] if told and told[0].message.startswith(words) else None
+    return reported[1:] if reported and reported[0].message.startswith(words) else None
 
 
 def _judge_matchers(expected: Tree, reply: Response) -> list[str]:
@@ -122,7 +122,7 @@ def test_running_server_matches_the_recording(live: Live, op: str) -> None:
         if configuration != configured:
             live.configure(configuration)
             configured = configuration
-        verdict = judge(vector["expect"], live.ask(vector["input"]))
+        verdict = judge(vector["expect"], live.request(vector["input"]))
         failures += [f"{vector['id']}: {words}" for words in verdict.failures]
         counts.update(verdict.rules)
     assert not failures, "\n".join(failures[:20])

@@ -33,7 +33,7 @@ def read_answers(name: str) -> Iterator[Tree]:
                 yield body
 
 
-def drop_words(table: Tree) -> Tree:
+def drop_messages(table: Tree) -> Tree:
     """The table without the descriptions of its columns."""
     columns = [
         {key: value for key, value in column.items() if key != "description"} for column in table["columnDefinitions"]
@@ -46,17 +46,17 @@ def render(kind: Kind | None, tree: Tree, revision: str) -> Tree:
     table = json.loads(render_table(kind, [json.dumps(tree).encode()], revision))
     for row in table["rows"]:
         row["cells"] = ["<age>" if cell == "<invalid>" else cell for cell in row["cells"]]
-    return drop_words(table)
+    return drop_messages(table)
 
 
 def test_table_of_namespaces_matches_the_recording() -> None:
     created, table, *_ = read_answers("namespaces-core")
-    assert render(NAMESPACE, created, "<listrv:1>") == drop_words(table)
+    assert render(NAMESPACE, created, "<listrv:1>") == drop_messages(table)
 
 
 def test_table_of_vms_starts_with_the_recorded_columns() -> None:
     answers = list(read_answers("kv-kubectl"))
-    recorded = drop_words(next(answer for answer in answers if answer["kind"] == "Table"))
+    recorded = drop_messages(next(answer for answer in answers if answer["kind"] == "Table"))
     (row,) = recorded["rows"]
     ours = render(VM, {"metadata": row["object"]["metadata"]}, "<listrv:1>")
     count = len(recorded["columnDefinitions"])

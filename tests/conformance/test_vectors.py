@@ -37,7 +37,7 @@ def find_folder() -> Path:
     return Path(folder)
 
 
-def load_judge(folder: Path) -> Any:
+def load_answer_module(folder: Path) -> Any:
     spec = importlib.util.spec_from_file_location("check", folder / "check.py")
     assert spec is not None
     assert spec.loader is not None
@@ -61,7 +61,7 @@ def report(failures: list[str], asked: int) -> str:
 @pytest.mark.parametrize("op", ANSWERS)
 def test_every_vector_matches_the_recording(op: str) -> None:
     folder = find_folder()
-    judge = load_judge(folder)
+    judge = load_answer_module(folder)
     vectors = [vector for vector in read_folder(folder) if vector["op"] == op]
     failures = []
     for vector in vectors:

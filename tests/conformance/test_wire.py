@@ -15,7 +15,7 @@ from tests.support.loopback import LoopbackServer
 
 FOLDER = os.environ.get("VIRTSHAPE_WIRE")
 FORGOTTEN = "forgotten"
-PATIENCE = 600.0
+TIMEOUT = 600.0
 
 # The recordings in which an answer is another one by design, each with the reason.
 DEVIATIONS = {
@@ -70,7 +70,7 @@ def replay(system: LoopbackServer, directory: Path) -> dict[str, Any]:
     script = str(Path(FOLDER or "", "replay.py"))
     options = [word for pair in words.items() for word in pair]
     command = [sys.executable, script, *options, *map(str, list_recordings())]
-    subprocess.run(command, check=False, timeout=PATIENCE, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=False, timeout=TIMEOUT, stdout=subprocess.DEVNULL)
     outcomes: dict[str, Any] = json.loads(results.read_text())
     return outcomes
 

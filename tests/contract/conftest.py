@@ -5,16 +5,16 @@ from functools import partial
 
 import pytest
 from tests.cluster.binaries import require_binaries
-from tests.cluster.plane import Plane
-from tests.contract.servers import REAL, Serve, serve_own, teach, visit
+from tests.cluster.controlplane import ControlPlane
+from tests.contract.servers import REAL, Serve, install_kinds, serve_own, use_plane
 from tests.support.systems import TRANSPORTS
 
 
 @pytest.fixture(scope="package")
-def bare_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+def bare_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A control plane without controllers, so that nobody else writes anything."""
-    with Plane(require_binaries(), tmp_path_factory.mktemp("bare"), with_controllers=False) as running:
-        teach(running)
+    with ControlPlane(require_binaries(), tmp_path_factory.mktemp("bare"), with_controllers=False) as running:
+        install_kinds(running)
         yield running
 
 
@@ -22,5 +22,5 @@ def bare_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
 def serve(request: pytest.FixtureRequest) -> Serve:
     if request.param == REAL:
         plane = request.getfixturevalue("bare_plane")
-        return lambda _: visit(plane)
+        return lambda _: use_plane(plane)
     return partial(serve_own, request.param)

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
 from tests.support.systems import Transport, open_system
 
 from virtshape.api.core.config import ConfigMap
@@ -56,10 +56,10 @@ async def serve_own(form: Transport, directory: Path) -> AsyncIterator[Served]:
 
 
 @asynccontextmanager
-async def visit(plane: Plane) -> AsyncIterator[Served]:
+async def use_plane(plane: ControlPlane) -> AsyncIterator[Served]:
     """A real server that runs already, without what was left there."""
     for path in LEFTOVERS:
-        code, answer = plane.ask("DELETE", path)
+        code, answer = plane.request("DELETE", path)
         assert code == 200, answer
     client = RestClient(HttpTransport(find_access(path=str(plane.kubeconfig))), manager="tester")
 
@@ -74,22 +74,22 @@ async def visit(plane: Plane) -> AsyncIterator[Served]:
         await client.close()
 
 
-def teach(plane: Plane) -> None:
+def install_kinds(plane: ControlPlane) -> None:
     """Have a real server know our kinds and roles, with versions that differ in nothing but their name."""
     names = list_names(Options())
     for name in names:
-        code, answer = plane.ask("POST", DEFINITIONS, write_definition(name))
+        code, answer = plane.request("POST", DEFINITIONS, write_definition(name))
         assert code == 201, answer
     for role in build_user_roles(Options()):
         if role["kind"] == "ClusterRole":
-            code, answer = plane.ask("POST", ROLES, role)
+            code, answer = plane.request("POST", ROLES, role)
             assert code == 201, answer
     for name in names:
         plane.apiserver.wait(lambda name=name: _is_served(plane, name))  # type: ignore[misc]
 
 
-def _is_served(plane: Plane, name: str) -> bool:
-    code, definition = plane.ask("GET", f"{DEFINITIONS}/{name}")
+def _is_served(plane: ControlPlane, name: str) -> bool:
+    code, definition = plane.request("GET", f"{DEFINITIONS}/{name}")
     assert code == 200, definition
     version, plural = definition["spec"]["versions"][0]["name"], definition["spec"]["names"]["plural"]
-    return plane.ask("GET", f"/apis/{definition['spec']['group']}/{version}/{plural}")[0] == 200
+    return plane.request("GET", f"/apis/{definition['spec']['group']}/{version}/{plural}")[0] == 200

@@ -67,7 +67,7 @@ async def take(events: AsyncIterator[WatchEvent[Any]], count: int) -> list[Watch
     return taken
 
 
-def told(events: list[WatchEvent[Any]]) -> list[tuple[str, str]]:
+def reported(events: list[WatchEvent[Any]]) -> list[tuple[str, str]]:
     return [(event.type, event.item.metadata.name if event.item is not None else "") for event in events]
 
 
@@ -334,7 +334,7 @@ def test_watch_reports_every_change_after_a_revision(serve: Serve, tmp_path: Pat
             await client.create(build_map("b"))
             await client.delete(ConfigMap, "a", NS)
             seen = await take(events, 3)
-        assert told(seen) == [("MODIFIED", "a"), ("ADDED", "b"), ("DELETED", "a")]
+        assert reported(seen) == [("MODIFIED", "a"), ("ADDED", "b"), ("DELETED", "a")]
         assert seen[0].item == changed
         assert seen[0].revision == meta(changed).resource_version
         assert int(seen[0].revision) < int(seen[1].revision) < int(seen[2].revision)
@@ -351,7 +351,7 @@ def test_watch_with_a_selector_reports_entering_and_leaving_objects(serve: Serve
             await client.patch(ConfigMap, "a", NS, patch={"metadata": {"labels": {"color": "red"}}})
             await client.patch(ConfigMap, "a", NS, patch={"metadata": {"labels": {"color": "blue"}}})
             seen = await take(events, 2)
-        assert told(seen) == [("ADDED", "a"), ("DELETED", "a")]
+        assert reported(seen) == [("ADDED", "a"), ("DELETED", "a")]
 
     on(serve, tmp_path, scenario)
 
@@ -362,10 +362,10 @@ def test_watch_can_start_with_existing_objects(serve: Serve, tmp_path: Path) -> 
         await client.create(build_map("b"))
         async with aclosing(client.watch(ConfigMap, NS, initial=True)) as events:
             seen = await take(events, 3)
-            assert told(seen) == [("ADDED", "a"), ("ADDED", "b"), ("BOOKMARK", "")]
+            assert reported(seen) == [("ADDED", "a"), ("ADDED", "b"), ("BOOKMARK", "")]
             assert seen[2].is_initial_end
             await client.create(build_map("c"))
-            assert told(await take(events, 1)) == [("ADDED", "c")]
+            assert reported(await take(events, 1)) == [("ADDED", "c")]
 
     on(serve, tmp_path, scenario)
 
@@ -378,7 +378,7 @@ def test_watch_timeout_ends_with_a_bookmark(serve: Serve, tmp_path: Path) -> Non
                 from_tree({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": NS}}, Secret)
             )
             seen = [event async for event in events]
-        assert set(told(seen)) == {("BOOKMARK", "")}
+        assert set(reported(seen)) == {("BOOKMARK", "")}
         assert int(seen[-1].revision) >= int(meta(other).resource_version)
 
     on(serve, tmp_path, scenario)

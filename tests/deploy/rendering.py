@@ -35,17 +35,17 @@ def _miss(reason: str) -> Any:
     pytest.skip(reason)
 
 
-def run(*words: str | Path) -> str:
+def run(*arguments: str | Path) -> str:
     """Run a command to its end; what it printed."""
-    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    ran = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
 
-def render_chart(*words: str, namespace: str = "virtshape-system") -> Objects:
+def render_chart(*arguments: str, namespace: str = "virtshape-system") -> Objects:
     """What Helm makes of the chart."""
     place = ("--namespace", namespace, "--kube-version", KUBERNETES)
-    return read_objects(run(find_helm(), "template", "virtshape", CHART, *place, *words))
+    return read_objects(run(find_helm(), "template", "virtshape", CHART, *place, *arguments))
 
 
 def render_base() -> Objects:

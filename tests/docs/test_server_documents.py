@@ -13,14 +13,14 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.e2e.kubectl import drop_place_of_deletion, find_version, list_kubectls
+from tests.e2e.kubectl import drop_namespace_of_deletion, find_version, list_kubectls
 from tests.e2e.system import System
 from tests.support.documents import ROOT, list_documents, read_flags, read_sessions
 
 from virtshape.launcher.node.requirements import find_missing_packages
 
 AGE = re.compile(r"\b(?:\d+[smhd])+\b")
-PATIENCE = 300.0
+TIMEOUT = 300.0
 _MAY_TAKE = re.compile(
     r"kubectl (?:get|describe|explain|auth)\b|console .*--log|expand --vm|virtshape (?:status|user list)"
 )
@@ -51,7 +51,7 @@ def _matches(expected: str, actual: str) -> bool:
 
 
 def _normalize(text: str) -> str:
-    return re.sub(r"[ \n]+", " ", AGE.sub("AGE", drop_place_of_deletion(text))).strip()
+    return re.sub(r"[ \n]+", " ", AGE.sub("AGE", drop_namespace_of_deletion(text))).strip()
 
 
 def _expect(line: str, output: str, version: tuple[int, int]) -> str:
@@ -62,8 +62,8 @@ def _expect(line: str, output: str, version: tuple[int, int]) -> str:
 @pytest.mark.parametrize("kubectl", list_kubectls())
 @pytest.mark.parametrize("document", _find_documents(), ids=lambda path: path.name)
 def test_server_prints_the_documented_output(document: Path, kubectl: Path, tmp_path: Path) -> None:
-    if "virtctl console" in document.read_text() and (lacks := find_missing_packages()):
-        pytest.skip(f"no guest can run here without {', '.join(lacks)}")
+    if "virtctl console" in document.read_text() and (missing_packages := find_missing_packages()):
+        pytest.skip(f"no guest can run here without {', '.join(missing_packages)}")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "kubectl").symlink_to(kubectl)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
@@ -85,7 +85,7 @@ def test_server_prints_the_documented_output(document: Path, kubectl: Path, tmp_
 
 
 def _run(line: str, output: str, directory: Path, environment: dict[str, str]) -> str:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while True:
         ran = subprocess.run(
             ["bash", "-o", "pipefail", "-c", line],  # noqa: S607 - whichever there is

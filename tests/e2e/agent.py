@@ -7,7 +7,7 @@ Debian's, with what it looks at in a guest: the name of the system, and a comman
 from pathlib import Path
 from typing import Final
 
-from tests.e2e.luggage import Luggage
+from tests.e2e.programarchive import ProgramArchive
 from tests.support.debian import unpack_packages
 
 PACKAGES: Final = (
@@ -41,8 +41,8 @@ def build_agent(directory: Path) -> Path:
     """An archive with the agent; ToolError if there are no packages."""
     tree = unpack_packages(directory, PACKAGES, _WANTED)
     target = directory / "agent.tar"
-    with Luggage(target) as luggage:
-        luggage.add_programs(tree)
-        luggage.add("etc/os-release", _SYSTEM)
-        luggage.add("sbin/shutdown", _SHUTDOWN, 0o755)
+    with ProgramArchive(target) as archive:
+        archive.add_programs(tree)
+        archive.add("etc/os-release", _SYSTEM)
+        archive.add("sbin/shutdown", _SHUTDOWN, 0o755)
     return target

@@ -29,8 +29,8 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 @pytest.fixture(scope="session")
 def demo(request: pytest.FixtureRequest) -> DemoGuest:
     """The demo guest's files; skips where no guest can run."""
-    if lacks := find_missing_packages():
-        pytest.skip(f"no guest can run here without {', '.join(lacks)}")
+    if missing_packages := find_missing_packages():
+        pytest.skip(f"no guest can run here without {', '.join(missing_packages)}")
     return get_demo(request.config)
 
 
@@ -63,17 +63,17 @@ def namespace(system: System) -> str:
     """A namespace of the test's own, with the account that each is given in a moment."""
     name = f"test-{next(_numbers)}"
     tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    code, answer = system.ask("POST", "/api/v1/namespaces", tree)
+    code, answer = system.request("POST", "/api/v1/namespaces", tree)
     assert code == 201, answer
     account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    wait_until(lambda: system.ask("GET", account)[0] == 200, f"{name} gets no account")
+    wait_until(lambda: system.request("GET", account)[0] == 200, f"{name} gets no account")
     return name
 
 
 @pytest.fixture
 def kubectl(cluster: Kubectl, namespace: str) -> Kubectl:
     """Each kubectl, in the test's namespace."""
-    return cluster.within(namespace)
+    return cluster.in_namespace(namespace)
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.manifests import build_machine, build_size
+from tests.e2e.manifests import build_instancetype, build_vm
 from tests.e2e.system import System
 
-PATIENCE = 300.0
+TIMEOUT = 300.0
 NAMESPACE = "fleet"
 MACHINES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines"
 INSTANCES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachineinstances"
@@ -44,23 +44,23 @@ class Fleet:
 
     def kill(self) -> None:
         """Kill the system where it stands, and start it again."""
-        self._hang_up()
+        self._disconnect()
         self._system.stop(signal.SIGKILL)
         self._system = self._start()
         self.kills += 1
 
     def close(self) -> str:
         """Stop the system; its log."""
-        self._hang_up()
+        self._disconnect()
         self._system.stop()
         return self._system.log.read_text()
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
 
-    def ask(self, method: str, path: str, tree: object = None) -> tuple[int, Any]:
+    def request(self, method: str, path: str, tree: object = None) -> tuple[int, Any]:
         """Ask the API; the code and the tree answered."""
         if self._connection is None:
             self._connection = self._system.connect()
@@ -74,25 +74,25 @@ class Fleet:
 
     def list(self, path: str) -> list[Tree]:
         """All objects there."""
-        code, tree = self.ask("GET", path)
+        code, tree = self.request("GET", path)
         assert code == 200, tree
         items: list[Tree] = tree["items"]
         return items
 
     def create(self) -> Iterator[int]:
         """Create the namespace, what the VMs refer to, and the VMs; how many there are so far."""
-        self.ask("POST", "/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        self.ask("POST", SIZES, build_size())
+        self.request("POST", "/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        self.request("POST", SIZES, build_instancetype())
         matcher = {"name": "small", "kind": "VirtualMachineInstancetype"}
         for number, name in enumerate(self.names):
-            code, answer = self.ask("POST", MACHINES, build_machine(name, instancetype=matcher))
+            code, answer = self.request("POST", MACHINES, build_vm(name, instancetype=matcher))
             assert code == 201, answer
             yield number + 1
 
     def act(self, action: str) -> Iterator[int]:
         """Start or stop all VMs; how many were asked so far."""
         for number, name in enumerate(self.names):
-            code, answer = self.ask("PUT", f"{ACTIONS}/{name}/{action}")
+            code, answer = self.request("PUT", f"{ACTIONS}/{name}/{action}")
             assert code == 202, answer
             yield number + 1
 
@@ -102,14 +102,14 @@ class Fleet:
 
     def wait(self, holds: Callable[[], object], what: str) -> None:
         """Wait until it holds."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not holds():
             assert time.monotonic() < deadline, f"{what}: {self.count_states()}"
             time.sleep(0.5)
 
 
 @contextlib.contextmanager
-def fleet_of(directory: Path, size: int) -> Iterator[Fleet]:
+def run_fleet(directory: Path, size: int) -> Iterator[Fleet]:
     """The VMs to be, and at the end a look at what the system had to say."""
     fleet = Fleet(directory / "data", size)
     try:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from tests.e2e.system import System
 from tests.support.build import Tree
 
-PATIENCE: Final = 600.0
+TIMEOUT: Final = 600.0
 KUBEVIRT: Final = "/apis/kubevirt.io/v1/namespaces/default"
 INSTANCETYPES: Final = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default"
 CORE: Final = "/api/v1/namespaces/default"
@@ -37,7 +37,7 @@ def build_guest(name: str, image: str = DEMO, *, domain: Tree | None = None, gra
     }
 
 
-def build_sizing(kind: str, name: str, **spec: Any) -> Tree:
+def build_instancetype_or_preference(kind: str, name: str, **spec: Any) -> Tree:
     """An instance type or a preference of this namespace."""
     return {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
@@ -58,23 +58,23 @@ class Guests:
         homes = {"v1": CORE, "kubevirt.io/v1": KUBEVIRT, "cdi.kubevirt.io/v1beta1": CDI}
         for tree in trees:
             home = homes.get(tree["apiVersion"], INSTANCETYPES)
-            code, answer = self.system.ask("POST", f"{home}/{tree['kind'].lower()}s", tree)
+            code, answer = self.system.request("POST", f"{home}/{tree['kind'].lower()}s", tree)
             assert code == 201, answer
 
     def vm(self, name: str) -> Tree:
         """A VM."""
-        tree: Tree = self.system.ask("GET", f"{KUBEVIRT}/virtualmachines/{name}")[1]
+        tree: Tree = self.system.request("GET", f"{KUBEVIRT}/virtualmachines/{name}")[1]
         return tree
 
     def vmi(self, name: str) -> Tree | None:
         """The instance of a VM, if it has one."""
-        code, tree = self.system.ask("GET", f"{KUBEVIRT}/virtualmachineinstances/{name}")
+        code, tree = self.system.request("GET", f"{KUBEVIRT}/virtualmachineinstances/{name}")
         return tree if code == 200 else None
 
     def patch(self, path: str, **tree: Any) -> None:
         """Change an object."""
         merge = "application/merge-patch+json"
-        code, answer = self.system.ask("PATCH", path, tree, **{"Content-Type": merge})
+        code, answer = self.system.request("PATCH", path, tree, **{"Content-Type": merge})
         assert code == 200, answer
 
     def act(self, kind: str, name: str, action: str) -> None:
@@ -127,9 +127,7 @@ class Guests:
 
     def read_now(self, name: str) -> Tree:
         """What a guest finds at this moment, asked over the port that it has open for the web."""
-        with urllib.request.urlopen(
-            f"http://{self.wait_for_ports(name)[80]}/cgi-bin/shape", timeout=PATIENCE
-        ) as answer:
+        with urllib.request.urlopen(f"http://{self.wait_for_ports(name)[80]}/cgi-bin/shape", timeout=TIMEOUT) as answer:
             shape: Tree = json.load(answer)
             return shape
 
@@ -140,7 +138,7 @@ class Guests:
 
     def conditions(self, name: str, kind: str = "virtualmachineinstances") -> dict[str, Tree]:
         """The conditions of an instance or a VM, by their types."""
-        code, tree = self.system.ask("GET", f"{KUBEVIRT}/{kind}/{name}")
+        code, tree = self.system.request("GET", f"{KUBEVIRT}/{kind}/{name}")
         return {one["type"]: one for one in tree.get("status", {}).get("conditions", [])} if code == 200 else {}
 
     def wait_for_condition(self, name: str, condition: str, reason: str = "") -> Tree:
@@ -152,11 +150,11 @@ class Guests:
 
         return eventually(look, lambda: f"{name} has no {condition} {reason}: {json.dumps(self.vmi(name), indent=1)}")
 
-    def wait_for_words(self, name: str, words: str) -> str:
+    def wait_for_text(self, name: str, text: str) -> str:
         """All that a guest has written to its console, once these words are among it."""
         written = eventually(
-            lambda: text if words in (text := self.read_console(name)) else None,
-            lambda: f"{name} has not written {words!r}: {self.read_console(name)[-2000:]}",
+            lambda: shown if text in (shown := self.read_console(name)) else None,
+            lambda: f"{name} has not written {text!r}: {self.read_console(name)[-2000:]}",
         )
         return written.replace("\r", "")
 
@@ -164,33 +162,36 @@ class Guests:
         """The node that this machine is, once the system has told of it."""
 
         def look() -> Tree | None:
-            nodes: list[Tree] = self.system.ask("GET", "/api/v1/nodes")[1]["items"]
+            nodes: list[Tree] = self.system.request("GET", "/api/v1/nodes")[1]["items"]
             return next((one for one in nodes if one.get("status", {}).get("conditions")), None)
 
         return eventually(look, lambda: "the system has no node")
 
     def list_events(self, name: str) -> list[Tree]:
         """What is told of objects of a name."""
-        events = self.system.ask("GET", f"{CORE}/events")[1]["items"]
+        events = self.system.request("GET", f"{CORE}/events")[1]["items"]
         return [one for one in events if one["involvedObject"]["name"] == name]
 
-    def wait_for_story(self, name: str, words: str) -> None:
+    def wait_for_event_text(self, name: str, message: str) -> None:
         """Wait until these words are told of objects of a name; what happens is told a moment later."""
-        eventually(lambda: words in self.read_story(name) or None, lambda: f"no {words!r} in {self.read_story(name)}")
+        eventually(
+            lambda: message in self.read_event_text(name) or None,
+            lambda: f"no {message!r} in {self.read_event_text(name)}",
+        )
 
-    def read_story(self, name: str) -> str:
+    def read_event_text(self, name: str) -> str:
         """The words of all that is told of objects of a name."""
         return "\n".join(one["message"] for one in self.list_events(name))
 
     def delete_all(self) -> None:
         """Have all VMs gone that there still are."""
-        vms = self.system.ask("GET", f"{KUBEVIRT}/virtualmachines")[1]["items"]
+        vms = self.system.request("GET", f"{KUBEVIRT}/virtualmachines")[1]["items"]
         self.delete(*(vm["metadata"]["name"] for vm in vms))
 
     def delete(self, *names: str) -> None:
         """Have VMs gone, with their guests."""
         for name in names:
-            self.system.ask("DELETE", f"{KUBEVIRT}/virtualmachines/{name}")
+            self.system.request("DELETE", f"{KUBEVIRT}/virtualmachines/{name}")
         for name in names:
             self.wait_until_gone(name)
             self._wait_until_deleted(name)
@@ -201,10 +202,12 @@ class Guests:
 
     def _wait_until_deleted(self, name: str) -> None:
         path = f"{KUBEVIRT}/virtualmachines/{name}"
-        eventually(lambda: self.system.ask("GET", path)[0] == 404 or None, lambda: f"{name} is left: {self.vm(name)}")
+        eventually(
+            lambda: self.system.request("GET", path)[0] == 404 or None, lambda: f"{name} is left: {self.vm(name)}"
+        )
 
 
-def eventually(look: Callable[[], R | None], otherwise: Callable[[], str], patience: float = PATIENCE) -> R:
+def eventually(look: Callable[[], R | None], otherwise: Callable[[], str], patience: float = TIMEOUT) -> R:
     """What looking finds, in the end."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:

@@ -11,7 +11,7 @@ import threading
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from tests.e2e.system import PATIENCE, System, wait_until
+from tests.e2e.system import TIMEOUT, System, wait_until
 
 PATH = "/api/v1/namespaces/default/configmaps"
 PAUSE_SECONDS = 0.05
@@ -47,7 +47,7 @@ class Informer:
             lambda: self.version >= version, lambda: f"at {self.version} of {version} after {self.watches} watches"
         )
         self._ending.set()
-        self._thread.join(PATIENCE)
+        self._thread.join(TIMEOUT)
         assert not self._thread.is_alive(), "its watch does not end"
 
     def _run(self) -> None:
@@ -65,7 +65,7 @@ class Informer:
         found: dict[str, int] = {}
         token = ""
         while True:
-            code, page = self.system.ask("GET", f"{PATH}?{urlencode({'limit': 50, 'continue': token})}")
+            code, page = self.system.request("GET", f"{PATH}?{urlencode({'limit': 50, 'continue': token})}")
             assert code == 200, page
             found |= {item["metadata"]["name"]: _version(item) for item in page["items"]}
             token = page["metadata"].get("continue", "")

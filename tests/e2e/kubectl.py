@@ -18,10 +18,10 @@ import pytest
 from tests.support.manifests import write_manifest
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "virtshape"
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 
-class Ran(NamedTuple):
+class KubectlResult(NamedTuple):
     """What became of a call."""
 
     status: int
@@ -43,53 +43,53 @@ class Kubectl:
         self.namespace = namespace
         self._home = home
 
-    def within(self, namespace: str) -> "Kubectl":
+    def in_namespace(self, namespace: str) -> "Kubectl":
         return Kubectl(self.path, self.kubeconfig, self._home, namespace)
 
     def using(self, kubeconfig: Path, namespace: str = "") -> "Kubectl":
         return Kubectl(self.path, kubeconfig, self._home, namespace or self.namespace)
 
-    def run(self, *words: str | Path, stdin: str = "", **environment: str) -> Ran:
+    def run(self, *arguments: str | Path, stdin: str = "", **environment: str) -> KubectlResult:
         """Call it, whatever comes of it."""
-        ran = subprocess.run(
-            self.line(*words),
+        result = subprocess.run(
+            self.line(*arguments),
             input=stdin,
             capture_output=True,
             text=True,
             check=False,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             env=self.environment | environment,
         )
-        return Ran(ran.returncode, ran.stdout, ran.stderr)
+        return KubectlResult(result.returncode, result.stdout, result.stderr)
 
-    def __call__(self, *words: str | Path, stdin: str = "", **environment: str) -> str:
+    def __call__(self, *arguments: str | Path, stdin: str = "", **environment: str) -> str:
         """Call it; what it printed, if all went well."""
-        ran = self.run(*words, stdin=stdin, **environment)
-        assert ran.status == 0, f"kubectl {' '.join(map(str, words))}: {ran.out}{ran.err}"
-        return ran.out
+        result = self.run(*arguments, stdin=stdin, **environment)
+        assert result.status == 0, f"kubectl {' '.join(map(str, arguments))}: {result.out}{result.err}"
+        return result.out
 
-    def refused(self, *words: str | Path, stdin: str = "") -> str:
+    def run_rejected(self, *arguments: str | Path, stdin: str = "") -> str:
         """Call it; why it was refused."""
-        ran = self.run(*words, stdin=stdin)
-        assert ran.status != 0, ran.out
-        return ran.err
+        result = self.run(*arguments, stdin=stdin)
+        assert result.status != 0, result.out
+        return result.err
 
-    def get(self, *words: str | Path) -> Any:
+    def get(self, *arguments: str | Path) -> Any:
         """What `get -o json` shows."""
-        return json.loads(self("get", *words, "-o", "json"))
+        return json.loads(self("get", *arguments, "-o", "json"))
 
-    def apply(self, *trees: Any, words: tuple[str, ...] = ()) -> str:
+    def apply(self, *trees: Any, arguments: tuple[str, ...] = ()) -> str:
         """Apply objects from a file, as most people do."""
-        return self("apply", *words, "-f", write_manifest(str(self._home / "apply.yaml"), *trees))
+        return self("apply", *arguments, "-f", write_manifest(str(self._home / "apply.yaml"), *trees))
 
-    def start(self, *words: str | Path) -> "subprocess.Popen[str]":
+    def start(self, *arguments: str | Path) -> "subprocess.Popen[str]":
         """Call it and let it run."""
         return subprocess.Popen(
-            self.line(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
+            self.line(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
         )
 
-    def line(self, *words: str | Path) -> list[str | Path]:
-        return [self.path, "--namespace", self.namespace, *words]
+    def line(self, *arguments: str | Path) -> list[str | Path]:
+        return [self.path, "--namespace", self.namespace, *arguments]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -99,13 +99,13 @@ class Kubectl:
 @cache
 def find_version(path: Path) -> tuple[int, int]:
     """Its version, as in (1, 37)."""
-    ran = subprocess.run([path, "version", "--client", "-o", "json"], capture_output=True, text=True, check=True)
-    version = re.match(r"v(\d+)\.(\d+)", json.loads(ran.stdout)["clientVersion"]["gitVersion"])
+    result = subprocess.run([path, "version", "--client", "-o", "json"], capture_output=True, text=True, check=True)
+    version = re.match(r"v(\d+)\.(\d+)", json.loads(result.stdout)["clientVersion"]["gitVersion"])
     assert version is not None
     return int(version[1]), int(version[2])
 
 
-def drop_place_of_deletion(text: str) -> str:
+def drop_namespace_of_deletion(text: str) -> str:
     """Drop the namespace that kubectl names since 1.33 where it says that it has deleted something."""
     return re.sub(r"(?<= deleted) from \S+ namespace$", "", text, flags=re.MULTILINE)
 

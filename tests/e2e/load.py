@@ -7,10 +7,10 @@ import threading
 from collections import defaultdict
 
 from tests.e2e.informer import PATH
-from tests.e2e.manifests import build_settings
-from tests.e2e.system import PATIENCE, System, wait_until
+from tests.e2e.manifests import build_config_map
+from tests.e2e.system import TIMEOUT, System, wait_until
 
-Story = list[tuple[str, int]]
+ObjectHistory = list[tuple[str, int]]
 """What became of one object: changes with their versions, 0 where the answer does not tell."""
 
 
@@ -18,7 +18,7 @@ class Load:
     """Clients that write objects as fast as they can, and know what was acknowledged."""
 
     def __init__(self, system: System, clients: int = 4, prefix: str = "c", *, only_creates: bool = False) -> None:
-        self.stories: dict[str, Story] = defaultdict(list)
+        self.stories: dict[str, ObjectHistory] = defaultdict(list)
         self._system = system
         self._prefix = prefix
         self._only_creates = only_creates
@@ -31,7 +31,7 @@ class Load:
         """Stop, and wait for the answers."""
         self._ending.set()
         for thread in self._threads:
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
         assert not any(thread.is_alive() for thread in self._threads), "an answer is still to come"
 
     def wait_for(self, count: int) -> None:
@@ -41,7 +41,7 @@ class Load:
     def end(self) -> int:
         """Stop; the version of the server after all that was written."""
         self.stop()
-        _, listed = self._system.ask("GET", PATH)
+        _, listed = self._system.request("GET", PATH)
         return int(listed["metadata"]["resourceVersion"])
 
     def _run(self, number: int) -> None:
@@ -52,18 +52,18 @@ class Load:
             headers = {"Authorization": f"Bearer {self._system.config['token']}", "Content-Type": "application/json"}
             patching = headers | {"Content-Type": "application/merge-patch+json"}
 
-            def tell(kind: str, name: str, method: str, path: str, tree: object, words: dict[str, str]) -> None:
-                line.request(method, path, None if tree is None else json.dumps(tree), words)
+            def tell(kind: str, name: str, method: str, path: str, tree: object, headers: dict[str, str]) -> None:
+                line.request(method, path, None if tree is None else json.dumps(tree), headers)
                 answer = line.getresponse()
-                told = json.loads(answer.read())
-                assert answer.status in (200, 201), told
-                self.stories[name].append((kind, int(told["metadata"].get("resourceVersion") or 0)))
+                reported = json.loads(answer.read())
+                assert answer.status in (200, 201), reported
+                self.stories[name].append((kind, int(reported["metadata"].get("resourceVersion") or 0)))
 
             for count in range(100_000):
                 if self._ending.is_set():
                     return
                 name = f"{self._prefix}{number}-{count}"
-                tell("ADDED", name, "POST", PATH, build_settings(name), headers)
+                tell("ADDED", name, "POST", PATH, build_config_map(name), headers)
                 if self._only_creates:
                     continue
                 tell("MODIFIED", name, "PATCH", f"{PATH}/{name}", {"data": {"a": "2"}}, patching)

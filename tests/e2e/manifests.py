@@ -6,7 +6,7 @@ Tree = dict[str, Any]
 SIZES = "instancetype.kubevirt.io"
 
 
-def build_machine(name: str = "web", labels: dict[str, str] | None = None, **spec: Any) -> Tree:
+def build_vm(name: str = "web", labels: dict[str, str] | None = None, **spec: Any) -> Tree:
     """A VM that names a size and a guest of the catalogue."""
     return {
         "apiVersion": "kubevirt.io/v1",
@@ -27,7 +27,7 @@ def build_machine(name: str = "web", labels: dict[str, str] | None = None, **spe
     }
 
 
-def build_size(name: str = "small", version: str = "v1beta2", vcpus: int = 2, memory: str = "2Gi") -> Tree:
+def build_instancetype(name: str = "small", version: str = "v1beta2", vcpus: int = 2, memory: str = "2Gi") -> Tree:
     """An instance type of one namespace."""
     return {
         "apiVersion": f"{SIZES}/{version}",
@@ -37,6 +37,6 @@ def build_size(name: str = "small", version: str = "v1beta2", vcpus: int = 2, me
     }
 
 
-def build_settings(name: str = "settings", **data: str) -> Tree:
+def build_config_map(name: str = "settings", **data: str) -> Tree:
     """A ConfigMap."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data or {"a": "1"}}

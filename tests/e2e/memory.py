@@ -9,7 +9,7 @@ from pathlib import Path
 from socket import create_connection
 from urllib.parse import urlsplit
 
-from tests.e2e.system import PATIENCE, System
+from tests.e2e.system import TIMEOUT, System
 
 MIB = 1024 * 1024
 _RESET_PEAK = "5"
@@ -33,7 +33,7 @@ def measure_growth(system: System, settle_seconds: float = 1.0) -> Iterator[Grow
     Path(f"/proc/{pid}/clear_refs").write_text(_RESET_PEAK)
     yield growth
     time.sleep(settle_seconds)
-    assert system.ask("GET", "/version")[0] == 200, "the server does not answer any more"
+    assert system.request("GET", "/version")[0] == 200, "the server does not answer any more"
     growth.bytes = _read_memory(pid, "VmHWM") - before
 
 
@@ -48,7 +48,7 @@ class RawConnection:
     def __init__(self, system: System) -> None:
         address = urlsplit(system.url)
         trust = ssl.create_default_context(cadata=b64decode(system.config["certificate-authority-data"]).decode())
-        plain = create_connection((str(address.hostname), int(address.port or 0)), timeout=PATIENCE)
+        plain = create_connection((str(address.hostname), int(address.port or 0)), timeout=TIMEOUT)
         self.socket = trust.wrap_socket(plain, server_hostname=address.hostname)
         self._token = system.config["token"].encode()
 
@@ -66,7 +66,7 @@ class RawConnection:
         with contextlib.suppress(TimeoutError, ssl.SSLWantWriteError, ConnectionError):
             while sent < len(data):
                 sent += self.socket.send(data[sent : sent + 64 * 1024])
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(TIMEOUT)
         return sent
 
     def read_slowly(self, pause_seconds: float, pause_after: int) -> bytes:

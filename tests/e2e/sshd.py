@@ -7,7 +7,7 @@ Made from Debian packages, with a minimal server's end of the protocol that `scp
 from pathlib import Path
 from typing import Final
 
-from tests.e2e.luggage import Luggage
+from tests.e2e.programarchive import ProgramArchive
 from tests.support.debian import unpack_packages
 
 PACKAGES: Final = ("dropbear-bin", "libc6", "libcrypt1", "libgmp10", "libtomcrypt1", "libtommath1", "zlib1g")
@@ -44,12 +44,12 @@ def build_sshd(directory: Path, public_key: str) -> Path:
     """An archive with an ssh server that lets the owner of a key in as root; ToolError if there are no packages."""
     tree = unpack_packages(directory, PACKAGES, _WANTED)
     target = directory / "sshd.tar"
-    with Luggage(target) as luggage:
-        luggage.add_programs(tree)
+    with ProgramArchive(target) as archive:
+        archive.add_programs(tree)
         for place in ("root", "root/.ssh", "etc/dropbear"):
-            luggage.make_directory(place)
-        luggage.add("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n")
-        luggage.add("etc/shells", b"/bin/sh\n")
-        luggage.add("root/.ssh/authorized_keys", public_key.encode(), 0o600)
-        luggage.add("bin/scp", _SCP.encode(), 0o755)
+            archive.make_directory(place)
+        archive.add("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n")
+        archive.add("etc/shells", b"/bin/sh\n")
+        archive.add("root/.ssh/authorized_keys", public_key.encode(), 0o600)
+        archive.add("bin/scp", _SCP.encode(), 0o755)
     return target

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import yaml
 
 COMMAND = Path(sys.executable).parent / "virtshape"
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 R = TypeVar("R")
 
@@ -27,14 +27,14 @@ R = TypeVar("R")
 class System:
     """One `virtshape up`."""
 
-    def __init__(self, directory: Path, *words: str, listen: str = "127.0.0.1:0") -> None:
+    def __init__(self, directory: Path, *arguments: str, listen: str = "127.0.0.1:0") -> None:
         self.directory = directory
         self.kubeconfig = directory / "kubeconfig"
         self.log = directory.with_name(f"{directory.name}.log")
         directory.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [COMMAND, "up", "--data-dir", directory, "--listen", listen, *(words or ["--no-controllers"])],
+                [COMMAND, "up", "--data-dir", directory, "--listen", listen, *(arguments or ["--no-controllers"])],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -45,7 +45,7 @@ class System:
         output = self.process.stdout
         assert output is not None
         os.set_blocking(output.fileno(), False)
-        text, deadline = "", time.monotonic() + PATIENCE
+        text, deadline = "", time.monotonic() + TIMEOUT
         while not ("Ctrl-C stops it" in text and text.endswith("\n")):
             ready, _, _ = select.select([output], [], [], 0.1)
             text += (output.read() or "") if ready else ""
@@ -69,7 +69,7 @@ class System:
         lines = (self.directory / "audit.log").read_text().splitlines(keepends=True)
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
-    def ask(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
+    def request(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
         """Ask the API directly, as the admin unless the headers say otherwise; the code and the tree answered."""
         given = {"Authorization": f"Bearer {self.config['token']}", "Content-Type": "application/json"} | headers
         body = None if tree is None else json.dumps(tree)
@@ -82,12 +82,12 @@ class System:
         """A connection that trusts the authority of this system."""
         address = urlsplit(self.url)
         trust = ssl.create_default_context(cadata=b64decode(self.config["certificate-authority-data"]).decode())
-        return http.client.HTTPSConnection(str(address.hostname), address.port, context=trust, timeout=PATIENCE)
+        return http.client.HTTPSConnection(str(address.hostname), address.port, context=trust, timeout=TIMEOUT)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """End it with a signal; its exit status."""
         self.process.send_signal(number)
-        status = self.process.wait(PATIENCE)
+        status = self.process.wait(TIMEOUT)
         if self.process.stdout is not None:
             self.process.stdout.close()
         return status
@@ -103,23 +103,23 @@ class System:
 
 
 def call_virtshape(
-    *words: str | Path, prefix: Sequence[str] = (), **environment: str
+    *arguments: str | Path, prefix: Sequence[str] = (), **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run one of our commands to its end; `prefix` is a command that starts it."""
     return subprocess.run(
-        [*prefix, COMMAND, *words],
+        [*prefix, COMMAND, *arguments],
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, **environment},
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
     )
 
 
-def wait_until(look: Callable[[], R], words: str | Callable[[], str], patience: float = PATIENCE) -> R:
+def wait_until(look: Callable[[], R], message: str | Callable[[], str], patience: float = TIMEOUT) -> R:
     """Wait until something is so; what looking finds then."""
     deadline = time.monotonic() + patience
     while not (found := look()):
-        assert time.monotonic() < deadline, words if isinstance(words, str) else words()
+        assert time.monotonic() < deadline, message if isinstance(message, str) else message()
         time.sleep(0.05)
     return found

@@ -24,14 +24,14 @@ class Tenant:
     def __init__(self, system: System, namespace: str) -> None:
         self.system = system
         self.namespace = namespace
-        code, answer = system.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        code, answer = system.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         assert code == 201, answer
-        ran = call_virtshape(
+        result = call_virtshape(
             *("user", "add", f"{namespace}-user", "--namespace", namespace, "--role", "edit", "--token"),
             *("--data-dir", system.directory),
         )
-        assert ran.returncode == 0, ran.stderr
-        self.token: str = yaml.safe_load(ran.stdout)["users"][0]["user"]["token"]
+        assert result.returncode == 0, result.stderr
+        self.token: str = yaml.safe_load(result.stdout)["users"][0]["user"]["token"]
 
     @property
     def claims(self) -> str:
@@ -41,19 +41,19 @@ class Tenant:
     def volumes(self) -> str:
         return f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{self.namespace}/datavolumes"
 
-    def ask(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
+    def request(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
         """Send a request as this user."""
-        return self.system.ask(method, path, tree, Authorization=f"Bearer {self.token}", **headers)
+        return self.system.request(method, path, tree, Authorization=f"Bearer {self.token}", **headers)
 
     def create(self, tree: Tree) -> Tree:
         """Create a claim or DataVolume."""
-        code, answer = self.ask("POST", self.claims if tree["apiVersion"] == "v1" else self.volumes, tree)
+        code, answer = self.request("POST", self.claims if tree["apiVersion"] == "v1" else self.volumes, tree)
         assert code == 201, answer
         created: Tree = answer
         return created
 
     def get(self, path: str) -> Tree:
-        code, answer = self.ask("GET", path)
+        code, answer = self.request("GET", path)
         assert code == 200, answer
         found: Tree = answer
         return found
@@ -75,7 +75,7 @@ class Tenant:
             f"{name} is never ready",
         )
 
-    def ask_token(self, name: str) -> tuple[int, Any]:
+    def request_token(self, name: str) -> tuple[int, Any]:
         """Ask for a token to upload with."""
         body = {
             "apiVersion": "upload.cdi.kubevirt.io/v1beta1",
@@ -83,13 +83,13 @@ class Tenant:
             "metadata": {"name": "token"},
             "spec": {"pvcName": name},
         }
-        return self.ask(
+        return self.request(
             "POST", f"/apis/upload.cdi.kubevirt.io/v1beta1/namespaces/{self.namespace}/uploadtokenrequests", body
         )
 
     def upload(self, name: str, body: bytes, path: str = "/v1beta1/upload") -> Answer:
         """Upload something to a claim."""
-        code, answer = self.ask_token(name)
+        code, answer = self.request_token(name)
         if code != 201:
             return Answer(code, json.dumps(answer))
         headers = {"Authorization": f"Bearer {answer['status']['token']}", "Content-Type": "application/octet-stream"}

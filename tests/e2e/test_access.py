@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.e2e.kubectl import Kubectl
-from tests.e2e.manifests import build_machine, build_size
+from tests.e2e.manifests import build_instancetype, build_vm
 from tests.e2e.system import System, call_virtshape, wait_until
 from tests.support.manifests import write_manifest
 
@@ -24,12 +24,12 @@ AddUser = Callable[..., Kubectl]
 def add_user(kubectl: Kubectl, system: System, tmp_path: Path) -> AddUser:
     """Make a user of the system; their kubectl."""
 
-    def add(name: str, *words: str) -> Kubectl:
+    def add(name: str, *arguments: str) -> Kubectl:
         name = f"{name}-{kubectl.namespace}"
-        ran = call_virtshape("user", "add", name, *words, "--data-dir", system.directory)
-        assert ran.returncode == 0, ran.stderr
+        result = call_virtshape("user", "add", name, *arguments, "--data-dir", system.directory)
+        assert result.returncode == 0, result.stderr
         kubeconfig = tmp_path / f"{name}.kubeconfig"
-        kubeconfig.write_text(ran.stdout)
+        kubeconfig.write_text(result.stdout)
         return kubectl.using(kubeconfig)
 
     return add
@@ -67,36 +67,36 @@ def test_user_has_the_permissions_of_the_role_in_its_namespace(
     assert {question: user.run("auth", "can-i", *question.split()).out for question in may_not} == dict.fromkeys(
         may_not, "no\n"
     )
-    assert user.within("default").run("auth", "can-i", may[0].split()[0], "vm").out == "no\n"
+    assert user.in_namespace("default").run("auth", "can-i", may[0].split()[0], "vm").out == "no\n"
 
 
 def test_role_permissions_apply_to_real_requests(kubectl: Kubectl, add_user: AddUser, tmp_path: Path) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     viewer = add_user("viewer", "--namespace", kubectl.namespace, "--role", "view")
     editor = add_user("editor", "--namespace", kubectl.namespace, "--role", "edit")
     assert viewer("get", "vm", "-o", "name") == "virtualmachine.kubevirt.io/web\n"
-    file = write_manifest(str(tmp_path / "vm.yaml"), build_machine("second"))
-    assert 'cannot create resource "virtualmachines"' in viewer.refused("create", "-f", file)
+    file = write_manifest(str(tmp_path / "vm.yaml"), build_vm("second"))
+    assert 'cannot create resource "virtualmachines"' in viewer.run_rejected("create", "-f", file)
     editor("create", "-f", file)
     editor("delete", "vm", "second")
-    elsewhere = editor.within("default")
-    assert "forbidden" in elsewhere.refused("get", "vm")
-    assert "forbidden" in elsewhere.refused("get", "vm", "-A")
+    elsewhere = editor.in_namespace("default")
+    assert "forbidden" in elsewhere.run_rejected("get", "vm")
+    assert "forbidden" in elsewhere.run_rejected("get", "vm", "-A")
 
 
 def test_every_user_may_read_the_catalog_and_nothing_else(add_user: AddUser, tmp_path: Path) -> None:
     guest = add_user("guest")
     assert "u1.medium" in guest("get", "vmclusterinstancetypes")
-    assert "forbidden" in guest.refused("get", "vm")
-    size = build_size()
+    assert "forbidden" in guest.run_rejected("get", "vm")
+    size = build_instancetype()
     size["kind"] = "VirtualMachineClusterInstancetype"
-    assert "forbidden" in guest.refused("create", "-f", write_manifest(str(tmp_path / "size.yaml"), size))
-    assert "forbidden" in guest.refused("get", "secrets", "-A")
+    assert "forbidden" in guest.run_rejected("create", "-f", write_manifest(str(tmp_path / "size.yaml"), size))
+    assert "forbidden" in guest.run_rejected("get", "secrets", "-A")
 
 
 def test_group_of_a_user_is_honored(kubectl: Kubectl, add_user: AddUser) -> None:
     user = add_user("carol", "--group", "team-a", "--namespace", kubectl.namespace)
-    assert "forbidden" in user.refused("get", "vm")
+    assert "forbidden" in user.run_rejected("get", "vm")
     kubectl("create", "rolebinding", "team", "--clusterrole=view", "--group=team-a")
     user("get", "vm")
 
@@ -104,27 +104,27 @@ def test_group_of_a_user_is_honored(kubectl: Kubectl, add_user: AddUser) -> None
 def test_user_cannot_grant_more_than_it_has(kubectl: Kubectl, add_user: AddUser) -> None:
     user = add_user("dan", "--namespace", kubectl.namespace, "--role", "admin")
     user("create", "rolebinding", "fine", "--clusterrole=view", "--user=erin")
-    refusal = user.refused("create", "rolebinding", "too-much", "--clusterrole=cluster-admin", "--user=dan")
+    refusal = user.run_rejected("create", "rolebinding", "too-much", "--clusterrole=cluster-admin", "--user=dan")
     assert "attempting to grant RBAC permissions not currently held" in refusal
 
 
 def test_user_is_listed_and_removed(system: System, namespace: str) -> None:
-    words = ("--namespace", namespace, "--role", "view", "--token", "--data-dir", system.directory)
+    arguments = ("--namespace", namespace, "--role", "view", "--token", "--data-dir", system.directory)
     name = f"frank-{namespace}"
-    token = yaml.safe_load(call_virtshape("user", "add", name, *words).stdout)["users"][0]["user"]["token"]
+    token = yaml.safe_load(call_virtshape("user", "add", name, *arguments).stdout)["users"][0]["user"]["token"]
     machines = f"/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines"
     bindings = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings"
-    assert system.ask("GET", machines, Authorization=f"Bearer {token}")[0] == 200
+    assert system.request("GET", machines, Authorization=f"Bearer {token}")[0] == 200
     listed = call_virtshape("user", "list", "-o", "json", "--data-dir", system.directory)
     entry = next(each for each in json.loads(listed.stdout)["users"] if each["name"] == name)
     assert (entry["by"], entry["role"], entry["namespace"]) == ("token", "view", namespace)
-    assert len(system.ask("GET", bindings)[1]["items"]) == 1
+    assert len(system.request("GET", bindings)[1]["items"]) == 1
     removed = call_virtshape("user", "rm", name, "--data-dir", system.directory)
     assert removed.returncode == 0, removed.stderr
-    assert system.ask("GET", bindings)[1]["items"] == []
+    assert system.request("GET", bindings)[1]["items"] == []
 
     def try_again() -> int:
-        return system.ask("GET", machines, Authorization=f"Bearer {token}")[0]
+        return system.request("GET", machines, Authorization=f"Bearer {token}")[0]
 
     assert try_again() in (403, 401)  # at once, with the binding; who it is may be remembered for some seconds
     wait_until(lambda: try_again() == 401, "the token is still known")
@@ -133,23 +133,23 @@ def test_user_is_listed_and_removed(system: System, namespace: str) -> None:
 def test_service_account_tokens_are_issued(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl("create", "serviceaccount", "robot")
     if kubectl.version < (1, 24):
-        assert "unknown" in kubectl.refused("create", "token", "robot"), "older ones ask for no tokens"
+        assert "unknown" in kubectl.run_rejected("create", "token", "robot"), "older ones ask for no tokens"
         return
     kubectl("create", "rolebinding", "robot", "--clusterrole=view", f"--serviceaccount={kubectl.namespace}:robot")
     config = yaml.safe_load(kubectl.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": kubectl("create", "token", "robot", "--duration=10m").strip()}
     robot = kubectl.using(Path(write_manifest(str(tmp_path / "robot.yaml"), config)))
     robot("get", "vm")
-    assert "forbidden" in robot.refused("create", "configmap", "c")
+    assert "forbidden" in robot.run_rejected("create", "configmap", "c")
     kubectl("delete", "serviceaccount", "robot")
-    assert "must be logged in" in robot.refused("get", "vm")
+    assert "must be logged in" in robot.run_rejected("get", "vm")
 
 
 def test_admin_may_impersonate(kubectl: Kubectl) -> None:
     kubectl("create", "rolebinding", "grace", "--clusterrole=view", "--user=grace")
     assert kubectl("auth", "can-i", "get", "vm", "--as=grace") == "yes\n"
     assert kubectl.run("auth", "can-i", "delete", "vm", "--as=grace").out == "no\n"
-    assert "forbidden" in kubectl.refused("create", "configmap", "c", "--as=grace")
+    assert "forbidden" in kubectl.run_rejected("create", "configmap", "c", "--as=grace")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_admin_may_impersonate(kubectl: Kubectl) -> None:
     ids=["anonymous", "unknown token", "password"],
 )
 def test_unauthenticated_requests_are_rejected(system: System, headers: dict[str, str]) -> None:
-    code, answer = system.ask("GET", "/apis/kubevirt.io/v1/virtualmachines", **headers)
+    code, answer = system.request("GET", "/apis/kubevirt.io/v1/virtualmachines", **headers)
     assert (code, answer["reason"]) == (401, "Unauthorized")
 
 
@@ -184,7 +184,7 @@ def test_unknown_certificates_are_not_trusted(cluster: Kubectl, tmp_path: Path) 
     config = yaml.safe_load(cluster.kubeconfig.read_text())
     del config["clusters"][0]["cluster"]["certificate-authority-data"]
     stranger = cluster.using(Path(write_manifest(str(tmp_path / "stranger.yaml"), config)))
-    assert "certificate" in stranger.refused("get", "vm")
+    assert "certificate" in stranger.run_rejected("get", "vm")
 
 
 def test_client_certificate_of_another_ca_is_rejected(system: System, tmp_path: Path) -> None:

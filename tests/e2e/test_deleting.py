@@ -2,52 +2,52 @@
 
 import pytest
 from tests.e2e.kubectl import Kubectl
-from tests.e2e.manifests import build_machine, build_settings
+from tests.e2e.manifests import build_config_map, build_vm
 
 FINISH = '{"metadata": {"finalizers": null}}'
 
 
-def _delete(kubectl: Kubectl, *words: str) -> None:
-    kubectl("delete", "vm", "web", "--wait=false", *words)
+def _delete(kubectl: Kubectl, *arguments: str) -> None:
+    kubectl("delete", "vm", "web", "--wait=false", *arguments)
 
 
 def test_kubectl_delete_waits_for_the_object(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     assert kubectl("delete", "vm", "web").startswith('virtualmachine.kubevirt.io "web" deleted')
-    assert "not found" in kubectl.refused("get", "vm", "web")
-    assert "not found" in kubectl.refused("delete", "vm", "web")
+    assert "not found" in kubectl.run_rejected("get", "vm", "web")
+    assert "not found" in kubectl.run_rejected("delete", "vm", "web")
     kubectl("delete", "vm", "web", "--ignore-not-found")
 
 
 def test_background_deletion_returns_at_once(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     _delete(kubectl, "--cascade=background")
-    assert "not found" in kubectl.refused("get", "vm", "web")
+    assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
 @pytest.mark.parametrize(("cascade", "finalizer"), [("foreground", "foregroundDeletion"), ("orphan", "orphan")])
 def test_foreground_and_orphan_deletion_handle_dependents(kubectl: Kubectl, cascade: str, finalizer: str) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     _delete(kubectl, f"--cascade={cascade}")
     metadata = kubectl.get("vm", "web")["metadata"]
     assert metadata["finalizers"] == [finalizer]
     assert metadata["deletionTimestamp"]
     kubectl("patch", "vm", "web", "--type=merge", "-p", FINISH)
-    assert "not found" in kubectl.refused("get", "vm", "web")
+    assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
 def test_finalizer_keeps_an_object_until_it_is_removed(kubectl: Kubectl) -> None:
-    machine = build_machine()
+    machine = build_vm()
     machine["metadata"]["finalizers"] = ["example.com/hold"]
     kubectl.apply(machine)
     _delete(kubectl)
     assert kubectl.get("vm", "web")["metadata"]["deletionTimestamp"]
     kubectl("patch", "vm", "web", "--type=merge", "-p", FINISH)
-    assert "not found" in kubectl.refused("get", "vm", "web")
+    assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
 def test_many_objects_are_deleted_together(kubectl: Kubectl) -> None:
-    kubectl.apply(*(build_settings(name) for name in "abc"), build_machine())
+    kubectl.apply(*(build_config_map(name) for name in "abc"), build_vm())
     kubectl("delete", "configmap", "a", "b")
     kubectl("delete", "configmap", "-l", "tier=front")
     assert kubectl("get", "configmap", "-o", "name") == "configmap/c\n"
@@ -57,12 +57,12 @@ def test_many_objects_are_deleted_together(kubectl: Kubectl) -> None:
 
 
 def test_delete_now_removes_the_object(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     kubectl("delete", "vm", "web", "--now")
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     kubectl("delete", "vm", "web", "--grace-period=0", "--force")
-    assert "not found" in kubectl.refused("get", "vm", "web")
+    assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
 def test_permanent_namespaces_cannot_be_deleted(kubectl: Kubectl) -> None:
-    assert "may not be deleted" in kubectl.refused("delete", "namespace", "default", "--wait=false")
+    assert "may not be deleted" in kubectl.run_rejected("delete", "namespace", "default", "--wait=false")

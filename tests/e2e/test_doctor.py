@@ -20,8 +20,8 @@ from virtshape.launcher.node.requirements import find_missing_packages
 
 
 def test_doctor_lists_every_check_and_exits_with_the_result(tmp_path: Path) -> None:
-    ran = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", "-o", "json")
-    tree = json.loads(ran.stdout)
+    result = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", "-o", "json")
+    tree = json.loads(result.stdout)
     assert [check["name"] for check in tree["checks"]] == [
         "Python",
         "data directory",
@@ -37,11 +37,11 @@ def test_doctor_lists_every_check_and_exits_with_the_result(tmp_path: Path) -> N
         "UEFI",
         "TPM",
     ]
-    assert tree["canRunGuests"] is (ran.returncode == 0)
+    assert tree["canRunGuests"] is (result.returncode == 0)
     if find_missing_packages():
-        assert ran.returncode == 1
+        assert result.returncode == 1
     table = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0")
-    assert table.returncode == ran.returncode
+    assert table.returncode == result.returncode
     assert [line.split()[0] for line in table.stdout.splitlines()[: len(tree["checks"])]] == [
         check["status"] for check in tree["checks"]
     ]
@@ -49,10 +49,10 @@ def test_doctor_lists_every_check_and_exits_with_the_result(tmp_path: Path) -> N
 
 
 def test_doctor_without_qemu_prints_one_install_command(tmp_path: Path) -> None:
-    ran = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", PATH=str(tmp_path))
-    assert ran.returncode == 1
-    assert "the emulator is missing (qemu-system-x86)" in ran.stdout
-    assert sum("apt-get install" in line for line in ran.stdout.splitlines()) == 1
+    result = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", PATH=str(tmp_path))
+    assert result.returncode == 1
+    assert "the emulator is missing (qemu-system-x86)" in result.stdout
+    assert sum("apt-get install" in line for line in result.stdout.splitlines()) == 1
 
 
 def test_doctor_reports_a_port_in_use_and_a_directory_open_to_others(tmp_path: Path) -> None:
@@ -61,18 +61,18 @@ def test_doctor_reports_a_port_in_use_and_a_directory_open_to_others(tmp_path: P
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        ran = call_virtshape("doctor", "--data-dir", tmp_path, "--listen", address)
-    assert ran.returncode == 1
-    assert f"cannot listen on {address}: Address already in use" in ran.stdout
-    assert f"chmod 700 {tmp_path}" in ran.stdout
+        result = call_virtshape("doctor", "--data-dir", tmp_path, "--listen", address)
+    assert result.returncode == 1
+    assert f"cannot listen on {address}: Address already in use" in result.stdout
+    assert f"chmod 700 {tmp_path}" in result.stdout
 
 
 def test_doctor_accepts_the_port_of_a_running_server(data: Path) -> None:
     with System(data) as system:
-        ran = call_virtshape(
+        result = call_virtshape(
             "doctor", "--data-dir", data, "--listen", system.url.removeprefix("https://"), "-o", "json"
         )
-        (port,) = [check for check in json.loads(ran.stdout)["checks"] if check["name"] == "port"]
+        (port,) = [check for check in json.loads(result.stdout)["checks"] if check["name"] == "port"]
         assert (port["status"], port["message"]) == ("ok", f"virtshape runs (process {system.process.pid})")
 
 
@@ -86,16 +86,16 @@ def test_up_warns_about_a_directory_open_to_others(data: Path) -> None:
 
 def test_down_without_guests_says_that_none_run(data: Path) -> None:
     with System(data, "--launcher", "simulate"):
-        ran = call_virtshape("down", "--guests", "--data-dir", data)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines()[-1] == "no guests run"
+        result = call_virtshape("down", "--guests", "--data-dir", data)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "no guests run"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason=f"{IMPOSSIBLE}only root can give up capabilities")
 def test_doctor_warns_if_mount_namespaces_are_not_allowed(tmp_path: Path) -> None:
     setpriv = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
-    ran = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", prefix=setpriv)
-    (line,) = [line for line in ran.stdout.splitlines() if " confinement " in line]
+    result = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", prefix=setpriv)
+    (line,) = [line for line in result.stdout.splitlines() if " confinement " in line]
     assert line.startswith("warning")
     assert "guests run without a mount namespace (unshare the mount namespace: Operation not permitted)" in line
 
@@ -117,8 +117,8 @@ def test_up_and_down_print_the_number_of_running_guests(data: Path) -> None:
         assert "GUESTS      2 running: default/one, default/two\n" in status.stdout
         shown = json.loads(call_virtshape("status", "--data-dir", data, "-o", "json").stdout)
         assert (shown["guests"], shown.get("running")) == (["default/one", "default/two"], None)
-        ran = call_virtshape("down", "--guests", "--data-dir", data)
-        assert ran.stdout.splitlines()[1:] == [
+        result = call_virtshape("down", "--guests", "--data-dir", data)
+        assert result.stdout.splitlines()[1:] == [
             "shutting down 2 guests, for at most 7 seconds: default/one, default/two",
             "stopped 2 guests",
         ]
@@ -156,11 +156,11 @@ def test_guests_keep_running_unless_down_stops_them(demo: DemoGuest, tmp_path: P
         assert "Found 1 guest running: default/steady\n" in system.greeting
         plain = call_virtshape("down", "--data-dir", data)
         assert "1 guest keeps running: default/steady\n" in plain.stdout, plain
-    ran = call_virtshape("down", "--guests", "--data-dir", data)
-    assert ran.returncode == 0, ran.stderr
-    assert "shutting down 1 guest, for at most 60 seconds: default/steady\n" in ran.stdout
-    assert "killed" not in ran.stdout
-    assert ran.stdout.endswith("stopped 1 guest\n")
+    result = call_virtshape("down", "--guests", "--data-dir", data)
+    assert result.returncode == 0, result.stderr
+    assert "shutting down 1 guest, for at most 60 seconds: default/steady\n" in result.stdout
+    assert "killed" not in result.stdout
+    assert result.stdout.endswith("stopped 1 guest\n")
     wait_until(
         lambda: call_virtshape("down", "--guests", "--data-dir", data).stdout.endswith("no guests run\n"), "it runs"
     )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.e2e.fleet import EVENTS, INSTANCES, MACHINES, NAMESPACE, REVISIONS, SIZES, Fleet, fleet_of
+from tests.e2e.fleet import EVENTS, INSTANCES, MACHINES, NAMESPACE, REVISIONS, SIZES, Fleet, run_fleet
 from tests.e2e.system import call_virtshape
 
 SIZE = 1_000
@@ -30,7 +30,7 @@ def check_stopped(fleet: Fleet) -> None:
 
 
 def test_thousand_vms_start_and_stop_while_the_server_is_killed_ten_times(tmp_path: Path) -> None:
-    with fleet_of(tmp_path, SIZE) as fleet:
+    with run_fleet(tmp_path, SIZE) as fleet:
         for number in fleet.create():
             if number in (300, 700):
                 fleet.kill()
@@ -48,12 +48,12 @@ def test_thousand_vms_start_and_stop_while_the_server_is_killed_ten_times(tmp_pa
         assert sum(1 for _ in fleet.act("start")) == SIZE
         fleet.wait(lambda: fleet.count_states() == {"Running": SIZE}, "started again")
         check_running(fleet)
-        code, answer = fleet.ask("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
+        code, answer = fleet.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
         assert code == 200, answer
         for left in (SIZE * 9 // 10, SIZE // 2, SIZE // 10):
             fleet.wait(lambda left=left: len(fleet.list(MACHINES)) <= left, "deleted")  # type: ignore[misc]
             fleet.kill()
-        fleet.wait(lambda: fleet.ask("GET", f"/api/v1/namespaces/{NAMESPACE}")[0] == 404, "all gone")
+        fleet.wait(lambda: fleet.request("GET", f"/api/v1/namespaces/{NAMESPACE}")[0] == 404, "all gone")
         assert fleet.kills == 10
         assert [path for path in (MACHINES, INSTANCES, REVISIONS, SIZES, EVENTS) if fleet.list(path)] == []
     sound = call_virtshape("check", "--data-dir", fleet.directory)

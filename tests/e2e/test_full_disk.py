@@ -57,12 +57,12 @@ def test_full_disk_fails_writes_and_readiness_until_space_is_free(tmp_path: Path
         small_file_system(tmp_path / "disk") as disk,
         System(disk / "data", "--launcher", "simulate", "--no-catalog") as system,
     ):
-        assert system.ask("POST", CONFIG_MAPS, build_config_map("before"))[0] == 201
+        assert system.request("POST", CONFIG_MAPS, build_config_map("before"))[0] == 201
         assert get(system, "/readyz") == (200, "ok")
         ballast = fill(disk)
         status: dict[str, Any] = {}
         for number in range(60):  # until what SQLite had room for already is used up
-            code, status = system.ask("POST", CONFIG_MAPS, build_config_map(f"c{number}"))
+            code, status = system.request("POST", CONFIG_MAPS, build_config_map(f"c{number}"))
             if code != 201:
                 break
         assert (status["code"], status["reason"]) == (500, "InternalError"), status
@@ -81,7 +81,7 @@ def test_full_disk_fails_writes_and_readiness_until_space_is_free(tmp_path: Path
 
         ballast.unlink()
         wait_until(lambda: get(system, "/readyz") == (200, "ok"), "it does not recover")
-        code, created = system.ask("POST", CONFIG_MAPS, build_config_map("after"))
+        code, created = system.request("POST", CONFIG_MAPS, build_config_map("after"))
         assert code == 201, created
         checked = call_virtshape("status", "--data-dir", system.directory, "-o", "json")
         assert json.loads(checked.stdout)["healthy"] is True

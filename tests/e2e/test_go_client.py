@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.guests import ACTIONS, CORE, Guests, build_guest, eventually
-from tests.e2e.kubectl import CACHE, Ran
+from tests.e2e.kubectl import CACHE, KubectlResult
 from tests.e2e.system import call_virtshape
 from tests.support.demo import PROMPT
 from tests.support.terminals import Terminal
@@ -19,7 +19,7 @@ from tests.support.terminals import Terminal
 VMS = f"{ACTIONS}/virtualmachines"
 VMIS = f"{ACTIONS}/virtualmachineinstances"
 NAME = "asked-in-go"
-PATIENCE = 120.0
+TIMEOUT = 120.0
 CONFLICT = f'Operation cannot be fulfilled on virtualmachineinstance.kubevirt.io "{NAME}"'
 MIB = 1 << 20
 MOST_READ_OF_A_REFUSAL = 1024
@@ -32,18 +32,18 @@ class GoClient:
         self.path = path
         self.environment = {"HOME": str(kubeconfig.parent), "KUBECONFIG": str(kubeconfig), "PATH": os.environ["PATH"]}
 
-    def __call__(self, *words: str | Path, said: bytes = b"") -> Ran:
-        ran = subprocess.run(
-            [self.path, *words],
+    def __call__(self, *arguments: str | Path, said: bytes = b"") -> KubectlResult:
+        result = subprocess.run(
+            [self.path, *arguments],
             input=said,
             capture_output=True,
             check=False,
             env=self.environment,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
         )
-        return Ran(ran.returncode, ran.stdout.decode(errors="replace"), ran.stderr.decode())
+        return KubectlResult(result.returncode, result.stdout.decode(errors="replace"), result.stderr.decode())
 
-    def put(self, path: str, *body: str) -> Ran:
+    def put(self, path: str, *body: str) -> KubectlResult:
         return self("put", path, *body)
 
 
@@ -67,7 +67,7 @@ def asked(guests: Guests, client: GoClient) -> Iterator[str]:
     guests.create(build_guest(NAME, runStrategy="Halted"))
     guests.wait_for_status(NAME, "Stopped")
     assert client.put(f"{VMS}/{NAME}/start", "{}") == (0, "202\n", "")
-    guests.wait_for_words(NAME, PROMPT)
+    guests.wait_for_text(NAME, PROMPT)
     yield NAME
     guests.delete(NAME)
 
@@ -101,10 +101,10 @@ REFUSALS: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("verb", "where", "words"), REFUSALS.values(), ids=REFUSALS)
+@pytest.mark.parametrize(("verb", "where", "message"), REFUSALS.values(), ids=REFUSALS)
 @pytest.mark.usefixtures("asked")
-def test_error_messages_reach_the_client(client: GoClient, verb: str, where: str, words: str) -> None:
-    assert client(verb, where) == (1, "", words)
+def test_error_messages_reach_the_client(client: GoClient, verb: str, where: str, message: str) -> None:
+    assert client(verb, where) == (1, "", message)
 
 
 def test_long_stream_error_fits_the_clients_read_limit(client: GoClient) -> None:
@@ -146,21 +146,21 @@ def test_vnc_stream_is_a_vnc_server(client: GoClient, asked: str) -> None:
     process.communicate()
 
 
-def ask_the_web(client: GoClient, port: str) -> Ran:
+def query_web_server(client: GoClient, port: str) -> KubectlResult:
     """What came of a question to the web server in a guest, once that answers: it may still be joining its network."""
 
-    def look() -> Ran | None:
-        ran = client("stream", port, said=b"GET /shape.json HTTP/1.0\r\n\r\n")
-        return ran if ran.out else None
+    def look() -> KubectlResult | None:
+        result = client("stream", port, said=b"GET /shape.json HTTP/1.0\r\n\r\n")
+        return result if result.out else None
 
     return eventually(look, lambda: "nobody answers")
 
 
 @pytest.mark.parametrize("kind", [VMS, VMIS], ids=["of a VM", "of an instance"])
 def test_port_stream_ends_with_the_response(client: GoClient, asked: str, kind: str) -> None:
-    ran = ask_the_web(client, f"{kind}/{asked}/portforward/80/tcp")
-    assert (ran.status, ran.err) == (0, "")
-    assert '"memoryMiB":192' in ran.out
+    result = query_web_server(client, f"{kind}/{asked}/portforward/80/tcp")
+    assert (result.status, result.err) == (0, "")
+    assert '"memoryMiB":192' in result.out
 
 
 def test_actions_accept_options_in_any_form(guests: Guests, client: GoClient, asked: str) -> None:
@@ -187,22 +187,22 @@ def test_claim_is_uploaded(guests: Guests, client: GoClient, tmp_path: Path, kin
     disk = tmp_path / "disk.raw"
     disk.write_bytes(os.urandom(3 * MIB))
     assert client("upload", kind, f"go-{kind}", "8Mi", disk) == (0, "", "")
-    _, claim = guests.system.ask("GET", f"{CORE}/persistentvolumeclaims/go-{kind}")
+    _, claim = guests.system.request("GET", f"{CORE}/persistentvolumeclaims/go-{kind}")
     kept = guests.system.directory / "volumes" / claim["spec"]["volumeName"] / "disk.img"
     assert kept.read_bytes() == disk.read_bytes().ljust(8 * MIB, b"\0")
 
 
 def test_stream_requires_permission(guests: Guests, path: Path, asked: str, tmp_path: Path) -> None:
     def add(name: str, role: str) -> GoClient:
-        words = ("user", "add", name, "--namespace", "default", "--role", role)
-        ran = call_virtshape(*words, "--data-dir", guests.system.directory)
-        assert ran.returncode == 0, ran.stderr
-        (tmp_path / name).write_text(ran.stdout)
+        arguments = ("user", "add", name, "--namespace", "default", "--role", role)
+        result = call_virtshape(*arguments, "--data-dir", guests.system.directory)
+        assert result.returncode == 0, result.stderr
+        (tmp_path / name).write_text(result.stdout)
         return GoClient(path, tmp_path / name)
 
     port = f"{VMIS}/{asked}/portforward/80/tcp"
     guests.wait_for_phase(asked, "Running")
-    assert ask_the_web(add("editor", "edit"), port).err == "", "by its certificate"
+    assert query_web_server(add("editor", "edit"), port).err == "", "by its certificate"
     refused = add("onlooker", "view")("stream", port)
     assert refused.err.startswith("403: ")
     assert 'User "onlooker" cannot get resource "virtualmachineinstances/portforward"' in refused.err

@@ -16,7 +16,7 @@ NAME = "told"
 
 
 @pytest.fixture(scope="module")
-def told(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
+def reported(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
     """An instance whose guest's agent has told of itself."""
     try:
         archive = build_agent(tmp_path_factory.mktemp("agent"))
@@ -32,13 +32,13 @@ def told(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
     disks = [{"name": name, "disk": {"bus": "virtio"}} for name in ("root", "agent", "seed")]
     domain = {"memory": {"guest": "256Mi"}, "devices": {"disks": disks}}
     guests.create(build_guest(NAME, domain=domain, volumes=volumes, grace=120))
-    guests.wait_for_words(NAME, "eth0 has")
-    guests.wait_for_words(NAME, "the agent runs")
-    yield eventually(lambda: _find_told(guests), lambda: json.dumps(guests.vmi(NAME), indent=1))
+    guests.wait_for_text(NAME, "eth0 has")
+    guests.wait_for_text(NAME, "the agent runs")
+    yield eventually(lambda: find_reported(guests), lambda: json.dumps(guests.vmi(NAME), indent=1))
     guests.delete(NAME)
 
 
-def _find_told(guests: Guests) -> Tree | None:
+def find_reported(guests: Guests) -> Tree | None:
     """The instance, once the agent has told of all that there is to tell of; it does not tell of all at once."""
     vmi = guests.vmi(NAME) or {}
     status = vmi.get("status", {})
@@ -48,14 +48,14 @@ def _find_told(guests: Guests) -> Tree | None:
 
 
 def ask(guests: Guests, question: str) -> Any:
-    code, answer = guests.system.ask("GET", f"{ACTIONS}/virtualmachineinstances/{NAME}/{question}")
+    code, answer = guests.system.request("GET", f"{ACTIONS}/virtualmachineinstances/{NAME}/{question}")
     assert code == 200, answer
     return answer
 
 
-def test_instance_status_has_agent_information(guests: Guests, told: Tree) -> None:
+def test_instance_status_has_agent_information(guests: Guests, reported: Tree) -> None:
     assert guests.wait_for_condition(NAME, "AgentConnected")["status"] == "True"
-    found = told["status"]["guestOSInfo"]
+    found = reported["status"]["guestOSInfo"]
     kernel = guests.read_shape(NAME)["kernel"]
     assert {
         name: found.get(name) for name in ("id", "name", "prettyName", "versionId", "kernelRelease", "machine")
@@ -67,24 +67,26 @@ def test_instance_status_has_agent_information(guests: Guests, told: Tree) -> No
         "kernelRelease": kernel,
         "machine": "x86_64",
     }
-    (card,) = told["status"]["interfaces"]
+    (card,) = reported["status"]["interfaces"]
     assert (card["name"], card["interfaceName"], card["infoSource"]) == ("default", "eth0", "domain, guest-agent")
     assert "10.0.2.15" in card["ipAddresses"]
 
 
-def test_agent_is_queried_through_the_api(guests: Guests, told: Tree) -> None:
-    assert told["metadata"]["name"] == NAME
+def test_agent_is_queried_through_the_api(guests: Guests, reported: Tree) -> None:
+    assert reported["metadata"]["name"] == NAME
     assert ask(guests, "guestosinfo")["os"]["prettyName"] == "The demo guest 1"
     assert ask(guests, "userlist")["items"] == []
     (seed,) = [one for one in ask(guests, "filesystemlist")["items"] if one["mountPoint"] == "/run/seed.d"]
     assert (seed["fileSystemType"], seed["diskName"]) == ("iso9660", "vdc")
 
 
-def test_agent_reboots_and_shuts_down_the_guest(guests: Guests, told: Tree) -> None:
+def test_agent_reboots_and_shuts_down_the_guest(guests: Guests, reported: Tree) -> None:
     guests.act("virtualmachineinstances", NAME, "softreboot")
-    guests.wait_for_words(NAME, "the agent was asked to reboot")
-    eventually(lambda: guests.read_console(NAME).count("the agent runs") == 2 or None, lambda: guests.read_story(NAME))
+    guests.wait_for_text(NAME, "the agent was asked to reboot")
+    eventually(
+        lambda: guests.read_console(NAME).count("the agent runs") == 2 or None, lambda: guests.read_event_text(NAME)
+    )
     guests.wait_for_condition(NAME, "AgentConnected")
-    assert (guests.vmi(NAME) or {})["metadata"]["uid"] == told["metadata"]["uid"], "it is the same instance"
+    assert (guests.vmi(NAME) or {})["metadata"]["uid"] == reported["metadata"]["uid"], "it is the same instance"
     guests.act("virtualmachines", NAME, "stop")
     guests.wait_for_status(NAME, "Stopped")

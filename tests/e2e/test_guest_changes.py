@@ -4,7 +4,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from tests.e2e.guests import FULL_DEMO, KUBEVIRT, PATIENCE, Guests, build_guest, eventually
+from tests.e2e.guests import FULL_DEMO, KUBEVIRT, TIMEOUT, Guests, build_guest, eventually
 from tests.support.build import Tree
 
 WEB: Tree = {"interfaces": [{"name": "default", "masquerade": {}, "ports": [{"port": 80}, {"port": 7}]}]}
@@ -25,7 +25,7 @@ def test_running_guest_is_resized_with_its_vm(guests: Guests) -> None:
     guests.create(add_network(build_guest("growing", domain=domain)))
     uid = guests.wait_for_phase("growing", "Running")["metadata"]["uid"]
     before = guests.read_shape("growing")
-    guests.wait_for_words("growing", "eth0 has")
+    guests.wait_for_text("growing", "eth0 has")
     change = {"cpu": {"sockets": 3}, "memory": {"guest": "1536Mi"}}
     guests.patch(f"{KUBEVIRT}/virtualmachines/growing", spec={"template": {"spec": {"domain": change}}})
 
@@ -36,11 +36,11 @@ def test_running_guest_is_resized_with_its_vm(guests: Guests) -> None:
     eventually(look, lambda: f"it does not grow: {guests.read_now('growing')}")
     sizes = {"guestAtBoot": "1Gi", "guestRequested": "1536Mi", "guestCurrent": "1536Mi"}
 
-    def find_told() -> Tree | None:
+    def find_reported() -> Tree | None:
         vmi = guests.wait_for_phase("growing", "Running")
         return vmi if vmi["status"]["memory"] == sizes else None
 
-    vmi = eventually(find_told, lambda: f"its growth is not told of: {guests.vmi('growing')}")
+    vmi = eventually(find_reported, lambda: f"its growth is not told of: {guests.vmi('growing')}")
     assert (vmi["metadata"]["uid"], before["sockets"]) == (uid, 1)
     assert vmi["status"]["currentCPUTopology"]["sockets"] == 3
     assert "RestartRequired" not in guests.conditions("growing", "virtualmachines")
@@ -49,14 +49,14 @@ def test_running_guest_is_resized_with_its_vm(guests: Guests) -> None:
 
 def test_only_the_ports_of_an_interface_are_open_on_loopback(guests: Guests) -> None:
     guests.create(add_network(build_guest("web", domain={"memory": {"guest": "192Mi"}, "devices": WEB})))
-    guests.wait_for_words("web", "eth0 has")
+    guests.wait_for_text("web", "eth0 has")
     ports = guests.wait_for_ports("web")
     assert [*ports] == [80, 7]
     assert all(here.startswith("127.0.0.1:") for here in ports.values())
     assert guests.read_now("web")["memoryMiB"] == 192
     guests.delete("web")
     with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(f"http://{ports[80]}/", timeout=PATIENCE)
+        urllib.request.urlopen(f"http://{ports[80]}/", timeout=TIMEOUT)
 
 
 VARIABLE = "/sys/firmware/efi/efivars/Note-5e2f0c77-1111-4222-8333-94a0b1c2d3e4"
@@ -79,12 +79,12 @@ def test_firmware_and_tpm_state_survives_a_restart_and_is_deleted_with_the_vm(gu
     }
     seed = {"name": "seed", "cloudInitNoCloud": {"userData": NOTE}}
     guests.create(build_guest("lasting", FULL_DEMO, domain=domain, volumes=[seed]))
-    guests.wait_for_words("lasting", "a note was left")
+    guests.wait_for_text("lasting", "a note was left")
     kept = guests.system.directory / "state" / guests.vm("lasting")["metadata"]["uid"]
     assert sorted(path.name for path in kept.rglob("*") if path.is_file() and "lock" not in path.name)
     uid = guests.wait_for_phase("lasting", "Running")["metadata"]["uid"]
     guests.act("virtualmachines", "lasting", "restart")
     guests.wait_for_phase("lasting", "Running", other_than=uid)
-    guests.wait_for_words("lasting", "the firmware remembers: good morning")
+    guests.wait_for_text("lasting", "the firmware remembers: good morning")
     guests.delete("lasting")
     eventually(lambda: None if kept.exists() else True, lambda: f"{kept} is left")

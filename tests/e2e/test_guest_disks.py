@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.guests import CDI, Guests, build_guest, build_sizing, eventually
+from tests.e2e.guests import CDI, Guests, build_guest, build_instancetype_or_preference, eventually
 from tests.e2e.system import call_virtshape
 from tests.support.build import Tree
 from tests.support.containers import build_layer, build_layout, write_archive
@@ -88,7 +88,7 @@ def test_every_volume_type_is_visible_inside_the_guest(guests: Guests, settings:
     tree = build_guest("volumes", domain=domain, volumes=volumes)
     tree["spec"]["template"]["metadata"] = {"labels": {"tier": "front"}}
     guests.create(tree)
-    written = guests.wait_for_words("volumes", "all is read").splitlines()
+    written = guests.wait_for_text("volumes", "all is read").splitlines()
     files = ["settings/colour=green", "keys/word=sesame", "facts/labels=front", "account/namespace=default"]
     assert {*files, "answers/Autounattend.xml=<unattend/>"} <= {*written}
     assert {"empty holds 16 MiB: ", "passing holds 8 MiB: ", "hosted holds 32 MiB: "} <= {*written}
@@ -96,7 +96,7 @@ def test_every_volume_type_is_visible_inside_the_guest(guests: Guests, settings:
     uid = guests.wait_for_phase("volumes", "Running")["metadata"]["uid"]
     guests.act("virtualmachines", "volumes", "restart")
     guests.wait_for_phase("volumes", "Running", other_than=uid)
-    written = guests.wait_for_words("volumes", "all is read").splitlines()
+    written = guests.wait_for_text("volumes", "all is read").splitlines()
     assert {"empty holds 16 MiB: ", "passing holds 8 MiB: ", "hosted holds 32 MiB: left by a guest."} <= {*written}
     guests.delete("volumes")
 
@@ -115,13 +115,15 @@ def test_guest_boots_a_kernel_from_a_container_image(
     tree["spec"]["template"]["spec"]["domain"]["devices"] = {"disks": [{"name": "seed", "disk": {"bus": "virtio"}}]}
     guests.create(tree)
     assert guests.read_shape("kernel")["memoryMiB"] == 192
-    assert "hello=there" in guests.wait_for_words("kernel", "hello=there")
+    assert "hello=there" in guests.wait_for_text("kernel", "hello=there")
     guests.delete("kernel")
 
 
 def test_added_image_is_copied_resized_and_booted(guests: Guests, demo: DemoGuest) -> None:
-    guests.create(build_sizing("Instancetype", "imaged", cpu={"guest": 2}, memory={"guest": "192Mi"}))
-    guests.create(build_sizing("Preference", "imaged", devices={"preferredDiskBus": "virtio"}))
+    guests.create(
+        build_instancetype_or_preference("Instancetype", "imaged", cpu={"guest": 2}, memory={"guest": "192Mi"})
+    )
+    guests.create(build_instancetype_or_preference("Preference", "imaged", devices={"preferredDiskBus": "virtio"}))
     kinds = [("instancetype", "VirtualMachineInstancetype"), ("preference", "VirtualMachinePreference")]
     defaults = [
         word for role, kind in kinds for word in (f"--default-{role}", "imaged", f"--default-{role}-kind", kind)
@@ -142,7 +144,7 @@ def test_added_image_is_copied_resized_and_booted(guests: Guests, demo: DemoGues
     assert [disk["driver"] for disk in found["disks"]] == ["virtio_blk"]
     guests.delete("imaged")
     eventually(
-        lambda: True if guests.system.ask("GET", f"{CDI}/datavolumes/imaged-root")[0] == 404 else None,
+        lambda: True if guests.system.request("GET", f"{CDI}/datavolumes/imaged-root")[0] == 404 else None,
         lambda: "the VM's disk is left",
     )
 
@@ -195,6 +197,6 @@ def test_two_guests_share_a_read_write_many_claim(guests: Guests) -> None:
         disks[1]["shareable"] = True
         domain = {"memory": {"guest": "192Mi"}, "devices": {"disks": disks}}
         guests.create(build_guest(name, grace=0, domain=domain, volumes=volumes))
-        guests.wait_for_words(name, said)
+        guests.wait_for_text(name, said)
     guests.wait_for_status("writer", "Running")
     guests.delete(*words)

@@ -81,7 +81,7 @@ def attack(guests: Guests) -> str:
         internet=INTERNET, api=api, local=LOCAL_PORT, neighbour=neighbour, machine=MACHINE, other=OTHER_MACHINE
     )
     guests.create(build_attacker(script))
-    return guests.wait_for_words("attacker", "attack: over")
+    return guests.wait_for_text("attacker", "attack: over")
 
 
 @pytest.fixture
@@ -98,8 +98,8 @@ def broken_pasta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("broken_pasta")
 def test_guest_without_a_network_namespace_reaches_nothing(isolated: Guests) -> None:
-    told = attack(isolated)
-    assert [name for name in ("internet", *CLOSED) if f"attack: no way to {name}\n" not in told] == [], told
+    reported = attack(isolated)
+    assert [name for name in ("internet", *CLOSED) if f"attack: no way to {name}\n" not in reported] == [], reported
     words = isolated.wait_for_condition("attacker", "StandIn")["message"]
     assert "the guest reaches nothing outside itself" in words
     assert "pasta does not start" in words
@@ -108,7 +108,7 @@ def test_guest_without_a_network_namespace_reaches_nothing(isolated: Guests) -> 
 
 
 def test_guest_reaches_the_internet_but_neither_the_machine_nor_another_guest(isolated: Guests) -> None:
-    told = attack(isolated)
-    assert "attack: reached internet" in told
-    assert f"Address: {NAMED}" in told
-    assert [name for name in CLOSED if f"attack: no way to {name}\n" not in told] == [], told
+    reported = attack(isolated)
+    assert "attack: reached internet" in reported
+    assert f"Address: {NAMED}" in reported
+    assert [name for name in CLOSED if f"attack: no way to {name}\n" not in reported] == [], reported

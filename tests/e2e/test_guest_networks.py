@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.guests import PATIENCE, Guests, build_guest, eventually
+from tests.e2e.guests import TIMEOUT, Guests, build_guest, eventually
 from tests.support.bridges import create_bridge, list_bridge_ports
 from tests.support.build import Tree
 
@@ -50,7 +50,7 @@ def settings(guests: Guests) -> Iterator[Path]:
 
 def _read_shape() -> Tree | None:
     try:
-        with urllib.request.urlopen(f"http://{THERE}/shape.json", timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(f"http://{THERE}/shape.json", timeout=TIMEOUT) as answer:
             shape: Tree = json.load(answer)
             return shape
     except OSError:  # it is plugged in, and nobody has found it yet
@@ -64,7 +64,7 @@ def test_guest_joins_a_bridge_once_it_exists(guests: Guests) -> None:
     words = f"the network of the interface lan: this host has no bridge {BRIDGE}"
     assert guests.wait_for_condition("plugged", "Synchronized", "NetworkNotReady")["message"] == words
     with create_bridge(BRIDGE, HERE):
-        guests.wait_for_words("plugged", "eth0 is on the bridge")
+        guests.wait_for_text("plugged", "eth0 is on the bridge")
         (card,) = eventually(_read_shape, lambda: f"nobody answers at {THERE}")["nics"]
         assert (card["driver"], card["mac"], card["queues"]) == ("virtio_net", "02:00:5e:10:00:07", 2)
         (device,) = list_bridge_ports(BRIDGE)
@@ -74,6 +74,6 @@ def test_guest_joins_a_bridge_once_it_exists(guests: Guests) -> None:
 
 def test_network_without_a_bridge_is_refused(guests: Guests) -> None:
     guests.create(build_plugged("unplugged"))
-    told = guests.wait_for_condition("unplugged", "Synchronized", "NotPossibleHere")
-    assert "spec.networks[0].multus: this host has no network 'office'" in told["message"]
+    reported = guests.wait_for_condition("unplugged", "Synchronized", "NotPossibleHere")
+    assert "spec.networks[0].multus: this host has no network 'office'" in reported["message"]
     guests.delete("unplugged")

@@ -23,7 +23,7 @@ class Reason(NamedTuple):
     condition: str
     """The condition that tells it, of the instance unless there is none yet."""
     reason: str
-    words: str
+    message: str
     domain: Tree | None = None
     volume: Tree | None = None
     kind: str = INSTANCES
@@ -155,7 +155,7 @@ def failed(guests: Guests) -> Iterator[None]:
     }
     guests.create(volume)
     yield
-    guests.system.ask("DELETE", "/apis/cdi.kubevirt.io/v1beta1/namespaces/default/datavolumes/failed")
+    guests.system.request("DELETE", "/apis/cdi.kubevirt.io/v1beta1/namespaces/default/datavolumes/failed")
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_reason_for_a_failed_start_is_reported(guests: Guests, name: str, why: R
     domain = {"memory": {"guest": "192Mi"}, "devices": {}, **(why.domain or {})}
     volumes = [{"name": "data", **why.volume}] if why.volume else []
     guests.create(build_guest(name, domain=domain, volumes=volumes))
-    told = eventually(
+    reported = eventually(
         lambda: (
             found
             if (found := guests.conditions(name, why.kind).get(why.condition, {})).get("reason") == why.reason
@@ -190,11 +190,11 @@ def test_reason_for_a_failed_start_is_reported(guests: Guests, name: str, why: R
         ),
         lambda: json.dumps([guests.vm(name), guests.vmi(name)], indent=1),
     )
-    assert why.words in told["message"]
+    assert why.message in reported["message"]
     guests.wait_for_status(name, why.status)
     event = eventually(
-        lambda: next((one for one in guests.list_events(name) if why.words in one["message"]), None),
-        lambda: guests.read_story(name),
+        lambda: next((one for one in guests.list_events(name) if why.message in one["message"]), None),
+        lambda: guests.read_event_text(name),
     )
     assert event["type"] == "Warning"
     guests.delete(name)
@@ -218,10 +218,10 @@ def test_substitutions_are_reported(guests: Guests) -> None:
     guests.wait_for_phase("standing-in", "Running")
     node = guests.wait_for_node()
     has_kvm = "devices.kubevirt.io/kvm" in node["status"]["allocatable"]
-    words = guests.conditions("standing-in").get("StandIn", {}).get("message", "")
-    assert ("host-passthrough needs KVM" in words) is not has_kvm
+    message = guests.conditions("standing-in").get("StandIn", {}).get("message", "")
+    assert ("host-passthrough needs KVM" in message) is not has_kvm
     guests.wait_for_status("standing-in", "Running")  # the VM, which tells the same by then
-    assert guests.conditions("standing-in", MACHINES).get("StandIn", {}).get("message", "") == words
+    assert guests.conditions("standing-in", MACHINES).get("StandIn", {}).get("message", "") == message
     guests.delete("standing-in")
 
 
@@ -240,9 +240,9 @@ def test_server_without_qemu_says_so_and_instances_wait(tmp_path: Path, monkeypa
         assert {"qemu-system-x86", "qemu-utils", "kubernetes-client"} <= set(command.split())
         waiting = Guests(system)
         waiting.create(build_guest("waiting"))
-        told = waiting.wait_for_condition("waiting", "PodScheduled", "Unschedulable")
-        assert told["status"] == "False"
-        assert f"no node runs instances: {message}" in told["message"]
+        reported = waiting.wait_for_condition("waiting", "PodScheduled", "Unschedulable")
+        assert reported["status"] == "False"
+        assert f"no node runs instances: {message}" in reported["message"]
         assert (waiting.vmi("waiting") or {})["status"]["phase"] == "Scheduling"
-        waiting.wait_for_story("waiting", message)
+        waiting.wait_for_event_text("waiting", message)
         waiting.delete("waiting")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.e2e.guests import FULL_DEMO, INSTANCETYPES, KUBEVIRT, Guests, build_guest, build_sizing
+from tests.e2e.guests import FULL_DEMO, INSTANCETYPES, KUBEVIRT, Guests, build_guest, build_instancetype_or_preference
 from tests.e2e.system import COMMAND, System
 from tests.support.build import Tree
 from tests.support.demo import PROMPT
@@ -31,10 +31,10 @@ def test_guest_has_the_designed_topology(
     guests: Guests, cpu: Tree, preferred: Tree | None, shape: tuple[int, int, int]
 ) -> None:
     name = f"topology-{'-'.join(map(str, shape))}"
-    guests.create(build_sizing("Instancetype", name, cpu=cpu, memory={"guest": "192Mi"}))
+    guests.create(build_instancetype_or_preference("Instancetype", name, cpu=cpu, memory={"guest": "192Mi"}))
     spec: Tree = {"instancetype": {"kind": "VirtualMachineInstancetype", "name": name}}
     if preferred is not None:
-        guests.create(build_sizing("Preference", name, cpu=preferred))
+        guests.create(build_instancetype_or_preference("Preference", name, cpu=preferred))
         spec["preference"] = {"kind": "VirtualMachinePreference", "name": name}
     tree = build_guest(name, **spec)
     del tree["spec"]["template"]["spec"]["domain"]["memory"]
@@ -52,7 +52,7 @@ def test_guest_has_the_designed_topology(
 @pytest.mark.parametrize(("preferred", "shape"), [("cores", (1, 3, 1)), ("threads", (1, 1, 3)), ("sockets", (3, 1, 1))])
 def test_guest_has_the_vcpus_of_its_own_template(guests: Guests, preferred: str, shape: tuple[int, int, int]) -> None:
     name = f"own-{preferred}"
-    guests.create(build_sizing("Preference", name, cpu={"preferredCPUTopology": preferred}))
+    guests.create(build_instancetype_or_preference("Preference", name, cpu={"preferredCPUTopology": preferred}))
     domain = {"cpu": {"guest": 3}, "memory": {"guest": "192Mi"}}
     guests.create(build_guest(name, domain=domain, preference={"kind": "VirtualMachinePreference", "name": name}))
     found = guests.read_shape(name)
@@ -61,7 +61,7 @@ def test_guest_has_the_vcpus_of_its_own_template(guests: Guests, preferred: str,
 
 
 def test_disks_have_the_bus_of_the_user_or_the_preference(guests: Guests) -> None:
-    guests.create(build_sizing("Preference", "sata", devices={"preferredDiskBus": "sata"}))
+    guests.create(build_instancetype_or_preference("Preference", "sata", devices={"preferredDiskBus": "sata"}))
     disks: list[Tree] = [
         {"name": "root", "disk": {}, "bootOrder": 1},
         {"name": "fast", "disk": {"bus": "virtio"}, "serial": "FAST01"},
@@ -79,7 +79,7 @@ def test_disks_have_the_bus_of_the_user_or_the_preference(guests: Guests) -> Non
     assert drivers == ["ahci", "ahci", "virtio_blk"]
     fast = next(disk for disk in found["disks"] if disk["driver"] == "virtio_blk")
     assert (fast["serial"], fast["bytes"]) == ("FAST01", 64 * 1024**2)
-    guests.wait_for_words("disks", "seeded by the VM")
+    guests.wait_for_text("disks", "seeded by the VM")
     statuses = {
         one["name"]: one["target"] for one in guests.wait_for_phase("disks", "Running")["status"]["volumeStatus"]
     }
@@ -115,8 +115,10 @@ echo "all is seen"
 
 
 def test_windows_preference_reaches_the_guest(guests: Guests) -> None:
-    guests.create(build_sizing("Preference", "windows-like", **WINDOWS_LIKE))
-    guests.create(build_sizing("Instancetype", "windows-like", cpu={"guest": 2}, memory={"guest": "512Mi"}))
+    guests.create(build_instancetype_or_preference("Preference", "windows-like", **WINDOWS_LIKE))
+    guests.create(
+        build_instancetype_or_preference("Instancetype", "windows-like", cpu={"guest": 2}, memory={"guest": "512Mi"})
+    )
     tree = build_guest(
         "windows-like",
         FULL_DEMO,
@@ -133,12 +135,12 @@ def test_windows_preference_reaches_the_guest(guests: Guests) -> None:
     assert [disk["driver"] for disk in found["disks"]] == ["ahci", "ahci"]
     behind = datetime.now(UTC) - datetime.fromisoformat(found["clock"]["rtc"]).replace(tzinfo=UTC)
     assert timedelta() <= behind < timedelta(minutes=10), "its clock shows UTC"
-    assert "hpet: no" in guests.wait_for_words("windows-like", "all is seen")
+    assert "hpet: no" in guests.wait_for_text("windows-like", "all is seen")
     guests.delete("windows-like")
 
 
 def test_guest_survives_its_server_and_keeps_its_revision_across_a_restart(guests: Guests, tmp_path: Path) -> None:
-    size = build_sizing("Instancetype", "pinned", cpu={"guest": 1}, memory={"guest": "192Mi"})
+    size = build_instancetype_or_preference("Instancetype", "pinned", cpu={"guest": 1}, memory={"guest": "192Mi"})
     tree = build_guest("pinned", instancetype={"kind": "VirtualMachineInstancetype", "name": "pinned"})
     del tree["spec"]["template"]["spec"]["domain"]["memory"]
     other = tmp_path / "data"
@@ -183,7 +185,7 @@ def test_guest_with_killed_qemu_is_rerun_only_on_failure(guests: Guests) -> None
     pid = _read_qemu_pid(guests.system.directory, uid)
     os.kill(pid, signal.SIGKILL)
     guests.wait_for_phase("fragile", "Running", other_than=uid)
-    guests.wait_for_story("fragile", "QEMU was killed by SIGKILL")
+    guests.wait_for_event_text("fragile", "QEMU was killed by SIGKILL")
     guests.delete("fragile")
 
 
@@ -192,7 +194,7 @@ def test_run_strategy_decides_after_a_panic_and_a_shutdown(guests: Guests) -> No
     guests.create(build_guest("moody", FULL_DEMO, domain=domain, runStrategy="RerunOnFailure"))
     first = _do_inside(guests, "moody", "echo c >/proc/sysrq-trigger")
     guests.wait_for_phase("moody", "Running", other_than=first)
-    guests.wait_for_story("moody", "the guest's system has panicked")
+    guests.wait_for_event_text("moody", "the guest's system has panicked")
     _do_inside(guests, "moody", "poweroff -f")
     guests.wait_for_status("moody", "Stopped")
     guests.wait_until_gone("moody")
@@ -205,7 +207,7 @@ def test_run_strategy_decides_after_a_panic_and_a_shutdown(guests: Guests) -> No
 def _do_inside(guests: Guests, name: str, line: str) -> str:
     """Type a line at the console of a guest, once it has a prompt; the uid of its instance."""
     uid: str = guests.wait_for_phase(name, "Running")["metadata"]["uid"]
-    guests.wait_for_words(name, PROMPT)
+    guests.wait_for_text(name, PROMPT)
     command = [str(COMMAND.with_name("virtctl")), "console", name]
     with Terminal(command, {"KUBECONFIG": str(guests.system.kubeconfig)}) as terminal:
         terminal.wait_for(rb"Successfully connected")

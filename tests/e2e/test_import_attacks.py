@@ -54,7 +54,7 @@ def wait_for_failure(dev: Tenant, name: str) -> str:
         return read_message(volume) if status.get("restartCount") or status.get("phase") == "Failed" else ""
 
     message = wait_until(look, lambda: json.dumps(dev.get(f"{dev.volumes}/{name}")))
-    assert dev.ask("DELETE", f"{dev.volumes}/{name}")[0] == 200
+    assert dev.request("DELETE", f"{dev.volumes}/{name}")[0] == 200
     return message
 
 
@@ -149,5 +149,5 @@ def test_import_stops_at_the_disk_reserve_and_objects_can_still_be_written(
     answer = dev.upload("upload", SECRET)
     assert (answer.code, "the disk is full" in answer.text) == (503, True), answer
     configured = {"metadata": {"name": "still-writable"}}
-    assert dev.ask("POST", "/api/v1/namespaces/dev/configmaps", configured)[0] == 201
+    assert dev.request("POST", "/api/v1/namespaces/dev/configmaps", configured)[0] == 201
     wait_until(lambda: not list((system.directory / "uploads").glob("*")), "something is left")

@@ -5,18 +5,18 @@ from collections import defaultdict
 from pathlib import Path
 
 from tests.e2e.informer import PATH, Informer
-from tests.e2e.load import Load, Story
+from tests.e2e.load import Load, ObjectHistory
 from tests.e2e.system import System, wait_until
 from tests.support.demo import find_free_port
 
 
 def _check(informer: Informer, load: Load) -> None:
     """What was told is what was done: each change once, in order, at its version."""
-    told: dict[str, Story] = defaultdict(list)
+    reported: dict[str, ObjectHistory] = defaultdict(list)
     for change in informer.changes:
-        told[change.name].append((change.type, 0 if change.type == "DELETED" else change.version))
+        reported[change.name].append((change.type, 0 if change.type == "DELETED" else change.version))
     assert informer.problems == []
-    assert told == load.stories
+    assert reported == load.stories
     assert informer.cache == {name: story[-1][1] for name, story in load.stories.items() if story[-1][0] != "DELETED"}
 
 
@@ -46,9 +46,11 @@ def test_bookmarks_keep_an_idle_informer_current(data: Path) -> None:
         informer = Informer(system, seconds=3)
         _wait_until_watching(informer)
         for number in range(20):
-            code, told = system.ask("POST", PATH.replace("configmaps", "secrets"), {"metadata": {"name": f"s{number}"}})
-            assert code == 201, told
-        informer.catch_up(int(told["metadata"]["resourceVersion"]))
+            code, reported = system.request(
+                "POST", PATH.replace("configmaps", "secrets"), {"metadata": {"name": f"s{number}"}}
+            )
+            assert code == 201, reported
+        informer.catch_up(int(reported["metadata"]["resourceVersion"]))
         assert (informer.lists, informer.changes, informer.problems) == (1, [], [])
         assert informer.bookmarks > 0
 
@@ -71,15 +73,15 @@ def test_list_under_load_continues_as_a_watch(data: Path) -> None:
 
 
 def test_informer_lists_again_after_compaction(data: Path) -> None:
-    words = ("--history-seconds", "1", "--history-revisions", "20", "--no-catalog", "--no-controllers")
-    with System(data, *words) as system:
+    arguments = ("--history-seconds", "1", "--history-revisions", "20", "--no-catalog", "--no-controllers")
+    with System(data, *arguments) as system:
         informer = Informer(system, pause=2.0)
         load = Load(system, clients=2)
         wait_until(lambda: informer.lists > 1, "it never lists again")
         informer.catch_up(load.end())
         assert informer.problems == []
         assert informer.lists > 1
-        _, listed = system.ask("GET", PATH)
+        _, listed = system.request("GET", PATH)
         there = {item["metadata"]["name"]: int(item["metadata"]["resourceVersion"]) for item in listed["items"]}
         assert informer.cache == there
 
@@ -99,8 +101,8 @@ def test_server_crash_neither_loses_nor_repeats_events(data: Path) -> None:
             informer.catch_up(more.end())
             assert informer.problems == []
             assert informer.lists == 1
-            told = {(change.type, change.name) for change in informer.changes}
-            assert {(kind, name) for name, story in load.stories.items() for kind, _ in story} <= told
-            _, listed = second.ask("GET", PATH)
+            reported = {(change.type, change.name) for change in informer.changes}
+            assert {(kind, name) for name, story in load.stories.items() for kind, _ in story} <= reported
+            _, listed = second.request("GET", PATH)
             there = {item["metadata"]["name"]: int(item["metadata"]["resourceVersion"]) for item in listed["items"]}
             assert informer.cache == there

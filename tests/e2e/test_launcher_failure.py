@@ -35,20 +35,20 @@ def test_launcher_that_cannot_start_is_reported_everywhere_and_recovers(tmp_path
     obstacle.parent.mkdir(parents=True)
     obstacle.write_text("in the way")
     with System(data, "--launcher", "qemu", "--no-catalog") as system:
-        assert system.ask("POST", f"{KUBEVIRT}/virtualmachines", VM)[0] == 201
+        assert system.request("POST", f"{KUBEVIRT}/virtualmachines", VM)[0] == 201
 
         def find_vm(printed: str) -> Any:
-            tree = system.ask("GET", f"{KUBEVIRT}/virtualmachines/vm1")[1]
+            tree = system.request("GET", f"{KUBEVIRT}/virtualmachines/vm1")[1]
             return tree if tree.get("status", {}).get("printableStatus") == printed else None
 
         vm = wait_until(lambda: find_vm("ErrorUnschedulable"), "the VM does not say that it cannot start")
         assert "the launcher failed to start" in find_condition(vm, "PodScheduled")["message"]
-        (node,) = system.ask("GET", "/api/v1/nodes")[1]["items"]
+        (node,) = system.request("GET", "/api/v1/nodes")[1]["items"]
         assert find_condition(node, "Ready")["status"] == "False"
         assert "the launcher failed to start" in find_condition(node, "Ready")["message"]
 
         def list_reasons() -> set[str]:
-            return {one["reason"] for one in system.ask("GET", f"{CORE}/events")[1]["items"]}
+            return {one["reason"] for one in system.request("GET", f"{CORE}/events")[1]["items"]}
 
         wait_until(lambda: "FailedScheduling" in list_reasons(), "there is no event")
         status = call_virtshape("status", "--data-dir", data)
@@ -57,11 +57,11 @@ def test_launcher_that_cannot_start_is_reported_everywhere_and_recovers(tmp_path
 
         obstacle.unlink()
         wait_until(lambda: find_vm("Running"), "the VM does not start", patience=300.0)
-        (node,) = system.ask("GET", "/api/v1/nodes")[1]["items"]
+        (node,) = system.request("GET", "/api/v1/nodes")[1]["items"]
         assert find_condition(node, "Ready")["status"] == "True"
         assert call_virtshape("status", "--data-dir", data).returncode == 0
-        assert system.ask("DELETE", f"{KUBEVIRT}/virtualmachines/vm1")[0] == 200
+        assert system.request("DELETE", f"{KUBEVIRT}/virtualmachines/vm1")[0] == 200
         wait_until(
-            lambda: not system.ask("GET", f"{KUBEVIRT}/virtualmachineinstances")[1]["items"], "the guest remains"
+            lambda: not system.request("GET", f"{KUBEVIRT}/virtualmachineinstances")[1]["items"], "the guest remains"
         )
     assert system.log.read_text().count("Traceback") == 1

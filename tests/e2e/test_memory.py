@@ -17,8 +17,8 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     with System(tmp_path_factory.mktemp("loaded") / "data") as running:
         for number in range(16):
             tree = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": f"large-{number}"}}
-            assert running.ask("POST", CONFIGS, {**tree, "data": {"a": "x" * 1_000_000}})[0] == 201
-        running.ask("GET", CONFIGS)
+            assert running.request("POST", CONFIGS, {**tree, "data": {"a": "x" * 1_000_000}})[0] == 201
+        running.request("GET", CONFIGS)
         yield running
 
 
@@ -94,12 +94,14 @@ def _grow(system: System, count: int) -> None:
     """Change an object of almost 1 MiB so many times."""
     for number in range(count):
         tree = {"data": {"a": f"{number:04}" + "x" * 990_000}}
-        code, _ = system.ask("PATCH", f"{CONFIGS}/large-2", tree, **{"Content-Type": "application/merge-patch+json"})
+        code, _ = system.request(
+            "PATCH", f"{CONFIGS}/large-2", tree, **{"Content-Type": "application/merge-patch+json"}
+        )
         assert code == 200
 
 
 def test_unread_watches_of_history_use_little_memory(loaded: System) -> None:
-    _, listed = loaded.ask("GET", f"{CONFIGS}?limit=1")
+    _, listed = loaded.request("GET", f"{CONFIGS}?limit=1")
     since = listed["metadata"]["resourceVersion"]
     _grow(loaded, 40)
     connections = [RawConnection(loaded) for _ in range(8)]

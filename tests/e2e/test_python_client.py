@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kubernetes import client, config, dynamic, watch
 from kubernetes.client.exceptions import ApiException
-from tests.e2e.manifests import build_machine, build_settings, build_size
+from tests.e2e.manifests import build_config_map, build_instancetype, build_vm
 from tests.e2e.system import System
 
 MACHINES = ("kubevirt.io", "v1")
@@ -46,7 +46,7 @@ def test_typed_objects_are_created_changed_listed_and_deleted(api: Any, namespac
 def test_lists_are_paged(api: Any, namespace: str) -> None:
     core: Any = client.CoreV1Api(api)
     for number in range(5):
-        core.create_namespaced_config_map(namespace, build_settings(f"c{number}"))
+        core.create_namespaced_config_map(namespace, build_config_map(f"c{number}"))
     page = core.list_namespaced_config_map(namespace, limit=2)
     names = [item.metadata.name for item in page.items]
     assert page.metadata.remaining_item_count == 3
@@ -59,7 +59,7 @@ def test_lists_are_paged(api: Any, namespace: str) -> None:
 def test_vms_are_custom_objects(api: Any, namespace: str) -> None:
     custom: Any = client.CustomObjectsApi(api)
     where = (*MACHINES, namespace, "virtualmachines")
-    made = custom.create_namespaced_custom_object(*where, build_machine())
+    made = custom.create_namespaced_custom_object(*where, build_vm())
     assert made["metadata"]["generation"] == 1
     custom.patch_namespaced_custom_object(*where, "web", {"spec": {"runStrategy": "Always"}})
     found = custom.get_namespaced_custom_object(*where, "web")
@@ -69,7 +69,7 @@ def test_vms_are_custom_objects(api: Any, namespace: str) -> None:
     listed = custom.list_namespaced_custom_object(*where, label_selector="app=web")
     assert [item["metadata"]["name"] for item in listed["items"]] == ["web"]
     with pytest.raises(ApiException) as twice:
-        custom.create_namespaced_custom_object(*where, build_machine())
+        custom.create_namespaced_custom_object(*where, build_vm())
     assert twice.value.status == 409
     custom.delete_namespaced_custom_object(*where, "web")
 
@@ -80,7 +80,7 @@ def test_watch_is_resumed(api: Any, namespace: str) -> None:
 
     def write() -> None:
         for number in range(20):
-            core.create_namespaced_config_map(namespace, build_settings(f"c{number}"))
+            core.create_namespaced_config_map(namespace, build_config_map(f"c{number}"))
 
     writing = threading.Thread(target=write)
     writing.start()
@@ -105,12 +105,12 @@ def test_dynamic_client_discovers_kinds_and_applies(api: Any, namespace: str) ->
     resources = dynamic.DynamicClient(api).resources  # type: ignore[no-untyped-call]  # it has no types
     machines = resources.get(api_version="kubevirt.io/v1", kind="VirtualMachine")
     sizes = resources.get(api_version="instancetype.kubevirt.io/v1beta1", singular_name="virtualmachineinstancetype")
-    machines.create(body=build_machine(), namespace=namespace)
+    machines.create(body=build_vm(), namespace=namespace)
     machine = machines.get(name="web", namespace=namespace)
     assert machine.spec.instancetype.name == "u1.medium"
     patch = {"spec": {"runStrategy": "Always"}}
     machines.patch(body=patch, name="web", namespace=namespace, content_type="application/merge-patch+json")
-    size = build_size(version="v1beta1")
+    size = build_instancetype(version="v1beta1")
     applied = sizes.server_side_apply(body=size, name="small", namespace=namespace, field_manager="test")
     assert applied.metadata.managedFields[0].manager == "test"
     assert [item.metadata.name for item in sizes.get(namespace=namespace).items] == ["small"]

@@ -30,7 +30,7 @@ def limit(system: System, namespace: str, **hard: str) -> Tenant:
     tenant = Tenant(system, namespace)
     spec = {"hard": {name.replace("__", "."): value for name, value in hard.items()}}
     tree = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"}, "spec": spec}
-    code, answer = system.ask("POST", f"/api/v1/namespaces/{namespace}/resourcequotas", tree)
+    code, answer = system.request("POST", f"/api/v1/namespaces/{namespace}/resourcequotas", tree)
     assert code == 201, answer
     return tenant
 
@@ -48,7 +48,7 @@ def get_usage(tenant: Tenant) -> Tree:
 def test_claim_beyond_the_quota_is_forbidden_with_the_kubernetes_message(system: System) -> None:
     tenant = limit(system, "sized", requests__storage="10Mi", persistentvolumeclaims="2")
     tenant.create(build_claim("first", "9Mi"))
-    code, refusal = tenant.ask("POST", tenant.claims, build_claim("second", "2Mi"))
+    code, refusal = tenant.request("POST", tenant.claims, build_claim("second", "2Mi"))
     assert (code, refusal["reason"], refusal["message"]) == (
         403,
         "Forbidden",
@@ -58,11 +58,11 @@ def test_claim_beyond_the_quota_is_forbidden_with_the_kubernetes_message(system:
         ),
     )
     tenant.create(build_claim("second", "1Mi"))
-    code, refusal = tenant.ask("POST", tenant.claims, build_claim("third", "1Mi"))
+    code, refusal = tenant.request("POST", tenant.claims, build_claim("third", "1Mi"))
     assert code == 403
     assert "requested: persistentvolumeclaims=1,requests.storage=1Mi, used: " in refusal["message"]
     wait_until(lambda: get_usage(tenant) == {"persistentvolumeclaims": "2", "requests.storage": "10Mi"}, "no status")
-    assert tenant.ask("DELETE", f"{tenant.claims}/first")[0] == 200
+    assert tenant.request("DELETE", f"{tenant.claims}/first")[0] == 200
     wait_until(lambda: get_usage(tenant) == {"persistentvolumeclaims": "1", "requests.storage": "1Mi"}, "no status")
     tenant.create(build_claim("third", "9Mi"))
 
@@ -74,7 +74,9 @@ def test_claim_cannot_grow_beyond_the_quota(system: System) -> None:
 
     def grow(size: str) -> tuple[int, Any]:
         body = {"spec": {"resources": {"requests": {"storage": size}}}}
-        return tenant.ask("PATCH", f"{tenant.claims}/disk", body, **{"Content-Type": "application/merge-patch+json"})
+        return tenant.request(
+            "PATCH", f"{tenant.claims}/disk", body, **{"Content-Type": "application/merge-patch+json"}
+        )
 
     code, refusal = grow("11Mi")
     assert code == 403, refusal
@@ -86,7 +88,9 @@ def test_concurrent_claims_cannot_exceed_the_quota(system: System) -> None:
     tenant = limit(system, "racing", requests__storage="10Mi")
     with ThreadPoolExecutor(16) as pool:
         codes = list(
-            pool.map(lambda number: tenant.ask("POST", tenant.claims, build_claim(f"c{number}", "4Mi"))[0], range(16))
+            pool.map(
+                lambda number: tenant.request("POST", tenant.claims, build_claim(f"c{number}", "4Mi"))[0], range(16)
+            )
         )
     assert sorted(set(codes)) == [201, 403]
     assert codes.count(201) == 2
@@ -95,7 +99,7 @@ def test_concurrent_claims_cannot_exceed_the_quota(system: System) -> None:
 def test_storage_class_quota_counts_claims_of_the_default_class(system: System) -> None:
     resource = "local.storageclass.storage.k8s.io/requests.storage"
     tenant = limit(system, "classed", **{resource: "4Mi"})
-    code, refusal = tenant.ask("POST", tenant.claims, build_claim("disk", "5Mi"))
+    code, refusal = tenant.request("POST", tenant.claims, build_claim("disk", "5Mi"))
     assert (code, f"limited: {resource}=4Mi" in refusal["message"]) == (403, True), refusal
 
 
@@ -103,7 +107,7 @@ def test_data_volumes_and_snapshots_are_limited(system: System) -> None:
     volumes, snapshots = "count/datavolumes.cdi.kubevirt.io", "count/volumesnapshots.snapshot.storage.k8s.io"
     tenant = limit(system, "counted", **{volumes: "1", snapshots: "0"})
     tenant.create(build_volume("first"))
-    code, refusal = tenant.ask("POST", tenant.volumes, build_volume("second"))
+    code, refusal = tenant.request("POST", tenant.volumes, build_volume("second"))
     assert (code, refusal["message"]) == (
         403,
         (
@@ -118,7 +122,7 @@ def test_data_volumes_and_snapshots_are_limited(system: System) -> None:
         "spec": {"source": {"persistentVolumeClaimName": "first"}},
     }
     path = "/apis/snapshot.storage.k8s.io/v1/namespaces/counted/volumesnapshots"
-    code, refusal = tenant.ask("POST", path, snapshot)
+    code, refusal = tenant.request("POST", path, snapshot)
     assert (code, f"limited: {snapshots}=0" in refusal["message"]) == (403, True), refusal
     wait_until(lambda: get_usage(tenant) == {volumes: "1", snapshots: "0"}, "no status")
 
@@ -145,9 +149,9 @@ def test_users_of_a_namespace_read_but_do_not_write_its_quotas(system: System) -
     assert [one["metadata"]["name"] for one in tenant.get(quotas)["items"]] == ["storage"]
     body = {"spec": {"hard": {"requests.storage": "1Ti"}}}
     merge = {"Content-Type": "application/merge-patch+json"}
-    assert tenant.ask("PATCH", f"{quotas}/storage", body, **merge)[0] == 403
-    assert tenant.ask("PATCH", f"{quotas}/storage/status", {"status": {"used": {}}}, **merge)[0] == 403
-    assert tenant.ask("DELETE", f"{quotas}/storage")[0] == 403
+    assert tenant.request("PATCH", f"{quotas}/storage", body, **merge)[0] == 403
+    assert tenant.request("PATCH", f"{quotas}/storage/status", {"status": {"used": {}}}, **merge)[0] == 403
+    assert tenant.request("DELETE", f"{quotas}/storage")[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -159,5 +163,5 @@ def test_users_of_a_namespace_read_but_do_not_write_its_quotas(system: System) -
 )
 def test_invalid_quota_is_rejected(system: System, resource: str, value: str, message: str) -> None:
     tree = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {resource: value}}}
-    code, refusal = system.ask("POST", "/api/v1/namespaces/default/resourcequotas", tree)
+    code, refusal = system.request("POST", "/api/v1/namespaces/default/resourcequotas", tree)
     assert (code, message in refusal["message"]) == (422, True), refusal

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from tests.e2e.kubectl import PATIENCE, Kubectl
-from tests.e2e.manifests import build_machine, build_settings, build_size
+from tests.e2e.kubectl import TIMEOUT, Kubectl
+from tests.e2e.manifests import build_config_map, build_instancetype, build_vm
 
 
 class Running:
@@ -28,13 +28,13 @@ class Running:
 
     def read_lines(self, count: int) -> list[str]:
         """The next lines, as many as these."""
-        return [self._lines.get(timeout=PATIENCE) for _ in range(count)]
+        return [self._lines.get(timeout=TIMEOUT) for _ in range(count)]
 
 
 @contextlib.contextmanager
-def _running(kubectl: Kubectl, *words: str) -> Iterator[Running]:
+def _running(kubectl: Kubectl, *arguments: str) -> Iterator[Running]:
     """A call that goes on until the block ends."""
-    process = kubectl.start(*words)
+    process = kubectl.start(*arguments)
     try:
         yield Running(process)
     finally:
@@ -43,7 +43,7 @@ def _running(kubectl: Kubectl, *words: str) -> Iterator[Running]:
 
 
 def test_vm_is_printed_in_every_output_format(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     as_json = json.loads(kubectl("get", "vm", "web", "-o", "json"))
     assert yaml.safe_load(kubectl("get", "vm", "web", "-o", "yaml")) == as_json
     assert kubectl("get", "vm", "-o", "name") == "virtualmachine.kubevirt.io/web\n"
@@ -57,7 +57,7 @@ def test_vm_is_printed_in_every_output_format(kubectl: Kubectl) -> None:
 
 
 def test_columns_of_vms(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     header, row = (line.split() for line in kubectl("get", "vm").splitlines())
     assert header == ["NAME", "AGE", "STATUS", "READY"]
     assert row[0] == "web"
@@ -71,21 +71,21 @@ def test_columns_of_vms(kubectl: Kubectl) -> None:
 
 
 def test_columns_of_instancetypes(kubectl: Kubectl) -> None:
-    kubectl.apply(build_size())
+    kubectl.apply(build_instancetype())
     header, row = (line.split() for line in kubectl("get", "vminstancetype").splitlines())
     assert header[:3] == ["NAME", "VCPU", "MEMORY"]
     assert row[:3] == ["small", "2", "2Gi"]
 
 
 def test_every_name_of_a_kind_is_accepted(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     kinds = ["vm", "virtualmachine", "virtualmachines", "virtualmachines.kubevirt.io", "virtualmachines.v1.kubevirt.io"]
     assert kubectl("get", *(f"{kind}/web" for kind in kinds), "-o", "name") == "virtualmachine.kubevirt.io/web\n" * 5
     kubectl("get", "vmf,vmfs,vmcf,vmcfs,vmp,vmpref,vmcp,vmclusterinstancetypes,vmi,vmis,kv,dv,pvc,ns,sa,cm,svc")
 
 
 def test_selectors_filter(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine("a", {"tier": "front"}), build_machine("b", {"tier": "back"}), build_machine("c"))
+    kubectl.apply(build_vm("a", {"tier": "front"}), build_vm("b", {"tier": "back"}), build_vm("c"))
     named = "virtualmachine.kubevirt.io/"
     assert kubectl("get", "vm", "-l", "tier=front", "-o", "name") == f"{named}a\n"
     assert kubectl("get", "vm", "-l", "tier in (front, back)", "-o", "name") == f"{named}a\n{named}b\n"
@@ -95,21 +95,21 @@ def test_selectors_filter(kubectl: Kubectl) -> None:
 
 
 def test_long_lists_are_read_in_chunks(kubectl: Kubectl) -> None:
-    kubectl.apply(*(build_settings(f"c{number:02}") for number in range(25)))
+    kubectl.apply(*(build_config_map(f"c{number:02}") for number in range(25)))
     names = kubectl("get", "configmap", "--chunk-size=10", "-o", "name").splitlines()
     assert names == [f"configmap/c{number:02}" for number in range(25)]
     assert len(kubectl("get", "configmap", "--chunk-size=7").splitlines()) == 26
 
 
 def test_lists_across_namespaces_are_sorted(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     everywhere = kubectl("get", "vm", "-A", "--sort-by=.metadata.name")
     assert everywhere.splitlines()[0].split()[0] == "NAMESPACE"
     assert kubectl.namespace in everywhere
 
 
 def test_get_all_shows_vms(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     kubectl("create", "service", "clusterip", "front", "--tcp=80:80")
     shown = kubectl("get", "all", "-o", "name").splitlines()
     assert "virtualmachine.kubevirt.io/web" in shown
@@ -117,29 +117,29 @@ def test_get_all_shows_vms(kubectl: Kubectl) -> None:
 
 
 def test_empty_result_is_reported(kubectl: Kubectl) -> None:
-    ran = kubectl.run("get", "vm")
-    assert (ran.status, ran.out) == (0, "")
-    assert f"No resources found in {kubectl.namespace} namespace." in ran.err
-    assert 'Error from server (NotFound): virtualmachines.kubevirt.io "web" not found' in kubectl.refused(
+    result = kubectl.run("get", "vm")
+    assert (result.status, result.out) == (0, "")
+    assert f"No resources found in {kubectl.namespace} namespace." in result.err
+    assert 'Error from server (NotFound): virtualmachines.kubevirt.io "web" not found' in kubectl.run_rejected(
         "get", "vm", "web"
     )
-    assert "the server doesn't have a resource type" in kubectl.refused("get", "nonsense")
+    assert "the server doesn't have a resource type" in kubectl.run_rejected("get", "nonsense")
     assert kubectl("get", "vm", "web", "--ignore-not-found") == ""
 
 
 def test_watch_shows_each_change_as_it_happens(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     with _running(kubectl, "get", "vm", "-w", "--output-watch-events", "--no-headers") as watch:
         watch.read_lines(1)
         kubectl("label", "vm", "web", "tier=front")
-        kubectl.apply(build_machine("other"))
+        kubectl.apply(build_vm("other"))
         kubectl("delete", "vm", "web")
-        words = [line.split() for line in watch.read_lines(3)]
-    assert [line[0] for line in words] == ["MODIFIED", "ADDED", "DELETED"]
+        arguments = [line.split() for line in watch.read_lines(3)]
+    assert [line[0] for line in arguments] == ["MODIFIED", "ADDED", "DELETED"]
 
 
 def test_watch_shows_tables(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     with _running(kubectl, "get", "vm", "web", "--watch") as watch:
         header, row = watch.read_lines(2)
         assert header.split() == ["NAME", "AGE", "STATUS", "READY"]
@@ -149,33 +149,33 @@ def test_watch_shows_tables(kubectl: Kubectl) -> None:
 
 
 def test_wait_ends_when_the_condition_is_true(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     if kubectl.version >= (1, 24):
-        with _running(kubectl, "wait", "vm/web", "--for=condition=Ready", f"--timeout={PATIENCE:g}s") as waiting:
+        with _running(kubectl, "wait", "vm/web", "--for=condition=Ready", f"--timeout={TIMEOUT:g}s") as waiting:
             condition = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
             patch = {"status": {"conditions": [{**condition, "reason": "Test", "message": ""}]}}
             kubectl("patch", "vm", "web", "--subresource=status", "--type=merge", "-p", json.dumps(patch))
-            assert waiting.process.wait(PATIENCE) == 0
-        kubectl("wait", "vm/web", "--for=jsonpath={.spec.runStrategy}=Halted", f"--timeout={PATIENCE:g}s")
-    refusal = kubectl.refused("wait", "vm/web", "--for=condition=Paused", "--timeout=1s")
+            assert waiting.process.wait(TIMEOUT) == 0
+        kubectl("wait", "vm/web", "--for=jsonpath={.spec.runStrategy}=Halted", f"--timeout={TIMEOUT:g}s")
+    refusal = kubectl.run_rejected("wait", "vm/web", "--for=condition=Paused", "--timeout=1s")
     assert "timed out waiting for the condition" in refusal
 
 
 def test_wait_for_deletion(kubectl: Kubectl) -> None:
-    machine = build_machine()
+    machine = build_vm()
     machine["metadata"]["finalizers"] = ["example.com/hold"]
     kubectl.apply(machine)
     with _running(kubectl, "delete", "vm", "web") as deleting:
         assert deleting.read_lines(1)[0].startswith('virtualmachine.kubevirt.io "web" deleted')
         assert deleting.process.poll() is None
         kubectl("patch", "vm", "web", "--type=merge", "-p", '{"metadata": {"finalizers": null}}')
-        assert deleting.process.wait(PATIENCE) == 0
+        assert deleting.process.wait(TIMEOUT) == 0
     if kubectl.version >= (1, 30):  # older ones take an object that is gone already for an error
-        kubectl("wait", "vm/web", "--for=delete", f"--timeout={PATIENCE:g}s")
+        kubectl("wait", "vm/web", "--for=delete", f"--timeout={TIMEOUT:g}s")
 
 
 def test_vm_is_described_with_its_events(kubectl: Kubectl) -> None:
-    kubectl.apply(build_machine())
+    kubectl.apply(build_vm())
     uid = kubectl.get("vm", "web")["metadata"]["uid"]
     event = {
         "apiVersion": "v1",
@@ -214,7 +214,7 @@ def test_vm_is_described_with_its_events(kubectl: Kubectl) -> None:
     ],
 )
 def test_other_kinds_are_described(kubectl: Kubectl, kind: str, expected: str) -> None:
-    kubectl.apply(build_settings())
+    kubectl.apply(build_config_map())
     assert expected in kubectl("describe", kind, *([kubectl.namespace] if kind == "namespace" else []))
 
 
@@ -239,7 +239,7 @@ def test_fields_are_explained(kubectl: Kubectl, field: str, expected: str) -> No
 
 def test_fields_are_explained_as_a_tree(kubectl: Kubectl) -> None:
     assert "preferredCPUTopology" in kubectl("explain", "vmcp", "--recursive")
-    assert "doesn't have a resource type" in kubectl.refused("explain", "nonsense")
+    assert "doesn't have a resource type" in kubectl.run_rejected("explain", "nonsense")
 
 
 def test_resources_and_versions_are_listed(kubectl: Kubectl) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.load import Load
-from tests.e2e.manifests import build_machine, build_settings
-from tests.e2e.system import PATIENCE, System, call_virtshape, wait_until
+from tests.e2e.manifests import build_config_map, build_vm
+from tests.e2e.system import TIMEOUT, System, call_virtshape, wait_until
 from tests.support.skipping import IMPOSSIBLE
 
 MACHINE_KINDS = ("virtualmachines", "virtualmachineinstances")
@@ -32,12 +32,12 @@ def test_startup_prints_the_address_and_the_next_command(data: Path) -> None:
 
 def test_kubeconfig_has_the_listening_address(data: Path) -> None:
     with System(data) as system:
-        told = system.ask("GET", "/api")[1]["serverAddressByClientCIDRs"][0]["serverAddress"]
-        assert f"https://{told}" == system.url
+        reported = system.request("GET", "/api")[1]["serverAddressByClientCIDRs"][0]["serverAddress"]
+        assert f"https://{reported}" == system.url
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("arguments", "expected"),
     [
         (["--no-controllers"], []),
         (["--launcher", "none"], ["Scheduling"]),
@@ -45,14 +45,14 @@ def test_kubeconfig_has_the_listening_address(data: Path) -> None:
     ],
     ids=["no controllers", "no launcher", "simulated"],
 )
-def test_launcher_is_selected_by_a_flag(data: Path, words: list[str], expected: list[str]) -> None:
+def test_launcher_is_selected_by_a_flag(data: Path, arguments: list[str], expected: list[str]) -> None:
     machines, instances = (f"/apis/kubevirt.io/v1/namespaces/default/{kind}" for kind in MACHINE_KINDS)
-    with System(data, *words) as system:
-        code, answer = system.ask("POST", machines, build_machine(runStrategy="Always"))
+    with System(data, *arguments) as system:
+        code, answer = system.request("POST", machines, build_vm(runStrategy="Always"))
         assert code == 201, answer
 
         def list_phases() -> list[str]:
-            items = system.ask("GET", instances)[1]["items"]
+            items = system.request("GET", instances)[1]["items"]
             return [item.get("status", {}).get("phase", "") for item in items]
 
         wait_until(lambda: list_phases() == expected, lambda: str(list_phases()))
@@ -61,9 +61,9 @@ def test_launcher_is_selected_by_a_flag(data: Path, words: list[str], expected: 
 def test_catalog_can_be_omitted(data: Path) -> None:
     path = "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterinstancetypes"
     with System(data, "--no-catalog") as system:
-        assert system.ask("GET", path)[1]["items"] == []
+        assert system.request("GET", path)[1]["items"] == []
     with System(data) as system:
-        assert len(system.ask("GET", path)[1]["items"]) > 50
+        assert len(system.request("GET", path)[1]["items"]) > 50
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_server_listens_on_the_given_address(data: Path, listen: str, host: str)
         pytest.skip(f"{IMPOSSIBLE}there is no IPv6")
     with System(data, "--no-controllers", "--no-catalog", listen=listen) as system:
         assert system.url.startswith(f"https://{host}:")
-        assert system.ask("GET", SETTINGS)[0] == 200
+        assert system.request("GET", SETTINGS)[0] == 200
         assert call_virtshape("status", "--data-dir", data).returncode == 0
 
 
@@ -92,19 +92,19 @@ def _has_ipv6() -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signal_stops_the_server_cleanly_and_data_is_kept(data: Path, number: int) -> None:
     with System(data) as system:
-        code, made = system.ask("POST", SETTINGS, build_settings())
+        code, made = system.request("POST", SETTINGS, build_config_map())
         assert code == 201
         token = system.config["token"]
         assert system.stop(number) == 0
         assert "Traceback" not in system.log.read_text()
     with System(data) as system:
-        assert system.ask("GET", f"{SETTINGS}/settings") == (200, made)
+        assert system.request("GET", f"{SETTINGS}/settings") == (200, made)
         assert system.config["token"] == token
 
 
 def test_stopped_server_leaves_one_database_file(data: Path) -> None:
     with System(data) as system:
-        system.ask("POST", SETTINGS, build_settings())
+        system.request("POST", SETTINGS, build_config_map())
     assert [path.name for path in data.glob("virtshape.db*")] == ["virtshape.db"]
 
 
@@ -114,21 +114,21 @@ def test_open_watch_is_ended_cleanly(data: Path) -> None:
             headers = {"Authorization": f"Bearer {system.config['token']}"}
             connection.request("GET", f"{SETTINGS}?watch=true", headers=headers)
             watch = connection.getresponse()
-            system.ask("POST", SETTINGS, build_settings())
+            system.request("POST", SETTINGS, build_config_map())
             assert json.loads(watch.readline())["object"]["metadata"]["name"] == "settings"
             system.process.send_signal(signal.SIGTERM)
             assert watch.read() == b""  # one that is only hung up on, when it was waited for, raises IncompleteRead
-        assert system.process.wait(PATIENCE) == 0
+        assert system.process.wait(TIMEOUT) == 0
 
 
 def test_write_in_progress_is_finished(data: Path) -> None:
     """Every write that is sent before the signal is either answered as made and there again, or not answered."""
     with System(data) as system:
         made = _write_until(system, lambda: system.process.send_signal(signal.SIGTERM))
-        assert system.process.wait(PATIENCE) == 0
+        assert system.process.wait(TIMEOUT) == 0
     assert made
     with System(data) as system:
-        there = {item["metadata"]["name"] for item in system.ask("GET", SETTINGS)[1]["items"]}
+        there = {item["metadata"]["name"] for item in system.request("GET", SETTINGS)[1]["items"]}
         assert made <= there
 
 
@@ -136,12 +136,12 @@ def test_acknowledged_writes_survive_a_kill(data: Path) -> None:
     made: set[str] = set()
     for _ in range(4):
         with System(data, "--no-controllers", "--no-catalog") as system:
-            there = {item["metadata"]["name"] for item in system.ask("GET", SETTINGS)[1]["items"]}
+            there = {item["metadata"]["name"] for item in system.request("GET", SETTINGS)[1]["items"]}
             assert made <= there
             acknowledged = _write_until(system, system.process.kill)
             assert len(acknowledged) > 20
             made |= acknowledged
-            system.process.wait(PATIENCE)
+            system.process.wait(TIMEOUT)
     assert call_virtshape("check", "--data-dir", data).returncode == 0
 
 
@@ -156,11 +156,11 @@ def _write_until(system: System, end: Callable[[], object]) -> set[str]:
 
 def test_second_server_in_the_same_directory_is_refused(data: Path) -> None:
     with System(data) as system:
-        ran = call_virtshape("up", "--data-dir", data, "--listen", "127.0.0.1:0")
-        assert ran.returncode == 1
-        assert f"{data} is in use by process {system.process.pid}" in ran.stderr
-        assert "Traceback" not in ran.stderr
-        assert system.ask("GET", "/api")[0] == 200
+        result = call_virtshape("up", "--data-dir", data, "--listen", "127.0.0.1:0")
+        assert result.returncode == 1
+        assert f"{data} is in use by process {system.process.pid}" in result.stderr
+        assert "Traceback" not in result.stderr
+        assert system.request("GET", "/api")[0] == 200
 
 
 def test_directory_can_be_used_again_after_a_crash(data: Path) -> None:
@@ -173,9 +173,9 @@ def test_directory_can_be_used_again_after_a_crash(data: Path) -> None:
 def test_address_in_use_is_reported(data: Path, tmp_path: Path) -> None:
     with System(data) as system:
         address = system.url.removeprefix("https://")
-        ran = call_virtshape("up", "--data-dir", tmp_path / "other", "--listen", address)
-    assert ran.returncode == 1
-    assert f"cannot listen on {address}: Address already in use" in ran.stderr
+        result = call_virtshape("up", "--data-dir", tmp_path / "other", "--listen", address)
+    assert result.returncode == 1
+    assert f"cannot listen on {address}: Address already in use" in result.stderr
 
 
 def test_newer_database_version_is_refused_with_a_message(data: Path) -> None:
@@ -183,26 +183,26 @@ def test_newer_database_version_is_refused_with_a_message(data: Path) -> None:
         pass
     with contextlib.closing(sqlite3.connect(data / "virtshape.db")) as connection:
         connection.execute("PRAGMA user_version = 999")
-    for words in (["up", "--listen", "127.0.0.1:0"], ["check"], ["status"]):
-        ran = call_virtshape(*words, "--data-dir", data)
-        assert ran.returncode == 1
-        assert "was written by a newer virtshape" in ran.stderr + ran.stdout
-        assert "Traceback" not in ran.stderr
+    for arguments in (["up", "--listen", "127.0.0.1:0"], ["check"], ["status"]):
+        result = call_virtshape(*arguments, "--data-dir", data)
+        assert result.returncode == 1
+        assert "was written by a newer virtshape" in result.stderr + result.stdout
+        assert "Traceback" not in result.stderr
 
 
 def test_invalid_database_file_is_refused_with_a_message(data: Path) -> None:
     data.mkdir()
     (data / "virtshape.db").write_text("not a database, but long enough to be taken for one" * 100)
-    for words in (["up", "--listen", "127.0.0.1:0"], ["check"], ["backup", str(data.with_name("copy"))]):
-        ran = call_virtshape(*words, "--data-dir", data)
-        assert ran.returncode == 1, ran
-        assert "database" in ran.stderr
-        assert "Traceback" not in ran.stderr
+    for arguments in (["up", "--listen", "127.0.0.1:0"], ["check"], ["backup", str(data.with_name("copy"))]):
+        result = call_virtshape(*arguments, "--data-dir", data)
+        assert result.returncode == 1, result
+        assert "database" in result.stderr
+        assert "Traceback" not in result.stderr
 
 
 def test_requests_are_logged_on_request(data: Path) -> None:
     with System(data, "--log-level", "debug", "--log-format", "json") as system:
-        system.ask("GET", SETTINGS)
+        system.request("GET", SETTINGS)
         system.stop()
         lines = [json.loads(line) for line in system.log.read_text().splitlines()]
     access = [line for line in lines if line["logger"] == "virtshape.access"]
@@ -211,7 +211,7 @@ def test_requests_are_logged_on_request(data: Path) -> None:
 
 
 def test_default_directory_is_in_the_users_state_directory(tmp_path: Path) -> None:
-    ran = call_virtshape("status", XDG_STATE_HOME=str(tmp_path), HOME="/nonexistent")
-    assert f"DATA        {tmp_path}/virtshape\n" in ran.stdout
-    ran = call_virtshape("status", XDG_STATE_HOME="", HOME=str(tmp_path))
-    assert f"DATA        {tmp_path}/.local/state/virtshape\n" in ran.stdout
+    result = call_virtshape("status", XDG_STATE_HOME=str(tmp_path), HOME="/nonexistent")
+    assert f"DATA        {tmp_path}/virtshape\n" in result.stdout
+    result = call_virtshape("status", XDG_STATE_HOME="", HOME=str(tmp_path))
+    assert f"DATA        {tmp_path}/.local/state/virtshape\n" in result.stdout

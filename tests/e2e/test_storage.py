@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.system import PATIENCE, System, call_virtshape, wait_until
+from tests.e2e.system import TIMEOUT, System, call_virtshape, wait_until
 from tests.support.containers import build_layer, build_manifest, digest
 from tests.support.containers import pack as pack_layer
 from tests.support.webserver import Request, Response, serve, serve_file
@@ -37,8 +37,8 @@ def allow_loopback(directory: Path) -> Path:
     return directory
 
 
-def call(system: System, *words: str) -> subprocess.CompletedProcess[str]:
-    return call_virtshape("image", *words, "--data-dir", system.directory)
+def call(system: System, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return call_virtshape("image", *arguments, "--data-dir", system.directory)
 
 
 def list_images(system: System) -> list[dict[str, str]]:
@@ -49,7 +49,7 @@ def list_images(system: System) -> list[dict[str, str]]:
 
 
 def get(system: System, path: str) -> Any:
-    code, answer = system.ask("GET", path)
+    code, answer = system.request("GET", path)
     return answer if code == 200 else None
 
 
@@ -129,7 +129,7 @@ def find_disk(system: System, claim: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("arguments", "status", "said"),
     [
         (["no-such-file"], 1, "no-such-file does not exist"),
         (["http://127.0.0.1:1/disk", "--size", "1Gi"], 1, "golden was not added: http://127.0.0.1:1/disk"),
@@ -142,10 +142,10 @@ def find_disk(system: System, claim: str) -> Path:
     ids=["file", "address", "room", "size", "checksum", "kind", "namespace"],
 )
 def test_failed_image_add_leaves_nothing(
-    running: System, tmp_path: Path, words: list[str], status: int, said: str
+    running: System, tmp_path: Path, arguments: list[str], status: int, said: str
 ) -> None:
     (tmp_path / "disk").write_bytes(CONTENT)
-    outcome = call(running, "add", "golden", *(word.format(file=tmp_path / "disk") for word in words))
+    outcome = call(running, "add", "golden", *(word.format(file=tmp_path / "disk") for word in arguments))
     assert (outcome.returncode, said in outcome.stderr) == (status, True), outcome.stderr
     assert list_images(running) == []
     wait_until_removed(running)
@@ -175,7 +175,7 @@ def test_killed_transfer_is_resumed(tmp_path: Path) -> None:
             half = start + (len(CONTENT) - start) // 2
             self.wfile.write(CONTENT[start:half])
             self.wfile.flush()
-            gate.wait(PATIENCE)
+            gate.wait(TIMEOUT)
             self.wfile.write(CONTENT[half:])
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as the base class has it
@@ -204,7 +204,7 @@ def test_killed_transfer_is_resumed(tmp_path: Path) -> None:
         return progress.endswith("%") and float(progress.removesuffix("%")) > 0
 
     with System(allow_loopback(tmp_path / "data"), "--launcher", "none") as system:
-        code, answer = system.ask("POST", VOLUMES, volume)
+        code, answer = system.request("POST", VOLUMES, volume)
         assert code == 201, answer
         wait_until(lambda: has_begun(system), "nothing arrives")
         system.process.kill()

@@ -139,11 +139,11 @@ def test_users_cannot_write_status_of_storage_objects(dev: Tenant, prod: Tenant)
     snapshots = "/apis/snapshot.storage.k8s.io/v1/namespaces/dev/volumesnapshots"
     snapshot = {"metadata": {"name": "stolen"}, "spec": {"source": {"persistentVolumeClaimName": "none"}}}
     kind = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot"}
-    code, made = dev.ask("POST", snapshots, {**kind, **snapshot, "status": content})
+    code, made = dev.request("POST", snapshots, {**kind, **snapshot, "status": content})
     assert (code, made.get("status")) == (201, None), made
     merge = {"Content-Type": "application/merge-patch+json"}
-    assert dev.ask("PATCH", f"{snapshots}/stolen/status", {"status": content}, **merge)[0] == 403
-    dev.ask("PATCH", f"{snapshots}/stolen", {"status": content}, **merge)
+    assert dev.request("PATCH", f"{snapshots}/stolen/status", {"status": content}, **merge)[0] == 403
+    dev.request("PATCH", f"{snapshots}/stolen", {"status": content}, **merge)
     assert "boundVolumeSnapshotContentName" not in dev.get(f"{snapshots}/stolen").get("status", {})
     prod.create(build_claim("bound"))
     prod.wait_until_ready("bound")
@@ -151,7 +151,7 @@ def test_users_cannot_write_status_of_storage_objects(dev: Tenant, prod: Tenant)
     claim["spec"]["volumeName"] = prod.get(f"{prod.claims}/bound")["spec"]["volumeName"]
     made = dev.create({**claim, "status": {"phase": "Bound", "capacity": {"storage": "8Mi"}}})
     assert made["status"] == {"phase": "Pending"}
-    assert dev.ask("PATCH", f"{dev.claims}/stolen/status", {"status": {"phase": "Bound"}}, **merge)[0] == 403
+    assert dev.request("PATCH", f"{dev.claims}/stolen/status", {"status": {"phase": "Bound"}}, **merge)[0] == 403
 
 
 def own(claim: Tree, name: str, uid: str) -> Tree:
@@ -196,7 +196,7 @@ def test_path_traversal_in_a_key_is_a_client_error(
     dev: Tenant, system: System, key: str, request: pytest.FixtureRequest
 ) -> None:
     name = f"key-{request.node.callspec.indices['key']}"
-    code, answer = dev.ask("POST", dev.claims, own(build_claim(name), name, key))
+    code, answer = dev.request("POST", dev.claims, own(build_claim(name), name, key))
     if code == 201:
         said = dev.upload(name, EVIL, "/v1beta1/upload-async")
         assert 400 <= said.code < 500 or said.code == 503, said

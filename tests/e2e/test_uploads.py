@@ -32,7 +32,7 @@ def test_claim_is_uploaded_as_virtctl_does(uploader: Uploader) -> None:
     uploader.create(build_claim("stock"))
     uploader.wait_until_ready("stock")
     assert uploader.annotation("stock", "pod.phase") == "Running"
-    code, config = uploader.system.ask("GET", "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs/config")
+    code, config = uploader.system.request("GET", "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs/config")
     assert (code, config["status"]["uploadProxyURL"]) == (200, uploader.system.url)
     assert config["status"]["uploadProxyCA"].startswith("-----BEGIN CERTIFICATE-----")
     token = uploader.get_token("stock")
@@ -50,7 +50,7 @@ def test_data_volume_is_uploaded_as_virtctl_does(uploader: Uploader) -> None:
     uploader.create(build_volume("volume"))
 
     def phase() -> str | None:
-        phase: str | None = uploader.system.ask("GET", f"{VOLUMES}/volume")[1].get("status", {}).get("phase")
+        phase: str | None = uploader.system.request("GET", f"{VOLUMES}/volume")[1].get("status", {}).get("phase")
         return phase
 
     wait_until(lambda: phase() == "UploadReady", "it is never ready")
@@ -64,7 +64,9 @@ def test_data_volume_is_uploaded_as_virtctl_does(uploader: Uploader) -> None:
 def test_data_volume_size_may_come_from_the_upload(uploader: Uploader) -> None:
     uploader.create(build_volume("sizeless", size=None))
     wait_until(
-        lambda: uploader.system.ask("GET", f"{VOLUMES}/sizeless")[1].get("status", {}).get("phase") == "UploadReady",
+        lambda: (
+            uploader.system.request("GET", f"{VOLUMES}/sizeless")[1].get("status", {}).get("phase") == "UploadReady"
+        ),
         "it is never ready",
     )
     assert uploader.send(uploader.get_token("sizeless"), DISK) == (200, "")
@@ -124,15 +126,15 @@ UNUSABLE: dict[str, tuple[str, bytes, int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("path", "body", "code", "words"), UNUSABLE.values(), ids=UNUSABLE)
+@pytest.mark.parametrize(("path", "body", "code", "message"), UNUSABLE.values(), ids=UNUSABLE)
 def test_unusable_upload_is_rejected_and_can_be_repeated(
-    uploader: Uploader, path: str, body: bytes, code: int, words: str, request: pytest.FixtureRequest
+    uploader: Uploader, path: str, body: bytes, code: int, message: str, request: pytest.FixtureRequest
 ) -> None:
     name = f"unusable-{request.node.callspec.id.replace(' ', '-')}"
     uploader.create(build_claim(name))
     uploader.wait_until_ready(name)
     said = uploader.send(uploader.get_token(name), body, path)
-    assert (said.status, words in said.words) == (code, True), said
+    assert (said.status, message in said.message) == (code, True), said
     wait_until(lambda: uploader.send(uploader.get_token(name), DISK).status == 200, "nothing else is taken")
     uploader.wait_until_filled(name)
     assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
@@ -149,7 +151,7 @@ def test_hostile_content_type_is_parsed_quickly(uploader: Uploader) -> None:
     before = read_cpu_seconds()
     for header in ("multipart/form-data;" * 3000, "multipart/form-data;" + "boundary" * 7500):
         said = uploader.send(token, b"x", "/v1beta1/upload-form", **{"Content-Type": header})
-        assert (said.status, "not a form" in said.words) == (400, True)
+        assert (said.status, "not a form" in said.message) == (400, True)
     assert read_cpu_seconds() - before < 1
 
 
@@ -158,16 +160,16 @@ def test_upload_requires_permission(uploader: Uploader) -> None:
     uploader.create({**build_claim("plain"), "metadata": {"name": "plain"}})
     uploader.wait_until_ready("guarded")
     good = uploader.get_token("guarded")
-    assert uploader.ask_token("nowhere")[0] == 404
-    code, refusal = uploader.ask_token("plain")
+    assert uploader.request_token("nowhere")[0] == 404
+    code, refusal = uploader.request_token("plain")
     assert (code, "PVC plain accepts no upload" in refusal["message"]) == (409, True)
-    assert uploader.ask_token("guarded", Authorization="")[0] == 401
+    assert uploader.request_token("guarded", Authorization="")[0] == 401
     assert uploader.send("", DISK).status == 400
     assert uploader.send("nonsense", DISK).status == 401
     assert uploader.send(good[:-1] + ("0" if good[-1] != "0" else "1"), DISK).status == 401
     assert uploader.send(uploader.system.config["token"], DISK).status == 401, "it is for uploads alone"
     assert uploader.send(good, method="GET").status == 405
-    code, _ = uploader.system.ask("GET", f"{CLAIMS}/guarded", Authorization=f"Bearer {good}")
+    code, _ = uploader.system.request("GET", f"{CLAIMS}/guarded", Authorization=f"Bearer {good}")
     assert code == 401, "a token to upload with is for uploads alone"
     assert uploader.annotation("guarded", "pod.phase") == "Running"
 
@@ -176,8 +178,8 @@ def test_token_is_for_one_claim_and_not_for_its_successor(uploader: Uploader) ->
     uploader.create(build_claim("first"))
     uploader.wait_until_ready("first")
     token = uploader.get_token("first")
-    assert uploader.system.ask("DELETE", f"{CLAIMS}/first")[0] == 200
-    wait_until(lambda: uploader.system.ask("GET", f"{CLAIMS}/first")[0] == 404, "it is never gone")
+    assert uploader.system.request("DELETE", f"{CLAIMS}/first")[0] == 200
+    wait_until(lambda: uploader.system.request("GET", f"{CLAIMS}/first")[0] == 404, "it is never gone")
     assert uploader.send(token, DISK).status == 404
     uploader.create(build_claim("first"))
     uploader.wait_until_ready("first")
@@ -222,8 +224,8 @@ def test_claim_deleted_during_the_upload_gets_nothing(uploader: Uploader) -> Non
     connection = uploader.begin(uploader.get_token("deleted"), len(DISK))
     connection.send(DISK[:MIB])
     uploader.wait_until_arriving()
-    assert uploader.system.ask("DELETE", f"{CLAIMS}/deleted")[0] == 200
-    wait_until(lambda: uploader.system.ask("GET", f"{CLAIMS}/deleted")[0] == 404, "it is never gone")
+    assert uploader.system.request("DELETE", f"{CLAIMS}/deleted")[0] == 200
+    wait_until(lambda: uploader.system.request("GET", f"{CLAIMS}/deleted")[0] == 404, "it is never gone")
     connection.send(DISK[MIB:])
     answer = connection.getresponse()
     assert (answer.status, b"nobody waits for it any more" in answer.read()) == (400, True)
@@ -247,7 +249,7 @@ def test_large_upload_is_streamed_and_blocks_no_other_client(uploader: Uploader)
     sending = threading.Thread(target=lambda: said.append(uploader.send(token, _endless(500 * MIB))))
     sending.start()
     while sending.is_alive():
-        assert uploader.system.ask("GET", "/api/v1/namespaces/default")[0] == 200
+        assert uploader.system.request("GET", "/api/v1/namespaces/default")[0] == 200
     assert said == [(200, "")]
     assert _read_peak(uploader.system) - before < 100 * MIB
     uploader.wait_until_filled("large")
@@ -281,7 +283,7 @@ def test_server_without_volumes_rejects_uploads(tmp_path: Path) -> None:
         uploader = Uploader(system)
         uploader.create(build_claim("played"))
         uploader.wait_until_ready("played")
-        code, refusal = uploader.ask_token("played")
+        code, refusal = uploader.request_token("played")
         assert (code, "uploads need a launcher" in refusal["message"]) == (501, True)
 
 

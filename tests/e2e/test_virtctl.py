@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.e2e.kubectl import Ran
-from tests.e2e.manifests import build_machine, build_size
+from tests.e2e.kubectl import KubectlResult
+from tests.e2e.manifests import build_instancetype, build_vm
 from tests.e2e.system import System, call_virtshape, wait_until
 
 COMMAND = Path(sys.executable).parent / "virtctl"
-Virtctl = Callable[..., Ran]
+Virtctl = Callable[..., KubectlResult]
 
 
 @pytest.fixture(scope="module")
 def acting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     """A system where a user's own is looked for, with a VM."""
     with System(tmp_path_factory.mktemp("state") / "virtshape", "--launcher", "simulate") as system:
-        code, answer = system.ask("POST", machines(), build_machine())
+        code, answer = system.request("POST", machines(), build_vm())
         assert code == 201, answer
         yield system
 
@@ -32,19 +32,19 @@ def machines(name: str = "") -> str:
 
 @pytest.fixture
 def virtctl(acting: System, tmp_path: Path) -> Virtctl:
-    def call(*words: str, **environment: str) -> Ran:
+    def call(*arguments: str, **environment: str) -> KubectlResult:
         cleared = {key: text for key, text in os.environ.items() if key not in ("KUBECONFIG", "VIRTSHAPE_DATA_DIR")}
         own = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(acting.directory.parent)}
-        ran = subprocess.run(
-            [COMMAND, *words], capture_output=True, text=True, check=False, env={**cleared, **own, **environment}
+        result = subprocess.run(
+            [COMMAND, *arguments], capture_output=True, text=True, check=False, env={**cleared, **own, **environment}
         )
-        return Ran(ran.returncode, ran.stdout, ran.stderr)
+        return KubectlResult(result.returncode, result.stdout, result.stderr)
 
     return call
 
 
 def read_state(system: System) -> str:
-    _, vm = system.ask("GET", machines("web"))
+    _, vm = system.request("GET", machines("web"))
     return str((vm.get("status") or {}).get("printableStatus"))
 
 
@@ -56,7 +56,7 @@ def wait_for_instance(system: System, *, other_than: str = "") -> str:
     """The uid of the VM's instance, once it runs; of another one than that of a uid."""
 
     def look() -> str:
-        code, vmi = system.ask("GET", machines("web").replace("virtualmachines", "virtualmachineinstances"))
+        code, vmi = system.request("GET", machines("web").replace("virtualmachines", "virtualmachineinstances"))
         runs = code == 200 and vmi.get("status", {}).get("phase") == "Running"
         return str(vmi["metadata"]["uid"]) if runs and vmi["metadata"]["uid"] != other_than else ""
 
@@ -76,10 +76,10 @@ def test_vm_is_started_restarted_and_stopped(acting: System, virtctl: Virtctl) -
     wait_for(acting, "Stopped")
 
 
-def add_user(system: System, path: Path, *words: str) -> Path:
-    ran = call_virtshape("user", "add", path.stem, *words, "--data-dir", system.directory)
-    assert ran.returncode == 0, ran.stderr
-    path.write_text(ran.stdout)
+def add_user(system: System, path: Path, *arguments: str) -> Path:
+    result = call_virtshape("user", "add", path.stem, *arguments, "--data-dir", system.directory)
+    assert result.returncode == 0, result.stderr
+    path.write_text(result.stdout)
     return path
 
 
@@ -158,8 +158,8 @@ def test_client_and_server_versions_are_shown(virtctl: Virtctl) -> None:
 
 
 def test_names_are_completed(virtctl: Virtctl) -> None:
-    def complete(words: str) -> list[str]:
-        asked = {"_VIRTCTL_COMPLETE": "bash_complete", "COMP_WORDS": f"virtctl {words}", "COMP_CWORD": "2"}
+    def complete(line: str) -> list[str]:
+        asked = {"_VIRTCTL_COMPLETE": "bash_complete", "COMP_WORDS": f"virtctl {line}", "COMP_CWORD": "2"}
         return [line.partition(",")[2] for line in virtctl(**asked).out.splitlines() if line]
 
     # Who completes does not wait for long, and then offers nothing.
@@ -182,15 +182,15 @@ def test_stored_vm_is_expanded_with_its_revisions(acting: System, virtctl: Virtc
 
 
 def test_file_is_expanded_with_objects_of_the_server(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
-    code, answer = acting.ask(
+    code, answer = acting.request(
         "POST",
         "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachineinstancetypes",
-        build_size("known-there", memory="3Gi"),
+        build_instancetype("known-there", memory="3Gi"),
     )
     assert code in (201, 409), answer
     matcher = {"name": "known-there", "kind": "VirtualMachineInstancetype"}
     file = tmp_path / "vm.yaml"
-    file.write_text(yaml.safe_dump_all([build_machine("new", instancetype=matcher), build_size("beside")]))
+    file.write_text(yaml.safe_dump_all([build_vm("new", instancetype=matcher), build_instancetype("beside")]))
     offline = virtctl("expand", "-f", str(file))
     assert '"known-there" not found' in offline.err
     online = virtctl("expand", "-f", str(file), "--from-server")
@@ -204,20 +204,20 @@ SIZES = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachin
 
 
 def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(acting: System, virtctl: Virtctl) -> None:
-    assert acting.ask("POST", SIZES, build_size("shifting", vcpus=2))[0] == 201
-    machine = build_machine("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"})
-    assert acting.ask("POST", machines(), machine)[0] == 201
+    assert acting.request("POST", SIZES, build_instancetype("shifting", vcpus=2))[0] == 201
+    machine = build_vm("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"})
+    assert acting.request("POST", machines(), machine)[0] == 201
 
     def read_states() -> dict[str, str]:
-        told = json.loads(virtctl("drift", "left", "-o", "json").out)
-        return {one["role"]: one["state"] for one in told}
+        reported = json.loads(virtctl("drift", "left", "-o", "json").out)
+        return {one["role"]: one["state"] for one in reported}
 
     same = {"instancetype": "same", "preference": "same"}
     wait_until(lambda: read_states() == same, lambda: f"{read_states()}, not {same}")
     assert virtctl("drift", "-A", "--exit-code").status == 0
-    code, size = acting.ask("GET", f"{SIZES}/shifting")
+    code, size = acting.request("GET", f"{SIZES}/shifting")
     size["spec"]["cpu"]["guest"] = 4
-    code, answer = acting.ask("PUT", f"{SIZES}/shifting", size)
+    code, answer = acting.request("PUT", f"{SIZES}/shifting", size)
     assert code == 200, answer
     drifted = virtctl("drift", "--fields", "--exit-code")
     assert (drifted.status, drifted.err) == (1, "")
@@ -230,14 +230,14 @@ def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(acting
     assert virtctl("upgrade", "left").err == "1 VM upgraded\n"
     wait_until(lambda: read_states() == same, lambda: f"{read_states()}, not {same}")
     assert virtctl("upgrade", "--all").err == "nothing to upgrade: no VM here has been left behind\n"
-    assert acting.ask("DELETE", f"{SIZES}/shifting")[0] == 200
+    assert acting.request("DELETE", f"{SIZES}/shifting")[0] == 200
     assert read_states() == {"instancetype": "gone", "preference": "same"}
 
 
 def test_smallest_instancetype_is_found_on_the_server_or_in_the_catalog(
     acting: System, virtctl: Virtctl, tmp_path: Path
 ) -> None:
-    assert acting.ask("POST", SIZES, build_size("odd", vcpus=3, memory="5Gi"))[0] == 201
+    assert acting.request("POST", SIZES, build_instancetype("odd", vcpus=3, memory="5Gi"))[0] == 201
     wish = ("recommend", "--cpu-min", "3", "--memory-min", "5Gi", "--preference", "windows.11", "-o", "name")
     there = virtctl(*wish)
     assert there.out.splitlines()[0] == "virtualmachineinstancetype.instancetype.kubevirt.io/odd"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.guests import Guests, build_guest, eventually
-from tests.e2e.kubectl import Ran
+from tests.e2e.kubectl import KubectlResult
 from tests.e2e.sshd import START, build_sshd
 from tests.support.build import Tree
 from tests.support.demo import PROMPT
@@ -25,7 +25,7 @@ from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.images.errors import ImageError
 
 VIRTCTL = Path(sys.executable).parent / "virtctl"
-PATIENCE = 120.0
+TIMEOUT = 120.0
 NAME = "visited"
 
 
@@ -39,25 +39,25 @@ class Virtctl:
             "PATH": f"{VIRTCTL.parent}:{os.environ['PATH']}",
         }
 
-    def __call__(self, *words: str | Path, said: str = "") -> Ran:
-        ran = subprocess.run(
-            [VIRTCTL, *words],
+    def __call__(self, *arguments: str | Path, said: str = "") -> KubectlResult:
+        result = subprocess.run(
+            [VIRTCTL, *arguments],
             input=said,
             capture_output=True,
             text=True,
             check=False,
             env=self.environment,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
         )
-        return Ran(ran.returncode, ran.stdout.replace("\r\n", "\n"), ran.stderr)
+        return KubectlResult(result.returncode, result.stdout.replace("\r\n", "\n"), result.stderr)
 
-    def start(self, *words: str) -> "subprocess.Popen[str]":
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [VIRTCTL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
+            [VIRTCTL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
         )
 
-    def open(self, *words: str) -> Terminal:
-        return Terminal([VIRTCTL, *words], self.environment)
+    def open(self, *arguments: str) -> Terminal:
+        return Terminal([VIRTCTL, *arguments], self.environment)
 
     def type(self, line: str) -> str:
         """What the guest answers to a line that is typed at its console."""
@@ -70,16 +70,16 @@ def virtctl(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Virtctl
 
 
 @pytest.fixture(scope="module")
-def visited(guests: Guests) -> Iterator[str]:
+def guest_name(guests: Guests) -> Iterator[str]:
     """A VM whose guest has said all that it says by itself."""
     guests.create(build_guest(NAME))
-    guests.wait_for_words(NAME, PROMPT)
+    guests.wait_for_text(NAME, PROMPT)
     yield NAME
     guests.delete(NAME)
 
 
-def test_user_runs_a_command_at_the_console_and_detaches(virtctl: Virtctl, visited: str) -> None:
-    with virtctl.open("console", visited) as terminal:
+def test_user_runs_a_command_at_the_console_and_detaches(virtctl: Virtctl, guest_name: str) -> None:
+    with virtctl.open("console", guest_name) as terminal:
         terminal.wait_for(rb"Successfully connected to visited console\. Press Ctrl\+\] or Ctrl\+5 to exit console\.")
         terminal.type(b"\r")
         terminal.wait_for(rb"demo# ")
@@ -95,55 +95,55 @@ def test_user_runs_a_command_at_the_console_and_detaches(virtctl: Virtctl, visit
     eventually(lambda: "\n42\n" in virtctl.type("cat /tmp/answer") or None, lambda: "the guest is not as it was left")
 
 
-def test_console_log_is_kept(virtctl: Virtctl, visited: str) -> None:
-    ran = virtctl("console", visited, "--log")
-    assert (ran.status, ran.err) == (0, "")
-    (line,) = [line for line in ran.out.splitlines() if line.startswith('{"sockets"')]
+def test_console_log_is_kept(virtctl: Virtctl, guest_name: str) -> None:
+    result = virtctl("console", guest_name, "--log")
+    assert (result.status, result.err) == (0, "")
+    (line,) = [line for line in result.out.splitlines() if line.startswith('{"sockets"')]
     assert json.loads(line)["memoryMiB"] == 192
 
 
-def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, visited: str) -> None:
-    process = virtctl.start("vnc", visited, "--proxy-only")
+def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, guest_name: str) -> None:
+    process = virtctl.start("vnc", guest_name, "--proxy-only")
     assert process.stdout is not None
     port = json.loads(process.stdout.readline())["port"]
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as viewer, viewer.makefile("rb") as said:
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as viewer, viewer.makefile("rb") as said:
         version = said.read(12)
         assert re.fullmatch(rb"RFB 003\.\d{3}\n", version)
         viewer.sendall(version)
         (count,) = said.read(1)
         assert 1 in said.read(count), "it lets one in without a password"
-    assert process.wait(PATIENCE) == 0
+    assert process.wait(TIMEOUT) == 0
     process.communicate()
 
 
-def forward(virtctl: Virtctl, *words: str) -> tuple["subprocess.Popen[str]", list[int]]:
+def forward(virtctl: Virtctl, *arguments: str) -> tuple["subprocess.Popen[str]", list[int]]:
     """Ports that are forwarded until the process ends."""
-    process = virtctl.start("port-forward", f"vm/{NAME}", *words)
+    process = virtctl.start("port-forward", f"vm/{NAME}", *arguments)
     assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in words]
+    lines = [process.stdout.readline() for _ in arguments]
     return process, [int(re.search(r":(\d+) to", line)[1]) for line in lines]  # type: ignore[index]  # or it fails
 
 
 def end(process: "subprocess.Popen[str]") -> tuple[int, str]:
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=PATIENCE)
+    _, err = process.communicate(timeout=TIMEOUT)
     return process.returncode, err
 
 
-def test_ports_are_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, visited: str) -> None:
+def test_ports_are_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
     process, (web, echo) = forward(virtctl, "0:80", "0:7")
 
     def look() -> Tree | None:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{web}/shape.json", timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{web}/shape.json", timeout=TIMEOUT) as answer:
                 shape: Tree = json.load(answer)
                 return shape
         except (OSError, http.client.HTTPException):  # the guest is still joining its network
             return None
 
-    assert eventually(look, lambda: "nobody answers") == guests.read_shape(visited)
+    assert eventually(look, lambda: "nobody answers") == guests.read_shape(guest_name)
     with (
-        socket.create_connection(("127.0.0.1", echo), timeout=PATIENCE) as connection,
+        socket.create_connection(("127.0.0.1", echo), timeout=TIMEOUT) as connection,
         connection.makefile("rb") as said,
     ):
         for word in (b"there", b"and back"):
@@ -152,37 +152,39 @@ def test_ports_are_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, vi
     assert end(process)[0] == 0
 
 
-def test_standard_input_and_output_are_connected_to_the_guest(guests: Guests, virtctl: Virtctl, visited: str) -> None:
-    guests.wait_for_words(visited, "eth0 has")
-    ran = virtctl(
-        "port-forward", "--stdio=true", f"vmi/{visited}/default", "80", said="GET /shape.json HTTP/1.0\r\n\r\n"
+def test_standard_input_and_output_are_connected_to_the_guest(
+    guests: Guests, virtctl: Virtctl, guest_name: str
+) -> None:
+    guests.wait_for_text(guest_name, "eth0 has")
+    result = virtctl(
+        "port-forward", "--stdio=true", f"vmi/{guest_name}/default", "80", said="GET /shape.json HTTP/1.0\r\n\r\n"
     )
-    assert (ran.status, ran.err) == (0, "")
-    assert ran.out.startswith("HTTP/1.")
-    assert '"memoryMiB":192' in ran.out.replace(" ", "")
+    assert (result.status, result.err) == (0, "")
+    assert result.out.startswith("HTTP/1.")
+    assert '"memoryMiB":192' in result.out.replace(" ", "")
 
 
-def test_guest_is_paused_unpaused_and_reset(guests: Guests, virtctl: Virtctl, visited: str) -> None:
-    assert virtctl("pause", "vm", visited) == (0, f"VMI {visited} was scheduled to pause\n", "")
-    guests.wait_for_status(visited, "Paused")
-    refused = virtctl("pause", "vmi", visited)
+def test_guest_is_paused_unpaused_and_reset(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+    assert virtctl("pause", "vm", guest_name) == (0, f"VMI {guest_name} was scheduled to pause\n", "")
+    guests.wait_for_status(guest_name, "Paused")
+    refused = virtctl("pause", "vmi", guest_name)
     assert (refused.status, "VMI is already paused\nSee how it is: kubectl get vmi" in refused.err) == (1, True)
-    assert "VMI is paused" in virtctl("port-forward", "--stdio", f"vm/{visited}", "80").err
-    assert virtctl("unpause", "vm", visited).status == 0
-    guests.wait_for_status(visited, "Running")
-    assert "VMI is not paused" in virtctl("unpause", "vmi", visited).err
-    uid = (guests.vmi(visited) or {})["metadata"]["uid"]
-    boots = count_boots(guests, visited)
-    assert virtctl("reset", visited) == (0, f"VMI {visited} was scheduled to reset\n", "")
-    wait_for_boot(guests, visited, boots + 1)
-    assert (guests.vmi(visited) or {})["metadata"]["uid"] == uid, "it is the same instance"
+    assert "VMI is paused" in virtctl("port-forward", "--stdio", f"vm/{guest_name}", "80").err
+    assert virtctl("unpause", "vm", guest_name).status == 0
+    guests.wait_for_status(guest_name, "Running")
+    assert "VMI is not paused" in virtctl("unpause", "vmi", guest_name).err
+    uid = (guests.vmi(guest_name) or {})["metadata"]["uid"]
+    boots = count_boots(guests, guest_name)
+    assert virtctl("reset", guest_name) == (0, f"VMI {guest_name} was scheduled to reset\n", "")
+    wait_for_boot(guests, guest_name, boots + 1)
+    assert (guests.vmi(guest_name) or {})["metadata"]["uid"] == uid, "it is the same instance"
 
 
-def test_guest_is_soft_rebooted(guests: Guests, virtctl: Virtctl, visited: str) -> None:
-    boots = count_boots(guests, visited)
-    ran = virtctl("soft-reboot", visited)
-    assert (ran.status, ran.out) == (0, f"VMI {visited} was scheduled to soft-reboot\n"), ran.err
-    wait_for_boot(guests, visited, boots + 1)
+def test_guest_is_soft_rebooted(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+    boots = count_boots(guests, guest_name)
+    result = virtctl("soft-reboot", guest_name)
+    assert (result.status, result.out) == (0, f"VMI {guest_name} was scheduled to soft-reboot\n"), result.err
+    wait_for_boot(guests, guest_name, boots + 1)
 
 
 def count_boots(guests: Guests, name: str) -> int:
@@ -202,7 +204,7 @@ def test_vm_is_stopped_started_and_restarted(guests: Guests, virtctl: Virtctl) -
     )
     assert virtctl("start", "stopped").out == "VM stopped was scheduled to start\n"
     first = guests.wait_for_phase("stopped", "Running")
-    guests.wait_for_words("stopped", PROMPT)
+    guests.wait_for_text("stopped", PROMPT)
     assert "VM is already running" in virtctl("start", "stopped").err
     assert virtctl("restart", "stopped").out == "VM stopped was scheduled to restart\n"
     guests.wait_for_phase("stopped", "Running", other_than=first["metadata"]["uid"])
@@ -224,22 +226,22 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("words", "error"), REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
+@pytest.mark.parametrize(("arguments", "error"), REFUSED, ids=[" ".join(arguments) for arguments, _ in REFUSED])
 def test_failed_command_reports_the_reason_and_the_next_step(
-    virtctl: Virtctl, visited: str, words: list[str], error: str
+    virtctl: Virtctl, guest_name: str, arguments: list[str], error: str
 ) -> None:
-    assert visited == NAME
-    ran = virtctl(*words)
-    assert (ran.status, ran.out, error in ran.err) == (1, "", True), ran.err
-    assert len(ran.err.splitlines()) >= 2
+    assert guest_name == NAME
+    result = virtctl(*arguments)
+    assert (result.status, result.out, error in result.err) == (1, "", True), result.err
+    assert len(result.err.splitlines()) >= 2
 
 
-def run(program: str, *words: str | Path) -> None:
+def run(program: str, *arguments: str | Path) -> None:
     """Run one of the system's programs."""
     path = shutil.which(program)
     if path is None:
         pytest.skip(f"there is no {program} here")
-    subprocess.run([str(path), *words], check=True)
+    subprocess.run([str(path), *arguments], check=True)
 
 
 @pytest.fixture(scope="module")
@@ -254,15 +256,15 @@ def qcow2(demo: DemoGuest, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_vm_boots_from_an_uploaded_image(guests: Guests, virtctl: Virtctl, qcow2: Path, kind: str) -> None:
     name = f"uploaded-{kind}"
     words = ["--default-instancetype", "u1.nano", "--default-preference", "linux"]
-    ran = virtctl("image-upload", kind, name, "--size", "128Mi", "--image-path", qcow2, *words)
-    assert ran.status == 0, ran.err
-    assert ran.out.endswith(f"Processing completed successfully\nUploading {qcow2} completed successfully\n")
+    result = virtctl("image-upload", kind, name, "--size", "128Mi", "--image-path", qcow2, *words)
+    assert result.status == 0, result.err
+    assert result.out.endswith(f"Processing completed successfully\nUploading {qcow2} completed successfully\n")
     source: Tree = {"dataVolume": {"name": name}} if kind == "dv" else {"persistentVolumeClaim": {"claimName": name}}
     tree = build_guest(name, instancetype={"inferFromVolume": "root"}, preference={"inferFromVolume": "root"})
     tree["spec"]["template"]["spec"]["volumes"] = [{"name": "root", **source}]
     del tree["spec"]["template"]["spec"]["domain"]["memory"]
     guests.create(tree)
-    guests.wait_for_words(name, PROMPT)
+    guests.wait_for_text(name, PROMPT)
     shape = guests.read_shape(name)
     assert shape["memoryMiB"] == 512, "what u1.nano has"
     assert guests.vm(name)["spec"]["instancetype"]["name"] == "u1.nano"
@@ -285,11 +287,11 @@ def test_user_logs_in_with_ssh_and_copies_files(guests: Guests, virtctl: Virtctl
     disks = [{"name": name, "disk": {"bus": "virtio"}} for name in ("root", "sshd", "seed")]
     domain = {"memory": {"guest": "256Mi"}, "devices": {"disks": disks}}
     guests.create(build_guest("served", domain=domain, volumes=volumes))
-    guests.wait_for_words("served", "eth0 has")
-    guests.wait_for_words("served", "the ssh server runs")
+    guests.wait_for_text("served", "eth0 has")
+    guests.wait_for_text("served", "the ssh server runs")
     options: list[str | Path] = ["-i", key, "-t", "-o StrictHostKeyChecking=no", "--known-hosts", tmp_path / "known"]
-    ran = virtctl("ssh", "root@vmi/served", *options, "-c", "cat /proc/sys/kernel/ostype; exit 7")
-    assert (ran.status, ran.out) == (7, "Linux\n"), ran.err
+    result = virtctl("ssh", "root@vmi/served", *options, "-c", "cat /proc/sys/kernel/ostype; exit 7")
+    assert (result.status, result.out) == (7, "Linux\n"), result.err
     (tmp_path / "letter").write_text("dear guest\n")
     sent = virtctl("scp", *options, "-t", "-O", tmp_path / "letter", "root@vm/served:/root/letter")
     assert sent.status == 0, sent.err

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.kubectl import Ran
-from tests.e2e.system import PATIENCE, System, call_virtshape, wait_until
+from tests.e2e.kubectl import KubectlResult
+from tests.e2e.system import TIMEOUT, System, call_virtshape, wait_until
 from tests.e2e.uploads import CLAIMS, VOLUMES, Uploader, build_claim, build_volume
 from tests.support.terminals import Terminal
 
@@ -22,7 +22,7 @@ DONE = (
     "Uploading data completed successfully, waiting for processing to complete, you can hit ctrl-c without "
     "interrupting the progress\nProcessing completed successfully\n"
 )
-Virtctl = Callable[..., Ran]
+Virtctl = Callable[..., KubectlResult]
 
 
 @pytest.fixture(scope="module")
@@ -47,22 +47,22 @@ def environment(uploader: Uploader, tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def virtctl(environment: dict[str, str]) -> Virtctl:
-    def call(*words: str, **more: str) -> Ran:
-        ran = subprocess.run(
-            [COMMAND, "image-upload", *words],
+    def call(*arguments: str, **more: str) -> KubectlResult:
+        result = subprocess.run(
+            [COMMAND, "image-upload", *arguments],
             capture_output=True,
             text=True,
             check=False,
             env={**environment, **more},
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
         )
-        return Ran(ran.returncode, ran.stdout, ran.stderr)
+        return KubectlResult(result.returncode, result.stdout, result.stderr)
 
     return call
 
 
 def find(uploader: Uploader, path: str) -> Any:
-    code, tree = uploader.system.ask("GET", path)
+    code, tree = uploader.system.request("GET", path)
     return tree if code == 200 else None
 
 
@@ -77,10 +77,10 @@ def test_image_upload_prints_the_messages_of_kubevirt(
     uploader: Uploader, virtctl: Virtctl, image: str, word: str, kind: str
 ) -> None:
     name = f"words-{word}"
-    ran = virtctl(word, name, "--size", "8Mi", "--image-path", image)
-    assert (ran.status, ran.err) == (0, "")
+    result = virtctl(word, name, "--size", "8Mi", "--image-path", image)
+    assert (result.status, result.err) == (0, "")
     waiting = f"Waiting for PVC {name} upload pod to be ready...\nPod now ready\n"  # unless it is ready at once
-    assert ran.out.replace(waiting, "") == (
+    assert result.out.replace(waiting, "") == (
         f"PVC default/{name} not found\n"
         f"{kind} default/{name} created\n"
         f"Uploading data to {uploader.system.url}\n"
@@ -91,10 +91,10 @@ def test_image_upload_prints_the_messages_of_kubevirt(
 
 
 def test_result_is_printed_to_stdout_and_messages_to_stderr(virtctl: Virtctl, image: str) -> None:
-    ran = virtctl("dv", "printed", "--size", "8Mi", "--image-path", image, "-o", "json")
-    assert ran.status == 0, ran.err
-    assert ran.tree["metadata"]["name"] == "printed"
-    assert "Processing completed successfully\n" in ran.err
+    result = virtctl("dv", "printed", "--size", "8Mi", "--image-path", image, "-o", "json")
+    assert result.status == 0, result.err
+    assert result.tree["metadata"]["name"] == "printed"
+    assert "Processing completed successfully\n" in result.err
     assert virtctl("pvc", "named", "--size", "8Mi", "--image-path", image, "-o", "name").out == (
         "persistentvolumeclaim/named\n"
     )
@@ -104,9 +104,9 @@ def test_annotations_of_the_image_are_set_on_the_claim_and_data_source(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
     words = ["--default-instancetype", "u1.small", "--default-preference", "fedora", "--datasource"]
-    ran = virtctl("pvc", "fedora", "--size", "8Mi", "--image-path", image, *words)
-    assert ran.status == 0, ran.err
-    assert "Created a new DataSource default/fedora\n" in ran.out
+    result = virtctl("pvc", "fedora", "--size", "8Mi", "--image-path", image, *words)
+    assert result.status == 0, result.err
+    assert "Created a new DataSource default/fedora\n" in result.out
     source = find(uploader, f"{VOLUMES.replace('datavolumes', 'datasources')}/fedora")
     for tree in (uploader.claim("fedora"), source):
         assert tree["metadata"]["labels"]["instancetype.kubevirt.io/default-instancetype"] == "u1.small"
@@ -123,7 +123,7 @@ def test_vm_infers_its_instancetype_from_annotations_added_later(
     key = "instancetype.kubevirt.io/default"
     marks = {f"{key}Instancetype": "u1.nano", f"{key}Preference": "cirros"}
     merge = {"Content-Type": "application/merge-patch+json"}
-    assert uploader.system.ask("PATCH", f"{CLAIMS}/cirros", {"metadata": {"annotations": marks}}, **merge)[0] == 200
+    assert uploader.system.request("PATCH", f"{CLAIMS}/cirros", {"metadata": {"annotations": marks}}, **merge)[0] == 200
     vm = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -140,7 +140,7 @@ def test_vm_infers_its_instancetype_from_annotations_added_later(
             },
         },
     }
-    code, made = uploader.system.ask("POST", "/apis/kubevirt.io/v1/namespaces/default/virtualmachines", vm)
+    code, made = uploader.system.request("POST", "/apis/kubevirt.io/v1/namespaces/default/virtualmachines", vm)
     assert code == 201, made
     assert (made["spec"]["instancetype"]["name"], made["spec"]["preference"]["name"]) == ("u1.nano", "cirros")
 
@@ -180,20 +180,20 @@ def test_claim_not_waiting_for_an_upload_is_used_only_with_a_flag(
 
 def test_existing_data_volume_is_uploaded(uploader: Uploader, virtctl: Virtctl, image: str) -> None:
     uploader.create(build_volume("prepared", size=None))
-    ran = virtctl("datavolume", "prepared", "--no-create", "--image-path", image)
-    assert (ran.status, ran.out.splitlines()[0]) == (0, "Using existing DataVolume default/prepared"), ran.err
+    result = virtctl("datavolume", "prepared", "--no-create", "--image-path", image)
+    assert (result.status, result.out.splitlines()[0]) == (0, "Using existing DataVolume default/prepared"), result.err
     assert uploader.read_disk("prepared") == DISK
 
 
 def test_claim_waiting_for_its_first_consumer_is_bound_with_a_flag(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
-    words = ["--size", "8Mi", "--image-path", image, "--storage-class", "local-wffc"]
+    arguments = ["--size", "8Mi", "--image-path", image, "--storage-class", "local-wffc"]
     for kind in ("pvc", "dv"):
-        refused = virtctl(kind, "later", *words)
+        refused = virtctl(kind, "later", *arguments)
         assert (refused.status, "or use force-bind flag\n--force-bind binds" in refused.err) == (1, True), refused.err
         wait_until_removed(uploader, "later")
-    assert virtctl("pvc", "later", *words, "--force-bind").status == 0
+    assert virtctl("pvc", "later", *arguments, "--force-bind").status == 0
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -227,10 +227,10 @@ def test_rejected_upload_reports_the_reason_and_leaves_nothing(
         "metadata": {"name": "foreign"},
         "provisioner": "storage.example",
     }
-    assert uploader.system.ask("POST", "/apis/storage.k8s.io/v1/storageclasses", foreign)[0] in (201, 409)
-    ran = virtctl(kind, "refused", *(word.format(image=image) for word in words))
-    assert (ran.status, error in ran.err) == (1, True), ran.err
-    assert len(ran.err.splitlines()) >= 2, "there is a next step"
+    assert uploader.system.request("POST", "/apis/storage.k8s.io/v1/storageclasses", foreign)[0] in (201, 409)
+    result = virtctl(kind, "refused", *(word.format(image=image) for word in words))
+    assert (result.status, error in result.err) == (1, True), result.err
+    assert len(result.err.splitlines()) >= 2, "there is a next step"
     wait_until_removed(uploader, "refused")
 
 
@@ -251,7 +251,7 @@ def test_aborted_upload_leaves_nothing(
         assert process.poll() is None
     uploader.wait_until_arriving()
     process.send_signal(number)
-    out, err = process.communicate(timeout=PATIENCE)
+    out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, err) == (130, "")
     assert out == "DataVolume default/broken-off removed again\n"
     wait_until_removed(uploader, "broken-off")
@@ -282,10 +282,10 @@ def test_user_with_the_edit_role_may_upload(
     assert added.returncode == 0, added.stderr
     (tmp_path / "user.yaml").write_text(added.stdout)
     config = str(tmp_path / "user.yaml")
-    ran = virtctl("pvc", f"user-{role}", "--size", "8Mi", "--image-path", image, KUBECONFIG=config)
-    assert ran.status == status, ran.err
+    result = virtctl("pvc", f"user-{role}", "--size", "8Mi", "--image-path", image, KUBECONFIG=config)
+    assert result.status == status, result.err
     if status:
-        assert 'User "view" cannot create resource "persistentvolumeclaims"' in ran.err
+        assert 'User "view" cannot create resource "persistentvolumeclaims"' in result.err
     else:
         assert [line["user"] for line in uploader.audit("user-edit")] == ["edit"]
 
@@ -294,17 +294,17 @@ def test_configured_upload_url_is_used(uploader: Uploader, virtctl: Virtctl, ima
     config = "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs/config"
     merge = {"Content-Type": "application/merge-patch+json"}
     spec = {"spec": {"uploadProxyURLOverride": "https://127.0.0.1:1"}}
-    assert uploader.system.ask("PATCH", config, spec, **merge)[0] == 200
+    assert uploader.system.request("PATCH", config, spec, **merge)[0] == 200
     try:
-        ran = virtctl("pvc", "elsewhere", "--size", "8Mi", "--image-path", image, "--retry", "1")
-        assert "Uploading data to https://127.0.0.1:1\n" in ran.out
+        result = virtctl("pvc", "elsewhere", "--size", "8Mi", "--image-path", image, "--retry", "1")
+        assert "Uploading data to https://127.0.0.1:1\n" in result.out
     finally:
         spec = {"spec": {"uploadProxyURLOverride": None}}  # type: ignore[dict-item]  # which takes it away
-        assert uploader.system.ask("PATCH", config, spec, **merge)[0] == 200
+        assert uploader.system.request("PATCH", config, spec, **merge)[0] == 200
 
 
 def test_simulated_server_rejects_uploads(tmp_path: Path, image: str, virtctl: Virtctl) -> None:
     with System(tmp_path / "data", "--launcher", "simulate") as system:
-        ran = virtctl("pvc", "played", "--size", "8Mi", "--image-path", image, KUBECONFIG=str(system.kubeconfig))
-        assert (ran.status, "uploads need a launcher" in ran.err) == (1, True), ran.err
-        wait_until(lambda: system.ask("GET", CLAIMS)[1]["items"] == [], "a claim is left")
+        result = virtctl("pvc", "played", "--size", "8Mi", "--image-path", image, KUBECONFIG=str(system.kubeconfig))
+        assert (result.status, "uploads need a launcher" in result.err) == (1, True), result.err
+        wait_until(lambda: system.request("GET", CLAIMS)[1]["items"] == [], "a claim is left")

@@ -17,11 +17,11 @@ ASYNC = "/v1alpha1/upload-async"
 SYNC = "/v1alpha1/upload"
 
 
-class Said(NamedTuple):
+class ProxyResponse(NamedTuple):
     """What the proxy answers."""
 
     status: int
-    words: str
+    message: str
 
 
 def build_claim(name: str, size: str = "8Mi", **annotations: str) -> Tree:
@@ -56,19 +56,19 @@ class Uploader:
 
     def create(self, tree: Tree) -> None:
         """Store a claim or DataVolume."""
-        code, answer = self.system.ask("POST", CLAIMS if tree["apiVersion"] == "v1" else VOLUMES, tree)
+        code, answer = self.system.request("POST", CLAIMS if tree["apiVersion"] == "v1" else VOLUMES, tree)
         assert code == 201, answer
 
     def claim(self, name: str) -> Tree:
         """A claim."""
-        code, tree = self.system.ask("GET", f"{CLAIMS}/{name}")
+        code, tree = self.system.request("GET", f"{CLAIMS}/{name}")
         assert code == 200, tree
         found: Tree = tree
         return found
 
     def annotation(self, name: str, key: str) -> str | None:
         """What a claim says of its filling."""
-        code, tree = self.system.ask("GET", f"{CLAIMS}/{name}")
+        code, tree = self.system.request("GET", f"{CLAIMS}/{name}")
         return (tree["metadata"].get("annotations") or {}).get(f"{CDI}.{key}") if code == 200 else None
 
     def wait_until_ready(self, name: str) -> None:
@@ -79,7 +79,7 @@ class Uploader:
         """Wait as virtctl does for what it has sent."""
         wait_until(lambda: self.annotation(name, "pod.phase") == "Succeeded", f"{name} is never filled")
 
-    def ask_token(self, name: str, **headers: str) -> tuple[int, Tree]:
+    def request_token(self, name: str, **headers: str) -> tuple[int, Tree]:
         """The answer to the request for a token."""
         body = {
             "kind": "UploadTokenRequest",
@@ -88,18 +88,18 @@ class Uploader:
             "spec": {"pvcName": name},
             "status": {},
         }
-        return self.system.ask("POST", TOKENS, body, **headers)
+        return self.system.request("POST", TOKENS, body, **headers)
 
     def get_token(self, name: str) -> str:
         """A token for a claim."""
-        code, answer = self.ask_token(name)
+        code, answer = self.request_token(name)
         assert code == 201, answer
         token: str = answer["status"]["token"]
         return token
 
     def send(
         self, token: str, body: bytes | Iterable[bytes] = b"", path: str = ASYNC, method: str = "POST", **headers: str
-    ) -> Said:
+    ) -> ProxyResponse:
         """Send something to the proxy; a body in pieces is sent in chunks."""
         given = {"Content-Type": "application/octet-stream"} | headers
         if token:
@@ -108,7 +108,7 @@ class Uploader:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):  # refused before the end
                 connection.request(method, path, body if method == "POST" else None, given)
             answer = connection.getresponse()
-            return Said(answer.status, answer.read().decode())
+            return ProxyResponse(answer.status, answer.read().decode())
 
     def begin(self, token: str, length: int) -> http.client.HTTPSConnection:
         """Begin to send something of a length, and leave the rest to the test."""

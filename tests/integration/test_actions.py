@@ -45,7 +45,7 @@ class Acting:
         reply = self.client.post(self.machines, vm)
         assert reply.status == 201, reply.body
 
-    def ask(self, action: str, body: object = None, *, version: str = "v1", method: str = "PUT") -> Response:
+    def request(self, action: str, body: object = None, *, version: str = "v1", method: str = "PUT") -> Response:
         path = f"/apis/subresources.kubevirt.io/{version}/namespaces/{self.namespace}/{action}"
         return self.client.send(method, path, body)
 
@@ -65,14 +65,14 @@ def acting(client: Client, paths: NamespacePaths) -> Acting:
 def test_start_and_stop_return_202_and_change_the_run_strategy(acting: Acting, version: str) -> None:
     acting.create(build_vm())
     for action, strategy in (("start", "Always"), ("stop", "Halted")):
-        reply = acting.ask(f"virtualmachines/vm/{action}", version=version)
+        reply = acting.request(f"virtualmachines/vm/{action}", version=version)
         assert (reply.status, reply.body) == (202, b"")
         assert acting.read()["spec"]["runStrategy"] == strategy
 
 
 def test_start_with_manual_strategy_adds_a_request_to_the_status(acting: Acting) -> None:
     acting.create(build_vm(runStrategy="Manual"))
-    assert acting.ask("virtualmachines/vm/start", {"paused": True}).status == 202
+    assert acting.request("virtualmachines/vm/start", {"paused": True}).status == 202
     asked = {"action": "Start", "data": {"paused": "true"}}
     assert acting.read()["status"] == {"printableStatus": "Stopped", "stateChangeRequests": [asked]}
 
@@ -80,7 +80,7 @@ def test_start_with_manual_strategy_adds_a_request_to_the_status(acting: Acting)
 def test_a_dry_run_changes_nothing(acting: Acting) -> None:
     acting.create(build_vm())
     before = acting.read()
-    assert acting.ask("virtualmachines/vm/start", {"dryRun": ["All"]}).status == 202
+    assert acting.request("virtualmachines/vm/start", {"dryRun": ["All"]}).status == 202
     assert acting.read() == before
 
 
@@ -144,9 +144,9 @@ REFUSED: dict[str, tuple[str, str, object, tuple[int, str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("method", "action", "body", "reason", "words"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("method", "action", "body", "reason", "message"), REFUSED.values(), ids=REFUSED)
 def test_impossible_actions_are_rejected_with_a_reason(
-    acting: Acting, method: str, action: str, body: object, reason: tuple[int, str], words: str
+    acting: Acting, method: str, action: str, body: object, reason: tuple[int, str], message: str
 ) -> None:
     acting.create(build_vm())
     acting.create(build_vm("always", runStrategy="Always"))
@@ -157,13 +157,13 @@ def test_impossible_actions_are_rejected_with_a_reason(
         "spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}},
     }
     assert acting.client.post(acting.machines.replace("machines", "machineinstances"), vmi).status == 201
-    reply = acting.ask(action, body, method=method)
-    assert (reply.reason, words in reply.tree["message"]) == (reason, True), reply.tree
+    reply = acting.request(action, body, method=method)
+    assert (reply.reason, message in reply.tree["message"]) == (reason, True), reply.tree
 
 
 def test_a_stored_vm_is_expanded(acting: Acting) -> None:
     acting.create(build_sized())
-    reply = acting.ask("virtualmachines/vm/expand-spec", method="GET")
+    reply = acting.request("virtualmachines/vm/expand-spec", method="GET")
     spec = reply.tree["spec"]
     assert reply.status == 200
     assert "instancetype" not in spec
@@ -173,11 +173,11 @@ def test_a_stored_vm_is_expanded(acting: Acting) -> None:
 
 
 def test_posted_vm_is_expanded_in_the_namespace_of_the_path(acting: Acting) -> None:
-    reply = acting.ask("expand-vm-spec", build_sized())
+    reply = acting.request("expand-vm-spec", build_sized())
     assert reply.status == 200
     assert reply.tree["metadata"]["namespace"] == acting.namespace
     elsewhere = {**build_sized(), "metadata": {"name": "vm", "namespace": "elsewhere"}}
-    assert acting.ask("expand-vm-spec", elsewhere).reason == (400, "BadRequest")
+    assert acting.request("expand-vm-spec", elsewhere).reason == (400, "BadRequest")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

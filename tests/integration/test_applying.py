@@ -75,8 +75,8 @@ def test_unknown_fields_are_rejected_by_name(client: Client, paths: NamespacePat
     wanted["spec"]["bogus"] = 1
     reply = client.apply(paths.instancetypes("one"), wanted)
     what = "(/one; instancetype.kubevirt.io/v1beta1, Kind=VirtualMachineInstancetype)"
-    words = f"failed to create typed patch object {what}: .spec.bogus: field not declared in schema"
-    assert (reply.reason, reply.tree["message"]) == ((500, ""), words)
+    message = f"failed to create typed patch object {what}: .spec.bogus: field not declared in schema"
+    assert (reply.reason, reply.tree["message"]) == ((500, ""), message)
 
 
 def test_applied_object_may_omit_its_name_but_not_have_another(client: Client, paths: NamespacePaths) -> None:

@@ -180,7 +180,7 @@ def test_metadata_errors_are_reported_with_schema_errors(client: Client, paths: 
 
 
 @pytest.mark.parametrize(
-    ("amount", "told"),
+    ("amount", "reported"),
     [
         pytest.param({}, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"], id="an object"),
         pytest.param(True, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"], id="a boolean"),
@@ -188,11 +188,14 @@ def test_metadata_errors_are_reported_with_schema_errors(client: Client, paths: 
     ],
 )
 def test_quantity_of_wrong_type_reports_an_error_for_each_allowed_type(
-    client: Client, paths: NamespacePaths, amount: object, told: list[str]
+    client: Client, paths: NamespacePaths, amount: object, reported: list[str]
 ) -> None:
     sent = build_instancetype("one") | {"spec": {"cpu": {"guest": 1}, "memory": {"guest": amount}}}
     reply = client.post(paths.instancetypes(), sent)
-    assert (reply.reason, [cause["reason"] for cause in reply.tree["details"]["causes"]]) == ((422, "Invalid"), told)
+    assert (reply.reason, [cause["reason"] for cause in reply.tree["details"]["causes"]]) == (
+        (422, "Invalid"),
+        reported,
+    )
 
 
 def test_warnings_are_sent_with_a_rejection(client: Client, paths: NamespacePaths) -> None:

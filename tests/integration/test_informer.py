@@ -78,7 +78,7 @@ class EventRecorder:
     """Remembers what an informer told, and that it made sense: no object comes twice or goes unseen."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.reported: list[tuple[str, str]] = []
         self.known: dict[str, tuple[str, str]] = {}
 
     def __call__(self, change: Change[ConfigMap]) -> None:
@@ -89,7 +89,7 @@ class EventRecorder:
             del self.known[metadata.name]
             return
         self.known[metadata.name] = _identify(change.item)
-        self.told.append(_identify(change.item))
+        self.reported.append(_identify(change.item))
 
 
 def _build(name: str, namespace: str = NS) -> ConfigMap:
@@ -140,8 +140,8 @@ def test_informer_reports_every_change_once_in_order(form: Transport, tmp_path: 
                     await asyncio.sleep(0.7)
                 await settle(informer, system)
             later = [entry for writer, mark in zip(writers, marks, strict=True) for entry in writer.written[mark:]]
-            assert len(recorder.told) == len(set(recorder.told))
-            assert sorted(recorder.told) == sorted([*at_start, *later])
+            assert len(recorder.reported) == len(set(recorder.reported))
+            assert sorted(recorder.reported) == sorted([*at_start, *later])
 
     run(play())
 
@@ -172,7 +172,7 @@ def test_informer_recovers_from_compacted_history(
                     await asyncio.sleep(0.7)
                 await settle(informer, system)
                 forgetting.cancel()
-            assert len(recorder.told) == len(set(recorder.told))
+            assert len(recorder.reported) == len(set(recorder.reported))
             assert set(recorder.known.values()) == {_identify(item) for item in informer.cache}
             assert "listing again" in caplog.text
 
@@ -186,10 +186,10 @@ def test_relist_reports_changes_missed_meanwhile(form: Transport, tmp_path: Path
             for name in ("stays", "changes", "goes", "anew"):
                 await client.create(_build(name))
             informer = Informer(client, ConfigMap, NS)
-            told: list[tuple[str, str]] = []
+            reported: list[tuple[str, str]] = []
             async with running(informer):
-                informer.handle(lambda change: told.append((change.type, _name(change.item))))
-            told.clear()
+                informer.handle(lambda change: reported.append((change.type, _name(change.item))))
+            reported.clear()
             await client.patch(ConfigMap, "changes", NS, patch={"data": {"x": "1"}})
             await client.delete(ConfigMap, "goes", NS)
             await client.delete(ConfigMap, "anew", NS)
@@ -199,8 +199,8 @@ def test_relist_reports_changes_missed_meanwhile(form: Transport, tmp_path: Path
             async with running(informer):
                 pass
             expected = {("MODIFIED", "changes"), ("DELETED", "goes"), ("DELETED", "anew"), ("ADDED", "anew")}
-            assert set(told) == expected | {("ADDED", "comes")}
-            assert told.index(("DELETED", "anew")) < told.index(("ADDED", "anew"))
+            assert set(reported) == expected | {("ADDED", "comes")}
+            assert reported.index(("DELETED", "anew")) < reported.index(("ADDED", "anew"))
 
     run(play())
 
@@ -226,7 +226,7 @@ def test_informer_reconnects_after_a_server_restart(tmp_path: Path) -> None:
                 await system.client.create(_build("b"))
                 await settle(informer, system)
             assert sorted(recorder.known) == ["a", "b"]
-            assert len(recorder.told) == 2
+            assert len(recorder.reported) == 2
 
     run(play())
 
@@ -252,13 +252,13 @@ def test_resync_reports_all_objects_again(tmp_path: Path) -> None:
     async def play() -> None:
         async with open_system("in-process", tmp_path) as system:
             await system.client.create(_build("a"))
-            told: list[str] = []
+            reported: list[str] = []
             informer = Informer(system.client, ConfigMap, NS, resync_seconds=0.05)
-            informer.handle(lambda change: told.append(change.type))
+            informer.handle(lambda change: reported.append(change.type))
             async with running(informer):
-                while told.count("RESYNCED") < 2:
+                while reported.count("RESYNCED") < 2:
                     await asyncio.sleep(0.01)
-            assert told[0] == "ADDED"
+            assert reported[0] == "ADDED"
 
     run(play())
 

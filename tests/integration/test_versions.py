@@ -92,7 +92,7 @@ def test_continue_token_works_at_another_version(client: Client, paths: Namespac
 @pytest.mark.parametrize("version", DEPRECATED)
 def test_older_versions_send_a_deprecation_warning(client: Client, paths: NamespacePaths, version: str) -> None:
     kind = "VirtualMachineInstancetype"
-    words = [f"{GROUP}/{version} {kind} is deprecated; use {GROUP}/v1beta2 {kind}"]
+    warnings = [f"{GROUP}/{version} {kind} is deprecated; use {GROUP}/v1beta2 {kind}"]
     path = paths.instancetypes("one", version)
     replies = [
         client.post(paths.instancetypes(version=version), build_instancetype("one", version=version)),
@@ -101,9 +101,9 @@ def test_older_versions_send_a_deprecation_warning(client: Client, paths: Namesp
         client.patch(path, {"spec": {"cpu": {"guest": 2}}}),
         client.delete(path),
     ]
-    assert [reply.warnings for reply in replies] == [words] * 5
+    assert [reply.warnings for reply in replies] == [warnings] * 5
     with client.watch(paths.instancetypes(version=version), seconds=1) as watch:
-        assert watch.response.headers["warning"] == f'299 - "{words[0]}"'
+        assert watch.response.headers["warning"] == f'299 - "{warnings[0]}"'
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])

@@ -278,8 +278,8 @@ def test_status_update_sends_an_event_and_keeps_the_generation(client: Client, p
         client.patch(f"{paths.vms('vm1')}/status", {"status": {"created": True}})
         client.patch(paths.vms("vm1"), {"spec": {"runStrategy": "Always"}})
         events = watch.read(2)
-    told = [(event["type"], event["object"]["metadata"]["generation"]) for event in events]
-    assert told == [("MODIFIED", 1), ("MODIFIED", 2)]
+    reported = [(event["type"], event["object"]["metadata"]["generation"]) for event in events]
+    assert reported == [("MODIFIED", 1), ("MODIFIED", 2)]
 
 
 def test_table_watch_sends_columns_only_in_the_first_event(client: Client, paths: NamespacePaths) -> None:

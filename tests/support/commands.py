@@ -35,8 +35,8 @@ class CommandResult(NamedTuple):
         return template
 
 
-def call_virtctl(*words: str) -> CommandResult:
+def call_virtctl(*arguments: str) -> CommandResult:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        status = run(virtctl, "virtctl", list(words))
+        status = run(virtctl, "virtctl", list(arguments))
     return CommandResult(status, out.getvalue(), err.getvalue())

@@ -135,8 +135,8 @@ class GuestHarness:
 
 def require_qemu() -> None:
     """Skip on a machine that cannot run guests."""
-    if lacks := find_missing_packages():
-        pytest.skip(f"guests need {', '.join(lacks)}")
+    if missing_packages := find_missing_packages():
+        pytest.skip(f"guests need {', '.join(missing_packages)}")
 
 
 async def adopt_guests(data: Path) -> GuestHarness:

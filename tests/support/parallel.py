@@ -18,12 +18,12 @@ SLOW: Final = (
     "tests/e2e/test_guest_",
     "tests/e2e/test_virtctl_guests.py",
     "tests/integration/launcher/test_demo.py::test_full_flavour",
-    "tests/integration/launcher/test_lives.py",
+    "tests/integration/launcher/test_lifecycle.py",
 )
 """Beginnings of the ids of tests that `make test` leaves out: most guests, and all that needs a control plane."""
 
 HEAVY: Final = (
-    "tests/cluster/whole/",
+    "tests/cluster/suites/",
     "tests/cluster/components/",
     "tests/cluster/",
     "tests/e2e/",
@@ -33,7 +33,7 @@ HEAVY: Final = (
 )
 """Paths whose tests take seconds each. They start first, so that no long test is left when all others are done."""
 
-TOGETHER: Final = ("tests/cluster/whole/", "tests/cluster/components/", "tests/cluster/", "tests/contract/")
+TOGETHER: Final = ("tests/cluster/suites/", "tests/cluster/components/", "tests/cluster/", "tests/contract/")
 """Paths whose modules share a control plane, which takes long to start: they run on one worker."""
 
 APART: Final = ("tests/docs/test_server_documents.py",)

@@ -18,11 +18,11 @@ TIMEOUT = 120.0
 class Terminal:
     """A terminal, with a command in it until the `with` block ends."""
 
-    def __init__(self, words: Sequence[str | Path], environment: Mapping[str, str]) -> None:
+    def __init__(self, arguments: Sequence[str | Path], environment: Mapping[str, str]) -> None:
         self._master, self._slave = pty.openpty()
         self.settings = self.read_settings()
         self.process = subprocess.Popen(
-            words,
+            arguments,
             stdin=self._slave,
             stdout=self._slave,
             stderr=self._slave,

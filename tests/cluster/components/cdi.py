@@ -14,8 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.cluster.components.site import Site
-from tests.cluster.installing import retry
+from tests.cluster.components.installation import Installation
+from tests.cluster.install import retry
 
 from virtshape.apiserver.auth.certificates import Authority, make_key
 from virtshape.cluster.manifests.crds import build_definitions
@@ -44,11 +44,11 @@ class TokenRequest(NamedTuple):
     claim: str
 
 
-class StandIn:
+class FakeCdi:
     """CDI as far as virtctl sees it; what is sent goes to the file that `find_claim` names."""
 
-    def __init__(self, site: Site, find_claim: FindClaim) -> None:
-        self._plane = site.plane
+    def __init__(self, installation: Installation, find_claim: FindClaim) -> None:
+        self._plane = installation.plane
         self._find_claim = find_claim
         self.asked: list[TokenRequest] = []
         self.sent: list[tuple[str, str]] = []
@@ -68,7 +68,7 @@ class StandIn:
         self.sent.append((asked.claim, path))
         self._find_claim(asked.namespace, asked.claim).write_bytes(data)
         volume = f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{asked.namespace}/datavolumes/{asked.claim}/status"
-        self._plane.ask("PATCH", volume, {"status": {"phase": "Succeeded"}}, **MERGE)
+        self._plane.request("PATCH", volume, {"status": {"phase": "Succeeded"}}, **MERGE)
         self._annotate(asked.namespace, asked.claim, FILLED)
 
     def look(self) -> None:
@@ -83,7 +83,7 @@ class StandIn:
 
     def _list(self, path: str) -> list[Tree]:
         """What is there; nothing yet of a kind that the API server has only just come to know."""
-        code, listing = self._plane.ask("GET", path)
+        code, listing = self._plane.request("GET", path)
         items: list[Tree] = listing["items"] if code == 200 else []
         return items
 
@@ -100,16 +100,16 @@ class StandIn:
             },
             "spec": {"accessModes": ["ReadWriteOnce"], **storage},
         }
-        self._plane.ask("POST", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims", claim)
+        self._plane.request("POST", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims", claim)
         path = f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{namespace}/datavolumes/{name}/status"
-        self._plane.ask("PATCH", path, {"status": {"phase": "UploadReady"}}, **MERGE)
+        self._plane.request("PATCH", path, {"status": {"phase": "UploadReady"}}, **MERGE)
 
     def _annotate(self, namespace: str, name: str, marks: dict[str, str]) -> None:
         patch = {"metadata": {"annotations": marks}}
-        self._plane.ask("PATCH", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}", patch, **MERGE)
+        self._plane.request("PATCH", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}", patch, **MERGE)
 
 
-def _build_handler(cdi: StandIn) -> type[BaseHTTPRequestHandler]:
+def _build_handler(cdi: FakeCdi) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -151,9 +151,9 @@ def _build_handler(cdi: StandIn) -> type[BaseHTTPRequestHandler]:
 
 
 @contextlib.contextmanager
-def standing_in(site: Site, find_claim: FindClaim) -> Iterator[StandIn]:
+def run_fake_cdi(installation: Installation, find_claim: FindClaim) -> Iterator[FakeCdi]:
     """CDI's part, played on a site until the block ends; nothing of it is left then."""
-    cdi, ending, authority = StandIn(site, find_claim), threading.Event(), Authority.create(make_key(), "cdi")
+    cdi, ending, authority = FakeCdi(installation, find_claim), threading.Event(), Authority.create(make_key(), "cdi")
     credential = authority.issue_server(["localhost", f"{SERVICE}.{SYSTEM}.svc"])
     with ThreadingHTTPServer(("127.0.0.1", 0), _build_handler(cdi)) as server:
         server.daemon_threads = True
@@ -166,7 +166,7 @@ def standing_in(site: Site, find_claim: FindClaim) -> Iterator[StandIn]:
         ]
         workers[0].start()
         try:
-            objects = _install(site, server.server_address[1], authority.pem.decode())
+            objects = _install(installation, server.server_address[1], authority.pem.decode())
             workers[1].start()
             yield cdi
         finally:
@@ -174,21 +174,21 @@ def standing_in(site: Site, find_claim: FindClaim) -> Iterator[StandIn]:
             if workers[1].is_alive():
                 workers[1].join()
             with contextlib.suppress(UnboundLocalError):
-                _remove(site, objects)
+                _remove(installation, objects)
             server.shutdown()
             workers[0].join()
 
 
-def _install(site: Site, port: int, authority: str) -> list[Tree]:
+def _install(installation: Installation, port: int, authority: str) -> list[Tree]:
     definitions = [one for one in build_definitions(Options(cdi=True)) if one["spec"]["group"] == "cdi.kubevirt.io"]
-    site.add(*definitions)
+    installation.add(*definitions)
     names = [one["metadata"]["name"] for one in definitions]
-    site.kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=120s")
+    installation.kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=120s")
     config = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "CDIConfig", "metadata": {"name": "config"}, "spec": {}}
-    told = {"status": {"uploadProxyURL": f"localhost:{port}", "uploadProxyCA": authority}}
+    reported = {"status": {"uploadProxyURL": f"localhost:{port}", "uploadProxyCA": authority}}
     path = "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs"
-    retry(lambda: _expect(201, site.plane.ask("POST", path, config)))
-    retry(lambda: _expect(200, site.plane.ask("PATCH", f"{path}/config/status", told, **MERGE)))
+    retry(lambda: _expect(201, installation.plane.request("POST", path, config)))
+    retry(lambda: _expect(200, installation.plane.request("PATCH", f"{path}/config/status", reported, **MERGE)))
     service = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -208,8 +208,8 @@ def _install(site: Site, port: int, authority: str) -> list[Tree]:
             "service": {"name": SERVICE, "namespace": SYSTEM, "port": port},
         },
     }
-    site.add(service, served)
-    site.kubectl("wait", "apiservice", f"v1beta1.{GROUP}", "--for=condition=Available", "--timeout=120s")
+    installation.add(service, served)
+    installation.kubectl("wait", "apiservice", f"v1beta1.{GROUP}", "--for=condition=Available", "--timeout=120s")
     return [served, service, *definitions]
 
 
@@ -217,12 +217,12 @@ def _expect(code: int, answer: tuple[int, Tree]) -> None:
     assert answer[0] == code, answer[1]
 
 
-def _remove(site: Site, objects: list[Tree]) -> None:
+def _remove(installation: Installation, objects: list[Tree]) -> None:
     words = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-    site.kubectl("delete", "--ignore-not-found", "--timeout=100s", "-f", "-", stdin=words)
+    installation.kubectl("delete", "--ignore-not-found", "--timeout=100s", "-f", "-", stdin=words)
 
 
-def _repeat(cdi: StandIn, ending: threading.Event) -> None:
+def _repeat(cdi: FakeCdi, ending: threading.Event) -> None:
     while not ending.wait(PAUSE):
         with contextlib.suppress(OSError, json.JSONDecodeError):  # an API server that is busy
             cdi.look()

@@ -20,14 +20,14 @@ PROTOCOL = "v4.channel.k8s.io"
 SUCCESS = b"\x03" + json.dumps({"metadata": {}, "status": "Success"}).encode()
 
 
-class PlayedCommand:
+class FakeCommand:
     """A command as a WebSocket's messages: the first byte of each says which stream it belongs to."""
 
-    def __init__(self, words: list[str], asked: list[list[str]]) -> None:
+    def __init__(self, arguments: list[str], asked: list[list[str]]) -> None:
         self._out: asyncio.Queue[bytes] = asyncio.Queue()
-        visit = words[words.index("virtshape.launcher.pod.visit") + 1 :]
-        asked.append(visit)
-        match visit:
+        run_scenario = arguments[arguments.index("virtshape.launcher.pod.visit") + 1 :]
+        asked.append(run_scenario)
+        match run_scenario:
             case ["ask", text]:
                 report = {"state": "paused" if "pause" in text else "running"}
                 self._end(json.dumps({"report": report}).encode() + b"\n")
@@ -54,20 +54,20 @@ class PlayedCommand:
         self._out.put_nowait(b"")
 
 
-class PlayedKubelet:
+class FakeKubelet:
     """Takes commands, and notes them."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
 
     def handle(self, request: Request) -> AnyResponse:
-        consent = write_consent(request)
+        consent = build_upgrade_headers(request)
         if consent is None:
             return Response(404, request.path.encode(), "text/plain")
-        return Upgrade(PlayedCommand(request.query["command"], self.asked), consent, whole_messages=True)
+        return Upgrade(FakeCommand(request.query["command"], self.asked), consent, whole_messages=True)
 
 
-def write_consent(request: Request) -> tuple[tuple[str, str], ...] | None:
+def build_upgrade_headers(request: Request) -> tuple[tuple[str, str], ...] | None:
     """The headers that consent to a command's streams; None if it is not that which is asked for."""
     offers = split_list(request.headers.get("sec-websocket-protocol", ""))
     if not request.path.startswith("/exec/") or PROTOCOL not in offers:
@@ -81,7 +81,7 @@ def write_consent(request: Request) -> tuple[tuple[str, str], ...] | None:
 
 
 @asynccontextmanager
-async def listening_kubelet(handle: Handler) -> AsyncIterator[dict[str, Any]]:
+async def serve_kubelet(handle: Handler) -> AsyncIterator[dict[str, Any]]:
     """A kubelet on loopback that answers so, and the status of its node."""
     credential = Authority.create(make_key(), "kubelet").issue_server(["127.0.0.1"])
     listener = Listener(handle)
@@ -97,8 +97,8 @@ async def listening_kubelet(handle: Handler) -> AsyncIterator[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def played_kubelet() -> AsyncIterator[tuple[PlayedKubelet, dict[str, Any]]]:
+async def run_fake_kubelet() -> AsyncIterator[tuple[FakeKubelet, dict[str, Any]]]:
     """A kubelet whose pods are played, and the status of its node."""
-    kubelet = PlayedKubelet()
-    async with listening_kubelet(kubelet.handle) as status:
+    kubelet = FakeKubelet()
+    async with serve_kubelet(kubelet.handle) as status:
         yield kubelet, status

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.components.kubelet import SUCCESS, listening_kubelet, write_consent
+from tests.cluster.components.kubelet import SUCCESS, build_upgrade_headers, serve_kubelet
 from tests.cluster.components.sandbox import Sandbox
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
 
 from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import Request, Response, Upgrade
@@ -30,7 +30,7 @@ MOUNTS = "/run/virtshape/"
 PAUSE = 0.2
 PIECE = 65536
 MOST_WAITING = 16
-FAREWELL_SECONDS = 10.0
+SHUTDOWN_SECONDS = 10.0
 
 
 class RunningCommand:
@@ -69,7 +69,7 @@ class RunningCommand:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            async with asyncio.timeout(FAREWELL_SECONDS):
+            async with asyncio.timeout(SHUTDOWN_SECONDS):
                 while not self._task.done():
                     while not self._out.empty():
                         self._out.get_nowait()
@@ -86,7 +86,7 @@ class RunningCommand:
 class Node:
     """Looks after guests' pods, again and again."""
 
-    def __init__(self, plane: Plane, directory: Path) -> None:
+    def __init__(self, plane: ControlPlane, directory: Path) -> None:
         self._plane = plane
         self._directory = directory
         self._pods: dict[str, Sandbox] = {}
@@ -106,7 +106,7 @@ class Node:
 
     async def run_command(self, request: Request) -> AnyResponse:
         """Run a command in a pod, as the API server asks a kubelet to."""
-        consent = write_consent(request)
+        consent = build_upgrade_headers(request)
         _, _, _, name, *_ = request.path.split("/")  # /exec/NAMESPACE/POD/CONTAINER
         sandbox = self._pods.get(self._names.get(name, ""))
         if consent is None or sandbox is None:
@@ -119,7 +119,7 @@ class Node:
 
     def look(self) -> None:
         """Bring every pod one step further."""
-        code, listing = self._plane.ask("GET", PODS)
+        code, listing = self._plane.request("GET", PODS)
         for pod in listing["items"] if code == 200 else ():
             metadata = pod["metadata"]
             if not (self._directory / "claims" / metadata["namespace"]).exists():
@@ -127,22 +127,24 @@ class Node:
             path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
             if not pod["spec"].get("nodeName") and not metadata.get("deletionTimestamp"):
                 target = {"apiVersion": "v1", "kind": "Node", "name": NAME}
-                self._plane.ask("POST", f"{path}/binding", {"metadata": {"name": metadata["name"]}, "target": target})
+                self._plane.request(
+                    "POST", f"{path}/binding", {"metadata": {"name": metadata["name"]}, "target": target}
+                )
             elif pod["spec"].get("nodeName") in (NAME, None):
-                self._treat(pod, path)
+                self._sync_pod(pod, path)
 
-    def _treat(self, pod: Tree, path: str) -> None:
+    def _sync_pod(self, pod: Tree, path: str) -> None:
         uid, is_going = pod["metadata"]["uid"], bool(pod["metadata"].get("deletionTimestamp"))
         sandbox = self._pods.get(uid)
         if sandbox is None and not is_going and pod["status"].get("phase") == "Pending":
             self._start(pod)
         elif is_going and (sandbox is None or sandbox.status is not None):
             self._forget(uid)
-            self._plane.ask("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
+            self._plane.request("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
         elif is_going and sandbox is not None:
             self._stop(pod, sandbox)
         if sandbox is not None:
-            self._tell(pod, path, sandbox)
+            self._report_status(pod, path, sandbox)
 
     def _start(self, pod: Tree) -> None:
         metadata, (container,) = pod["metadata"], pod["spec"]["containers"]
@@ -169,7 +171,7 @@ class Node:
         elif now > self._deadlines[uid]:
             sandbox.end()
 
-    def _tell(self, pod: Tree, path: str, sandbox: Sandbox) -> None:
+    def _report_status(self, pod: Tree, path: str, sandbox: Sandbox) -> None:
         """Say how a pod is doing, if that has changed."""
         status = sandbox.status
         container = {"name": "compute", "image": "", "imageID": "", "restartCount": 0, "ready": sandbox.is_ready}
@@ -177,13 +179,13 @@ class Node:
             phase, state = "Running", {"running": {"startedAt": pod["metadata"]["creationTimestamp"]}}
         else:
             phase = "Failed" if status else "Succeeded"
-            state = {"terminated": {"exitCode": status, "message": sandbox.last_words}}
+            state = {"terminated": {"exitCode": status, "message": sandbox.termination_message}}
             container["ready"] = False
         known = (pod["status"].get("containerStatuses") or [{}])[0]
         if (pod["status"].get("phase"), known.get("ready")) != (phase, container["ready"]):
-            told = {"phase": phase, "podIP": "10.1.2.3", "containerStatuses": [{**container, "state": state}]}
+            reported = {"phase": phase, "podIP": "10.1.2.3", "containerStatuses": [{**container, "state": state}]}
             merge = {"Content-Type": "application/merge-patch+json"}
-            self._plane.ask("PATCH", f"{path}/status", {"status": told}, **merge)
+            self._plane.request("PATCH", f"{path}/status", {"status": reported}, **merge)
 
     def _forget(self, uid: str) -> None:
         sandbox = self._pods.pop(uid, None)
@@ -198,7 +200,7 @@ class Node:
 
 
 @contextlib.contextmanager
-def running_node(plane: Plane, directory: Path) -> Iterator[Node]:
+def run_node(plane: ControlPlane, directory: Path) -> Iterator[Node]:
     """A node at work until the block ends."""
     node, ending, address = Node(plane, directory), threading.Event(), plane_address(plane)
     listening = threading.Event()
@@ -217,16 +219,18 @@ def running_node(plane: Plane, directory: Path) -> Iterator[Node]:
         node.end()
 
 
-def plane_address(plane: Plane) -> str:
+def plane_address(plane: ControlPlane) -> str:
     """The path of the node's status, once there is a node."""
-    plane.ask("POST", "/api/v1/nodes", {"metadata": {"name": NAME}})
+    plane.request("POST", "/api/v1/nodes", {"metadata": {"name": NAME}})
     return f"/api/v1/nodes/{NAME}/status"
 
 
-async def _serve(node: Node, plane: Plane, path: str, listening: threading.Event, ending: threading.Event) -> None:
-    async with listening_kubelet(node.run_command) as status:
+async def _serve(
+    node: Node, plane: ControlPlane, path: str, listening: threading.Event, ending: threading.Event
+) -> None:
+    async with serve_kubelet(node.run_command) as status:
         merge = {"Content-Type": "application/merge-patch+json"}
-        code, answer = await asyncio.to_thread(plane.ask, "PATCH", path, {"status": status}, **merge)
+        code, answer = await asyncio.to_thread(plane.request, "PATCH", path, {"status": status}, **merge)
         assert code == 200, answer
         listening.set()
         await asyncio.to_thread(ending.wait)

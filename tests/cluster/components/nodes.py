@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
 
 Tree = dict[str, Any]
 NODE = "simulated"
@@ -22,23 +22,23 @@ PAUSE = 0.1
 class Nodes:
     """Looks after all pods and DataVolumes of a plane, again and again."""
 
-    def __init__(self, plane: Plane) -> None:
+    def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
 
     def look(self) -> None:
         """Bring everything one step further."""
         for path, treat in ((PODS, self._treat_pod), (VOLUMES, self._treat_volume)):
-            code, listing = self._plane.ask("GET", path)
+            code, listing = self._plane.request("GET", path)
             for item in listing["items"] if code == 200 else ():
                 treat(item)
 
     def _treat_pod(self, pod: Tree) -> None:
         path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
         if pod["metadata"].get("deletionTimestamp"):
-            self._plane.ask("DELETE", path, {"gracePeriodSeconds": 0})
+            self._plane.request("DELETE", path, {"gracePeriodSeconds": 0})
         elif not pod["spec"].get("nodeName"):
             target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
-            self._plane.ask(
+            self._plane.request(
                 "POST", f"{path}/binding", {"metadata": {"name": pod["metadata"]["name"]}, "target": target}
             )
         elif pod["status"].get("phase") == "Pending":
@@ -57,18 +57,18 @@ class Nodes:
         wanted.setdefault("accessModes", ["ReadWriteOnce"])
         wanted.setdefault("resources", {"requests": {"storage": "1Gi"}})
         claim = {"metadata": {"name": name, "ownerReferences": [{**owner, "controller": True}]}, "spec": wanted}
-        self._plane.ask("POST", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims", claim)
+        self._plane.request("POST", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims", claim)
         path = f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{namespace}/datavolumes/{name}"
         self._patch(f"{path}/status", {"status": {"phase": "Succeeded", "progress": "100.0%"}})
 
     def _patch(self, path: str, patch: Tree) -> None:
-        self._plane.ask("PATCH", path, patch, **{"Content-Type": "application/merge-patch+json"})
+        self._plane.request("PATCH", path, patch, **{"Content-Type": "application/merge-patch+json"})
 
 
 @contextlib.contextmanager
-def played_nodes(plane: Plane) -> Iterator[None]:
+def run_fake_nodes(plane: ControlPlane) -> Iterator[None]:
     """Nodes at work until the block ends."""
-    plane.ask("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
+    plane.request("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
     ending = threading.Event()
     worker = threading.Thread(target=_repeat, args=(Nodes(plane).look, ending), name="nodes")
     worker.start()

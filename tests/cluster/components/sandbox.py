@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 DEVICES = ("null", "zero", "full", "random", "urandom", "kvm", "net/tun", "vhost-net")
 TERMINATION_LOG = "dev/termination-log"
 AS_OTHERS = () if os.geteuid() == 0 else ("--user", "--map-current-user", "--keep-caps")
@@ -72,7 +72,7 @@ class Sandbox:
         return None if self._process is None else self._process.poll()
 
     @property
-    def last_words(self) -> str:
+    def termination_message(self) -> str:
         """What the command has left for whoever looks after it."""
         path = self.directory / TERMINATION_LOG
         return path.read_text() if path.exists() else ""
@@ -91,7 +91,7 @@ class Sandbox:
     def _find_first(self) -> int:
         """The first process in it, which is a child of the one that made it; ValueError if there is none."""
         assert self._process is not None
-        pid, deadline = self._process.pid, time.monotonic() + PATIENCE
+        pid, deadline = self._process.pid, time.monotonic() + TIMEOUT
         while self._process.poll() is None and time.monotonic() < deadline:
             with contextlib.suppress(OSError):
                 children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.components.kubelet import PlayedKubelet, played_kubelet
-from tests.cluster.components.site import Site, Worker
-from tests.cluster.installing import retry
+from tests.cluster.components.installation import ComponentProcess, Installation
+from tests.cluster.components.kubelet import FakeKubelet, run_fake_kubelet
+from tests.cluster.install import retry
 from tests.e2e.kubectl import Kubectl
 from tests.support.podscenarios import NODE, PodDriver
 
@@ -24,19 +24,19 @@ from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient
 
 VIRTCTL = Path(sys.executable).parent / "virtctl"
-PATIENCE = 60.0
+TIMEOUT = 60.0
 SECONDS = 120.0
 GROUP = "/apis/subresources.kubevirt.io"
 pytestmark = pytest.mark.usefixtures("aggregated")
 
 
-def virtctl(site: Site, namespace: str, *words: str) -> subprocess.CompletedProcess[str]:
+def virtctl(installation: Installation, namespace: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [VIRTCTL, "--kubeconfig", site.plane.kubeconfig, "-n", namespace, *words],
+        [VIRTCTL, "--kubeconfig", installation.plane.kubeconfig, "-n", namespace, *arguments],
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         env={**os.environ, "KUBECONFIG": ""},
     )
 
@@ -57,79 +57,85 @@ def build_vm(name: str = "vm1", **spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
-def test_subresource_group_is_discovered(site: Site, version: str) -> None:
-    code, listing = site.plane.ask("GET", f"{GROUP}/{version}")
+def test_subresource_group_is_discovered(installation: Installation, version: str) -> None:
+    code, listing = installation.plane.request("GET", f"{GROUP}/{version}")
     assert (code, listing["kind"]) == (200, "APIResourceList")
     assert "virtualmachines/start" in {resource["name"] for resource in listing["resources"]}
-    code, about = site.plane.ask("GET", f"{GROUP}/{version}/version")
+    code, about = installation.plane.request("GET", f"{GROUP}/{version}/version")
     assert (code, about["gitVersion"][:1]) == (200, "v")
 
 
-def test_virtctl_starts_and_stops_a_vm(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+def test_virtctl_starts_and_stops_a_vm(installation: Installation, webhook: ComponentProcess, kubectl: Kubectl) -> None:
     del webhook
     kubectl.apply(build_vm())
-    assert "scheduled to start" in virtctl(site, kubectl.namespace, "start", "vm1").stdout
+    assert "scheduled to start" in virtctl(installation, kubectl.namespace, "start", "vm1").stdout
     assert kubectl.get("vm", "vm1")["spec"]["runStrategy"] == "Always"
-    assert "scheduled to stop" in virtctl(site, kubectl.namespace, "stop", "vm1").stdout
+    assert "scheduled to stop" in virtctl(installation, kubectl.namespace, "stop", "vm1").stdout
     assert kubectl.get("vm", "vm1")["spec"]["runStrategy"] == "Halted"
-    ran = virtctl(site, kubectl.namespace, "restart", "vm1")
+    ran = virtctl(installation, kubectl.namespace, "restart", "vm1")
     assert ran.returncode == 1
     assert "Halted does not support manual restart requests" in ran.stderr
 
 
-def test_manual_vm_gets_requests_in_its_status(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+def test_manual_vm_gets_requests_in_its_status(
+    installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
+) -> None:
     del webhook
     kubectl.apply(build_vm(runStrategy="Manual"))
-    assert virtctl(site, kubectl.namespace, "start", "vm1").returncode == 0
+    assert virtctl(installation, kubectl.namespace, "start", "vm1").returncode == 0
     assert kubectl.get("vm", "vm1")["status"]["stateChangeRequests"] == [{"action": "Start"}]
 
 
-def test_dry_run_changes_nothing(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+def test_dry_run_changes_nothing(installation: Installation, webhook: ComponentProcess, kubectl: Kubectl) -> None:
     del webhook
     kubectl.apply(build_vm())
     path = f"{GROUP}/v1/namespaces/{kubectl.namespace}/virtualmachines/vm1/start"
-    assert site.plane.ask("PUT", path, {"dryRun": ["All"]})[0] == 202
+    assert installation.plane.request("PUT", path, {"dryRun": ["All"]})[0] == 202
     assert kubectl.get("vm", "vm1")["spec"]["runStrategy"] == "Halted"
 
 
-def test_vm_is_expanded(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+def test_vm_is_expanded(installation: Installation, webhook: ComponentProcess, kubectl: Kubectl) -> None:
     del webhook
     kubectl.apply(build_vm())
     path = f"{GROUP}/v1/namespaces/{kubectl.namespace}"
-    code, vm = site.plane.ask("GET", f"{path}/virtualmachines/vm1/expand-spec")
+    code, vm = installation.plane.request("GET", f"{path}/virtualmachines/vm1/expand-spec")
     assert code == 200
     assert vm["spec"]["template"]["spec"]["domain"]["memory"]["guest"] == "2Gi"
     assert "instancetype" not in vm["spec"]
-    code, sent = site.plane.ask("PUT", f"{path}/expand-vm-spec", build_vm("sent"))
+    code, sent = installation.plane.request("PUT", f"{path}/expand-vm-spec", build_vm("sent"))
     assert (code, sent["spec"]["template"]["spec"]["domain"]["memory"]["guest"]) == (200, "2Gi")
-    code, status = site.plane.ask("PUT", f"{path}/expand-vm-spec", build_vm("x", instancetype={"name": "none"}))
+    code, status = installation.plane.request(
+        "PUT", f"{path}/expand-vm-spec", build_vm("x", instancetype={"name": "none"})
+    )
     assert (code, status["reason"]) == (400, "BadRequest")
 
 
-def test_missing_objects_return_404(site: Site, kubectl: Kubectl) -> None:
-    ran = virtctl(site, kubectl.namespace, "start", "none")
+def test_missing_objects_return_404(installation: Installation, kubectl: Kubectl) -> None:
+    ran = virtctl(installation, kubectl.namespace, "start", "none")
     assert ran.returncode == 1
     assert 'there is no VM "none"' in ran.stderr
 
 
-def test_roles_allow_actions(webhook: Worker, kubectl: Kubectl) -> None:
+def test_roles_allow_actions(webhook: ComponentProcess, kubectl: Kubectl) -> None:
     del webhook
     kubectl.apply(build_vm())
     for role in ("view", "edit"):
         kubectl("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}er")
     path = f"{GROUP}/v1/namespaces/{kubectl.namespace}/virtualmachines/vm1"
     retry(lambda: kubectl("get", "--raw", f"{path}/expand-spec", "--as=viewer"))
-    told = kubectl.refused("replace", "--raw", f"{path}/start", "-f", "-", "--as=viewer", stdin="{}")
-    assert 'User "viewer" cannot update resource "virtualmachines/start"' in told
+    reported = kubectl.run_rejected("replace", "--raw", f"{path}/start", "-f", "-", "--as=viewer", stdin="{}")
+    assert 'User "viewer" cannot update resource "virtualmachines/start"' in reported
     retry(lambda: kubectl("replace", "--raw", f"{path}/start", "-f", "-", "--as=editer", stdin="{}"))
 
 
-def test_direct_requests_past_the_api_server_are_rejected(site: Site, aggregated: Worker) -> None:
+def test_direct_requests_past_the_api_server_are_rejected(
+    installation: Installation, aggregated: ComponentProcess
+) -> None:
     """Whoever calls the component itself and names somebody is nobody, whatever certificate they show."""
     del aggregated
-    files = site.plane.directory
+    files = installation.plane.directory
     headers = ("-H", "X-Remote-User: admin", "-H", "X-Remote-Group: system:masters")
-    url = f"https://localhost:{site.https['apiserver']}{GROUP}/v1"
+    url = f"https://localhost:{installation.https['apiserver']}{GROUP}/v1"
     alone = _curl(*headers, url)
     assert alone == "401"
     with_admin = _curl("--cert", f"{files}/admin.crt", "--key", f"{files}/admin.key", *headers, url)
@@ -139,23 +145,23 @@ def test_direct_requests_past_the_api_server_are_rejected(site: Site, aggregated
     assert _curl(*proxy, url) == "401"
 
 
-def _curl(*words: str) -> str:
-    line = ["curl", "-s", "-k", "-o", "/dev/null", "-w", "%{http_code}", *words]
-    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=PATIENCE).stdout
+def _curl(*arguments: str) -> str:
+    line = ["curl", "-s", "-k", "-o", "/dev/null", "-w", "%{http_code}", *arguments]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=TIMEOUT).stdout
 
 
-Visit = Callable[[HttpTransport, RestClient, PodDriver, PlayedKubelet], Awaitable[None]]
+Scenario = Callable[[HttpTransport, RestClient, PodDriver, FakeKubelet], Awaitable[None]]
 
 
-def visit(site: Site, namespace: str, scenario: Visit) -> None:
+def run_scenario(installation: Installation, namespace: str, scenario: Scenario) -> None:
     """Play a visit to a guest that runs on a node whose kubelet takes commands."""
 
-    async def play() -> None:
-        transport = HttpTransport(find_access(path=str(site.plane.kubeconfig)))
+    async def execute() -> None:
+        transport = HttpTransport(find_access(path=str(installation.plane.kubeconfig)))
         client = RestClient(transport, manager="tester")
         driver = PodDriver(client, namespace)
         await driver.prepare()
-        async with played_kubelet() as (kubelet, status):
+        async with run_fake_kubelet() as (kubelet, status):
             await client.patch(Node, NODE, patch={"status": status}, subresource="status")
             await driver.create_vm()
             await driver.run_guest(await driver.wait_for_pod())
@@ -165,25 +171,27 @@ def visit(site: Site, namespace: str, scenario: Visit) -> None:
             finally:
                 await client.close()
 
-    asyncio.run(asyncio.wait_for(play(), SECONDS))
+    asyncio.run(asyncio.wait_for(execute(), SECONDS))
 
 
-def test_guest_is_paused_and_unpaused(site: Site, controller: Worker, namespace: str) -> None:
+def test_guest_is_paused_and_unpaused(installation: Installation, controller: ComponentProcess, namespace: str) -> None:
     del controller
 
-    async def scenario(_: HttpTransport, client: RestClient, driver: PodDriver, kubelet: PlayedKubelet) -> None:
+    async def scenario(_: HttpTransport, client: RestClient, driver: PodDriver, kubelet: FakeKubelet) -> None:
         for action, status in (("pause", "Paused"), ("unpause", "Running")):
             await request_action(client, driver.namespace, "virtualmachineinstances", "vm1", action)
             await driver.wait_for_status(status)
-        assert [json.loads(words[1])["ask"] for words in kubelet.asked] == ["pause", "unpause"]
+        assert [json.loads(arguments[1])["ask"] for arguments in kubelet.asked] == ["pause", "unpause"]
 
-    visit(site, namespace, scenario)
+    run_scenario(installation, namespace, scenario)
 
 
-def test_console_and_port_reach_the_guest(site: Site, controller: Worker, namespace: str) -> None:
+def test_console_and_port_reach_the_guest(
+    installation: Installation, controller: ComponentProcess, namespace: str
+) -> None:
     del controller
 
-    async def scenario(transport: HttpTransport, client: RestClient, driver: PodDriver, kubelet: PlayedKubelet) -> None:
+    async def scenario(transport: HttpTransport, client: RestClient, driver: PodDriver, kubelet: FakeKubelet) -> None:
         console = await open_console(transport, driver.namespace, "vm1")
         assert await console.read() == b"login: "
         await console.write(b"root\n")
@@ -195,4 +203,4 @@ def test_console_and_port_reach_the_guest(site: Site, controller: Worker, namesp
         assert await read_console_log(client, driver.namespace, "vm1") == b"booted\n"
         assert kubelet.asked == [["console"], ["port", "22"], ["log"]]
 
-    visit(site, namespace, scenario)
+    run_scenario(installation, namespace, scenario)

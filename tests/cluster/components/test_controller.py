@@ -6,15 +6,15 @@ import time
 from typing import Any
 
 import pytest
-from tests.cluster.components.site import SYSTEM, Site, Worker
-from tests.cluster.installing import PATIENCE, retry
+from tests.cluster.components.installation import SYSTEM, ComponentProcess, Installation
+from tests.cluster.install import TIMEOUT, retry
 from tests.e2e.kubectl import Kubectl
 
 Tree = dict[str, Any]
 pytestmark = pytest.mark.usefixtures("webhook")
 LEASE = "virtshape-controller"
 PODS = ("pods", "-l", "kubevirt.io=virt-launcher")
-TIMEOUT = f"--timeout={PATIENCE:g}s"
+TIMEOUT_FLAG = f"--timeout={TIMEOUT:g}s"
 LASTING = ("--lease-seconds=60", "--renew-seconds=40")
 
 
@@ -31,19 +31,19 @@ def build_vm(name: str = "vm1", strategy: str = "Always") -> Tree:
     }
 
 
-def find_leaders(*workers: Worker) -> list[Worker]:
+def find_leaders(*workers: ComponentProcess) -> list[ComponentProcess]:
     return [worker for worker in workers if worker.read_figure("virtshape_leader") == 1]
 
 
-def wait_for_leader(*workers: Worker) -> Worker:
+def wait_for_leader(*workers: ComponentProcess) -> ComponentProcess:
     """The one that leads, once there is one; never two."""
 
-    def look() -> Worker:
+    def look() -> ComponentProcess:
         leaders = find_leaders(*workers)
         assert len(leaders) == 1
         return leaders[0]
 
-    leader: Worker = retry(look)
+    leader: ComponentProcess = retry(look)
     return leader
 
 
@@ -57,16 +57,16 @@ def count_starts(kubectl: Kubectl, name: str) -> int:
     return sum(event.get("count") or 1 for event in events["items"])
 
 
-def test_killed_leader_is_replaced_and_nothing_starts_twice(site: Site, kubectl: Kubectl) -> None:
+def test_killed_leader_is_replaced_and_nothing_starts_twice(installation: Installation, kubectl: Kubectl) -> None:
     names = [f"vm{number:02}" for number in range(12)]
-    with site.running("controller") as first, site.running("controller") as second:
+    with installation.running("controller") as first, installation.running("controller") as second:
         leader = wait_for_leader(first, second)
         other = second if leader is first else first
         kubectl.apply(*(build_vm(name) for name in names))
         leader.end(signal.SIGKILL)  # in the middle of it
         began = time.monotonic()
         assert wait_for_leader(other) is other
-        assert time.monotonic() - began < PATIENCE / 2
+        assert time.monotonic() - began < TIMEOUT / 2
         retry(lambda: _expect(sorted(list_pods(kubectl)), names))
         instances = kubectl.get("vmi")["items"]
         assert sorted(item["metadata"]["name"] for item in instances) == names
@@ -78,20 +78,20 @@ def test_killed_leader_is_replaced_and_nothing_starts_twice(site: Site, kubectl:
         retry(lambda: _expect(kubectl.get("vm")["items"], []))
 
 
-def test_stopped_leader_releases_its_lease_at_once(site: Site) -> None:
-    with site.running("controller", *LASTING) as first, site.running("controller", *LASTING) as second:
+def test_stopped_leader_releases_its_lease_at_once(installation: Installation) -> None:
+    with installation.running("controller", *LASTING) as first, installation.running("controller", *LASTING) as second:
         leader = wait_for_leader(first, second)
         other = second if leader is first else first
         assert leader.end(signal.SIGTERM) == 0
         began = time.monotonic()
         wait_for_leader(other)
         assert time.monotonic() - began < 30  # less than the lease would have lasted
-        lease = site.kubectl.within(SYSTEM).get("lease", LEASE)
+        lease = installation.kubectl.in_namespace(SYSTEM).get("lease", LEASE)
         assert lease["spec"]["leaseTransitions"] >= 1
 
 
-def test_suspended_leader_stops_acting_when_it_resumes(site: Site, kubectl: Kubectl) -> None:
-    with site.running("controller") as first, site.running("controller") as second:
+def test_suspended_leader_stops_acting_when_it_resumes(installation: Installation, kubectl: Kubectl) -> None:
+    with installation.running("controller") as first, installation.running("controller") as second:
         leader = wait_for_leader(first, second)
         other = second if leader is first else first
         leader.send(signal.SIGSTOP)
@@ -104,44 +104,46 @@ def test_suspended_leader_stops_acting_when_it_resumes(site: Site, kubectl: Kube
         assert wait_for_leader(first, second) is other
         retry(lambda: _expect(list_pods(kubectl), ["asleep"]))
         retry(lambda: _expect("lost leadership" in leader.log.read_text(), True))
-        kubectl("delete", "vm", "--all", TIMEOUT)
+        kubectl("delete", "vm", "--all", TIMEOUT_FLAG)
 
 
-def test_restarted_api_server_is_reconnected(site: Site, controller: Worker, kubectl: Kubectl) -> None:
+def test_restarted_api_server_is_reconnected(
+    installation: Installation, controller: ComponentProcess, kubectl: Kubectl
+) -> None:
     kubectl.apply(build_vm("before"))
     retry(lambda: _expect(list_pods(kubectl), ["before"]))
-    site.plane.apiserver.stop(signal.SIGKILL)
+    installation.plane.apiserver.stop(signal.SIGKILL)
     time.sleep(4)  # longer than the lease lasts
     assert find_leaders(controller) == []
-    site.plane.start_apiserver()
+    installation.plane.start_apiserver()
     wait_for_leader(controller)
-    site.wait_until_trusted()
+    installation.wait_until_trusted()
     retry(lambda: kubectl.apply(build_vm("after")))
     retry(lambda: _expect(sorted(list_pods(kubectl)), ["after", "before"]))
-    kubectl("delete", "vm", "--all", TIMEOUT)
+    kubectl("delete", "vm", "--all", TIMEOUT_FLAG)
 
 
-def test_dependents_are_deleted_with_their_vm(controller: Worker, kubectl: Kubectl) -> None:
+def test_dependents_are_deleted_with_their_vm(controller: ComponentProcess, kubectl: Kubectl) -> None:
     """Revisions are collected by the cluster's own garbage collector, which knows them by their owner."""
     del controller
     kubectl.apply(build_vm("owner", "Halted"))
     retry(lambda: _expect(len(kubectl.get("controllerrevisions")["items"]), 1))
-    kubectl("delete", "vm", "owner", TIMEOUT)
+    kubectl("delete", "vm", "owner", TIMEOUT_FLAG)
     retry(lambda: _expect(kubectl.get("controllerrevisions")["items"], []))
 
 
 def test_namespace_is_deleted_with_all_its_vms(
-    controller: Worker, aggregated: Worker, site: Site, kubectl: Kubectl
+    controller: ComponentProcess, aggregated: ComponentProcess, installation: Installation, kubectl: Kubectl
 ) -> None:
     """With every part of the API there: a cluster deletes no namespace while it cannot tell what may be in it."""
     del controller, aggregated
     kubectl.apply(build_vm("a"), build_vm("b", "Halted"))
     retry(lambda: _expect(list_pods(kubectl), ["a"]))
-    site.kubectl("delete", "namespace", kubectl.namespace, TIMEOUT)
-    assert site.kubectl.run("get", "namespace", kubectl.namespace).status != 0
+    installation.kubectl("delete", "namespace", kubectl.namespace, TIMEOUT_FLAG)
+    assert installation.kubectl.run("get", "namespace", kubectl.namespace).status != 0
 
 
-def test_vm_that_needs_cdi_reports_its_absence(controller: Worker, kubectl: Kubectl) -> None:
+def test_vm_that_needs_cdi_reports_its_absence(controller: ComponentProcess, kubectl: Kubectl) -> None:
     del controller
     vm = build_vm("disks")
     vm["spec"]["dataVolumeTemplates"] = [
@@ -158,10 +160,10 @@ def test_vm_that_needs_cdi_reports_its_absence(controller: Worker, kubectl: Kube
         assert "DataVolumesNotServed" in [condition.get("reason") for condition in conditions]
 
     retry(check)
-    kubectl("delete", "vm", "disks", TIMEOUT)
+    kubectl("delete", "vm", "disks", TIMEOUT_FLAG)
 
 
-def test_existing_claim_is_awaited_and_never_changed(controller: Worker, kubectl: Kubectl) -> None:
+def test_existing_claim_is_awaited_and_never_changed(controller: ComponentProcess, kubectl: Kubectl) -> None:
     del controller
     claim = {
         "apiVersion": "v1",
@@ -183,15 +185,19 @@ def test_existing_claim_is_awaited_and_never_changed(controller: Worker, kubectl
     (pod,) = kubectl.get(*PODS)["items"]
     assert pod["spec"]["containers"][0]["volumeDevices"] == [{"name": "data", "devicePath": "/dev/virtshape-data"}]
     assert kubectl.get("pvc", "data")["status"]["phase"] == "Pending"
-    kubectl("delete", "vm", "claims", TIMEOUT)
+    kubectl("delete", "vm", "claims", TIMEOUT_FLAG)
 
 
-def test_system_reports_its_health(controller: Worker, site: Site) -> None:
-    assert controller.ask("/livez") == (200, "ok")
-    retry(lambda: _expect(controller.ask("/readyz")[0], 200))
-    retry(lambda: _expect(site.kubectl.within("kubevirt").get("kv", "kubevirt")["status"]["phase"], "Deployed"))
+def test_system_reports_its_health(controller: ComponentProcess, installation: Installation) -> None:
+    assert controller.request("/livez") == (200, "ok")
+    retry(lambda: _expect(controller.request("/readyz")[0], 200))
+    retry(
+        lambda: _expect(
+            installation.kubectl.in_namespace("kubevirt").get("kv", "kubevirt")["status"]["phase"], "Deployed"
+        )
+    )
     for name in ("virtshape_queue_depth", "virtshape_reconciles_total", "virtshape_reconcile_duration_seconds_count"):
-        retry(lambda name=name: _expect(f'{name}{{controller="vm"' in controller.ask("/metrics")[1], True))
+        retry(lambda name=name: _expect(f'{name}{{controller="vm"' in controller.request("/metrics")[1], True))
     line = json.loads(controller.log.read_text().splitlines()[0])
     assert {"time", "level", "logger", "message"} <= set(line)
 

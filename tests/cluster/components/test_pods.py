@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from tests.cluster.components.site import SYSTEM, Site, Worker
+from tests.cluster.components.installation import SYSTEM, ComponentProcess, Installation
 from tests.support.podscenarios import SCENARIOS, PodDriver, run_pod_controllers
 
 from virtshape.client.http import HttpTransport
@@ -13,19 +13,19 @@ from virtshape.client.rest import RestClient
 SECONDS = 120.0
 
 
-@pytest.mark.parametrize("play", SCENARIOS)
-def test_pod_scenario(play: str, site: Site, webhook: Worker, namespace: str) -> None:
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_pod_scenario(name: str, installation: Installation, webhook: ComponentProcess, namespace: str) -> None:
     del webhook
-    account = site.plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller")
+    account = installation.plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller")
 
     async def scenario() -> None:
-        admin = RestClient(HttpTransport(find_access(path=str(site.plane.kubeconfig))), manager="tester")
+        admin = RestClient(HttpTransport(find_access(path=str(installation.plane.kubeconfig))), manager="tester")
         controller = RestClient(HttpTransport(find_access(path=str(account))), manager="virt-controller")
         driver = PodDriver(admin, namespace)
         await driver.prepare()
         try:
             async with run_pod_controllers(controller):
-                await SCENARIOS[play](driver)
+                await SCENARIOS[name](driver)
         finally:
             await admin.close()
             await controller.close()

@@ -6,41 +6,43 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.cluster.components.site import Site, Worker
+from tests.cluster.components.installation import ComponentProcess, Installation
 from tests.cluster.components.virtctl import Virtctl
 from tests.e2e.guests import eventually
 from tests.e2e.kubectl import Kubectl
-from tests.e2e.manifests import build_machine, build_size
+from tests.e2e.manifests import build_instancetype, build_vm
 
 pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
 
 
 @pytest.fixture
-def virtctl(site: Site, tmp_path: Path, namespace: str) -> Virtctl:
+def virtctl(installation: Installation, tmp_path: Path, namespace: str) -> Virtctl:
     """virtctl in the test's namespace."""
-    return Virtctl(site.plane.kubeconfig, tmp_path, namespace)
+    return Virtctl(installation.plane.kubeconfig, tmp_path, namespace)
 
 
 @pytest.fixture(scope="module")
-def controllers(site: Site, webhook: Worker) -> Iterator[Worker]:
+def controllers(installation: Installation, webhook: ComponentProcess) -> Iterator[ComponentProcess]:
     """The controllers, at work for all tests here."""
     del webhook
-    with site.running("controller") as worker:
+    with installation.running("controller") as worker:
         yield worker
 
 
-def test_client_and_server_versions_are_shown(site: Site, virtctl: Virtctl) -> None:
+def test_client_and_server_versions_are_shown(installation: Installation, virtctl: Virtctl) -> None:
     lines = virtctl.print("version").splitlines()
     assert [line.split(":")[0] for line in lines] == ["Client Version", "Server Version"]
-    _, told = site.plane.ask("GET", "/apis/subresources.kubevirt.io/v1/version")
-    assert json.loads(virtctl.print("version", "-o", "json"))["serverVersion"] == told
+    _, reported = installation.plane.request("GET", "/apis/subresources.kubevirt.io/v1/version")
+    assert json.loads(virtctl.print("version", "-o", "json"))["serverVersion"] == reported
 
 
 def test_created_manifests_can_be_applied(virtctl: Virtctl, kubectl: Kubectl) -> None:
     size = virtctl.print("create", "instancetype", "--name", "mine", "--cpu", "2", "--memory", "3Gi")
     preference = virtctl.print("create", "preference", "--name", "likes", "--machine-type", "q35")
-    words = ("--instancetype", "virtualmachineinstancetype/mine", "--preference", "virtualmachinepreference/likes")
-    vm = virtctl.print("create", "vm", "--name", "web", *words, "--run-strategy", "Halted", "--volume-pvc", "src:disk")
+    arguments = ("--instancetype", "virtualmachineinstancetype/mine", "--preference", "virtualmachinepreference/likes")
+    vm = virtctl.print(
+        "create", "vm", "--name", "web", *arguments, "--run-strategy", "Halted", "--volume-pvc", "src:disk"
+    )
     for manifest in (size, preference, vm):
         assert "created" in kubectl("apply", "-f", "-", stdin=manifest)
     spec = kubectl.get("vm", "web")["spec"]
@@ -52,11 +54,11 @@ def test_created_manifests_can_be_applied(virtctl: Virtctl, kubectl: Kubectl) ->
 
 def test_created_manifests_are_validated_as_on_apply(virtctl: Virtctl, kubectl: Kubectl) -> None:
     vm = virtctl.print("create", "vm", "--name", "web", "--instancetype", "u1.mediun")
-    assert "did you mean u1.medium" in kubectl.refused("apply", "-f", "-", stdin=vm)
+    assert "did you mean u1.medium" in kubectl.run_rejected("apply", "-f", "-", stdin=vm)
 
 
 def test_instancetype_is_customized_from_one_of_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
-    kubectl.apply(build_size("odd", vcpus=3, memory="5Gi"))
+    kubectl.apply(build_instancetype("odd", vcpus=3, memory="5Gi"))
     for source, name, vcpus, memory in (("u1.medium", "large", 4, "4Gi"), ("vminstancetype/odd", "even", 4, "5Gi")):
         made = virtctl.print("customize", source, "--name", name, "--vcpus", "4")
         kubectl("apply", "-f", "-", stdin=made)
@@ -67,24 +69,26 @@ def test_instancetype_is_customized_from_one_of_the_server(virtctl: Virtctl, kub
 
 
 def test_smallest_instancetype_is_found_on_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
-    kubectl.apply(build_size("odd", vcpus=3, memory="5Gi"))
+    kubectl.apply(build_instancetype("odd", vcpus=3, memory="5Gi"))
     wish = ("recommend", "--cpu-min", "3", "--memory-min", "5Gi", "--preference", "windows.11", "--all", "-o", "name")
     first, *others = virtctl.print(*wish).splitlines()
     assert first == "virtualmachineinstancetype.instancetype.kubevirt.io/odd"
     assert any(one.startswith("virtualmachineclusterinstancetype.") for one in others)
 
 
-def test_changed_instancetype_is_reported_as_drift(virtctl: Virtctl, kubectl: Kubectl, controllers: Worker) -> None:
+def test_changed_instancetype_is_reported_as_drift(
+    virtctl: Virtctl, kubectl: Kubectl, controllers: ComponentProcess
+) -> None:
     del controllers
-    kubectl.apply(build_size("shifting", vcpus=2))
-    kubectl.apply(build_machine("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"}))
+    kubectl.apply(build_instancetype("shifting", vcpus=2))
+    kubectl.apply(build_vm("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"}))
 
     def read_states() -> dict[str, str]:
         return {one["role"]: one["state"] for one in json.loads(virtctl.print("drift", "left", "-o", "json"))}
 
     both = {"instancetype": "same", "preference": "same"}
     eventually(lambda: read_states() == both or None, lambda: f"{read_states()} {kubectl.get('vm', 'left')}")
-    kubectl.apply(build_size("shifting", vcpus=4))
+    kubectl.apply(build_instancetype("shifting", vcpus=4))
     drifted = virtctl("drift", "--fields", "--exit-code")
     assert (drifted.status, "spec.cpu.guest: 2 -> 4" in drifted.out) == (1, True), drifted
     kubectl("delete", "vminstancetype", "shifting")
@@ -98,8 +102,8 @@ def test_upload_without_cdi_is_rejected_before_anything_is_created(
     virtctl: Virtctl, kubectl: Kubectl, tmp_path: Path, kind: str
 ) -> None:
     (tmp_path / "disk.img").write_bytes(b"image")
-    words = ("image-upload", kind, "disk", "--size", "1Gi", "--image-path", tmp_path / "disk.img")
-    refused = virtctl(*words)
+    arguments = ("image-upload", kind, "disk", "--size", "1Gi", "--image-path", tmp_path / "disk.img")
+    refused = virtctl(*arguments)
     assert (refused.status, refused.out) == (1, "")
     assert refused.err == (
         "error: nothing here takes uploads: the cluster has no CDI\n"
@@ -108,12 +112,19 @@ def test_upload_without_cdi_is_rejected_before_anything_is_created(
     assert kubectl.get("pvc")["items"] == []
 
 
-def test_request_log_has_no_credentials(virtctl: Virtctl, site: Site, kubectl: Kubectl) -> None:
+def test_request_log_has_no_credentials(virtctl: Virtctl, installation: Installation, kubectl: Kubectl) -> None:
     token = kubectl("create", "token", "default", "--duration=1h").strip()
-    words = ("--server", site.plane.url, "--certificate-authority", site.plane.directory / "ca.crt", "--token", token)
-    ran = virtctl("start", "web", "-v=8", *words)
+    arguments = (
+        "--server",
+        installation.plane.url,
+        "--certificate-authority",
+        installation.plane.directory / "ca.crt",
+        "--token",
+        token,
+    )
+    ran = virtctl("start", "web", "-v=8", *arguments)
     first, *_ = ran.err.splitlines()
     path = f"/apis/subresources.kubevirt.io/v1/namespaces/{kubectl.namespace}/virtualmachines/web/start"
-    assert first.startswith(f"PUT {site.plane.url}{path} 403 Forbidden in ")
+    assert first.startswith(f"PUT {installation.plane.url}{path} 403 Forbidden in ")
     assert "cannot update resource" in ran.err
     assert token not in ran.err

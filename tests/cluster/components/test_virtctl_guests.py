@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.components.cdi import STORAGE, StandIn, TokenRequest, standing_in
-from tests.cluster.components.node import Node, running_node
-from tests.cluster.components.site import Site, Worker
-from tests.cluster.components.virtctl import PATIENCE, Virtctl
+from tests.cluster.components.cdi import STORAGE, FakeCdi, TokenRequest, run_fake_cdi
+from tests.cluster.components.installation import ComponentProcess, Installation
+from tests.cluster.components.node import Node, run_node
+from tests.cluster.components.virtctl import TIMEOUT, Virtctl
 from tests.e2e import agent, sshd
 from tests.e2e.guests import eventually
 from tests.e2e.kubectl import Kubectl
@@ -38,8 +38,8 @@ pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
 @pytest.fixture(scope="module")
 def demo(request: pytest.FixtureRequest) -> DemoGuest:
     """The demo guest's files; skips where no guest can run."""
-    if lacks := find_missing_packages():
-        pytest.skip(f"no guest can run here without {', '.join(lacks)}")
+    if missing_packages := find_missing_packages():
+        pytest.skip(f"no guest can run here without {', '.join(missing_packages)}")
     return get_demo(request.config)
 
 
@@ -49,10 +49,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def node(site: Site, webhook: Worker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+def node(
+    installation: Installation, webhook: ComponentProcess, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Node]:
     """A node that runs guests, with the controllers at work."""
     del webhook
-    with site.running("controller"), running_node(site.plane, tmp_path_factory.mktemp("node")) as running:
+    with installation.running("controller"), run_node(installation.plane, tmp_path_factory.mktemp("node")) as running:
         yield running
 
 
@@ -67,15 +69,15 @@ def key(home: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def guest(site: Site, node: Node, demo: DemoGuest, key: Path, home: Path) -> Iterator[Virtctl]:
+def guest(installation: Installation, node: Node, demo: DemoGuest, key: Path, home: Path) -> Iterator[Virtctl]:
     """virtctl where there is a VM whose guest has an ssh server and an agent, both running."""
-    site.plane.ask("POST", "/api/v1/namespaces", {"metadata": {"name": PLACE}})
-    virtctl = Virtctl(site.plane.kubeconfig, home, PLACE)
+    installation.plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": PLACE}})
+    virtctl = Virtctl(installation.plane.kubeconfig, home, PLACE)
     shutil.copy(demo.disk, node.find_claim(PLACE, "root"))
     shutil.copy(pack(home, key), node.find_claim(PLACE, "luggage"))
-    kubectl = site.kubectl.within(PLACE)
+    kubectl = installation.kubectl.in_namespace(PLACE)
     kubectl.apply(build_claim("root"), build_claim("luggage"), build_guest(NAME, START, root="root", luggage="luggage"))
-    wait_for_words(virtctl, node, NAME, BOOTED)
+    wait_for_text(virtctl, node, NAME, BOOTED)
     yield virtctl
     kubectl("delete", "vm", NAME, "--timeout=100s")
 
@@ -124,11 +126,11 @@ def build_guest(name: str, seed: str = "", **claims: str) -> Tree:
     }
 
 
-def wait_for_words(virtctl: Virtctl, node: Node, name: str, words: str, times: int = 1) -> None:
+def wait_for_text(virtctl: Virtctl, node: Node, name: str, text: str, times: int = 1) -> None:
     """Wait until a guest has written something to its console."""
     eventually(
-        lambda: virtctl.read_log(name).count(words) >= times or None,
-        lambda: f"no {words!r} of {name}: {virtctl.read_log(name)[-2000:]}\n{node.read_logs()}",
+        lambda: virtctl.read_log(name).count(text) >= times or None,
+        lambda: f"no {text!r} of {name}: {virtctl.read_log(name)[-2000:]}\n{node.read_logs()}",
         BOOT_SECONDS,
     )
 
@@ -137,13 +139,13 @@ def test_vnc_proxy_is_a_vnc_server(guest: Virtctl) -> None:
     process = guest.start("vnc", NAME, "--proxy-only")
     assert process.stdout is not None
     port = json.loads(process.stdout.readline())["port"]
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as viewer:
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as viewer:
         version = viewer.recv(12)
         assert re.fullmatch(rb"RFB 003\.\d{3}\n", version)
         viewer.sendall(version)
         count, *types = viewer.recv(256)
         assert (count, 1 in types) == (len(types), True), "it lets one in without a password"
-    assert process.wait(PATIENCE) == 0
+    assert process.wait(TIMEOUT) == 0
     process.communicate()
 
 
@@ -168,7 +170,7 @@ def test_port_is_forwarded_into_the_guest(guest: Virtctl) -> None:
 
     def look() -> Tree | None:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/shape.json", timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/shape.json", timeout=TIMEOUT) as answer:
                 shape: Tree = json.load(answer)
                 return shape
         except OSError:  # the guest is still joining its network
@@ -176,7 +178,7 @@ def test_port_is_forwarded_into_the_guest(guest: Virtctl) -> None:
 
     assert eventually(look, lambda: "nobody answers")["memoryMiB"] == 256
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=TIMEOUT)
     assert process.returncode == 0
 
 
@@ -195,8 +197,8 @@ def test_guest_agent_is_queried(guest: Virtctl) -> None:
     def ask(question: str) -> Tree:
         def look() -> Tree | None:
             ran = guest(question, NAME)
-            told: Tree | None = ran.tree if ran.status == 0 else None
-            return told
+            reported: Tree | None = ran.tree if ran.status == 0 else None
+            return reported
 
         return eventually(look, lambda: guest(question, NAME).err)  # a guest that has just booted says nothing yet
 
@@ -206,26 +208,28 @@ def test_guest_agent_is_queried(guest: Virtctl) -> None:
     assert (seed["fileSystemType"], seed["diskName"]) == ("iso9660", "vdc")
 
 
-def test_guest_is_paused_and_unpaused(site: Site, guest: Virtctl) -> None:
-    kubectl = site.kubectl.within(PLACE)
+def test_guest_is_paused_and_unpaused(installation: Installation, guest: Virtctl) -> None:
+    kubectl = installation.kubectl.in_namespace(PLACE)
     for action, status in (("pause", "Paused"), ("unpause", "Running")):
         assert guest(action, "vm", NAME).out == f"VMI {NAME} was scheduled to {action}\n"
         kubectl("wait", f"vm/{NAME}", f"--for=jsonpath={{.status.printableStatus}}={status}", "--timeout=100s")
 
 
 @pytest.mark.parametrize("action", ["soft-reboot", "reset"])
-def test_guest_is_reset_in_the_same_instance(site: Site, node: Node, guest: Virtctl, action: str) -> None:
-    kubectl, boots = site.kubectl.within(PLACE), guest.read_log(NAME).count(BOOTED)
+def test_guest_is_reset_in_the_same_instance(
+    installation: Installation, node: Node, guest: Virtctl, action: str
+) -> None:
+    kubectl, boots = installation.kubectl.in_namespace(PLACE), guest.read_log(NAME).count(BOOTED)
     uid = kubectl.get("vmi", NAME)["metadata"]["uid"]
     assert guest(action, NAME) == (0, f"VMI {NAME} was scheduled to {action}\n", "")
-    wait_for_words(guest, node, NAME, BOOTED, boots + 1)
+    wait_for_text(guest, node, NAME, BOOTED, boots + 1)
     assert kubectl.get("vmi", NAME)["metadata"]["uid"] == uid
 
 
 @pytest.fixture
-def cdi(site: Site, node: Node) -> Iterator[StandIn]:
+def cdi(installation: Installation, node: Node) -> Iterator[FakeCdi]:
     """A stand-in for CDI, whose claims are the node's."""
-    with standing_in(site, node.find_claim) as running:
+    with run_fake_cdi(installation, node.find_claim) as running:
         yield running
 
 
@@ -237,9 +241,9 @@ def upload(virtctl: Virtctl, kind: str, image: Path) -> str:
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
 def test_image_is_uploaded_through_cdi(
-    site: Site, node: Node, cdi: StandIn, demo: DemoGuest, home: Path, kubectl: Kubectl, kind: str
+    installation: Installation, node: Node, cdi: FakeCdi, demo: DemoGuest, home: Path, kubectl: Kubectl, kind: str
 ) -> None:
-    said = upload(Virtctl(site.plane.kubeconfig, home, kubectl.namespace), kind, demo.disk)
+    said = upload(Virtctl(installation.plane.kubeconfig, home, kubectl.namespace), kind, demo.disk)
     assert re.search(r"Uploading data to https://localhost:\d+\n", said)
     assert said.endswith(f"Processing completed successfully\nUploading {demo.disk} completed successfully\n")
     assert cdi.asked == [TokenRequest("admin", kubectl.namespace, "disk")]
@@ -255,8 +259,10 @@ def test_image_is_uploaded_through_cdi(
 
 
 @pytest.mark.usefixtures("cdi")
-def test_vm_boots_from_an_uploaded_image(site: Site, node: Node, demo: DemoGuest, home: Path, kubectl: Kubectl) -> None:
-    virtctl = Virtctl(site.plane.kubeconfig, home, kubectl.namespace)
+def test_vm_boots_from_an_uploaded_image(
+    installation: Installation, node: Node, demo: DemoGuest, home: Path, kubectl: Kubectl
+) -> None:
+    virtctl = Virtctl(installation.plane.kubeconfig, home, kubectl.namespace)
     upload(virtctl, "dv", demo.disk)
     vm = build_guest("booted")
     vm["spec"] |= {role: {"inferFromVolume": "root"} for role in ("instancetype", "preference")}
@@ -266,16 +272,16 @@ def test_vm_boots_from_an_uploaded_image(site: Site, node: Node, demo: DemoGuest
     }
     kubectl.apply(vm)
     assert kubectl.get("vm", "booted")["spec"]["instancetype"]["name"] == "u1.nano"
-    wait_for_words(virtctl, node, "booted", PROMPT)
+    wait_for_text(virtctl, node, "booted", PROMPT)
     kubectl("delete", "vm", "booted", "--timeout=100s")
 
 
 def test_upload_rejected_by_the_proxy_leaves_nothing(
-    site: Site, cdi: StandIn, home: Path, kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
+    installation: Installation, cdi: FakeCdi, home: Path, kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "disk.img").write_bytes(b"image")
     monkeypatch.setattr(cdi, "find_asked", lambda _: None)
-    virtctl = Virtctl(site.plane.kubeconfig, home, kubectl.namespace)
+    virtctl = Virtctl(installation.plane.kubeconfig, home, kubectl.namespace)
     ran = virtctl("image-upload", "pvc", "disk", "--size", "64Mi", "--image-path", home / "disk.img")
     assert (ran.status, "unexpected return value 401" in ran.err) == (1, True), ran.err
     assert ran.out.endswith(f"PersistentVolumeClaim {kubectl.namespace}/disk removed again\n")

@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 import pytest
-from tests.cluster.components.site import PATIENCE, SYSTEM, Site, Worker
-from tests.cluster.installing import retry, wait_for_kinds
+from tests.cluster.components.installation import SYSTEM, TIMEOUT, ComponentProcess, Installation
+from tests.cluster.install import retry, wait_for_kinds
 from tests.e2e.kubectl import Kubectl
 from tests.support.demo import find_free_port
 
@@ -51,17 +51,17 @@ def test_vm_gets_defaults(kubectl: Kubectl) -> None:
 
 def test_vm_is_rejected_with_all_its_errors(kubectl: Kubectl) -> None:
     vm = build_vm(instancetype={"name": "u1.smal"}, preference={"name": "fedor"})
-    told = kubectl.refused("create", "-f", "-", stdin=json.dumps(vm))
-    assert 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.smal" not found' in told
-    assert "did you mean u1.small" in told
-    assert 'virtualmachineclusterpreferences.instancetype.kubevirt.io "fedor" not found' in told
+    reported = kubectl.run_rejected("create", "-f", "-", stdin=json.dumps(vm))
+    assert 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.smal" not found' in reported
+    assert "did you mean u1.small" in reported
+    assert 'virtualmachineclusterpreferences.instancetype.kubevirt.io "fedor" not found' in reported
 
 
-def test_causes_are_machine_readable(site: Site, kubectl: Kubectl) -> None:
+def test_causes_are_machine_readable(installation: Installation, kubectl: Kubectl) -> None:
     cpu = {"cpu": {"cores": 4}, "devices": {}, "memory": {"guest": "1Gi"}}
     vm = build_vm(template={"spec": {"domain": cpu}})
     path = f"/apis/kubevirt.io/v1/namespaces/{kubectl.namespace}/virtualmachines"
-    code, status = site.plane.ask("POST", path, vm)
+    code, status = installation.plane.request("POST", path, vm)
     assert (code, status["reason"]) == (422, "Invalid")
     fields = [cause["field"] for cause in status["details"]["causes"]]
     assert fields == ["spec.template.spec.domain.cpu.cores", "spec.template.spec.domain.memory.guest"]
@@ -106,14 +106,14 @@ def test_changed_instancetype_takes_effect_at_once(kubectl: Kubectl) -> None:
         instancetype={"name": "grows", "kind": "VirtualMachineInstancetype"},
         preference={"name": "needy", "kind": "VirtualMachinePreference"},
     )
-    assert "insufficient CPU resources" in kubectl.refused("create", "-f", "-", stdin=json.dumps(vm))
+    assert "insufficient CPU resources" in kubectl.run_rejected("create", "-f", "-", stdin=json.dumps(vm))
     kubectl.apply(build_type("grows", 4))
     kubectl.apply(vm)
 
 
 def test_instancetypes_are_validated(kubectl: Kubectl) -> None:
-    told = kubectl.refused("create", "-f", "-", stdin=json.dumps(build_type("none", 0)))
-    assert "spec.cpu.guest" in told
+    reported = kubectl.run_rejected("create", "-f", "-", stdin=json.dumps(build_type("none", 0)))
+    assert "spec.cpu.guest" in reported
 
 
 def test_only_the_system_changes_an_instance(kubectl: Kubectl) -> None:
@@ -128,7 +128,9 @@ def test_only_the_system_changes_an_instance(kubectl: Kubectl) -> None:
     assert found["status"]["phase"] == "Pending"
     assert found["spec"]["domain"]["cpu"]["model"] == "host-model"
     patch = '{"spec":{"domain":{"memory":{"guest":"128Mi"}}}}'
-    assert "update of VMI object is restricted" in kubectl.refused("patch", "vmi", "vmi1", "--type=merge", "-p", patch)
+    assert "update of VMI object is restricted" in kubectl.run_rejected(
+        "patch", "vmi", "vmi1", "--type=merge", "-p", patch
+    )
 
 
 def test_labels_of_instances_are_reserved_for_the_system(kubectl: Kubectl) -> None:
@@ -140,38 +142,38 @@ def test_labels_of_instances_are_reserved_for_the_system(kubectl: Kubectl) -> No
     }
     kubectl.apply(vmi)
     kubectl("label", "vmi", "labelled", "team=a")
-    told = kubectl.refused("label", "vmi", "labelled", "kubevirt.io/nodeName=elsewhere")
-    assert "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited" in told
+    reported = kubectl.run_rejected("label", "vmi", "labelled", "kubevirt.io/nodeName=elsewhere")
+    assert "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited" in reported
 
 
-def test_configuration_is_validated_and_unknown_fields_give_warnings(site: Site) -> None:
-    kubectl = site.kubectl.within("kubevirt")
+def test_configuration_is_validated_and_unknown_fields_give_warnings(installation: Installation) -> None:
+    kubectl = installation.kubectl.in_namespace("kubevirt")
     tree: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "trial"}}
     unknown = {**tree, "spec": {"configuration": {"vmRolloutStrategie": "Stage"}}}
     ran = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(unknown))
     assert (ran.status, "spec.configuration.vmRolloutStrategie" in ran.err) == (0, True), ran.err
     wrong = {**tree, "spec": {"configuration": {"instancetype": {"referencePolicy": "always"}}}}
-    told = kubectl.refused("create", "--dry-run=server", "-f", "-", stdin=json.dumps(wrong))
-    assert "spec.configuration.instancetype.referencePolicy" in told
+    reported = kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=json.dumps(wrong))
+    assert "spec.configuration.instancetype.referencePolicy" in reported
 
 
 VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_objects_are_converted_on_read_and_write(site: Site, kubectl: Kubectl, version: str) -> None:
+def test_objects_are_converted_on_read_and_write(installation: Installation, kubectl: Kubectl, version: str) -> None:
     tree = build_type(f"from-{version}", 3, version=version)
     kubectl.apply(tree)
     for other in VERSIONS:
         path = f"/apis/instancetype.kubevirt.io/{other}/namespaces/{kubectl.namespace}/virtualmachineinstancetypes"
-        code, found = site.plane.ask("GET", f"{path}/from-{version}")
+        code, found = installation.plane.request("GET", f"{path}/from-{version}")
         assert (code, found["apiVersion"]) == (200, f"instancetype.kubevirt.io/{other}")
         assert found["spec"] == tree["spec"]
-        code, listing = site.plane.ask("GET", path)
+        code, listing = installation.plane.request("GET", path)
         assert {item["apiVersion"] for item in listing["items"]} == {f"instancetype.kubevirt.io/{other}"}
 
 
-def test_clone_across_namespaces_needs_permission(site: Site, kubectl: Kubectl) -> None:
+def test_clone_across_namespaces_needs_permission(installation: Installation, kubectl: Kubectl) -> None:
     kubectl("create", "rolebinding", "ann", "--clusterrole=admin", "--user=ann")
     retry(lambda: kubectl("auth", "can-i", "create", "vm", "--as=ann"))
     template = {
@@ -180,26 +182,28 @@ def test_clone_across_namespaces_needs_permission(site: Site, kubectl: Kubectl) 
     }
     volumes = [{"name": "disk", "dataVolume": {"name": "disk"}}]
     vm = build_vm(dataVolumeTemplates=[template], template={"spec": {"domain": {"devices": {}}, "volumes": volumes}})
-    told = kubectl.refused("create", "--as=ann", "-f", "-", stdin=json.dumps(vm))
-    assert "insufficient permissions in clone source namespace default" in told
+    reported = kubectl.run_rejected("create", "--as=ann", "-f", "-", stdin=json.dumps(vm))
+    assert "insufficient permissions in clone source namespace default" in reported
     role = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",
         "metadata": {"name": "copy", "namespace": "default"},
         "rules": [{"apiGroups": ["cdi.kubevirt.io"], "resources": ["datavolumes/source"], "verbs": ["create"]}],
     }
-    site.kubectl("apply", "-f", "-", stdin=json.dumps(role))
-    site.kubectl.within("default")("create", "rolebinding", f"copy-{kubectl.namespace}", "--role=copy", "--user=ann")
+    installation.kubectl("apply", "-f", "-", stdin=json.dumps(role))
+    installation.kubectl.in_namespace("default")(
+        "create", "rolebinding", f"copy-{kubectl.namespace}", "--role=copy", "--user=ann"
+    )
     retry(lambda: kubectl("create", "--as=ann", "-f", "-", stdin=json.dumps(vm)))
 
 
-def test_response_times_are_in_the_metrics(webhook: Worker, kubectl: Kubectl) -> None:
+def test_response_times_are_in_the_metrics(webhook: ComponentProcess, kubectl: Kubectl) -> None:
     count = 'virtshape_webhook_duration_seconds_count{path="/admit/mutate"}'
     within = 'virtshape_webhook_duration_seconds_bucket{path="/admit/mutate",le="+Inf"}'
-    before = _read(webhook.ask("/metrics")[1], count)
+    before = _read(webhook.request("/metrics")[1], count)
     for number in range(3):
         kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(build_vm(f"q{number}")))
-    text = webhook.ask("/metrics")[1]
+    text = webhook.request("/metrics")[1]
     assert _read(text, count) == _read(text, within) >= before + 3
 
 
@@ -209,38 +213,38 @@ def _read(text: str, name: str) -> float:
 
 
 def test_several_replicas_serve_and_a_lost_certificate_is_recreated(
-    site: Site, webhook: Worker, kubectl: Kubectl
+    installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
 ) -> None:
     """The Secret is emptied under them; both come to serve with the new one, and the API server to believe it."""
     del webhook
     empty = '[{"op":"remove","path":"/data"}]'
-    before = site.kubectl.within(SYSTEM).get("secret", "virtshape-webhook-tls")["data"]["ca.crt"]
-    site.kubectl.within(SYSTEM)("patch", "secret", "virtshape-webhook-tls", "--type=json", "-p", empty)
+    before = installation.kubectl.in_namespace(SYSTEM).get("secret", "virtshape-webhook-tls")["data"]["ca.crt"]
+    installation.kubectl.in_namespace(SYSTEM)("patch", "secret", "virtshape-webhook-tls", "--type=json", "-p", empty)
 
     def check() -> None:
-        secret = site.kubectl.within(SYSTEM).get("secret", "virtshape-webhook-tls")
+        secret = installation.kubectl.in_namespace(SYSTEM).get("secret", "virtshape-webhook-tls")
         bundle = secret.get("data", {}).get("ca.crt")
         assert bundle
         assert bundle != before
         for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
-            hooks = site.kubectl.get(kind, "virtshape")["webhooks"]
+            hooks = installation.kubectl.get(kind, "virtshape")["webhooks"]
             assert {hook["clientConfig"]["caBundle"] for hook in hooks} == {bundle}
-        definition = site.kubectl.get("crd", "virtualmachineinstancetypes.instancetype.kubevirt.io")
+        definition = installation.kubectl.get("crd", "virtualmachineinstancetypes.instancetype.kubevirt.io")
         assert definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] == bundle
         kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(build_vm("after")))
 
     retry(check)
 
 
-def test_writes_without_a_webhook_are_rejected_with_a_reason(site: Site, kubectl: Kubectl) -> None:
+def test_writes_without_a_webhook_are_rejected_with_a_reason(installation: Installation, kubectl: Kubectl) -> None:
     """With nobody to ask, writes of VMs fail; reads, and writes of everything else, do not."""
     kubectl.apply(build_vm())
-    configuration = site.kubectl.get("mutatingwebhookconfiguration", "virtshape")
+    configuration = installation.kubectl.get("mutatingwebhookconfiguration", "virtshape")
     silent = find_free_port()
     for hook in configuration["webhooks"]:
         hook["clientConfig"]["service"]["port"] = silent
-    original = site.kubectl.get("mutatingwebhookconfiguration", "virtshape")
-    site.kubectl(
+    original = installation.kubectl.get("mutatingwebhookconfiguration", "virtshape")
+    installation.kubectl(
         "apply", "--server-side", "--force-conflicts", "--field-manager=test", "-f", "-", stdin=_bare(configuration)
     )
     try:
@@ -249,16 +253,16 @@ def test_writes_without_a_webhook_are_rejected_with_a_reason(site: Site, kubectl
         kubectl("label", "vm", "vm1", "a=b")
         kubectl("create", "configmap", "c")
     finally:
-        site.kubectl(
+        installation.kubectl(
             "apply", "--server-side", "--force-conflicts", "--field-manager=test", "-f", "-", stdin=_bare(original)
         )
-    site.wait_until_trusted()
+    installation.wait_until_trusted()
 
 
 def _expect_refusal(kubectl: Kubectl) -> None:
-    told = kubectl.refused("create", "-f", "-", stdin=json.dumps(build_vm("unchecked")))
-    assert 'failed calling webhook "vm.mutate.virtshape.io"' in told
-    assert "connection refused" in told
+    reported = kubectl.run_rejected("create", "-f", "-", stdin=json.dumps(build_vm("unchecked")))
+    assert 'failed calling webhook "vm.mutate.virtshape.io"' in reported
+    assert "connection refused" in reported
 
 
 def _bare(tree: Tree) -> str:
@@ -266,37 +270,43 @@ def _bare(tree: Tree) -> str:
     return json.dumps({**tree, "metadata": metadata})
 
 
-def test_stopped_webhook_finishes_requests_before_it_exits(site: Site, webhook: Worker) -> None:
+def test_stopped_webhook_finishes_requests_before_it_exits(
+    installation: Installation, webhook: ComponentProcess
+) -> None:
     """A second one beside the first; both are asked for their health, and one ends as it should."""
     del webhook
-    port = site.https["webhook"]
-    site.https["webhook"] = 0
+    port = installation.https["webhook"]
+    installation.https["webhook"] = 0
     try:
-        second = site.start("webhook").wait()
+        second = installation.start("webhook").wait()
     finally:
-        site.https["webhook"] = port
+        installation.https["webhook"] = port
     began = time.monotonic()
     assert second.end(signal.SIGTERM) == 0
-    assert time.monotonic() - began < PATIENCE / 2
+    assert time.monotonic() - began < TIMEOUT / 2
 
 
 HOST_DISK = [{"name": "d", "hostDisk": {"path": "/etc/shadow", "type": "Disk"}}]
 GPUS = [{"name": "g", "deviceName": "nvidia.com/T4"}]
 
 
-def configure(site: Site, **configuration: Any) -> None:
+def configure(installation: Installation, **configuration: Any) -> None:
     path = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
     tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}, "spec": {}}
-    site.plane.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "kubevirt"}})
-    site.plane.ask("POST", path, tree)
-    code, found = site.plane.ask("GET", f"{path}/kubevirt")
+    installation.plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kubevirt"}})
+    installation.plane.request("POST", path, tree)
+    code, found = installation.plane.request("GET", f"{path}/kubevirt")
     assert code == 200, found
-    code, answer = site.plane.ask("PUT", f"{path}/kubevirt", {**found, "spec": {"configuration": configuration}})
+    code, answer = installation.plane.request(
+        "PUT", f"{path}/kubevirt", {**found, "spec": {"configuration": configuration}}
+    )
     assert code == 200, answer
 
 
-def test_host_disks_and_devices_need_the_administrators_permission(site: Site, kubectl: Kubectl) -> None:
-    configure(site)
+def test_host_disks_and_devices_need_the_administrators_permission(
+    installation: Installation, kubectl: Kubectl
+) -> None:
+    configure(installation)
     disk = build_vm("disk", template={"spec": {"domain": {"devices": {}}, "volumes": HOST_DISK}})
     gpu = build_vm("gpu", template={"spec": {"domain": {"devices": {"gpus": GPUS}}}})
     instance = {
@@ -309,22 +319,24 @@ def test_host_disks_and_devices_need_the_administrators_permission(site: Site, k
         (instance, "HostDisk feature gate is not enabled"),
         (gpu, "GPU nvidia.com/T4 is not permitted in permittedHostDevices configuration"),
     ):
-        assert refusal in kubectl.refused("create", "-f", "-", stdin=json.dumps(tree))
+        assert refusal in kubectl.run_rejected("create", "-f", "-", stdin=json.dumps(tree))
     listed = [{"pciVendorSelector": "10DE:1EB8", "resourceName": "nvidia.com/T4"}]
     gates = {"featureGates": ["HostDisk"]}
     try:
-        configure(site, developerConfiguration=gates, permittedHostDevices={"pciHostDevices": listed})
+        configure(installation, developerConfiguration=gates, permittedHostDevices={"pciHostDevices": listed})
         for tree in (disk, gpu):
             retry(lambda tree=tree: kubectl.apply(tree))
     finally:
-        configure(site)
+        configure(installation)
 
 
-def test_data_source_refers_only_to_claims_its_author_may_clone(site: Site, kubectl: Kubectl) -> None:
+def test_data_source_refers_only_to_claims_its_author_may_clone(installation: Installation, kubectl: Kubectl) -> None:
     """Else a VM that copies from it gets other content than it was admitted with."""
     kinds = [kind for kind in build_definitions(Options(cdi=True)) if kind["spec"]["names"]["kind"] == "DataSource"]
-    site.kubectl.apply(*({**kind, "spec": {**kind["spec"], "conversion": {"strategy": "None"}}} for kind in kinds))
-    wait_for_kinds(site.kubectl)
+    installation.kubectl.apply(
+        *({**kind, "spec": {**kind["spec"], "conversion": {"strategy": "None"}}} for kind in kinds)
+    )
+    wait_for_kinds(installation.kubectl)
     namespace = kubectl.namespace
     rights = [{"apiGroups": ["cdi.kubevirt.io"], "resources": ["datasources"], "verbs": ["*"]}]
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "sources"}}
@@ -338,11 +350,11 @@ def test_data_source_refers_only_to_claims_its_author_may_clone(site: Site, kube
     }
     retry(lambda: kubectl("create", "--as=eve", "-f", "-", stdin=json.dumps(source)))
     moved = json.dumps({"spec": {"source": {"pvc": {"name": "secret", "namespace": "default"}}}})
-    refusal = kubectl.refused("patch", "--as=eve", "datasource", "lure", "--type=merge", "-p", moved)
+    refusal = kubectl.run_rejected("patch", "--as=eve", "datasource", "lure", "--type=merge", "-p", moved)
     assert "insufficient permissions in clone source namespace default" in refusal
 
 
-def test_inference_does_not_reveal_a_claim_of_another_namespace(site: Site, kubectl: Kubectl) -> None:
+def test_inference_does_not_reveal_a_claim_of_another_namespace(installation: Installation, kubectl: Kubectl) -> None:
     """The mutating webhook infers before the validating one checks the right to copy."""
     name, labels = f"golden-{kubectl.namespace}", {"instancetype.kubevirt.io/default-instancetype": "top-secret"}
     claim = {
@@ -351,7 +363,7 @@ def test_inference_does_not_reveal_a_claim_of_another_namespace(site: Site, kube
         "metadata": {"name": name, "labels": labels},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     }
-    site.kubectl.within("default").apply(claim)
+    installation.kubectl.in_namespace("default").apply(claim)
     rights = [{"apiGroups": ["kubevirt.io"], "resources": ["virtualmachines"], "verbs": ["create"]}]
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "vms"}}
     kubectl.apply({**role, "rules": rights})
@@ -365,7 +377,7 @@ def test_inference_does_not_reveal_a_claim_of_another_namespace(site: Site, kube
     )
 
     def check() -> None:
-        refusal = kubectl.refused("create", "--as=eve", "-f", "-", stdin=json.dumps(vm))
+        refusal = kubectl.run_rejected("create", "--as=eve", "-f", "-", stdin=json.dumps(vm))
         assert "insufficient permissions in clone source namespace default" in refusal
         assert "top-secret" not in refusal
 

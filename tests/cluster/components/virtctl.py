@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.e2e.kubectl import Ran
+from tests.e2e.kubectl import KubectlResult
 from tests.support.terminals import Terminal
 
 PROGRAM = Path(sys.executable).parent / "virtctl"
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 
 class Virtctl:
@@ -23,37 +23,37 @@ class Virtctl:
             "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}",
         }
 
-    def line(self, *words: str | Path) -> list[str | Path]:
-        return [PROGRAM, "-n", self.namespace, *words]
+    def line(self, *arguments: str | Path) -> list[str | Path]:
+        return [PROGRAM, "-n", self.namespace, *arguments]
 
-    def __call__(self, *words: str | Path, said: str = "") -> Ran:
+    def __call__(self, *arguments: str | Path, said: str = "") -> KubectlResult:
         """Call it, whatever comes of it."""
         ran = subprocess.run(
-            self.line(*words),
+            self.line(*arguments),
             input=said,
             capture_output=True,
             text=True,
             check=False,
             env=self.environment,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
         )
-        return Ran(ran.returncode, ran.stdout.replace("\r\n", "\n"), ran.stderr)
+        return KubectlResult(ran.returncode, ran.stdout.replace("\r\n", "\n"), ran.stderr)
 
-    def print(self, *words: str | Path) -> str:
+    def print(self, *arguments: str | Path) -> str:
         """Call it; what it printed, if all went well."""
-        ran = self(*words)
-        assert (ran.status, ran.err) == (0, ""), f"virtctl {' '.join(map(str, words))}: {ran.err}"
+        ran = self(*arguments)
+        assert (ran.status, ran.err) == (0, ""), f"virtctl {' '.join(map(str, arguments))}: {ran.err}"
         return ran.out
 
-    def start(self, *words: str) -> "subprocess.Popen[str]":
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """Call it and let it run."""
         return subprocess.Popen(
-            self.line(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
+            self.line(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
         )
 
-    def open(self, *words: str) -> Terminal:
+    def open(self, *arguments: str) -> Terminal:
         """Call it in a terminal."""
-        return Terminal(self.line(*words), self.environment)
+        return Terminal(self.line(*arguments), self.environment)
 
     def read_log(self, name: str) -> str:
         """All that a guest has written to its console."""

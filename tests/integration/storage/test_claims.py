@@ -98,7 +98,7 @@ def test_claim_can_request_immediate_binding(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "reason", "words"),
+    ("spec", "reason", "message"),
     [
         ({"storageClassName": "fast"}, "ProvisioningFailed", 'storageclass.storage.k8s.io "fast" not found'),
         ({"storageClassName": ""}, "FailedBinding", "no storage class is set"),
@@ -110,12 +110,12 @@ def test_claim_can_request_immediate_binding(tmp_path: Path) -> None:
     ],
     ids=["unknown class", "no class", "another's class", "missing volume", "no size", "no mode", "selector"],
 )
-def test_unbindable_claim_stays_pending_with_an_event(tmp_path: Path, spec: Tree, reason: str, words: str) -> None:
+def test_unbindable_claim_stays_pending_with_an_event(tmp_path: Path, spec: Tree, reason: str, message: str) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(class_tree("other", provisioner="ceph.example"))
             await system.create(claim_tree(**spec))
-            assert words in await wait_for_event(system, "c1", reason)
+            assert message in await wait_for_event(system, "c1", reason)
             await wait_for_claim(system, phase="Pending")
 
     run(scenario())

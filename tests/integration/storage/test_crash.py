@@ -24,7 +24,7 @@ from virtshape.standalone.controllers import controlling
 from virtshape.standalone.runtime import NoRuntime
 from virtshape.supervise.supervisor import Supervisor
 
-DEATHS = [(writes, late) for writes in range(1, 25, 2) for late in (False, True)]
+CRASHES = [(writes, late) for writes in range(1, 25, 2) for late in (False, True)]
 COPY = {"pvc": {"name": "dv1", "namespace": "default"}}
 LIFETIME_SECONDS = 2.0
 
@@ -42,7 +42,7 @@ async def kill_after(system: ControlledSystem, writes: int, *, late: bool) -> No
             await asyncio.wait_for(mortals[0].crashed.wait(), LIFETIME_SECONDS)
 
 
-@pytest.mark.parametrize(("writes", "late"), DEATHS)
+@pytest.mark.parametrize(("writes", "late"), CRASHES)
 def test_disks_and_their_deletion_survive_a_crash(tmp_path: Path, writes: int, late: bool) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:

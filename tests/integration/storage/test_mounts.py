@@ -44,7 +44,7 @@ def secret_tree(name: str, **data: str) -> Tree:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
 
 
-class Gathering:
+class MountCollector:
     """A system, and what gathers mounts in it."""
 
     def __init__(self, system: ControlledSystem, mounts: Mounts, cache: Any) -> None:
@@ -83,7 +83,7 @@ class Gathering:
 
 
 @asynccontextmanager
-async def gathering(directory: Path) -> AsyncIterator[Gathering]:
+async def collect_mounts(directory: Path) -> AsyncIterator[MountCollector]:
     supervisor = Supervisor()
     async with (
         open_controlled_system(directory) as system,
@@ -93,13 +93,13 @@ async def gathering(directory: Path) -> AsyncIterator[Gathering]:
         disks = FetchedDisks(directory, supervisor, lambda: 0.0)  # by this clock no pause is ever over
         issue = make_token_issuer(InProcessTransport(system.server, CONTROLLER_USER), "PEM")
         mounts = Mounts(system.client, controllers.informers, storage, disks, issue)
-        yield Gathering(system, mounts, controllers.informers)
+        yield MountCollector(system, mounts, controllers.informers)
         await disks.close()
 
 
 def test_each_claim_has_an_image_in_the_data_directory(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with gathering(tmp_path) as system:
+        async with collect_mounts(tmp_path) as system:
             await system.place.create(claim_tree("plain"), claim_tree("raw", volumeMode="Block"), volume_tree("dv1"))
             for name in ("plain", "raw"):
                 await wait_for_claim(system.place, name)
@@ -121,7 +121,7 @@ def test_each_claim_has_an_image_in_the_data_directory(tmp_path: Path) -> None:
 
 def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with gathering(tmp_path) as system:
+        async with collect_mounts(tmp_path) as system:
             settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "default"}}
             await system.place.create(
                 {**settings, "data": {"a": "text"}, "binaryData": {"b": b64encode(b"\0").decode()}},
@@ -188,7 +188,7 @@ def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
 )
 def test_missing_objects_are_named(tmp_path: Path, volume: Tree, reason: str, words: str) -> None:
     async def scenario() -> None:
-        async with gathering(tmp_path) as system:
+        async with collect_mounts(tmp_path) as system:
             await system.place.create(
                 claim_tree("stuck", storageClassName="none"),
                 volume_tree(source={"upload": {}}),
@@ -205,7 +205,7 @@ def test_missing_objects_are_named(tmp_path: Path, volume: Tree, reason: str, wo
 
 def test_read_write_once_claim_is_held_by_the_first_guest(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with gathering(tmp_path) as system:
+        async with collect_mounts(tmp_path) as system:
             await system.place.create(claim_tree())
             await wait_for_claim(system.place)
             volume = {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}
@@ -230,7 +230,7 @@ def test_read_write_once_claim_is_held_by_the_first_guest(tmp_path: Path) -> Non
 
 def test_disks_are_extracted_from_container_images(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with gathering(tmp_path / "data") as system:
+        async with collect_mounts(tmp_path / "data") as system:
             volumes = [
                 {"name": "file", "containerDisk": {"image": "registry.example/file:1"}},
                 {"name": "archive", "containerDisk": {"image": "registry.example/archive:1"}},
@@ -253,7 +253,7 @@ def test_disks_are_extracted_from_container_images(tmp_path: Path) -> None:
 
 def test_failing_image_among_several_is_reported(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with gathering(tmp_path / "data") as system:
+        async with collect_mounts(tmp_path / "data") as system:
             volumes = [
                 {"name": "good", "containerDisk": {"image": "registry.example/good:1"}},
                 {"name": "bad", "containerDisk": {"image": "no.example/bad:1", "imagePullPolicy": "Never"}},
@@ -273,7 +273,7 @@ def test_failing_image_among_several_is_reported(tmp_path: Path) -> None:
 
 def test_volume_is_filled_from_a_container_image(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with gathering(tmp_path / "data") as system:
+        async with collect_mounts(tmp_path / "data") as system:
             source = {"registry": {"url": "docker://registry.example/archive:1"}}
             await system.place.create(volume_tree("dv1", size=None, source=source), volume_tree("dv2", source=source))
             await wait_for_volume(system.place)

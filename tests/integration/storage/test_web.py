@@ -31,7 +31,7 @@ CONTENT = b"guest".ljust(64 << 10, b"x") + bytes(MIB) + b"end".ljust(512, b"y")
 
 
 @asynccontextmanager
-async def reaching_loopback(directory: Path) -> AsyncIterator[ControlledSystem]:
+async def allow_loopback(directory: Path) -> AsyncIterator[ControlledSystem]:
     """A system whose imports may reach the loopback address."""
     (directory / "config.yaml").write_text("imports: {allowedNetworks: [127.0.0.0/8]}\n")
     async with open_controlled_system(directory) as system:
@@ -133,7 +133,7 @@ FORMS: dict[str, Callable[[Path], bytes]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk")))
             volume = await wait_for_volume(system)
             assert to_tree(volume.status)["progress"] == "100.0%"
@@ -149,7 +149,7 @@ def test_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form:
 
 def test_size_defaults_to_the_virtual_size_of_the_image(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk"), size=None))
             await wait_for_volume(system)
             claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
@@ -165,7 +165,7 @@ def test_size_defaults_to_the_virtual_size_of_the_image(tmp_path: Path, web: Web
 
 def test_headers_and_credentials_are_sent(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
             login = {"accessKeyId": "me", "secretKey": "pass"}
             await system.create(
                 http_tree(web.url("disk"), secretRef="login", extraHeaders=["X-A: 1"], secretExtraHeaders=["more"])
@@ -205,7 +205,7 @@ def test_server_with_a_certificate_of_the_configured_ca_is_trusted(
     tmp_path: Path, secure: Web, authority: Authority
 ) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
             metadata = {"name": "trust", "namespace": "default"}
             data = {"ca.pem": authority.pem.decode()}
             await system.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
@@ -220,7 +220,7 @@ def test_server_with_a_certificate_of_the_configured_ca_is_trusted(
 
 def test_server_with_an_unknown_certificate_is_not_trusted(tmp_path: Path, secure: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
             await system.create(http_tree(secure.url("disk")))
             volume = await wait_until(system, DataVolume, "dv1", has_failed)
             assert "certificate verify failed" in to_tree(volume.status)["conditions"][2]["message"]
@@ -233,7 +233,7 @@ def test_server_with_an_unknown_certificate_is_not_trusted(tmp_path: Path, secur
 
 def test_interrupted_download_is_resumed(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk")))
             await wait_for_volume(system)
             assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
@@ -246,7 +246,7 @@ def test_interrupted_download_is_resumed(tmp_path: Path, web: Web) -> None:
 
 def test_progress_is_reported_and_partial_data_is_never_visible(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk")))
             all_that_came = f"{80 * 600_000 / len(CONTENT):.2f}%"
             volume = await wait_until(
@@ -269,7 +269,7 @@ def test_progress_is_reported_and_partial_data_is_never_visible(tmp_path: Path, 
 
 def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as system:
+        async with allow_loopback(tmp_path) as system:
             await system.create(http_tree(web.url("disk")))
             async with system.run_controllers("none"):
                 await wait_until(
@@ -304,7 +304,7 @@ def test_unusable_sources_fail_permanently(
     tmp_path: Path, web: Web, name: str, http: Tree, spec: Tree, words: str
 ) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
             await system.create(http_tree(web.url(name), spec=spec, **http))
             volume = await wait_for_volume(system, phase="Failed")
             assert words in to_tree(volume.status)["conditions"][2]["message"]
@@ -322,7 +322,7 @@ def test_unusable_sources_fail_permanently(
 
 def test_failures_are_counted_and_retried(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk")))
             volume = await wait_until(system, DataVolume, "dv1", has_failed)
             status = to_tree(volume.status)
@@ -337,7 +337,7 @@ def test_failures_are_counted_and_retried(tmp_path: Path, web: Web) -> None:
 
 def test_archive_is_unpacked_into_files(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("files.tar.gz"), spec={"contentType": "archive"}))
             await wait_for_volume(system)
             directory = (await find_image(system, "dv1")).parent
@@ -355,7 +355,7 @@ def test_archive_is_unpacked_into_files(tmp_path: Path, web: Web) -> None:
 
 def test_deleted_volume_leaves_no_files(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk")))
             await wait_until(
                 system, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"

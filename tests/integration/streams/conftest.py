@@ -11,7 +11,7 @@ from tests.support.terminals import Terminal
 
 ROOT = Path(__file__).parents[3]
 VIRTCTL = Path(sys.executable).parent / "virtctl"
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 
 class Outcome(NamedTuple):
@@ -39,35 +39,35 @@ class Guests:
     def environment(self) -> Mapping[str, str]:
         return {"KUBECONFIG": self.kubeconfig, "PATH": f"{VIRTCTL.parent}:/usr/bin:/bin", "HOME": "/nonexistent"}
 
-    def call(self, *words: str, said: bytes = b"", **environment: str) -> Outcome:
+    def call(self, *arguments: str, said: bytes = b"", **environment: str) -> Outcome:
         """Run virtctl to its end."""
         ran = subprocess.run(
-            [VIRTCTL, *words],
+            [VIRTCTL, *arguments],
             input=said,
             capture_output=True,
             check=False,
             env={**self.environment, **environment},
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
         )
         return Outcome(ran.returncode, ran.stdout, ran.stderr.decode())
 
-    def start(self, *words: str, **environment: str) -> "subprocess.Popen[bytes]":
+    def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[bytes]":
         """Run virtctl beside the test."""
         return subprocess.Popen(
-            [VIRTCTL, *words],
+            [VIRTCTL, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**self.environment, **environment},
         )
 
-    def open(self, *words: str) -> Terminal:
+    def open(self, *arguments: str) -> Terminal:
         """Run virtctl in a terminal."""
-        return Terminal([VIRTCTL, *words], self.environment)
+        return Terminal([VIRTCTL, *arguments], self.environment)
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(PATIENCE)
+        self.process.wait(TIMEOUT)
         if self.process.stdout is not None:
             self.process.stdout.close()
 

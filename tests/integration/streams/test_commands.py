@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.integration.streams.conftest import PATIENCE, Guests
+from tests.integration.streams.conftest import TIMEOUT, Guests
 from tests.support.echoguests import COUNT, ECHO, GREETING
 
-SAID = [
+RESULTS = [
     (["pause", "vm", "web"], "VMI web was scheduled to pause\n"),
     (["pause", "VirtualMachineInstances", "web"], "VMI web was scheduled to pause\n"),
     (["pause", "vmi", "web", "--dry-run"], "Dry Run execution\nVMI web was scheduled to pause\n"),
@@ -28,9 +28,9 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("words", "out"), SAID, ids=[" ".join(words) for words, _ in SAID])
-def test_command_reports_the_result(guests: Guests, words: list[str], out: str) -> None:
-    ran = guests.call(*words)
+@pytest.mark.parametrize(("arguments", "out"), RESULTS, ids=[" ".join(arguments) for arguments, _ in RESULTS])
+def test_command_reports_the_result(guests: Guests, arguments: list[str], out: str) -> None:
+    ran = guests.call(*arguments)
     assert (ran.status, ran.out.decode(), ran.err) == (0, out, "")
 
 
@@ -68,11 +68,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("words", "status", "error"), REFUSED, ids=[" ".join(words) for words, _, _ in REFUSED])
+@pytest.mark.parametrize(
+    ("arguments", "status", "error"), REFUSED, ids=[" ".join(arguments) for arguments, _, _ in REFUSED]
+)
 def test_failed_command_reports_the_reason_and_the_next_step(
-    guests: Guests, words: list[str], status: int, error: str
+    guests: Guests, arguments: list[str], status: int, error: str
 ) -> None:
-    ran = guests.call(*words)
+    ran = guests.call(*arguments)
     assert (ran.status, ran.out, error in ran.err) == (status, b"", True), ran.err
 
 
@@ -84,7 +86,7 @@ def _read_line(process: "subprocess.Popen[bytes]") -> str:
 def _finish(process: "subprocess.Popen[bytes]", number: int = signal.SIGINT) -> tuple[int, str]:
     """End a command with a signal; its exit status, and what it complained of."""
     process.send_signal(number)
-    _, err = process.communicate(timeout=PATIENCE)
+    _, err = process.communicate(timeout=TIMEOUT)
     return process.returncode, err.decode()
 
 
@@ -95,15 +97,15 @@ def test_ports_are_forwarded_until_ctrl_c(guests: Guests) -> None:
     tcp, udp, nobody = (int(line.split()[2].rpartition(":")[2]) for line in lines)
     assert lines[0] == f"forwarding tcp 127.0.0.1:{tcp} to {ECHO}\n"
     for _ in range(3):
-        with socket.create_connection(("127.0.0.1", tcp), timeout=PATIENCE) as connection:
+        with socket.create_connection(("127.0.0.1", tcp), timeout=TIMEOUT) as connection:
             connection.sendall(b"over the wall")
             assert connection.recv(100) == b"over the wall"
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
-        datagrams.settimeout(PATIENCE)
+        datagrams.settimeout(TIMEOUT)
         for message in (b"one", b"two"):
             datagrams.sendto(message, ("127.0.0.1", udp))
             assert datagrams.recv(100) == message
-    with socket.create_connection(("127.0.0.1", nobody), timeout=PATIENCE) as connection:
+    with socket.create_connection(("127.0.0.1", nobody), timeout=TIMEOUT) as connection:
         assert connection.recv(100) == b"", "the guest does not listen, so the connection ends"
     status, err = _finish(process)
     assert (status, err.count("\n")) == (0, 1)
@@ -113,7 +115,7 @@ def test_ports_are_forwarded_until_ctrl_c(guests: Guests) -> None:
 def test_half_closed_client_receives_the_response(guests: Guests) -> None:
     process = guests.start("port-forward", "vmi/web", f"0:{COUNT}")
     port = int(_read_line(process).split()[2].rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as connection:
         connection.sendall(b"x" * 1000 + b"\n.\n")
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(100) == b"1003\n"
@@ -144,7 +146,7 @@ def test_large_transfer_through_a_port_is_complete(guests: Guests) -> None:
     assert process.stdout.read(len(data)) == data
     writing.join()
     process.terminate()
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=TIMEOUT)
 
 
 def test_vnc_accepts_one_viewer(guests: Guests) -> None:
@@ -152,13 +154,13 @@ def test_vnc_accepts_one_viewer(guests: Guests) -> None:
     line = _read_line(process)
     port = json.loads(line)["port"]
     assert line == f'{{"port":{port}}}\n'
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as viewer:
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as viewer:
         assert viewer.recv(100) == GREETING
-        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as second:
+        with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as second:
             assert second.recv(100) == b""
         viewer.sendall(b"RFB 003.008\n")
         assert viewer.recv(100) == b"RFB 003.008\n"
-    _, err = process.communicate(timeout=PATIENCE)
+    _, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, err) == (0, b"")
 
 
@@ -168,7 +170,7 @@ def test_vnc_session_taken_over_ends_with_a_reason(guests: Guests) -> None:
         assert viewer.recv(100) == GREETING
         second = guests.start("vnc", "web", "--proxy-only")
         _read_line(second)
-        _, err = first.communicate(timeout=PATIENCE)
+        _, err = first.communicate(timeout=TIMEOUT)
     assert (first.returncode, b"another client connected to the screen of web" in err) == (1, True)
     assert _finish(second) == (0, "")
 
@@ -215,7 +217,7 @@ def test_signal_ends_the_viewer(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "viewer", 'echo $$ > "$SEEN"; exec sleep 60\n')
     seen = tmp_path / "seen"
     process = guests.start("vnc", "web", "--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"), SEEN=str(seen))
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not (seen.exists() and seen.read_text().strip()):
         assert time.monotonic() < deadline
         time.sleep(0.05)

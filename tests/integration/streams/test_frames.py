@@ -55,7 +55,7 @@ class Wire:
     def send(self, data: bytes) -> None:
         self.writer.write(data)
 
-    def ask(self, what: str = "console", guest: str = "web", version: str = "v1", **headers: str | None) -> None:
+    def request(self, what: str = "console", guest: str = "web", version: str = "v1", **headers: str | None) -> None:
         """Ask for a stream; headers with None are left out."""
         path = f"/apis/subresources.kubevirt.io/{version}/namespaces/{NAMESPACE}/virtualmachineinstances/{guest}/{what}"
         given: dict[str, str | None] = {
@@ -99,7 +99,7 @@ class Wire:
         return data
 
     async def open(self, what: str = "console") -> None:
-        self.ask(what)
+        self.request(what)
         status, headers = await self.read_head()
         assert (status, headers["sec-websocket-accept"]) == (101, ACCEPT)
 
@@ -127,7 +127,7 @@ async def opened(folder: Path, what: str = "console") -> AsyncIterator[tuple[Str
 def test_handshake_follows_rfc_6455(tmp_path: Path, version: str) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.ask(version=version, connection="keep-alive, Upgrade", upgrade="WebSocket")
+            wire.request(version=version, connection="keep-alive, Upgrade", upgrade="WebSocket")
             status, headers = await wire.read_head()
             assert (status, headers) == (
                 101,
@@ -151,7 +151,7 @@ def test_handshake_follows_rfc_6455(tmp_path: Path, version: str) -> None:
 def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | None, chosen: str | None) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.ask(sec_websocket_protocol=offered)
+            wire.request(sec_websocket_protocol=offered)
             status, headers = await wire.read_head()
             assert (status, headers.get("sec-websocket-protocol")) == (101, chosen)
 
@@ -159,7 +159,7 @@ def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | Non
 
 
 @pytest.mark.parametrize(
-    ("what", "headers", "code", "words"),
+    ("what", "headers", "code", "message"),
     [
         ("console", {"upgrade": None, "connection": None}, 400, "connect with a WebSocket"),
         ("console", {"upgrade": "h2c"}, 400, "connect with a WebSocket"),
@@ -173,13 +173,13 @@ def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | Non
     ids=["no upgrade", "another", "old version", "bad key", "no key", "nobody", "somebody else", "no guest"],
 )
 def test_invalid_handshake_is_rejected_and_the_connection_kept(
-    tmp_path: Path, what: str, headers: dict[str, Any], code: int, words: str
+    tmp_path: Path, what: str, headers: dict[str, Any], code: int, message: str
 ) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.ask(what, **headers)
+            wire.request(what, **headers)
             status, _, body = await wire.read_answer()
-            assert (status, body["code"], words in body["message"]) == (code, code, True), body
+            assert (status, body["code"], message in body["message"]) == (code, code, True), body
             await wire.open()
             assert await wire.read_frame() == (BINARY, HELLO)
 
@@ -190,7 +190,7 @@ def test_invalid_handshake_is_rejected_and_the_connection_kept(
 def test_unknown_stream_paths_return_404(tmp_path: Path, what: str) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.ask(what)
+            wire.request(what)
             assert (await wire.read_head())[0] == 404
 
     run(scenario())
@@ -213,7 +213,7 @@ def test_pipelined_requests_before_an_upgrade_are_answered_first(tmp_path: Path)
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.send(b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n" * 2)
-            wire.ask(f"portforward/{ECHO}")
+            wire.request(f"portforward/{ECHO}")
             wire.send(frame(BINARY, b"early"))
             assert [(await wire.read_answer())[0] for _ in range(2)] == [200] * 2
             assert (await wire.read_head())[0] == 101
@@ -229,7 +229,7 @@ def _offer(token: str) -> str:
 def test_browser_token_is_accepted_as_a_subprotocol(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.ask(authorization=None, sec_websocket_protocol=f"{_offer(wire.token)}, plain.kubevirt.io")
+            wire.request(authorization=None, sec_websocket_protocol=f"{_offer(wire.token)}, plain.kubevirt.io")
             status, headers = await wire.read_head()
             assert (status, headers["sec-websocket-protocol"]) == (101, "plain.kubevirt.io")
 
@@ -245,7 +245,7 @@ def test_invalid_token_in_a_subprotocol_is_rejected(tmp_path: Path, offers: str)
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             shown = _offer(wire.token) if offers == "alone" else offers
-            wire.ask(authorization=None, sec_websocket_protocol=shown)
+            wire.request(authorization=None, sec_websocket_protocol=shown)
             assert (await wire.read_answer())[0] == 401
 
     run(scenario())
@@ -256,7 +256,7 @@ def test_console_requires_the_edit_role(tmp_path: Path, role: str, status: int) 
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.token = await _add_user(setup, role)
-            wire.ask()
+            wire.request()
             assert (await wire.read_head())[0] == status
 
     run(scenario())
@@ -306,7 +306,7 @@ def test_preserve_session_keeps_the_existing_vnc_session(tmp_path: Path) -> None
     async def scenario() -> None:
         async with opened(tmp_path, "vnc") as (setup, first), connect(setup) as second:
             assert await first.read_frame() == (BINARY, GREETING)
-            second.ask("vnc?preserveSession=true")
+            second.request("vnc?preserveSession=true")
             status, _, body = await second.read_answer()
             assert (status, "another client is connected to its VNC display" in body["message"]) == (409, True)
             first.send(frame(BINARY, b"still mine"))
@@ -347,21 +347,21 @@ def test_invalid_frame_closes_the_stream_with_a_reason(tmp_path: Path, data: byt
         async with opened(tmp_path) as (setup, wire):
             assert await wire.read_frame() == (BINARY, HELLO)
             wire.send(data)
-            opcode, told = await wire.read_frame()
-            assert (opcode, struct.unpack("!H", told[:2])) == (CLOSE, (code,))
+            opcode, reported = await wire.read_frame()
+            assert (opcode, struct.unpack("!H", reported[:2])) == (CLOSE, (code,))
             assert await wire.reader.read() == b""
             await wait_until(lambda: setup.guests.open_consoles == 0)
 
     run(scenario())
 
 
-@pytest.mark.parametrize("told", [b"", struct.pack("!H", 1000), struct.pack("!H", 4999) + b"so long"])
-def test_close_frame_is_returned_and_the_connection_closed(tmp_path: Path, told: bytes) -> None:
+@pytest.mark.parametrize("reported", [b"", struct.pack("!H", 1000), struct.pack("!H", 4999) + b"so long"])
+def test_close_frame_is_returned_and_the_connection_closed(tmp_path: Path, reported: bytes) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as (setup, wire):
             assert await wire.read_frame() == (BINARY, HELLO)
-            wire.send(frame(CLOSE, told))
-            assert await wire.read_frame() == (CLOSE, told)
+            wire.send(frame(CLOSE, reported))
+            assert await wire.read_frame() == (CLOSE, reported)
             assert await wire.reader.read() == b""
             await wait_until(lambda: setup.guests.open_consoles == 0)
 

@@ -12,9 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-from tests.e2e.kubectl import drop_place_of_deletion
+from tests.e2e.kubectl import drop_namespace_of_deletion
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 _NAMES = {
     "kubectl": ("bin/kubectl", "bin/kubectl.sh", "cluster-up/kubectl.sh"),
@@ -60,14 +60,14 @@ class Terminal:
             cwd=self.directory,
             env=self._environment,
             check=False,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
         )
         self._seen |= {mask(word): word for word in _WORD.findall(ran.stdout) if "UID" in mask(word)}
         return mask(ran.stdout)
 
     def wait(self, line: str, expected: str) -> str:
         """Type a line until it shows what is expected, or for long enough."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while (shown := self.type(line)) != expected and time.monotonic() < deadline:
             time.sleep(0.05)
         return shown
@@ -77,4 +77,4 @@ def mask(text: str) -> str:
     """The text without what differs from day to day."""
     for pattern, word in _MASKS.items():
         text = re.sub(pattern, word, text, flags=re.MULTILINE)
-    return drop_place_of_deletion(text)
+    return drop_namespace_of_deletion(text)

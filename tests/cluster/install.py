@@ -16,12 +16,12 @@ from virtshape.cluster.manifests.options import Options
 Tree = dict[str, Any]
 COMMAND = Path(sys.executable).parent / "virtshape"
 ASKING = "mutatingwebhookconfigurations,validatingwebhookconfigurations,apiservices"
-PATIENCE = 100.0
+TIMEOUT = 100.0
 
 
-def print_manifests(*words: str) -> str:
+def print_manifests(*arguments: str) -> str:
     """What `virtshape manifests` prints."""
-    ran = subprocess.run([COMMAND, "manifests", *words], capture_output=True, text=True, check=True)
+    ran = subprocess.run([COMMAND, "manifests", *arguments], capture_output=True, text=True, check=True)
     assert not ran.stderr, ran.stderr
     return ran.stdout
 
@@ -38,10 +38,10 @@ def wait_for_kinds(kubectl: Kubectl) -> None:
     names = [tree["metadata"]["name"] for tree in build_parts(Options(cdi=True))["crds"]]
     present = {tree["metadata"]["name"] for tree in kubectl.get("crds")["items"]}
     wanted = [name for name in names if name in present]
-    kubectl("wait", "crd", *wanted, "--for=condition=Established", f"--timeout={PATIENCE:g}s")
+    kubectl("wait", "crd", *wanted, "--for=condition=Established", f"--timeout={TIMEOUT:g}s")
 
 
-def silence(kubectl: Kubectl) -> None:
+def remove_webhooks(kubectl: Kubectl) -> None:
     """Have the API server ask nobody any more: there is no pod that could answer."""
     kubectl("delete", ASKING, "--selector=app.kubernetes.io/part-of=virtshape", "--ignore-not-found")
 
@@ -53,7 +53,7 @@ def read_lines(output: str) -> dict[str, str]:
 
 def retry(attempt: Any) -> Any:
     """Try until it succeeds: some facts take the control plane a moment."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while True:
         try:
             return attempt()

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.installing import retry
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.install import retry
 from tests.e2e.kubectl import Kubectl
 from tests.support.demo import find_free_port
 
@@ -29,13 +29,13 @@ from virtshape.cluster.manifests.options import Options
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"
 HOST = "127.0.0.1"
-PATIENCE = 100.0
+TIMEOUT = 100.0
 LEFT_OUT = ("deployments", "monitoring")
 QUICK = ("--lease-seconds=3", "--renew-seconds=2", "--retry-seconds=0.3")
 """Terms of leadership for tests, which have no time."""
 
 
-class Worker:
+class ComponentProcess:
     """One process of a component; it can be ended in any way, and its log read."""
 
     def __init__(self, line: list[str], log: Path, health_port: int, metrics_port: int) -> None:
@@ -45,20 +45,20 @@ class Worker:
         with log.open("ab") as output:
             self._process = subprocess.Popen(line, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
 
-    def ask(self, path: str = "/readyz") -> tuple[int, str]:
+    def request(self, path: str = "/readyz") -> tuple[int, str]:
         """What the process says of itself."""
         port = self._metrics_port if path == "/metrics" else self._health_port
-        connection = http.client.HTTPConnection(HOST, port, timeout=PATIENCE / 4)
+        connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT / 4)
         with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
         return 0, ""
 
-    def wait(self) -> "Worker":
+    def wait(self) -> "ComponentProcess":
         """Wait until the process can do its work."""
-        deadline = time.monotonic() + PATIENCE
-        while self.ask()[0] != 200:
+        deadline = time.monotonic() + TIMEOUT
+        while self.request()[0] != 200:
             ended = self._process.poll() is not None
             if ended or time.monotonic() > deadline:
                 raise AssertionError(f"{'ended' if ended else 'not ready'}: {self.log.read_text()[-4000:]}")
@@ -67,7 +67,7 @@ class Worker:
 
     def read_figure(self, name: str) -> float:
         """One of the figures; nought if it is not told."""
-        found = [line for line in self.ask("/metrics")[1].splitlines() if line.startswith(f"{name} ")]
+        found = [line for line in self.request("/metrics")[1].splitlines() if line.startswith(f"{name} ")]
         return float(found[0].rpartition(" ")[2]) if found else 0.0
 
     def send(self, number: int) -> None:
@@ -79,16 +79,16 @@ class Worker:
         """End the process; its exit status."""
         self.send(number)
         try:
-            return self._process.wait(PATIENCE)
+            return self._process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self._process.kill()
             raise
 
 
-class Site:
+class Installation:
     """An installation on a plane."""
 
-    def __init__(self, plane: Plane, kubectl: Kubectl, directory: Path, *, cdi: bool = False) -> None:
+    def __init__(self, plane: ControlPlane, kubectl: Kubectl, directory: Path, *, cdi: bool = False) -> None:
         self.plane = plane
         self.kubectl = kubectl
         self._directory = directory
@@ -102,16 +102,16 @@ class Site:
         wanted = [self._route(tree) for name, trees in parts.items() if name not in LEFT_OUT for tree in trees]
         self.add(*wanted)
         names = [tree["metadata"]["name"] for tree in parts["crds"]]
-        self.kubectl("wait", "crd", *names, "--for=condition=Established", f"--timeout={PATIENCE:g}s")
+        self.kubectl("wait", "crd", *names, "--for=condition=Established", f"--timeout={TIMEOUT:g}s")
 
     def add(self, *trees: dict[str, Any]) -> None:
         """Apply objects."""
         if trees:
-            words = ("apply", "--server-side", "-f", "-")
-            retry(lambda: self.kubectl(*words, stdin=_write(list(trees))))  # a busy server may not answer in time
+            arguments = ("apply", "--server-side", "-f", "-")
+            retry(lambda: self.kubectl(*arguments, stdin=_write(list(trees))))  # a busy server may not answer in time
 
     @contextlib.contextmanager
-    def running(self, component: Component, *words: str) -> Iterator[Worker]:
+    def running(self, component: Component, *words: str) -> Iterator[ComponentProcess]:
         """A process of a component, ready for its work, until the block ends."""
         worker = self.start(component, *words)
         try:
@@ -119,12 +119,12 @@ class Site:
         finally:
             worker.end()
 
-    def start(self, component: Component, *words: str) -> Worker:
+    def start(self, component: Component, *words: str) -> ComponentProcess:
         """A process of a component, as its own account."""
         self._count += 1
         health, metrics = find_free_port(), find_free_port()
         kubeconfig, log = (self._directory / f"{component}-{self._count}.{end}" for end in ("kubeconfig", "log"))
-        token = self.kubectl.within(SYSTEM)("create", "token", f"virtshape-{component}", "--duration=2h").strip()
+        token = self.kubectl.in_namespace(SYSTEM)("create", "token", f"virtshape-{component}", "--duration=2h").strip()
         server = Server(self.plane.url, self.plane.authority.pem)
         kubeconfig.write_text(render_kubeconfig(server, component, token, cluster="test"))
         line = [str(COMMAND), component, f"--kubeconfig={kubeconfig}", f"--bind={HOST}", "--log-level=debug"]
@@ -134,7 +134,7 @@ class Site:
         if component == "controller":
             line += ["--launcher-image=launcher:1", *QUICK]
         line += ["--aggregated"] if component == "apiserver" else []
-        return Worker([*line, *words], log, health, metrics)
+        return ComponentProcess([*line, *words], log, health, metrics)
 
     def wait_until_trusted(self) -> None:
         """Wait until the API server calls our webhooks and believes them."""

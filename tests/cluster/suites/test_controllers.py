@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.cluster.components.site import Site
-from tests.cluster.whole.ground import placed
+from tests.cluster.components.installation import Installation
+from tests.cluster.suites.clustersystem import open_cluster_system
 from tests.integration.controllers import (
     test_collecting,
     test_crash,
@@ -51,9 +51,9 @@ globals().update(
 
 
 @pytest.fixture(scope="module")
-def collecting(site: Site) -> Site:
+def collecting(installation: Installation) -> Installation:
     """A cluster whose garbage collector has come to know our kinds, which takes it a while."""
-    kubectl = site.kubectl.within("default")
+    kubectl = installation.kubectl.in_namespace("default")
     owner = {**instancetype_tree("owner"), "kind": "VirtualMachineInstancetype"}
     kubectl.apply(owner)
     metadata = kubectl.get("vminstancetype", "owner")["metadata"]
@@ -62,15 +62,15 @@ def collecting(site: Site) -> Site:
     kubectl.apply(owned)
     kubectl("delete", "vminstancetype", "owner")
     kubectl("wait", "configmap", "owned", "--for=delete", "--timeout=55s")
-    return site
+    return installation
 
 
 @pytest.fixture(autouse=True)
-def _on_a_cluster(collecting: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def _on_a_cluster(collecting: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the tests stand on the plane, and take their time there."""
 
     def open_system(directory: Path) -> AbstractAsyncContextManager[ControlledSystem]:
-        return placed(collecting, directory)
+        return open_cluster_system(collecting, directory)
 
     for module in MODULES:
         monkeypatch.setattr(module, "open_controlled_system", open_system, raising=False)

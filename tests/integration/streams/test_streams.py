@@ -449,7 +449,7 @@ def test_streams_are_audited(tmp_path: Path) -> None:
             await console.close()
             with pytest.raises(StatusError):
                 await open_console(setup.transport, NAMESPACE, "no")
-            for words in ('"code":101', '"code":404', '"subresource":"console"'):
-                await wait_until(lambda words=words: words in setup.audit_log)
+            for text in ('"code":101', '"code":404', '"subresource":"console"'):
+                await wait_until(lambda text=text: text in setup.audit_log)
 
     run(scenario())

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from tests.cluster.binaries import require_binaries
-from tests.cluster.installing import PATIENCE, print_manifests, retry
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.install import TIMEOUT, print_manifests, retry
 from tests.deploy.rendering import find_kubectl
 from tests.e2e.kubectl import Kubectl
 
@@ -72,12 +72,12 @@ def make_stock(tree: dict[str, Any]) -> dict[str, Any]:
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     """The admin of a plane with KubeVirt's kinds, with what is ours applied there."""
     directory = tmp_path_factory.mktemp("stock")
-    with Plane(require_binaries(), directory / "plane", with_controllers=False) as plane:
+    with ControlPlane(require_binaries(), directory / "plane", with_controllers=False) as plane:
         kubectl = Kubectl(find_kubectl(), plane.kubeconfig, directory, "")
         kinds = [tree for tree in build_parts(Options())["crds"] if "flavor" not in tree["spec"]["group"]]
         retry(lambda: kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(_list(map(make_stock, kinds)))))
         names = [tree["metadata"]["name"] for tree in kinds]
-        kubectl("wait", "crd", *names, "--for=condition=Established", f"--timeout={PATIENCE:g}s")
+        kubectl("wait", "crd", *names, "--for=condition=Established", f"--timeout={TIMEOUT:g}s")
         retry(lambda: kubectl("apply", "-f", "-", stdin=print_manifests("--with-kubevirt", "--catalog")))
         kubectl.apply(VM)
         kubectl.apply(KEPT_VM)
@@ -90,16 +90,16 @@ def _list(trees: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "List", "items": list(trees)}
 
 
-def _log_in(plane: Plane, kubectl: Kubectl) -> str:
-    token = kubectl.within(SYSTEM)("create", "token", "virtshape-tools").strip()
+def _log_in(plane: ControlPlane, kubectl: Kubectl) -> str:
+    token = kubectl.in_namespace(SYSTEM)("create", "token", "virtshape-tools").strip()
     return render_kubeconfig(Server(plane.url, plane.authority.pem), "tools", token)
 
 
-def run(stock: Kubectl, program: str, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def run(stock: Kubectl, program: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "KUBECONFIG": str(stock.kubeconfig)}
-    line = [str(COMMANDS / program), *words]
+    line = [str(COMMANDS / program), *arguments]
     return subprocess.run(
-        line, input=stdin, capture_output=True, text=True, check=False, env=environment, timeout=PATIENCE
+        line, input=stdin, capture_output=True, text=True, check=False, env=environment, timeout=TIMEOUT
     )
 
 
@@ -127,17 +127,19 @@ def test_smallest_instancetype_of_the_cluster_is_recommended(stock: Kubectl) -> 
 def test_drift_is_reported_from_a_revision_of_kubevirt(stock: Kubectl) -> None:
     ran = run(stock, "virtctl", "drift", "-A", "-o", "json")
     assert ran.returncode == 0, ran.stderr
-    (told,) = json.loads(ran.stdout)
-    assert (told["vm"], told["role"], told["state"]) == ("kept", "instancetype", "changed")
-    assert told["changes"] == [{"field": "spec.memory.guest", "then": "3Gi", "now": "4Gi"}]
+    (reported,) = json.loads(ran.stdout)
+    assert (reported["vm"], reported["role"], reported["state"]) == ("kept", "instancetype", "changed")
+    assert reported["changes"] == [{"field": "spec.memory.guest", "then": "3Gi", "now": "4Gi"}]
 
 
 def test_objects_of_the_cluster_are_linted(stock: Kubectl) -> None:
     wanted = "vm,controllerrevisions,virtualmachineclusterinstancetypes,virtualmachineclusterpreferences"
-    told = run(stock, "virtshape", "lint", "--no-catalog", "-o", "json", "-", stdin=stock("get", wanted, "-o", "yaml"))
-    assert told.returncode == 0, told.stdout + told.stderr
+    reported = run(
+        stock, "virtshape", "lint", "--no-catalog", "-o", "json", "-", stdin=stock("get", wanted, "-o", "yaml")
+    )
+    assert reported.returncode == 0, reported.stdout + reported.stderr
 
 
 def test_nothing_can_be_changed(stock: Kubectl) -> None:
-    assert "forbidden" in stock.refused("delete", "vm", "web")
-    assert "forbidden" in stock.refused("annotate", "virtualmachineclusterinstancetype", "u1.medium", "a=b")
+    assert "forbidden" in stock.run_rejected("delete", "vm", "web")
+    assert "forbidden" in stock.run_rejected("annotate", "virtualmachineclusterinstancetype", "u1.medium", "a=b")

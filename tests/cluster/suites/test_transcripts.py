@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.cluster.components.nodes import played_nodes
-from tests.cluster.components.site import Site
-from tests.cluster.installing import retry
+from tests.cluster.components.installation import Installation
+from tests.cluster.components.nodes import run_fake_nodes
+from tests.cluster.install import retry
 from tests.deploy.rendering import find_kubectl
 from tests.seeds.transcripts.terminal import Terminal
 from tests.seeds.transcripts.test_transcripts import HERE, TRANSCRIPTS
@@ -31,19 +31,19 @@ SHAPELESS = {
 
 
 @pytest.fixture(scope="module")
-def furnished(site: Site) -> Iterator[Site]:
+def prepared(installation: Installation) -> Iterator[Installation]:
     """The controllers at work, the catalogue there, and nodes to run guests."""
-    with played_nodes(site.plane), site.running("controller", "--catalog"):
-        retry(lambda: site.kubectl("get", "vmcf", "u1.small"))
-        retry(lambda: site.kubectl("get", "vmcp", "windows.11"))
-        yield site
+    with run_fake_nodes(installation.plane), installation.running("controller", "--catalog"):
+        retry(lambda: installation.kubectl("get", "vmcf", "u1.small"))
+        retry(lambda: installation.kubectl("get", "vmcp", "windows.11"))
+        yield installation
 
 
 @pytest.fixture(scope="module")
-def own_words(furnished: Site) -> dict[str, str]:
+def own_messages(prepared: Installation) -> dict[str, str]:
     """What an API server refuses by the schema itself, before it asks anybody, and so in words of its own release."""
-    told = furnished.kubectl.refused("create", "--dry-run=server", "-f", "-", stdin=json.dumps(SHAPELESS))
-    null, whole = ('"null"', '"object": ') if '"null"' in told else ("null", "")
+    reported = prepared.kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=json.dumps(SHAPELESS))
+    null, whole = ('"null"', '"object": ') if '"null"' in reported else ("null", "")
     bad = 'The VirtualMachineInstancetype "bad" is invalid: '
     return {
         f"The request is invalid: spec.cpu.topology: {EXCLUSIVE}\n": (
@@ -59,21 +59,21 @@ def own_words(furnished: Site) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def open_terminal(furnished: Site, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Terminal]:
+def open_terminal(prepared: Installation, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Terminal]:
     """Opens the terminal of a document, with nothing left of the one before, or the one that is open already."""
 
     @cache
     def open_(document: str) -> Terminal:
-        furnished.kubectl.within("default")("delete", LEFT, "--all", "--timeout=60s")
+        prepared.kubectl.in_namespace("default")("delete", LEFT, "--all", "--timeout=60s")
         home = tmp_path_factory.mktemp(document) / "home"
         shutil.copytree(HERE / document, home)
-        return Terminal(home, furnished.plane.kubeconfig, find_kubectl())
+        return Terminal(home, prepared.plane.kubeconfig, find_kubectl())
 
     return open_
 
 
 @pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_command_prints_the_output_of_the_transcript(
-    open_terminal: Callable[[str], Terminal], own_words: dict[str, str], transcript: Path
+    open_terminal: Callable[[str], Terminal], own_messages: dict[str, str], transcript: Path
 ) -> None:
-    play(open_terminal(transcript.parent.name), transcript, own_words)
+    play(open_terminal(transcript.parent.name), transcript, own_messages)

@@ -23,7 +23,7 @@ from virtshape.apiserver.auth.certificates import Authority, Credential, dump_ke
 from virtshape.apiserver.auth.kubeconfig import ClientKey, Server, render_kubeconfig
 
 HOST = "127.0.0.1"
-PATIENCE = 240.0
+TIMEOUT = 240.0
 FRONT_PROXY = "front-proxy-client"
 # Both need what is not here: a kubelet that tells of its node, and pods that trust the server.
 WITHOUT = ("node-lifecycle-controller", "root-ca-certificate-publisher-controller")
@@ -56,14 +56,14 @@ class Child:
             return
         process.send_signal(number)
         try:
-            process.wait(PATIENCE / 4)
+            process.wait(TIMEOUT / 4)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
 
     def wait(self, is_ready: Callable[[], bool]) -> None:
         """Wait until it is ready; RuntimeError with the end of its log if it ends or takes too long."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not is_ready():
             ended = self._process is None or self._process.poll() is not None
             if ended or time.monotonic() > deadline:
@@ -72,7 +72,7 @@ class Child:
             time.sleep(0.1)
 
 
-class Plane:
+class ControlPlane:
     """A control plane, from the beginning of its `with` block to its end."""
 
     def __init__(
@@ -93,9 +93,9 @@ class Plane:
         self.url = f"https://{HOST}:{self.port}"
         self._write_files()
         self.kubeconfig = self.write_kubeconfig("admin", "system:masters")
-        self.etcd = self._child(binaries.etcd, self._list_etcd_words(etcd_peer_port, durable=durable))
-        self.apiserver = self._child(binaries.apiserver, self._list_apiserver_words())
-        words = self._list_controller_words(controllers_port, [*WITHOUT, *without])
+        self.etcd = self._child(binaries.etcd, self._list_etcd_flags(etcd_peer_port, durable=durable))
+        self.apiserver = self._child(binaries.apiserver, self._list_apiserver_flags())
+        words = self._list_controller_flags(controllers_port, [*WITHOUT, *without])
         self.controllers = self._child(binaries.controller_manager, words) if with_controllers else None
         self._trust = ssl.create_default_context(cadata=self.authority.pem.decode())
         self._trust.load_cert_chain(directory / "admin.crt", directory / "admin.key")
@@ -108,7 +108,7 @@ class Plane:
             if self.controllers is not None:
                 self.controllers.start()
                 self.controllers.wait(
-                    lambda: self.ask("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200
+                    lambda: self.request("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200
                 )
         except BaseException:
             self.__exit__()
@@ -125,9 +125,9 @@ class Plane:
         self.apiserver.start()
         self.apiserver.wait(self._is_ready)
 
-    def ask(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
+    def request(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
         """Ask the API as the admin; the code and what was answered."""
-        connection = http.client.HTTPSConnection(HOST, self.port, context=self._trust, timeout=PATIENCE)
+        connection = http.client.HTTPSConnection(HOST, self.port, context=self._trust, timeout=TIMEOUT)
         with contextlib.closing(connection):
             body = None if tree is None else json.dumps(tree)
             connection.request(method, path, body, {"Content-Type": "application/json", **headers})
@@ -138,7 +138,7 @@ class Plane:
 
     def compact(self, revision: int) -> None:
         """Have etcd forget what was before a revision, now rather than after minutes."""
-        connection = http.client.HTTPConnection(HOST, self._etcd_port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(HOST, self._etcd_port, timeout=TIMEOUT)
         with contextlib.closing(connection):
             connection.request("POST", "/v3/kv/compaction", json.dumps({"revision": str(revision), "physical": True}))
             answer = connection.getresponse()
@@ -155,7 +155,7 @@ class Plane:
         return path
 
     def _is_etcd_ready(self) -> bool:
-        connection = http.client.HTTPConnection(HOST, self._etcd_port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(HOST, self._etcd_port, timeout=TIMEOUT)
         with contextlib.closing(connection), contextlib.suppress(OSError):
             connection.request("GET", "/health")
             return connection.getresponse().status == 200
@@ -163,7 +163,7 @@ class Plane:
 
     def _is_ready(self) -> bool:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            return self.ask("GET", "/readyz")[0] == 200
+            return self.request("GET", "/readyz")[0] == 200
         return False
 
     def _child(self, path: Path, words: Sequence[str]) -> Child:
@@ -187,7 +187,7 @@ class Plane:
         path.touch(mode=0o600)
         path.write_bytes(content)
 
-    def _list_etcd_words(self, peer_port: int, *, durable: bool) -> list[str]:
+    def _list_etcd_flags(self, peer_port: int, *, durable: bool) -> list[str]:
         client, peer = f"http://{HOST}:{self._etcd_port}", f"http://{HOST}:{peer_port}"
         return _write_flags(
             {
@@ -204,7 +204,7 @@ class Plane:
             }
         )
 
-    def _list_apiserver_words(self) -> list[str]:
+    def _list_apiserver_flags(self) -> list[str]:
         files = self.directory
         return _write_flags(
             {
@@ -234,7 +234,7 @@ class Plane:
             }
         )
 
-    def _list_controller_words(self, port: int, without: Sequence[str]) -> list[str]:
+    def _list_controller_flags(self, port: int, without: Sequence[str]) -> list[str]:
         return _write_flags(
             {
                 "bind-address": HOST,

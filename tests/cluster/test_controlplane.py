@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 from tests.cluster.binaries import NAMES, find_binaries
-from tests.cluster.plane import Plane
+from tests.cluster.controlplane import ControlPlane
 
-PATIENCE = 100.0
+TIMEOUT = 100.0
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not is_so():
         assert time.monotonic() < deadline, "it never came to be"
         time.sleep(0.1)
@@ -25,20 +25,20 @@ def test_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(name in missing for name in NAMES)
 
 
-def test_dependents_are_deleted_with_their_owner(plane: Plane, namespace: str) -> None:
+def test_dependents_are_deleted_with_their_owner(plane: ControlPlane, namespace: str) -> None:
     url = f"/api/v1/namespaces/{namespace}/configmaps"
-    code, owner = plane.ask("POST", url, {"metadata": {"name": "owner"}})
+    code, owner = plane.request("POST", url, {"metadata": {"name": "owner"}})
     assert code == 201, owner
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
-    code, owned = plane.ask("POST", url, {"metadata": {"name": "owned", "ownerReferences": [reference]}})
+    code, owned = plane.request("POST", url, {"metadata": {"name": "owned", "ownerReferences": [reference]}})
     assert code == 201, owned
-    assert plane.ask("DELETE", f"{url}/owner")[0] == 200
-    until(lambda: plane.ask("GET", f"{url}/owned")[0] == 404)
+    assert plane.request("DELETE", f"{url}/owner")[0] == 200
+    until(lambda: plane.request("GET", f"{url}/owned")[0] == 404)
 
 
-def test_killed_api_server_restarts_with_all_objects(plane: Plane, namespace: str) -> None:
+def test_killed_api_server_restarts_with_all_objects(plane: ControlPlane, namespace: str) -> None:
     plane.apiserver.stop(signal.SIGKILL)
     with pytest.raises(OSError, match="refused"):
-        plane.ask("GET", "/readyz")
+        plane.request("GET", "/readyz")
     plane.start_apiserver()
-    assert plane.ask("GET", f"/api/v1/namespaces/{namespace}")[0] == 200
+    assert plane.request("GET", f"/api/v1/namespaces/{namespace}")[0] == 200

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.load import Load
-from tests.e2e.manifests import build_settings
-from tests.e2e.system import PATIENCE, System, call_virtshape
+from tests.e2e.manifests import build_config_map
+from tests.e2e.system import TIMEOUT, System, call_virtshape
 
 SETTINGS = "/api/v1/namespaces/default/configmaps"
 
@@ -18,7 +18,7 @@ SETTINGS = "/api/v1/namespaces/default/configmaps"
 def test_status_shows_the_state_of_the_server(data: Path) -> None:
     assert call_virtshape("status", "--data-dir", data).returncode == 1
     with System(data) as system:
-        system.ask("POST", SETTINGS, build_settings())
+        system.request("POST", SETTINGS, build_config_map())
         shown = json.loads(call_virtshape("status", "-o", "json", "--data-dir", data).stdout)
         assert {name: shown[name] for name in ("running", "healthy", "pid", "url")} == {
             "running": True,
@@ -51,10 +51,10 @@ def test_hanging_server_is_not_reported_healthy(data: Path) -> None:
 
 def test_server_is_stopped_from_another_terminal(data: Path) -> None:
     with System(data) as system:
-        ran = call_virtshape("down", "--data-dir", data)
-        assert ran.returncode == 0, ran.stderr
-        assert f"(process {system.process.pid})" in ran.stdout
-        assert system.process.wait(PATIENCE) == 0
+        result = call_virtshape("down", "--data-dir", data)
+        assert result.returncode == 0, result.stderr
+        assert f"(process {system.process.pid})" in result.stdout
+        assert system.process.wait(TIMEOUT) == 0
     again = call_virtshape("down", "--data-dir", data)
     assert (again.returncode, again.stdout) == (0, f"no server runs in {data}\n")
 
@@ -71,7 +71,7 @@ def test_backup_is_consistent_and_can_be_run(data: Path, tmp_path: Path) -> None
     assert call_virtshape("check", copy).returncode == 0
     assert stat.S_IMODE(copy.stat().st_mode) == 0o700
     with System(copy) as system:
-        listed = system.ask("GET", SETTINGS)[1]["items"]
+        listed = system.request("GET", SETTINGS)[1]["items"]
         there = [int(item["metadata"]["name"].rpartition("-")[2]) for item in listed]
         writers = [item["metadata"]["name"].rpartition("-")[0] for item in listed]
         assert 0 < len(there) < len(load.stories)
@@ -85,12 +85,12 @@ def test_backup_is_consistent_and_can_be_run(data: Path, tmp_path: Path) -> None
 
 def test_damaged_database_is_detected(data: Path) -> None:
     with System(data) as system:
-        system.ask("POST", SETTINGS, build_settings())
+        system.request("POST", SETTINGS, build_config_map())
     with contextlib.closing(sqlite3.connect(data / "virtshape.db")) as connection, connection:
         connection.execute("UPDATE log SET value = '{}' WHERE resource = 'configmaps'")
-    ran = call_virtshape("check", "--data-dir", data)
-    assert ran.returncode == 1
-    assert "configmaps default/settings is no object" in ran.stderr
+    result = call_virtshape("check", "--data-dir", data)
+    assert result.returncode == 1
+    assert "configmaps default/settings is no object" in result.stderr
 
 
 def test_users_are_created_and_removed_while_the_server_is_stopped(data: Path) -> None:
@@ -100,10 +100,10 @@ def test_users_are_created_and_removed_while_the_server_is_stopped(data: Path) -
     added = call_virtshape("user", "add", "heidi", "--role", "view", "--data-dir", data)
     assert added.returncode == 0, added.stderr
     with System(data) as system:
-        assert system.ask("GET", bindings)[0] == 200
+        assert system.request("GET", bindings)[0] == 200
     assert call_virtshape("user", "rm", "heidi", "--data-dir", data).returncode == 0
     with System(data) as system:
-        assert system.ask("GET", bindings)[0] == 404
+        assert system.request("GET", bindings)[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_users_are_created_and_removed_while_the_server_is_stopped(data: Path) -
     ids=lambda each: each if isinstance(each, str) else " ".join(each),
 )
 def test_directory_without_a_server_is_reported(data: Path, words: list[str], expected: str) -> None:
-    ran = call_virtshape(*words, "--data-dir", data)
-    assert ran.returncode == 1
-    assert expected in ran.stderr
+    result = call_virtshape(*words, "--data-dir", data)
+    assert result.returncode == 1
+    assert expected in result.stderr
     assert not data.exists()

@@ -4,26 +4,28 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.binaries import require_binaries
-from tests.cluster.components.site import Site
-from tests.cluster.plane import Plane
+from tests.cluster.components.installation import Installation
+from tests.cluster.controlplane import ControlPlane
 from tests.e2e.kubectl import Kubectl, list_kubectls
 
 
 @pytest.fixture(scope="package")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A plane of its own; claims are bound by whoever plays storage, and two would never agree."""
     directory = tmp_path_factory.mktemp("whole")
-    with Plane(require_binaries(), directory, without=["persistentvolume-binder-controller"]) as running:
+    with ControlPlane(require_binaries(), directory, without=["persistentvolume-binder-controller"]) as running:
         yield running
 
 
 @pytest.fixture(scope="package", params=list_kubectls()[-1:])
-def site(request: pytest.FixtureRequest, plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def installation(
+    request: pytest.FixtureRequest, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
     """The installation, with all that answers the API server at work."""
     kubectl = Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
-    site = Site(plane, kubectl, tmp_path_factory.mktemp("workers"), cdi=True)
-    site.install()
-    with site.running("webhook"), site.running("apiserver"):
-        site.wait_until_trusted()
+    installation = Installation(plane, kubectl, tmp_path_factory.mktemp("workers"), cdi=True)
+    installation.install()
+    with installation.running("webhook"), installation.running("apiserver"):
+        installation.wait_until_trusted()
         kubectl("wait", "apiservice", "v1.subresources.kubevirt.io", "--for=condition=Available", "--timeout=60s")
-        yield site
+        yield installation

@@ -10,7 +10,7 @@ from typing import Final, Self
 _LIBRARY: Final = re.compile(r"(.+\.so\.\d+)\.[\d.]+")
 
 
-class Luggage:
+class ProgramArchive:
     """An archive that is being packed."""
 
     def __init__(self, target: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.installing import print_manifests, retry, route_here, silence, wait_for_kinds
-from tests.cluster.plane import Plane, find_ports
+from tests.cluster.controlplane import ControlPlane, find_ports
+from tests.cluster.install import print_manifests, remove_webhooks, retry, route_here, wait_for_kinds
 from tests.e2e.kubectl import Kubectl
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
@@ -19,7 +19,7 @@ from virtshape.cluster.manifests.options import Options
 
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"
-PATIENCE = 100.0
+TIMEOUT = 100.0
 VM: dict[str, Any] = {
     "apiVersion": "kubevirt.io/v1",
     "kind": "VirtualMachine",
@@ -35,34 +35,34 @@ VM: dict[str, Any] = {
 @pytest.fixture
 def installed(cluster: Kubectl) -> Kubectl:
     cluster("apply", "-f", "-", stdin=print_manifests("--cdi", "--catalog"))
-    silence(cluster)
+    remove_webhooks(cluster)
     wait_for_kinds(cluster)
     return cluster
 
 
 @contextmanager
-def running(component: str, plane: Plane, cluster: Kubectl, directory: Path, *words: str) -> Iterator[Path]:
+def running(component: str, plane: ControlPlane, cluster: Kubectl, directory: Path, *arguments: str) -> Iterator[Path]:
     """A component as its own account; the file that it logs to. Nothing that it logs may tell of a refusal."""
-    token = cluster.within(SYSTEM)("create", "token", f"virtshape-{component}")
+    token = cluster.in_namespace(SYSTEM)("create", "token", f"virtshape-{component}")
     kubeconfig, log = directory / f"{component}.kubeconfig", directory / f"{component}.log"
     kubeconfig.write_text(render_kubeconfig(Server(plane.url, plane.authority.pem), component, token.strip()))
-    line = [str(COMMAND), component, f"--kubeconfig={kubeconfig}", "--health-port=0", "--metrics-port=0", *words]
+    line = [str(COMMAND), component, f"--kubeconfig={kubeconfig}", "--health-port=0", "--metrics-port=0", *arguments]
     with log.open("wb") as output:
         process = subprocess.Popen(line, stdout=output, stderr=output)
     try:
         yield log
     finally:
         process.terminate()
-        process.wait(PATIENCE)
-    told = log.read_text()
-    assert "forbidden" not in told.lower(), told
-    assert "Traceback" not in told, told
+        process.wait(TIMEOUT)
+    reported = log.read_text()
+    assert "forbidden" not in reported.lower(), reported
+    assert "Traceback" not in reported, reported
 
 
 def test_controller_works_with_its_permissions(
-    plane: Plane, installed: Kubectl, namespace: str, tmp_path: Path
+    plane: ControlPlane, installed: Kubectl, namespace: str, tmp_path: Path
 ) -> None:
-    kubectl = installed.within(namespace)
+    kubectl = installed.in_namespace(namespace)
     with running("controller", plane, installed, tmp_path, "--launcher-image=example.com/launcher:1", "--catalog"):
         retry(lambda: installed("get", "vmcf", "u1.small"))
         kubectl.apply(VM)
@@ -73,10 +73,10 @@ def test_controller_works_with_its_permissions(
             assert [pod["spec"]["containers"][0]["image"] for pod in pods] == ["example.com/launcher:1"]
             assert kubectl.get("vm", "web")["status"]["instancetypeRef"]["controllerRevisionRef"]["name"]
             assert kubectl.get("events")["items"]
-            assert installed.within("kubevirt").get("kv", "kubevirt")["status"]["phase"] == "Deployed"
+            assert installed.in_namespace("kubevirt").get("kv", "kubevirt")["status"]["phase"] == "Deployed"
 
         retry(check)
-        kubectl("delete", "vm", "web", f"--timeout={PATIENCE:g}s")
+        kubectl("delete", "vm", "web", f"--timeout={TIMEOUT:g}s")
 
         def check_gone() -> None:
             assert kubectl.get("vmi")["items"] == []
@@ -92,14 +92,14 @@ def routed(cluster: Kubectl) -> Iterator[dict[str, int]]:
     cluster.apply(*route_here(build_manifests(Options(cdi=True, catalog=True)), found))
     wait_for_kinds(cluster)
     yield found
-    silence(cluster)
+    remove_webhooks(cluster)
     cluster("delete", "service", "--namespace", SYSTEM, *found)
 
 
 def test_all_components_work_with_their_permissions(
-    plane: Plane, cluster: Kubectl, routed: dict[str, int], namespace: str, tmp_path: Path
+    plane: ControlPlane, cluster: Kubectl, routed: dict[str, int], namespace: str, tmp_path: Path
 ) -> None:
-    kubectl = cluster.within(namespace)
+    kubectl = cluster.in_namespace(namespace)
     webhook, apiserver = (f"--port={port}" for port in routed.values())
     with (
         running("webhook", plane, cluster, tmp_path, webhook),
@@ -111,13 +111,13 @@ def test_all_components_work_with_their_permissions(
         assert kubectl.get("vm", "web")["spec"]["template"]["spec"]["architecture"] == "amd64"
         start = f"/apis/subresources.kubevirt.io/v1/namespaces/{namespace}/virtualmachines/web/start"
         wanted = {"name": "nope", "kind": "VirtualMachineClusterInstancetype"}
-        refusal = kubectl.refused(
+        refusal = kubectl.run_rejected(
             "patch", "vm", "web", "--type=merge", "-p", json.dumps({"spec": {"instancetype": wanted}})
         )
         assert "spec.instancetype" in refusal
 
         def begin() -> None:
-            code, answer = plane.ask("PUT", start, {})
+            code, answer = plane.request("PUT", start, {})
             assert code == 202, answer
 
         retry(begin)
@@ -125,7 +125,7 @@ def test_all_components_work_with_their_permissions(
         older = "virtualmachineclusterinstancetypes.v1alpha2.instancetype.kubevirt.io"
         old = retry(lambda: kubectl("get", older, "u1.small", "-o=json"))
         assert json.loads(old)["apiVersion"] == "instancetype.kubevirt.io/v1alpha2"
-        kubectl("delete", "vm", "web", f"--timeout={PATIENCE:g}s")
+        kubectl("delete", "vm", "web", f"--timeout={TIMEOUT:g}s")
 
 
 LAUNCHER_POD = {
@@ -157,16 +157,16 @@ EXECS = {
 
 
 def test_aggregated_api_can_exec_into_guest_pods_and_nothing_else(installed: Kubectl, namespace: str) -> None:
-    kubectl = installed.within(namespace)
+    kubectl = installed.in_namespace(namespace)
     kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
     user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-apiserver"
 
     def check() -> None:  # a policy is in force a moment after it is there
         for name, (pod, container, command, answer) in EXECS.items():
-            assert answer in kubectl.refused("exec", user, pod, "-c", container, "--", *command), name
+            assert answer in kubectl.run_rejected("exec", user, pod, "-c", container, "--", *command), name
 
     retry(check)
-    assert "host assigned" in kubectl.refused("exec", "other", "-c", "compute", "--", "true")
+    assert "host assigned" in kubectl.run_rejected("exec", "other", "-c", "compute", "--", "true")
 
 
 POD_CHANGES = {
@@ -178,16 +178,16 @@ POD_CHANGES = {
 
 
 def test_aggregated_api_can_only_annotate_guest_pods(installed: Kubectl, namespace: str) -> None:
-    kubectl = installed.within(namespace)
+    kubectl = installed.in_namespace(namespace)
     kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
     user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-apiserver"
 
     def check() -> None:  # a policy is in force a moment after it is there
         for name, (pod, patch, allowed) in POD_CHANGES.items():
-            words = ("patch", user, "pod", pod, "--type=strategic", "-p", json.dumps(patch))
+            arguments = ("patch", user, "pod", pod, "--type=strategic", "-p", json.dumps(patch))
             if allowed:
-                kubectl(*words)
+                kubectl(*arguments)
             else:
-                assert "may annotate the pods of guests" in kubectl.refused(*words), name
+                assert "may annotate the pods of guests" in kubectl.run_rejected(*arguments), name
 
     retry(check)

@@ -42,8 +42,8 @@ def list_values(options: Options) -> list[str]:
     texts = {"image": options.image, "launcherImage": options.guest_image, "webhookCert": options.webhook_cert}
     others = {"replicas": options.replicas, "catalog": options.catalog, "cdi": options.cdi}
     others |= {"serviceMonitor": options.service_monitor}
-    words = [f"--set-string={name}={value}" for name, value in {**texts, "runtime": options.runtime}.items()]
-    return words + [f"--set={name}={str(value).lower()}" for name, value in others.items()]
+    arguments = [f"--set-string={name}={value}" for name, value in {**texts, "runtime": options.runtime}.items()]
+    return arguments + [f"--set={name}={str(value).lower()}" for name, value in others.items()]
 
 
 def drop_keeping(objects: Objects) -> Objects:

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.cluster.components.kubelet import played_kubelet
-from tests.cluster.components.nodes import NODE, played_nodes
-from tests.cluster.components.site import SYSTEM, Site
-from tests.cluster.plane import Plane
+from tests.cluster.components.installation import SYSTEM, Installation
+from tests.cluster.components.kubelet import run_fake_kubelet
+from tests.cluster.components.nodes import NODE, run_fake_nodes
+from tests.cluster.controlplane import ControlPlane
 from tests.support.build import Tree
 from tests.support.controllers import ControlledSystem, WrapClient
 from tests.support.podscenarios import run_pod_controllers
@@ -38,7 +38,7 @@ from virtshape.standalone.storage.local import open_storage
 from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)
-PATIENCE = 60.0
+TIMEOUT = 60.0
 NAMESPACE = "default"
 LEFT = (
     f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines",
@@ -81,10 +81,12 @@ class Locating:
         return await self._client.create(item, **options)
 
 
-class ClusterPlace(ControlledSystem):
+class ClusterSystem(ControlledSystem):
     """A plane, asked through one client, in its default namespace."""
 
-    def __init__(self, plane: Plane, client: RestClient, directory: Path, connect: Callable[[], RestClient]) -> None:
+    def __init__(
+        self, plane: ControlPlane, client: RestClient, directory: Path, connect: Callable[[], RestClient]
+    ) -> None:
         super().__init__(None, client, directory)
         self._plane = plane
         self._connect = connect
@@ -113,8 +115,8 @@ class ClusterPlace(ControlledSystem):
     @contextlib.asynccontextmanager
     async def run_controllers_with_guests(self) -> AsyncIterator[Controllers]:
         """The controllers at work, with guests in pods; the node that they are on is played, and so are they."""
-        async with played_kubelet() as (_, status):
-            with played_nodes(self._plane):
+        async with run_fake_kubelet() as (_, status):
+            with run_fake_nodes(self._plane):
                 await self.client.patch(Node, NODE, patch={"status": status}, subresource="status")
                 async with run_pod_controllers(self.connect_as_system()) as controllers:
                     yield controllers
@@ -132,9 +134,9 @@ class ClusterPlace(ControlledSystem):
 
 
 @contextlib.asynccontextmanager
-async def placed(site: Site, directory: Path) -> AsyncIterator[ClusterPlace]:
+async def open_cluster_system(installation: Installation, directory: Path) -> AsyncIterator[ClusterSystem]:
     """The plane of an installation, empty, without controllers yet."""
-    plane = site.plane
+    plane = installation.plane
     clean(plane)
     account = plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller", "system:masters")
     clients: list[RestClient] = []
@@ -144,40 +146,40 @@ async def placed(site: Site, directory: Path) -> AsyncIterator[ClusterPlace]:
         return clients[-1]
 
     try:
-        yield ClusterPlace(plane, connect(plane.kubeconfig, "tester"), directory, connect)
+        yield ClusterSystem(plane, connect(plane.kubeconfig, "tester"), directory, connect)
     finally:
         for client in clients:
             await client.close()
 
 
-def clean(plane: Plane) -> None:
+def clean(plane: ControlPlane) -> None:
     """Leave nothing of the tests before, whoever would have to let go of it."""
-    deadline = time.monotonic() + PATIENCE
-    plane.ask("DELETE", "/api/v1/namespaces/team")
+    deadline = time.monotonic() + TIMEOUT
+    plane.request("DELETE", "/api/v1/namespaces/team")
     while left := [one for path in LEFT for one in _clear(plane, path)] + list(_find_namespace(plane)):
         assert time.monotonic() < deadline, f"still there: {left}"
         time.sleep(0.05)
-    plane.ask("DELETE", EVENTS)
+    plane.request("DELETE", EVENTS)
 
 
-def _clear(plane: Plane, path: str) -> Iterator[str]:
+def _clear(plane: ControlPlane, path: str) -> Iterator[str]:
     """Have all objects at a path gone; those that are there yet."""
-    code, listing = plane.ask("GET", path)
+    code, listing = plane.request("GET", path)
     if code == 429:  # kinds that are new are not served at once
         yield path
         return
     assert code == 200, listing
     if listing["items"]:
-        plane.ask("DELETE", path, {"propagationPolicy": "Background", "gracePeriodSeconds": 0})
+        plane.request("DELETE", path, {"propagationPolicy": "Background", "gracePeriodSeconds": 0})
     for item in listing["items"]:
         if item["metadata"].get("finalizers"):
-            plane.ask("PATCH", f"{path}/{item['metadata']['name']}", {"metadata": {"finalizers": None}}, **MERGE)
+            plane.request("PATCH", f"{path}/{item['metadata']['name']}", {"metadata": {"finalizers": None}}, **MERGE)
         yield f"{path}/{item['metadata']['name']}"
 
 
-def _find_namespace(plane: Plane) -> Iterator[str]:
+def _find_namespace(plane: ControlPlane) -> Iterator[str]:
     """The namespace that some tests make, if it is there yet; instances in it are let go of."""
-    if plane.ask("GET", "/api/v1/namespaces/team")[0] != 404:
+    if plane.request("GET", "/api/v1/namespaces/team")[0] != 404:
         for resource in ("virtualmachines", "virtualmachineinstances"):
             yield from _clear(plane, f"/apis/kubevirt.io/v1/namespaces/team/{resource}")
         yield "team"
