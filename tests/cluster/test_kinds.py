@@ -13,10 +13,10 @@ from virtshape.api.codec import to_tree
 from virtshape.api.kinds import KINDS, Kind
 from virtshape.api.schema import structural_schema
 from virtshape.api.yaml import write_yaml
-from virtshape.apiserver.capability import find_deprecation, is_defined
+from virtshape.apiserver.capability import find_deprecation, is_custom_resource
 from virtshape.apiserver.encoding.columns import list_columns
 
-OURS = [kind for kind in KINDS if is_defined(kind) and kind.group != "snapshot.storage.k8s.io"]
+OURS = [kind for kind in KINDS if is_custom_resource(kind) and kind.group != "snapshot.storage.k8s.io"]
 PREFERRED = {(kind.group, kind.plural): kind for kind in reversed(OURS)}.values()
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 INSTANCETYPE: dict[str, Any] = {

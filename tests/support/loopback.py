@@ -20,7 +20,7 @@ from virtshape.api.moment import now
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.users import ensure_admin
 from virtshape.apiserver.http import Listener
-from virtshape.apiserver.objects import begin, make_write
+from virtshape.apiserver.objects import initialize_object, make_write
 from virtshape.apiserver.resource import resource_of
 from virtshape.standalone.server import Settings, assemble
 
@@ -179,7 +179,7 @@ class LoopbackServer:
         kind = find_kind(tree["apiVersion"], tree["kind"])
         assert kind is not None, tree
         resource, metadata = resource_of(kind), tree["metadata"]
-        begun = begin(resource, tree, metadata.get("namespace", ""), metadata["name"], now())
+        begun = initialize_object(resource, tree, metadata.get("namespace", ""), metadata["name"], now())
         write = make_write(resource.key(metadata.get("namespace", ""), metadata["name"]), 0, begun)
         asyncio.run_coroutine_threadsafe(self.system.store.write(write), self._loop).result(TIMEOUT)
 

@@ -9,14 +9,14 @@ from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.ssa import apply, check_apply_body
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import Tree, begin, metadata_of
+from virtshape.apiserver.objects import Tree, initialize_object, metadata_of
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.validation.strictness import admit_fields, check_part, find_duplicates, limit_warnings
-from virtshape.apiserver.validation.violation import invalid_value, refuse_object
+from virtshape.apiserver.validation.violation import invalid_object_error, invalid_value
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import WriteContext, authorship_of, change_object, conflict, store_new
 from virtshape.store.record import Record
@@ -46,7 +46,7 @@ async def apply_object(
             raise conflict(resource, route.name)
         if uid and uid != old["metadata"]["uid"]:
             cause = invalid_value("metadata.uid", uid, "field is immutable")
-            raise refuse_object(route.kind, route.name, [cause])
+            raise invalid_object_error(route.kind, route.name, [cause])
         merged = apply(old, applied, authorship, object_type(route.kind), force=options.force)
         admitted, _ = admit_fields(merged, None, route.kind, "Ignore", patching=True)
         return admitted
@@ -74,7 +74,7 @@ async def _create(
     made = apply(None, applied, authorship_of(route, options), object_type(route.kind), force=options.force)
     entries = metadata_of(made).get("managedFields") or []
     admitted, _ = admit_fields(made, None, route.kind, "Ignore", patching=True)
-    new = begin(resource, admitted, route.namespace, route.name, options.now)
+    new = initialize_object(resource, admitted, route.namespace, route.name, options.now)
     record, more = await store_new(context, route, user, new, options, lambda _: entries)
     if record is None:
         return None

@@ -7,12 +7,12 @@ import msgspec
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.api.yaml import read_documents
-from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.encoding.negotiation import ACCEPTED, media_type
 from virtshape.apiserver.message import JSON, YAML, Request
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.validation.strictness import admit_fields
-from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid
+from virtshape.apiserver.validation.violation import invalid_error, invalid_value
 
 
 def read_object(request: Request, kind: Kind, validation: str, *, creating: bool = False) -> tuple[Tree, list[str]]:
@@ -24,7 +24,7 @@ def read_object(request: Request, kind: Kind, validation: str, *, creating: bool
     elif media == YAML:
         tree = read_yaml(request.body)
     else:
-        raise refuse_media(ACCEPTED)
+        raise media_type_error(ACCEPTED)
     if not isinstance(tree, dict):
         raise StatusError(400, "BadRequest", "the body of the request is not an object")
     return admit_fields(with_type(tree, kind), text, kind, validation, creating=creating)
@@ -35,7 +35,7 @@ def with_type(tree: Tree, kind: Kind, *, patching: bool = False) -> Tree:
     version, name = tree.get("apiVersion") or "", tree.get("kind") or ""
     if (version, name) == (kind.api_version, kind.kind):
         return tree
-    custom = is_defined(kind)
+    custom = is_custom_resource(kind)
     if patching:
         _check_patched(tree, kind)
     elif not (isinstance(version, str) and isinstance(name, str)):
@@ -51,21 +51,21 @@ def with_type(tree: Tree, kind: Kind, *, patching: bool = False) -> Tree:
         )
         raise StatusError(400, "BadRequest", message)
     if name and name != kind.kind:
-        raise _refuse_kind(tree, kind)
+        raise _kind_error(tree, kind)
     return {**tree, "apiVersion": kind.api_version, "kind": kind.kind}
 
 
 def _check_patched(tree: Tree, kind: Kind) -> None:
     """Raise StatusError if a patch changed the type of the object."""
     version, name = str(tree.get("apiVersion") or ""), tree.get("kind") or ""
-    custom = is_defined(kind)
+    custom = is_custom_resource(kind)
     if custom and name:
         if version and version != kind.api_version:
             cause = invalid_value("apiVersion", version, f"must be {kind.api_version}")
-            raise refuse_invalid(version.rpartition("/")[0], str(name), _read_name(tree), [cause])
+            raise invalid_error(version.rpartition("/")[0], str(name), _read_name(tree), [cause])
     elif custom or version not in ("", kind.api_version) or name not in ("", kind.kind):
         message = f'no kind "{name}" is registered for version "{version}"'
-        raise refuse_invalid("", "", "", [invalid_value("patch", msgspec.json.encode(tree).decode(), message)])
+        raise invalid_error("", "", "", [invalid_value("patch", msgspec.json.encode(tree).decode(), message)])
 
 
 def _read_name(tree: Tree) -> str:
@@ -73,13 +73,13 @@ def _read_name(tree: Tree) -> str:
     return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
-def _refuse_kind(tree: Tree, kind: Kind) -> StatusError:
+def _kind_error(tree: Tree, kind: Kind) -> StatusError:
     given = tree["kind"]
-    if not is_defined(kind):
+    if not is_custom_resource(kind):
         head = f'{given} in version "{kind.version}" cannot be handled as a {kind.kind}'
         return StatusError(400, "BadRequest", f"{head}: the kind in the data does not match the expected kind")
     cause = invalid_value("kind", given, f"must be {kind.kind}")
-    return refuse_invalid(kind.group, str(given), _read_name(tree), [cause])
+    return invalid_error(kind.group, str(given), _read_name(tree), [cause])
 
 
 def read_json(body: bytes) -> Any:
@@ -99,7 +99,7 @@ def read_yaml(body: bytes) -> Tree:
     return tree
 
 
-def refuse_media(accepted: str) -> StatusError:
+def media_type_error(accepted: str) -> StatusError:
     """Return the error for an unsupported content type."""
     message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
     return StatusError(415, "UnsupportedMediaType", message)

@@ -109,7 +109,7 @@ ACTION_GROUP = "subresources.kubevirt.io"
 ACTION_VERSIONS = ("v1", "v1alpha3")
 
 
-def is_defined(kind: Kind) -> bool:
+def is_custom_resource(kind: Kind) -> bool:
     """Return True if the kind is a custom resource, defined by a CustomResourceDefinition."""
     return kind.group in _DEFINED_GROUPS
 
@@ -123,7 +123,7 @@ def list_verbs(kind: Kind) -> tuple[str, ...]:
     """Return the verbs that clients can use on the kind, in the order that Kubernetes lists them."""
     if is_create_only(kind):
         return ("create",)
-    return _VERBS.get((kind.group, kind.kind), _DEFINED_VERBS if is_defined(kind) else _ALL_VERBS)
+    return _VERBS.get((kind.group, kind.kind), _DEFINED_VERBS if is_custom_resource(kind) else _ALL_VERBS)
 
 
 def list_subresources(kind: Kind) -> tuple[Subresource, ...]:

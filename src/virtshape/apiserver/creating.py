@@ -10,7 +10,7 @@ from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import record_update
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import Tree, begin, metadata_of
+from virtshape.apiserver.objects import Tree, initialize_object, metadata_of
 from virtshape.apiserver.reading import render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import build_response
@@ -41,7 +41,7 @@ async def create_object(context: WriteContext, request: Request, route: Route, u
     name = sent.get("name") or ""
     for _ in range(1 if name else MOST_NAME_TRIES):
         name = sent.get("name") or (generate_name(sent["generateName"]) if sent.get("generateName") else "")
-        new = begin(resource, {**body, "metadata": sent}, route.namespace, name, options.now)
+        new = initialize_object(resource, {**body, "metadata": sent}, route.namespace, name, options.now)
         try:
             record, more = await store_new(context, route, user, new, options, claim)
         except StatusError as refusal:

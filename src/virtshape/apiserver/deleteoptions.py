@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
-from virtshape.apiserver.bodies import read_yaml, refuse_media
+from virtshape.apiserver.bodies import media_type_error, read_yaml
 from virtshape.apiserver.encoding.negotiation import ACCEPTED, media_type
 from virtshape.apiserver.message import JSON, YAML
 from virtshape.apiserver.validation.metadata import FOREGROUND, ORPHAN
-from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid, unsupported_value
+from virtshape.apiserver.validation.violation import invalid_error, invalid_value, unsupported_value
 
 Tree = dict[str, Any]
 
@@ -57,7 +57,7 @@ def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]], content
     if options.kind != "DeleteOptions":
         raise StatusError(400, "BadRequest", f"expected DeleteOptions, got {options.kind}")
     if causes := _check_options(options):
-        raise refuse_invalid("meta.k8s.io", "DeleteOptions", "", causes)
+        raise invalid_error("meta.k8s.io", "DeleteOptions", "", causes)
     return options
 
 
@@ -83,7 +83,7 @@ def _read_body(body: bytes, media: str) -> DeleteOptions:
     if media == YAML:
         return msgspec.convert(read_yaml(body), DeleteOptions)
     if media != JSON:
-        raise refuse_media(ACCEPTED)
+        raise media_type_error(ACCEPTED)
     return msgspec.json.decode(body, type=DeleteOptions | None) or DeleteOptions()
 
 

@@ -11,7 +11,7 @@ from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.listoptions import read_options
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, encode_tree, make_write
-from virtshape.apiserver.reading import describe_rest, find_page, not_found, render_list, render_object
+from virtshape.apiserver.reading import find_continuation, find_page, not_found, render_list, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
@@ -78,8 +78,8 @@ async def delete_collection(context: WriteContext, request: Request, route: Rout
     page = find_page(context.store, resource, route.namespace or None, listing, selection)
     if not options.dry_run:
         await _delete_all(context, resource, route, user, options, page.records)
-    values = [resource.outward(record.value) for record in page.records]
-    rest = describe_rest(page, listing, selection, route)
+    values = [resource.convert(record.value) for record in page.records]
+    rest = find_continuation(page, listing, selection, route)
     return build_response(request, form, render_list(resource, form, values, request, str(page.revision), *rest))
 
 

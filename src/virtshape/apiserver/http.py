@@ -23,7 +23,7 @@ from virtshape.apiserver.memorybudget import MemoryBudget
 from virtshape.apiserver.message import Request, Response, Stream, Upgrade
 from virtshape.apiserver.parsing import Client, RequestReader
 from virtshape.apiserver.responses import build_error_response
-from virtshape.apiserver.upgrading import carry
+from virtshape.apiserver.upgrading import relay_stream
 from virtshape.stream.websocket import WebSocket
 
 MOST_PIPELINED: Final = 64
@@ -49,7 +49,7 @@ _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" fo
 _log = logging.getLogger(__name__)
 
 
-class _Turn(NamedTuple):
+class _QueuedRequest(NamedTuple):
     """A queued request, or the error response to a request that could not be parsed."""
 
     request: Request
@@ -65,7 +65,7 @@ class Connection(asyncio.Protocol):
         self._handler = listener.handler
         self._memory = listener.memory
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[_Turn] = deque()
+        self._waiting: deque[_QueuedRequest] = deque()
         self._waiting_bytes = 0
         self._reserved = 0
         self._task: asyncio.Task[None] | None = None
@@ -75,7 +75,7 @@ class Connection(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._unsent: memoryview | None = None
-        self._then: Callable[[], None] | None = None
+        self._after_send: Callable[[], None] | None = None
         self._closing = False
         self._stopping = False
         self._streaming = False
@@ -103,7 +103,7 @@ class Connection(asyncio.Protocol):
             self._has_room,
         )
         if self._listener.add(self):
-            self._watch_clock(HEAD_SECONDS)
+            self._start_idle_timer(HEAD_SECONDS)
         else:
             self.abort()
 
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
         self._listener.remove(self)
         self._closing = True
         self._writable.set()
-        self._stop_clock()
+        self._stop_idle_timer()
         self._stop_stall_timer()
         self._unsent = None
         self._waiting.clear()
@@ -171,7 +171,7 @@ class Connection(asyncio.Protocol):
     def _take(self, request: Request, keep_alive: bool) -> None:
         """Handle the request, or queue it."""
         if not self._closing:
-            self._enqueue(_Turn(request, keep_alive))
+            self._enqueue(_QueuedRequest(request, keep_alive))
 
     def _has_room(self) -> bool:
         return (
@@ -206,9 +206,9 @@ class Connection(asyncio.Protocol):
         if not self._closing:
             (self._transport.pause_reading if on else self._transport.resume_reading)()
 
-    def _enqueue(self, turn: _Turn) -> None:
-        self._waiting.append(turn)
-        self._waiting_bytes += len(turn.request.body)
+    def _enqueue(self, queued: _QueuedRequest) -> None:
+        self._waiting.append(queued)
+        self._waiting_bytes += len(queued.request.body)
         if not self._has_room() or self._reader.is_holding():
             self._transport.pause_reading()
         if not self._busy:
@@ -218,19 +218,19 @@ class Connection(asyncio.Protocol):
         """Handle queued requests while responses are immediate and the client reads them."""
         self._busy = True
         while not self._closing and self._writable.is_set() and self._unsent is None and self._has_next():
-            turn = self._waiting.popleft()
-            request = turn.request
+            queued = self._waiting.popleft()
+            request = queued.request
             self._waiting_bytes -= len(request.body)
             try:
-                answer = turn.refusal or self._handler(request)
+                answer = queued.refusal or self._handler(request)
             except Exception:  # noqa: BLE001 - last handler: the client must get a response
                 _log.exception("%s %s failed", request.method, request.path)
-                answer = _answer_failure()
+                answer = _internal_error_response()
             if isinstance(answer, Response):
-                self._send(request, answer, turn.keep_alive)
+                self._send(request, answer, queued.keep_alive)
             else:
                 self._current = request
-                self._task = self._loop.create_task(self._finish(request, answer, turn.keep_alive))
+                self._task = self._loop.create_task(self._finish(request, answer, queued.keep_alive))
                 return
         if self._closing:
             return
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
             return
         self._busy = False
         self._transport.resume_reading()
-        self._watch_clock(HEAD_SECONDS if self._unauthorized else IDLE_SECONDS)
+        self._start_idle_timer(HEAD_SECONDS if self._unauthorized else IDLE_SECONDS)
 
     def _has_next(self) -> bool:
         if not self._waiting:
@@ -254,12 +254,12 @@ class Connection(asyncio.Protocol):
             if isinstance(found, Response):
                 self._send(request, found, keep_alive and not self._stopping)
             elif isinstance(found, Upgrade):
-                await self._switch(found)
+                await self._upgrade(found)
             else:
                 await self._stream(request, found)
         except Exception:  # noqa: BLE001 - last handler: the client must get a response
             _log.exception("%s %s failed", request.method, request.path)
-            self._send(request, _answer_failure(), keep_alive=False)
+            self._send(request, _internal_error_response(), keep_alive=False)
         finally:
             self._release(request)
             self._task = self._current = None
@@ -284,17 +284,17 @@ class Connection(asyncio.Protocol):
         body = b"" if request.method == "HEAD" else response.body
         if request.incoming is not None and request.is_arriving:
             request.incoming.discard()
-            self._then = self._linger
+            self._after_send = self._linger
         elif self._refused and not self._waiting:
-            self._then = self._linger
+            self._after_send = self._linger
         elif not keep_alive:
-            self._then = self.close
+            self._after_send = self.close
         self._transport.write("".join(head).encode("latin-1") + body[:SLICE])
         if len(body) > SLICE:
             self._unsent = memoryview(body)[SLICE:]
             self._write_unsent()
-        elif self._then is not None:
-            self._then()
+        elif self._after_send is not None:
+            self._after_send()
 
     def _write_unsent(self) -> None:
         """
@@ -305,14 +305,14 @@ class Connection(asyncio.Protocol):
         while self._unsent is not None and self._writable.is_set():
             self._transport.write(self._unsent[:SLICE])
             self._unsent = self._unsent[SLICE:] if len(self._unsent) > SLICE else None
-        if self._unsent is None and self._then is not None and not self._closing:
-            self._then()
+        if self._unsent is None and self._after_send is not None and not self._closing:
+            self._after_send()
 
     async def _stream(self, request: Request, stream: Stream) -> None:
         head = [_STATUS_LINES[stream.status], f"content-type: {stream.content_type}\r\n"]
         head += [f"{name}: {value}\r\n" for name, value in stream.headers]
         self._transport.write("".join([*head, "transfer-encoding: chunked\r\n\r\n"]).encode("latin-1"))
-        self._stop_clock()
+        self._stop_idle_timer()
         self._streaming = True
         try:
             if request.method != "HEAD":
@@ -329,19 +329,19 @@ class Connection(asyncio.Protocol):
             with contextlib.suppress(Exception):
                 await stream.chunks.aclose()  # type: ignore[attr-defined]  # every stream here is a generator
 
-    async def _switch(self, upgrade: Upgrade) -> None:
+    async def _upgrade(self, upgrade: Upgrade) -> None:
         """Switch to a WebSocket; the connection closes when it ends."""
         if self._closing or self._stopping:
             await upgrade.stream.close()
             return
         head = [_STATUS_LINES[upgrade.status], *(f"{name}: {value}\r\n" for name, value in upgrade.headers), "\r\n"]
         self._transport.write("".join(head).encode("latin-1"))
-        self._stop_clock()
+        self._stop_idle_timer()
         self._socket = WebSocket(self._transport, Side.SERVER, whole_messages=upgrade.whole_messages)
         self._transport.resume_reading()
         self._socket.receive(self._reader.take_rest())
         try:
-            await carry(self._socket, upgrade.stream)
+            await relay_stream(self._socket, upgrade.stream)
         finally:
             self._closing = True
 
@@ -349,12 +349,14 @@ class Connection(asyncio.Protocol):
         """Queue the error response to a request that cannot be parsed, and stop reading."""
         if not self._closing and not self._refused:
             self._refused = True
-            self._enqueue(_Turn(Request("GET", "/", {}), keep_alive=False, refusal=build_error_response(error)))
+            self._enqueue(
+                _QueuedRequest(Request("GET", "/", {}), keep_alive=False, refusal=build_error_response(error))
+            )
 
     def _linger(self) -> None:
         """Keep reading for a moment before closing, because a client that is still sending might miss the response."""
         self._closing = True
-        self._stop_clock()
+        self._stop_idle_timer()
         self._transport.resume_reading()
         self._timer = self._loop.call_later(LINGER_SECONDS, self.close)
 
@@ -363,7 +365,7 @@ class Connection(asyncio.Protocol):
         self._stopping = True
         self._waiting.clear()
         if self._unsent is not None:
-            self._then = self.close
+            self._after_send = self.close
         elif self._task is None:
             self._close(CLOSE_SECONDS if self._writable.is_set() else STALL_SECONDS)
         elif self._streaming or self._socket is not None or (self._current is not None and self._current.is_arriving):
@@ -376,14 +378,14 @@ class Connection(asyncio.Protocol):
 
     def _close(self, patience: float) -> None:
         self._closing = True
-        self._stop_clock()
+        self._stop_idle_timer()
         self._transport.close()
         self._timer = self._loop.call_later(patience, self.abort)
 
     def abort(self) -> None:
         """Close now and drop unsent bytes."""
         self._closing = True
-        self._stop_clock()
+        self._stop_idle_timer()
         self._transport.abort()
 
     @property
@@ -395,14 +397,14 @@ class Connection(asyncio.Protocol):
         """
         return None if self._busy or self._closing else self._deadline - IDLE_SECONDS
 
-    def _watch_clock(self, seconds: float) -> None:
+    def _start_idle_timer(self, seconds: float) -> None:
         """Close after this time without a request; an earlier timer reschedules itself."""
         self._deadline = self._loop.time() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
-            self._stop_clock()
+            self._stop_idle_timer()
             self._timer = self._loop.call_at(self._deadline, self._time_out)
 
-    def _stop_clock(self) -> None:
+    def _stop_idle_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -417,7 +419,7 @@ class Connection(asyncio.Protocol):
             self._close(CLOSE_SECONDS)
 
 
-def _answer_failure() -> Response:
+def _internal_error_response() -> Response:
     return build_error_response(StatusError(500, "InternalError", "Internal error occurred: see the server log"))
 
 

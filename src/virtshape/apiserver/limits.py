@@ -74,7 +74,7 @@ def check_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
         raise StatusError(400, "BadRequest", f"the body is nested more than {deepest} levels deep")
 
 
-def read_patience(text: str) -> float:
+def read_timeout(text: str) -> float:
     """Return a request's timeout in seconds, from a Go duration such as `1m30s`; at most the server's own limit."""
     if not text:
         return LONGEST_SECONDS
@@ -86,7 +86,7 @@ def read_patience(text: str) -> float:
     return min(seconds, LONGEST_SECONDS) or LONGEST_SECONDS
 
 
-def too_slow() -> StatusError:
+def timeout_error() -> StatusError:
     """Return the error for a request that timed out; its write may still be stored."""
     message = "Timeout: request did not complete within the allotted timeout"
     return StatusError(504, "Timeout", message).retry_after(RETRY_AFTER_SECONDS)

@@ -79,7 +79,7 @@ def read_revision(text: str) -> int:
     return int(text or 0)
 
 
-def read_start(text: str) -> int:
+def read_watch_revision(text: str) -> int:
     """Return the resourceVersion of a get or watch; Kubernetes reports errors differently there."""
     problem = find_revision_problem(text)
     if problem:

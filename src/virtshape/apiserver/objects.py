@@ -66,7 +66,7 @@ def make_uid() -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
-def begin(resource: Resource, tree: Tree, namespace: str, name: str, now: str) -> Tree:
+def initialize_object(resource: Resource, tree: Tree, namespace: str, name: str, now: str) -> Tree:
     """Return a new object with the metadata that the server sets."""
     own = metadata_of(tree)
     metadata = {
@@ -93,19 +93,19 @@ def replace(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> 
     before = metadata_of(old)
     metadata = {**restore_metadata(metadata_of(new), before), "resourceVersion": before["resourceVersion"]}
     status = {"status": old.get("status")} if resource.has_status else {}
-    return count_generation(resource, old, assemble(new, metadata, **status))
+    return update_generation(resource, old, assemble(new, metadata, **status))
 
 
-def count_generation(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> Tree:
+def update_generation(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> Tree:
     """Return the new object with its generation, incremented if its content changed."""
     if subresource or not resource.has_generation:
         return new
     before = metadata_of(old).get("generation") or 0
-    generation = before if same_content(old, new) else before + 1
+    generation = before if has_same_content(old, new) else before + 1
     return assemble(new, {**new["metadata"], "generation": generation or None})
 
 
-def same_content(old: Tree, new: Tree) -> bool:
+def has_same_content(old: Tree, new: Tree) -> bool:
     """Return True if two objects are equal apart from metadata."""
     return {n: v for n, v in old.items() if n not in _HEAD} == {n: v for n, v in new.items() if n not in _HEAD}
 

@@ -7,7 +7,7 @@ from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.apiserver.applying import apply_object
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.bodies import read_json, refuse_media, with_type
+from virtshape.apiserver.bodies import media_type_error, read_json, with_type
 from virtshape.apiserver.encoding.negotiation import media_type
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, metadata_of
@@ -16,11 +16,11 @@ from virtshape.apiserver.patches.mergepatch import patch_merge
 from virtshape.apiserver.patches.strategic import patch_strategic
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.routeerrors import refuse_patch_type
+from virtshape.apiserver.routeerrors import unsupported_patch_error
 from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.validation.strictness import admit_fields, check_patch_text, limit_warnings
 from virtshape.apiserver.writeoptions import APPLY_PATCH, read_write_options
-from virtshape.apiserver.writing import WriteContext, change_object, check_seen
+from virtshape.apiserver.writing import WriteContext, change_object, check_resource_version
 from virtshape.store.record import Record
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -41,7 +41,7 @@ async def patch_object(context: WriteContext, request: Request, route: Route, us
     media = media_type(request.headers.get("content-type", ""))
     accepted = _list_accepted(resource)
     if media not in accepted:
-        raise refuse_patch_type() if not resource.custom else refuse_media(", ".join(accepted))
+        raise unsupported_patch_error() if not resource.custom else media_type_error(", ".join(accepted))
     options = read_write_options(request, "PatchOptions")
     if media == APPLY_PATCH:
         return await apply_object(context, request, route, user, options)
@@ -58,7 +58,7 @@ async def patch_object(context: WriteContext, request: Request, route: Route, us
         warnings[:] = limit_warnings([*mistakes, *found])
         stated = metadata_of(admitted)
         check_address(stated, name=route.name, namespace=route.namespace)
-        check_seen(stated.get("resourceVersion") or "", record, resource)
+        check_resource_version(stated.get("resourceVersion") or "", record, resource)
         return admitted
 
     return await change_object(context, request, route, user, options, change, warnings, retries=True)

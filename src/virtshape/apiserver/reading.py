@@ -14,7 +14,7 @@ from virtshape.apiserver.listoptions import (
     parse_continuation,
     read_options,
     read_revision,
-    read_start,
+    read_watch_revision,
 )
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.resource import Resource, resource_of
@@ -44,8 +44,8 @@ def get_object(store: ObjectSource, request: Request, route: Route) -> Response:
     """Return one object."""
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
-    if asked := read_start(request.parameter("resourceVersion")):
-        check_reached(store, asked)
+    if asked := read_watch_revision(request.parameter("resourceVersion")):
+        check_revision_reached(store, asked)
     record = store.get(resource.key(route.namespace, route.name))
     if record is None:
         raise not_found(resource, route.name)
@@ -54,10 +54,10 @@ def get_object(store: ObjectSource, request: Request, route: Route) -> Response:
 
 def render_object(resource: Resource, form: Form, record: Record, request: Request) -> bytes:
     """Return one object in the requested format."""
-    value = resource.outward(record.value)
+    value = resource.convert(record.value)
     if form.shape == "partial":
         if form.of_list:
-            raise _refuse_list_form(resource)
+            raise _list_form_error(resource)
         return partial_object(value, form.version)
     if form.shape == "table":
         include = request.parameter("includeObject") or DEFAULT_INCLUDE
@@ -65,7 +65,7 @@ def render_object(resource: Resource, form: Form, record: Record, request: Reque
     return value
 
 
-def _refuse_list_form(resource: Resource) -> StatusError:
+def _list_form_error(resource: Resource) -> StatusError:
     if resource.custom:
         return StatusError(500, "", "content is not a list")
     message = "you requested PartialObjectMetadataList, but the requested object is not a list"
@@ -79,13 +79,13 @@ def list_objects(store: ObjectSource, request: Request, route: Route) -> Respons
     resource = resource_of(route.kind)
     selection = compile_selection(resource, options)
     page = find_page(store, resource, route.namespace or None, options, selection)
-    values = [resource.outward(record.value) for record in page.records]
-    rest = describe_rest(page, options, selection, route)
+    values = [resource.convert(record.value) for record in page.records]
+    rest = find_continuation(page, options, selection, route)
     body = render_list(resource, form, values, request, str(page.revision), *rest)
     return build_response(request, form, body)
 
 
-def describe_rest(page: Page, options: ListOptions, selection: Selection, route: Route) -> tuple[str, int]:
+def find_continuation(page: Page, options: ListOptions, selection: Selection, route: Route) -> tuple[str, int]:
     """Return the continue token after a page and the number of remaining objects; 0 if a selector makes it unknown."""
     if not options.limit or not page.remaining:
         return "", 0
@@ -93,7 +93,7 @@ def describe_rest(page: Page, options: ListOptions, selection: Selection, route:
     return continuation, 0 if selection.selects else page.remaining
 
 
-def check_reached(store: ObjectSource, revision: int) -> None:
+def check_revision_reached(store: ObjectSource, revision: int) -> None:
     """Raise StatusError if the store has not reached a revision."""
     if revision > store.newest:
         raise future_revision_error(FutureError(revision, store.newest))
@@ -114,7 +114,7 @@ def find_page(
         if options.match == "Exact" or (asked and options.limit and not options.match):
             at = asked
         else:
-            check_reached(store, asked)
+            check_revision_reached(store, asked)
     limit = options.limit if options.continuation or options.revision != "0" else 0  # any revision will do
     try:
         return _select(store, resource, namespace, limit or -1, selection, at, after)

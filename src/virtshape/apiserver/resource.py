@@ -11,7 +11,7 @@ import msgspec
 
 from virtshape.api.conversion import VERSIONS, convert_bytes
 from virtshape.api.kinds import Kind, find_kind
-from virtshape.apiserver.capability import is_defined, list_subresources
+from virtshape.apiserver.capability import is_custom_resource, list_subresources
 from virtshape.store.record import Key
 
 Tree = dict[str, Any]
@@ -27,7 +27,7 @@ class Resource:
         self.stored = found if found is not None else kind
         self.name = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
         self.converts = self.stored.version != kind.version
-        self.custom = is_defined(kind)
+        self.custom = is_custom_resource(kind)
         self.subresources = {subresource.name: subresource.verbs for subresource in list_subresources(kind)}
         self.has_status = "status" in self.subresources
         self.has_generation = self.custom or kind.kind in _COUNTED
@@ -36,7 +36,7 @@ class Resource:
         """Return the storage key of an object."""
         return Key(self.name, namespace, name)
 
-    def outward(self, value: bytes) -> bytes:
+    def convert(self, value: bytes) -> bytes:
         """Return stored bytes at the requested version."""
         return convert_bytes(value, self.kind.api_version) if self.converts else value
 

@@ -5,7 +5,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from virtshape.api.kinds import Kind, find_resource
-from virtshape.apiserver.capability import is_create_only, is_defined
+from virtshape.apiserver.capability import is_create_only, is_custom_resource
 from virtshape.apiserver.message import Request
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
@@ -69,7 +69,7 @@ def find_route(request: Request) -> Route | None:
         return None
     name, *below = [*rest[1:], ""]
     subresource = "/".join(below[:-1])
-    if not is_defined(kind):
+    if not is_custom_resource(kind):
         return _find_builtin_route(request, kind, namespace, name, subresource)
     verb = _VERBS.get((request.method, bool(name)))
     if kind.namespaced and not namespace and verb != "list":

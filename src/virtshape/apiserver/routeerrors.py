@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from virtshape.api.kinds import KINDS
 from virtshape.api.status import Status, StatusDetails, StatusError
-from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.capability import is_custom_resource
 
 _PRODUCED: Final = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 
@@ -25,17 +25,17 @@ class RouteError(StatusError):
         return replace(super().status, details=StatusDetails())
 
 
-def refuse_path() -> StatusError:
+def unknown_path_error() -> StatusError:
     """Return the 404 error for an unknown path."""
     return RouteError(404, "NotFound", "the server could not find the requested resource")
 
 
-def refuse_method() -> StatusError:
+def unsupported_method_error() -> StatusError:
     """Return the 405 error for an unsupported method."""
     return RouteError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
 
-def refuse_patch_type() -> StatusError:
+def unsupported_patch_error() -> StatusError:
     """Return the 415 error for an unknown patch type."""
     return RouteError(415, "UnsupportedMediaType", "415: Unsupported Media Type")
 
@@ -58,4 +58,4 @@ def is_builtin_path(path: str) -> bool:
 
 @cache
 def _list_groups() -> frozenset[str]:
-    return frozenset(kind.group for kind in KINDS if not is_defined(kind) and kind.group)
+    return frozenset(kind.group for kind in KINDS if not is_custom_resource(kind) and kind.group)

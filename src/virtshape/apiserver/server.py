@@ -20,7 +20,7 @@ from virtshape.apiserver.auth.authentication import User, read_certificate
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.auth.impersonation import impersonate
 from virtshape.apiserver.auth.reviews import AuthContext, answer_review, read_review
-from virtshape.apiserver.capability import find_deprecation, is_create_only, is_defined, list_verbs
+from virtshape.apiserver.capability import find_deprecation, is_create_only, is_custom_resource, list_verbs
 from virtshape.apiserver.creating import create_object
 from virtshape.apiserver.deleting import delete_collection, delete_object
 from virtshape.apiserver.discovery.publishing import Publisher
@@ -28,14 +28,19 @@ from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.encoding.protobuf import CONTENT_TYPE as PROTOBUF
 from virtshape.apiserver.encoding.protobuf import translate
 from virtshape.apiserver.http import AnyResponse
-from virtshape.apiserver.limits import Slots, check_nesting, read_patience, too_slow
+from virtshape.apiserver.limits import Slots, check_nesting, read_timeout, timeout_error
 from virtshape.apiserver.message import JSON, LINE, PERSONAL, Request, Response, Upgrade
 from virtshape.apiserver.patching import patch_object
 from virtshape.apiserver.reading import get_object, list_objects, not_found
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import add_warning, build_error_response, build_not_found_response, build_response
 from virtshape.apiserver.route import Route, find_route
-from virtshape.apiserver.routeerrors import check_produced, is_builtin_path, refuse_method, refuse_path
+from virtshape.apiserver.routeerrors import (
+    check_produced,
+    is_builtin_path,
+    unknown_path_error,
+    unsupported_method_error,
+)
 from virtshape.apiserver.selectors.fieldselector import NAME, parse_field_selector
 from virtshape.apiserver.source import ObjectSource
 from virtshape.apiserver.subresources.dispatch import Actions
@@ -94,9 +99,9 @@ class Server:
         self._audit = audit
         self._writes = Slots()
 
-    def settle(self, address: str) -> None:
+    def set_address(self, address: str) -> None:
         """Set the address that discovery documents show to clients."""
-        self._publisher.settle(address)
+        self._publisher.set_address(address)
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         """Return the response to a request, or an awaitable."""
@@ -134,7 +139,7 @@ class Server:
             if route is None:
                 wanted = Attributes(verb=request.method.lower(), path=request.path)
                 self._authorizer.require(caller.user, wanted)
-                return self._publisher.answer(request) or _refuse_path(request)
+                return self._publisher.answer(request) or _unknown_path_response(request)
             answer = self._answer(request, route, caller)
         except StatusError as error:
             return build_error_response(error, request.headers.get("accept", ""))
@@ -153,7 +158,7 @@ class Server:
         if route.action in STREAMS:
             return self._open(request, route, caller)
         if route.verb == "get" or not route.action:
-            return self._ask(request, route, caller)
+            return self._query(request, route, caller)
         return self._write(request, route.audited, caller, lambda: self._actions.write(request, route))
 
     async def _open(self, request: Request, route: ActionRoute, caller: Caller) -> AnyResponse:
@@ -164,11 +169,11 @@ class Server:
             answer = await self._actions.open(request, route)
         except StatusError as error:
             answer = build_error_response(error, request.headers.get("accept", ""))
-        told = answer if isinstance(answer, Response) else answer.status
-        self._audit.record(build_audit_entry(request, route.audited, caller, told, began))
+        audited = answer if isinstance(answer, Response) else answer.status
+        self._audit.record(build_audit_entry(request, route.audited, caller, audited, began))
         return answer
 
-    async def _ask(self, request: Request, route: ActionRoute, caller: Caller) -> AnyResponse:
+    async def _query(self, request: Request, route: ActionRoute, caller: Caller) -> AnyResponse:
         async def authorize(wanted: Attributes) -> Decision:
             return self._authorizer.authorize(caller.user, wanted)
 
@@ -221,10 +226,10 @@ class Server:
     async def _answer_write(self, request: Request, make: Make) -> Response:
         try:
             with self._writes:
-                async with asyncio.timeout(read_patience(request.parameter("timeout"))):
+                async with asyncio.timeout(read_timeout(request.parameter("timeout"))):
                     return await make()
         except TimeoutError:
-            return build_error_response(too_slow())
+            return build_error_response(timeout_error())
         except StoreError as error:
             _log.error("%s %s failed: %s", request.method, request.path, error)
             return build_error_response(StatusError(500, "InternalError", f"Internal error occurred: {error}"))
@@ -261,12 +266,12 @@ class Server:
 
 def _warn(answer: AnyResponse | Awaitable[AnyResponse], warning: str) -> AnyResponse | Awaitable[AnyResponse]:
     if isinstance(answer, Awaitable):
-        return _warn_later(answer, warning)
+        return _warn_when_done(answer, warning)
     add_warning(answer, warning)
     return answer
 
 
-async def _warn_later(answer: Awaitable[AnyResponse], warning: str) -> AnyResponse:
+async def _warn_when_done(answer: Awaitable[AnyResponse], warning: str) -> AnyResponse:
     awaited = await answer
     add_warning(awaited, warning)
     return awaited
@@ -282,16 +287,16 @@ def _find_offered_token(request: Request) -> str | None:
 def _accept_protobuf(request: Request, route: Route) -> None:
     """Convert a protobuf body to JSON; custom resources do not support protobuf."""
     if request.headers.get("content-type") == PROTOBUF and (
-        route.verb in ("delete", "deletecollection") or not is_defined(route.kind)
+        route.verb in ("delete", "deletecollection") or not is_custom_resource(route.kind)
     ):
         request.headers = {**request.headers, "content-type": JSON}
         request.body = translate(request.body)
 
 
-def _refuse_path(request: Request) -> Response:
+def _unknown_path_response(request: Request) -> Response:
     if not is_builtin_path(request.path):
         return build_not_found_response()
-    return build_error_response(refuse_path(), request.headers.get("accept", ""))
+    return build_error_response(unknown_path_error(), request.headers.get("accept", ""))
 
 
 def _check_served(request: Request, route: Route) -> None:
@@ -302,7 +307,7 @@ def _check_served(request: Request, route: Route) -> None:
         if route.verb not in list_verbs(route.kind):
             raise _not_allowed(route)
     elif route.subresource not in resource.subresources:
-        raise not_found(resource, route.name) if resource.custom else refuse_path()
+        raise not_found(resource, route.name) if resource.custom else unknown_path_error()
     elif route.verb not in resource.subresources[route.subresource]:
         raise _not_allowed(route)
 
@@ -336,7 +341,7 @@ def _find_selected_name(request: Request, route: Route) -> str:
 
 
 def _not_allowed(route: Route) -> StatusError:
-    return _not_supported(route) if is_defined(route.kind) else refuse_method()
+    return _not_supported(route) if is_custom_resource(route.kind) else unsupported_method_error()
 
 
 def _not_supported(route: Route) -> StatusError:

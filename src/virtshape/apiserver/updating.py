@@ -9,7 +9,7 @@ from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.writeoptions import read_write_options
-from virtshape.apiserver.writing import WriteContext, change_object, check_seen, conflict
+from virtshape.apiserver.writing import WriteContext, change_object, check_resource_version, conflict
 from virtshape.store.record import Record
 
 
@@ -24,17 +24,17 @@ async def update_object(context: WriteContext, request: Request, route: Route, u
     stated = sent.get("resourceVersion") or ""
 
     def change(old: Tree, record: Record) -> Tree:
-        _check_seen(sent, old, record, route)
+        _check_preconditions(sent, old, record, route)
         return body
 
     return await change_object(context, request, route, user, options, change, warnings, retries=stated in ("", "0"))
 
 
-def _check_seen(sent: Tree, old: Tree, record: Record, route: Route) -> None:
+def _check_preconditions(sent: Tree, old: Tree, record: Record, route: Route) -> None:
     """Raise StatusError if the body has another UID or an older resourceVersion than the stored object."""
     resource = resource_of(route.kind)
     uid, there = sent.get("uid"), metadata_of(old).get("uid")
     if uid and uid != there:
         message = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there}"
         raise conflict(resource, route.name, message)
-    check_seen(sent.get("resourceVersion") or "", record, resource)
+    check_resource_version(sent.get("resourceVersion") or "", record, resource)

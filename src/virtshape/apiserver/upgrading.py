@@ -22,7 +22,7 @@ DELIVERY_SECONDS: Final = 5.0
 _log = logging.getLogger(__name__)
 
 
-def answer_handshake(request: Request) -> tuple[tuple[str, str], ...]:
+def accept_handshake(request: Request) -> tuple[tuple[str, str], ...]:
     """Return the headers that accept a WebSocket; raise StatusError if the handshake is invalid."""
     if not request.wants_websocket:
         raise StatusError(400, "BadRequest", "this endpoint is a stream: connect with a WebSocket")
@@ -32,17 +32,17 @@ def answer_handshake(request: Request) -> tuple[tuple[str, str], ...]:
     key = headers.get("sec-websocket-key", "")
     if not is_key(key):
         raise StatusError(400, "BadRequest", "websocket: Sec-WebSocket-Key must be 16 bytes in base64")
-    consent = [("upgrade", "websocket"), ("connection", "Upgrade"), ("sec-websocket-accept", accept_key(key))]
+    accepted = [("upgrade", "websocket"), ("connection", "Upgrade"), ("sec-websocket-accept", accept_key(key))]
     if PLAIN in split_list(headers.get("sec-websocket-protocol", "")):
-        consent.append(("sec-websocket-protocol", PLAIN))
-    return tuple(consent)
+        accepted.append(("sec-websocket-protocol", PLAIN))
+    return tuple(accepted)
 
 
-async def carry(socket: WebSocket, guest: Duplex) -> None:
+async def relay_stream(socket: WebSocket, guest: Duplex) -> None:
     """Relay bytes between a client and a guest until either disconnects; then close both with the reason."""
     code, message, seconds = NORMAL, "", CLOSING_SECONDS
-    beating = asyncio.create_task(_keep_alive(socket), name="WebSocket keepalive")
-    beating.add_done_callback(log_failure)
+    keepalive = asyncio.create_task(_keep_alive(socket), name="WebSocket keepalive")
+    keepalive.add_done_callback(log_failure)
     try:
         await _relay_and_deliver(socket, guest)
     except HangUp as end:
@@ -56,23 +56,23 @@ async def carry(socket: WebSocket, guest: Duplex) -> None:
         _log.exception("relaying a WebSocket stream failed; closing it")
         code, message = FAILED, "internal error: see the server log"
     finally:
-        beating.cancel()
+        keepalive.cancel()
         await asyncio.gather(guest.close(), socket.close(code, message, seconds), return_exceptions=True)
 
 
 async def _relay_and_deliver(socket: WebSocket, guest: Duplex) -> None:
     """Relay bytes, including the client's last ones; give up if the guest does not accept them."""
-    relaying = asyncio.create_task(relay(guest, socket))
-    leaving = asyncio.create_task(socket.wait_ended())
+    relay_task = asyncio.create_task(relay(guest, socket))
+    disconnect = asyncio.create_task(socket.wait_ended())
     try:
-        await asyncio.wait([relaying, leaving], return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait([relaying], timeout=DELIVERY_SECONDS)
+        await asyncio.wait([relay_task, disconnect], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([relay_task], timeout=DELIVERY_SECONDS)
     finally:
-        leaving.cancel()
-        relaying.cancel()
-        await asyncio.wait([relaying])
-    if not relaying.cancelled():
-        relaying.result()
+        disconnect.cancel()
+        relay_task.cancel()
+        await asyncio.wait([relay_task])
+    if not relay_task.cancelled():
+        relay_task.result()
 
 
 async def _keep_alive(socket: WebSocket) -> None:

@@ -15,9 +15,9 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.encoding.negotiation import Form, choose_form
 from virtshape.apiserver.encoding.partial import partial_object
 from virtshape.apiserver.encoding.table import DEFAULT_INCLUDE, render_table
-from virtshape.apiserver.listoptions import ListOptions, read_options, read_start
+from virtshape.apiserver.listoptions import ListOptions, read_options, read_watch_revision
 from virtshape.apiserver.message import JSON, Request, Stream
-from virtshape.apiserver.reading import check_reached
+from virtshape.apiserver.reading import check_revision_reached
 from virtshape.apiserver.resource import Resource, resource_of, with_revision
 from virtshape.apiserver.responses import NO_CACHE, expired_revision_error, replaced_store_error
 from virtshape.apiserver.route import Route
@@ -68,7 +68,7 @@ class Watch:
         self._cache_key = (resource.kind.api_version, form.shape, form.version, self._include)
         self._type = {"apiVersion": resource.kind.api_version, "kind": resource.kind.kind}
         self._columns_sent = False
-        self._since = read_start(options.revision)
+        self._since = read_watch_revision(options.revision)
         self._sent_revision = self._since or store.revision
 
     async def run(self) -> AsyncIterator[bytes]:
@@ -103,7 +103,7 @@ class Watch:
 
     def _list_present(self) -> list[bytes]:
         """Return ADDED events for the existing objects."""
-        check_reached(self._store, self._since)
+        check_revision_reached(self._store, self._since)
         page = self._store.list(self._resource.name, self._namespace)
         selection = self._selection
         lines = [
@@ -149,7 +149,7 @@ class Watch:
         lines = []
         for event in events:
             if self._selection.may_match(event.key):
-                line = self._select_event(event) if self._selection.looks_inside else self._shared_line(event)
+                line = self._select_event(event) if self._selection.needs_value else self._shared_line(event)
                 if line is not None:
                     lines.append(line)
                     self._sent_revision = event.revision
@@ -190,7 +190,7 @@ class Watch:
         return line
 
     def _line(self, kind: str, value: bytes) -> bytes:
-        value = self._resource.outward(value)
+        value = self._resource.convert(value)
         if self._form.shape == "partial":
             value = partial_object(value, self._form.version)
         elif self._form.shape == "table":

@@ -12,8 +12,8 @@ from virtshape.apiserver.managedfields.managedfields import name_manager
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.validation.violation import (
     forbidden_value,
+    invalid_error,
     invalid_value,
-    refuse_invalid,
     required_value,
     too_long_value,
 )
@@ -44,7 +44,7 @@ def read_write_options(request: Request, kind: str) -> WriteOptions:
     if kind == "PatchOptions":
         causes += _check_patch(request, manager)
     if causes:
-        raise refuse_invalid("meta.k8s.io", kind, "", causes)
+        raise invalid_error("meta.k8s.io", kind, "", causes)
     return WriteOptions(
         manager=name_manager(manager, request.headers.get("user-agent", "")),
         dry_run="dryRun" in request.query,

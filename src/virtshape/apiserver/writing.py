@@ -19,7 +19,7 @@ from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write as Authorship
 from virtshape.apiserver.managedfields.managedfields import keep_times, record_update
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import Tree, assemble, count_generation, encode_tree, make_write, metadata_of, replace
+from virtshape.apiserver.objects import Tree, assemble, encode_tree, make_write, metadata_of, replace, update_generation
 from virtshape.apiserver.prepare import prepare_for_create, prepare_for_update
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
@@ -32,7 +32,7 @@ from virtshape.apiserver.validation.metadata import (
     drop_repeated_owners,
     find_finalizer_warnings,
 )
-from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid, refuse_object
+from virtshape.apiserver.validation.violation import invalid_error, invalid_object_error, invalid_value
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.store.errors import StaleError
 from virtshape.store.record import Record
@@ -79,7 +79,7 @@ async def store_new(
     warnings = drop_repeated_owners(new["metadata"])
     causes = check_created(new["metadata"], route.kind)
     if causes:
-        raise refuse_object(route.kind, name, causes)
+        raise invalid_object_error(route.kind, name, causes)
     key = resource.key(route.namespace, name)
     if options.dry_run and context.store.get(key) is not None:
         return None, []
@@ -147,7 +147,7 @@ async def _try_change(
     applying: bool,
 ) -> tuple[Record, list[str]]:
     resource = resource_of(route.kind)
-    old = read_tree(resource.outward(record.value))
+    old = read_tree(resource.convert(record.value))
     wanted = change(old, record)
     if wanted is old:
         return record, []
@@ -157,12 +157,12 @@ async def _try_change(
         warnings = drop_repeated_owners(new["metadata"])
         causes = check_updated(new["metadata"], old["metadata"], route.kind)
         if causes:
-            raise refuse_object(route.kind, route.name, causes)
+            raise invalid_object_error(route.kind, route.name, causes)
         warnings += find_finalizer_warnings(new["metadata"], old["metadata"], route.kind)
     sent = new
     admitted, more = await context.admission.admit("UPDATE", route, user, new, old, dry_run=options.dry_run)
     if admitted is not None and admitted is not sent:
-        new = count_generation(resource, old, admitted, route.subresource)
+        new = update_generation(resource, old, admitted, route.subresource)
     stated = metadata_of(wanted).get("managedFields")
     if applying or (stated == [] and not resource.custom):  # an empty list for a built-in kind resets managedFields
         entries = stated or []
@@ -182,10 +182,10 @@ async def _store_changed(
     version = {"apiVersion": resource.stored.api_version}
     finished = is_finished(new, resource.kind)
     # Watches get the object as it was before its last finalizer was removed, the writer gets the new one.
-    told = {**(old if finished else new), **version}
+    stored = {**(old if finished else new), **version}
     # An object that was stored before the limit existed may change, but not grow.
     largest = max(LARGEST_OBJECT, len(record.value))
-    write = make_write(record.key, record.revision, told, removes=finished, largest=largest)
+    write = make_write(record.key, record.revision, stored, removes=finished, largest=largest)
     if not dry_run:
         event = await context.store.write(write)
         if not finished:
@@ -193,7 +193,7 @@ async def _store_changed(
     return Record(record.key, record.revision, encode_tree({**new, **version}))
 
 
-def check_seen(stated: str, record: Record, resource: Resource) -> None:
+def check_resource_version(stated: str, record: Record, resource: Resource) -> None:
     """Raise StatusError if a resourceVersion is not the record's; an empty or zero one matches any where allowed."""
     if stated == str(record.revision):
         return
@@ -204,7 +204,7 @@ def check_seen(stated: str, record: Record, resource: Resource) -> None:
     kind = resource.kind
     if not allows_blind_update(kind):
         cause = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
-        raise refuse_invalid(kind.group, kind.plural, record.key.name, [cause])
+        raise invalid_error(kind.group, kind.plural, record.key.name, [cause])
 
 
 def conflict(resource: Resource, name: str, reason: str = "") -> StatusError:

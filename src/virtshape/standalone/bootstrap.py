@@ -15,7 +15,7 @@ from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write as Authorship
 from virtshape.apiserver.managedfields.managedfields import record_update
-from virtshape.apiserver.objects import assemble, begin, make_write
+from virtshape.apiserver.objects import assemble, initialize_object, make_write
 from virtshape.apiserver.resource import resource_of
 from virtshape.standalone.storage.layout import PROVISIONER
 from virtshape.store.store import Store
@@ -97,6 +97,6 @@ def _missing(store: Store, trees: Iterable[dict[str, Any]], moment: str) -> Iter
 def build_new_object(kind: Kind, tree: dict[str, Any], moment: str) -> dict[str, Any]:
     """A new object, with what the server says of it."""
     metadata = tree["metadata"]
-    new = begin(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], moment)
+    new = initialize_object(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], moment)
     entries = record_update(None, new, Authorship(MANAGER, kind.api_version, moment), object_type(kind))
     return assemble(new, {**new["metadata"], "managedFields": entries})

@@ -20,11 +20,11 @@ from msgspec import Struct
 from virtshape.api.moment import now
 from virtshape.apiserver.admission.claims import ClaimAdmission
 from virtshape.apiserver.admission.clones import CloneAdmission
-from virtshape.apiserver.admission.context import StoreContext
 from virtshape.apiserver.admission.core import BasicAdmission, Chain
 from virtshape.apiserver.admission.kubevirt import KubeVirtAdmission
 from virtshape.apiserver.admission.quotas import QuotaAdmission
 from virtshape.apiserver.admission.rbac import RbacAdmission
+from virtshape.apiserver.admission.storestate import StoreState
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.auth.authentication import Authenticator
 from virtshape.apiserver.auth.authorization import Authorizer
@@ -142,7 +142,7 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
         port = await listener.start(settings.host, settings.port, tls)
         stack.push_async_callback(listener.stop)
         url = format_url(settings.host, port)
-        system.server.settle(url.removeprefix("https://"))
+        system.server.set_address(url.removeprefix("https://"))
         authority = system.directory.pki.authority.pem.decode()
         await publish_upload_proxy(connect(system.server, manager=MANAGER), url, authority)
         interval = min(COMPACTION_SECONDS, settings.history_seconds)
@@ -218,7 +218,7 @@ def _build_server(
     signer = TokenSigner(directory.pki.ensure_signing_key())
     authenticator = Authenticator(directory.registry, signer, access.find_uid)
     access.authenticator = authenticator
-    world = StoreContext(store, lambda path: explain_host_disk(path, settings.directory))
+    world = StoreState(store, lambda path: explain_host_disk(path, settings.directory))
     chain = Chain(
         BasicAdmission(store),
         RbacAdmission(access.authorizer),

@@ -1,7 +1,7 @@
 import pytest
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.limits import LONGEST_SECONDS, Slots, check_nesting, check_size, read_patience
+from virtshape.apiserver.limits import LONGEST_SECONDS, Slots, check_nesting, check_size, read_timeout
 
 
 def test_what_is_too_much_at_once_is_to_come_again() -> None:
@@ -49,13 +49,13 @@ def test_a_body_that_is_too_large_is_refused() -> None:
     ],
 )
 def test_patience_is_read_as_go_writes_it(text: str, seconds: float) -> None:
-    assert read_patience(text) == pytest.approx(seconds)
+    assert read_timeout(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["5", "soon", "-5s", "5 s", "1m-1s", "s", "5x", "1..5s", "9" * 90 + "s"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(StatusError) as refusal:
-        read_patience(text)
+        read_timeout(text)
     assert (refusal.value.code, refusal.value.reason) == (400, "BadRequest")
 
 

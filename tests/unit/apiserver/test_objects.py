@@ -3,7 +3,7 @@
 import uuid
 
 from virtshape.api.kinds import find_kind
-from virtshape.apiserver.objects import assemble, begin, encode_tree, make_uid, make_write, replace
+from virtshape.apiserver.objects import assemble, encode_tree, initialize_object, make_uid, make_write, replace
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.store.record import Key
 
@@ -29,7 +29,7 @@ def test_uids_are_random_uuids_that_differ() -> None:
 
 
 def test_a_new_object_gets_what_the_server_says_and_keeps_what_was_written() -> None:
-    new = begin(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
+    new = initialize_object(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
     assert list(new) == ["apiVersion", "kind", "metadata", "spec"]
     assert new["spec"] == TREE["spec"]
     assert new["metadata"] | {"uid": ""} == {
@@ -44,13 +44,13 @@ def test_a_new_object_gets_what_the_server_says_and_keeps_what_was_written() -> 
 
 
 def test_a_status_write_changes_the_status_alone() -> None:
-    old = begin(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
+    old = initialize_object(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
     new = replace(build_resource(), old, {**old, "spec": {"running": False}, "status": {"ready": True}}, "status")
     assert (new["spec"], new["status"]) == (old["spec"], {"ready": True})
 
 
 def test_the_revision_goes_between_the_parts_of_a_write() -> None:
-    old = begin(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
+    old = initialize_object(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
     write = make_write(Key("r", "ns", "web"), 0, old)
     assert write.head.endswith(b'"resourceVersion":"')
     assert write.tail.startswith(b'"')

@@ -9,11 +9,11 @@ from typing import Any, Final
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import Cause
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.auth.authorization import refuse
+from virtshape.apiserver.auth.authorization import forbidden_object_error
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.violation import forbidden_value, refuse_object
+from virtshape.apiserver.validation.violation import forbidden_value, invalid_object_error
 from virtshape.store.record import Key
 from virtshape.store.store import Store
 
@@ -42,12 +42,12 @@ class ClaimAdmission:
         match route.kind.group, route.kind.kind:
             case "", "PersistentVolumeClaim":
                 causes = check_claim(new, old)
-                if not causes and asks_for_more(new, old):
+                if not causes and requests_expansion(new, old):
                     self._check_growth(route, old)
             case "storage.k8s.io", "StorageClass":
                 causes = check_class(new, old)
         if causes:
-            raise refuse_object(route.kind, route.name, causes)
+            raise invalid_object_error(route.kind, route.name, causes)
         return new, []
 
     def _check_growth(self, route: Route, claim: Tree) -> None:
@@ -58,7 +58,7 @@ class ClaimAdmission:
                 "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
                 "support resize"
             )
-            raise refuse("", "persistentvolumeclaims", route.name, message)
+            raise forbidden_object_error("", "persistentvolumeclaims", route.name, message)
 
 
 def check_claim(new: Tree, old: Tree) -> list[Cause]:
@@ -80,7 +80,7 @@ def _fixed(spec: Tree, before: Tree) -> Tree:
     return {name: value for name, value in spec.items() if name not in movable}
 
 
-def asks_for_more(new: Tree, old: Tree) -> bool:
+def requests_expansion(new: Tree, old: Tree) -> bool:
     """Return True if an update of a bound claim requests a larger volume."""
     before, after = find_request(old), find_request(new)
     bound = (old.get("status") or {}).get("phase") == "Bound"

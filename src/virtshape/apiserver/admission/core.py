@@ -9,7 +9,7 @@ from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.configdata import check_config_data
-from virtshape.apiserver.validation.violation import forbidden_value, invalid_value, refuse_object
+from virtshape.apiserver.validation.violation import forbidden_value, invalid_object_error, invalid_value
 from virtshape.apiserver.writing import Admission
 from virtshape.store.record import Key
 from virtshape.store.store import Store
@@ -52,7 +52,7 @@ class BasicAdmission:
             causes = check_unchanged(route.kind, completed, old) if old is not None else []
             causes += check_config_data(route.kind, completed)
             if causes:
-                raise refuse_object(route.kind, completed["metadata"]["name"], causes)
+                raise invalid_object_error(route.kind, completed["metadata"]["name"], causes)
             return completed, []
         if route.kind.kind == "Namespace" and route.name in _PERMANENT:
             message = f'namespaces "{route.name}" is forbidden: this namespace may not be deleted'

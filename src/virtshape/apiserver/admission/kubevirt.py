@@ -22,8 +22,8 @@ APISERVER_USER: Final = User(name_user(_NAMESPACE, APISERVER), (MASTERS, AUTHENT
 class KubeVirtAdmission:
     """Defaults and validates VMs, VMIs, instance types, preferences, flavors and DataVolumes."""
 
-    def __init__(self, world: ClusterState) -> None:
-        self._world = world
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
 
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
@@ -32,7 +32,7 @@ class KubeVirtAdmission:
         del dry_run
         if new is None or operation == "DELETE" or route.subresource or not has_rules(route.kind):
             return new, []
-        return admit(route.kind, new, old, self._world, trusted=is_system(user))
+        return admit(route.kind, new, old, self._state, trusted=is_system(user))
 
 
 def is_system(user: User) -> bool:

@@ -18,11 +18,11 @@ from virtshape.api.quantity import Quantity
 from virtshape.api.status import Cause
 from virtshape.api.storage import StorageClass
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.auth.authorization import refuse
+from virtshape.apiserver.auth.authorization import forbidden_object_error
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.violation import invalid_value, refuse_object
+from virtshape.apiserver.validation.violation import invalid_object_error, invalid_value
 from virtshape.controllers.storage.classes import find_default_class
 from virtshape.controllers.storage.quotas import (
     COUNTED,
@@ -96,7 +96,7 @@ class QuotaAdmission:
         used = add_usage([*self._list_usage(key, measure), before])
         for quota in quotas:
             if excess := find_excess(quota, used, more):
-                raise refuse(route.kind.group, route.kind.plural, name, excess)
+                raise forbidden_object_error(route.kind.group, route.kind.plural, name, excess)
         if not dry_run:
             self._pending[key] = _Pending(wanted, self._clock() + PENDING_SECONDS)
 
@@ -140,7 +140,7 @@ def check_quota(route: Route, new: Tree) -> list[str]:
         elif Quantity(text).amount < 0:
             causes.append(invalid_value(field, str(text), "must be greater than or equal to 0"))
     if causes:
-        raise refuse_object(route.kind, new["metadata"]["name"], causes)
+        raise invalid_object_error(route.kind, new["metadata"]["name"], causes)
     return [
         f"spec.hard[{resource}] is not enforced: only claims, DataVolumes and snapshots are counted"
         for resource in hard

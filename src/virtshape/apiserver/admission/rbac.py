@@ -11,10 +11,10 @@ from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBindin
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, AccessObject, Attributes, Authorizer, Binding
 from virtshape.apiserver.auth.escalation import check_binding, check_role
-from virtshape.apiserver.auth.rbacvalidation import check_access, complete_access
+from virtshape.apiserver.auth.rbacvalidation import check_rbac_object, default_rbac_object
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.violation import refuse_object
+from virtshape.apiserver.validation.violation import invalid_object_error
 
 
 class RbacAdmission:
@@ -35,11 +35,11 @@ class RbacAdmission:
         struct = cast("type[AccessObject]", route.kind.struct)
         item = from_tree(new, struct)
         before = from_tree(old, struct) if old is not None else None
-        completed = complete_access(item)
+        completed = default_rbac_object(item)
         self._check_escalation(user, completed, before)
-        causes = check_access(completed, before)
+        causes = check_rbac_object(completed, before)
         if causes:
-            raise refuse_object(route.kind, (item.metadata.name if item.metadata else None) or "", causes)
+            raise invalid_object_error(route.kind, (item.metadata.name if item.metadata else None) or "", causes)
         return new if completed == item else {**new, **_references(cast("Binding", completed))}, []
 
     def _check_escalation(self, user: User, item: AccessObject, before: AccessObject | None) -> None:

@@ -12,12 +12,12 @@ from virtshape.apiserver.selectors.selector import Predicate, compile_requiremen
 def aggregate_rules(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> list[PolicyRule]:
     """Return the rules of all roles that the role selects, directly or through other aggregated roles."""
     rules: list[PolicyRule] = []
-    for gathered in _gather(role, roles):
-        rules += [rule for rule in gathered.rules or () if rule not in rules]
+    for source in _collect_roles(role, roles):
+        rules += [rule for rule in source.rules or () if rule not in rules]
     return rules
 
 
-def _gather(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> Iterator[ClusterRole]:
+def _collect_roles(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> Iterator[ClusterRole]:
     """Yield the roles to take rules from; each once, even if roles select each other."""
     seen: set[str] = set()
     waiting = [role]

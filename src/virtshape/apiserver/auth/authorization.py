@@ -186,10 +186,10 @@ class Authorizer:
 def forbidden(user: User, wanted: Attributes, reason: str = "") -> StatusError:
     """Return the 403 error, with the message of kube-apiserver."""
     why = describe_refusal(user, wanted) + (f": {reason}" if reason else "")
-    return refuse(wanted.group, wanted.resource, wanted.name, why)
+    return forbidden_object_error(wanted.group, wanted.resource, wanted.name, why)
 
 
-def refuse(group: str, resource: str, name: str, why: str) -> StatusError:
+def forbidden_object_error(group: str, resource: str, name: str, why: str) -> StatusError:
     """Return a 403 error for an object, or for a resource if the name is empty."""
     if not resource:
         return StatusError(403, "Forbidden", f"forbidden: {why}")

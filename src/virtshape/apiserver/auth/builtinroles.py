@@ -130,9 +130,9 @@ def _build_system_roles() -> list[ClusterRole]:
 def _build_user_roles() -> list[ClusterRole]:
     """Return `view`, `edit` and `admin`; each aggregates its own part, the smaller role and roles labelled for it."""
     return [
-        _gathering_role("view", part_of="edit"),
-        _gathering_role("edit", part_of="admin"),
-        _gathering_role("admin"),
+        _aggregated_role("view", part_of="edit"),
+        _aggregated_role("edit", part_of="admin"),
+        _aggregated_role("admin"),
         _role(
             "system:aggregate-to-view",
             [
@@ -207,7 +207,7 @@ def _role(name: str, rules: Sequence[PolicyRule], part_of: str = "") -> ClusterR
     return ClusterRole(api_version=RBAC_VERSION, kind="ClusterRole", metadata=_meta(name, part_of), rules=list(rules))
 
 
-def _gathering_role(name: str, part_of: str = "") -> ClusterRole:
+def _aggregated_role(name: str, part_of: str = "") -> ClusterRole:
     selector = LabelSelector(match_labels={_label(name): "true"})
     return ClusterRole(
         api_version=RBAC_VERSION,

@@ -11,7 +11,14 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import MASTERS, User
-from virtshape.apiserver.auth.authorization import RBAC_GROUP, AccessObject, Attributes, Authorizer, Binding, refuse
+from virtshape.apiserver.auth.authorization import (
+    RBAC_GROUP,
+    AccessObject,
+    Attributes,
+    Authorizer,
+    Binding,
+    forbidden_object_error,
+)
 from virtshape.apiserver.auth.rules import EVERYTHING, describe_rule, find_missing, quote, quote_list
 
 
@@ -27,10 +34,10 @@ def check_role(
     if authorizer.authorize(user, Attributes("escalate", RBAC_GROUP, resource, "", namespace, name)).allowed:
         return
     if problem := _find_escalation(user, authorizer, namespace, role.rules or ()):
-        raise refuse(RBAC_GROUP, resource, name, problem)
+        raise forbidden_object_error(RBAC_GROUP, resource, name, problem)
     if (_aggregates(role) or _aggregates(before)) and _find_escalation(user, authorizer, namespace, EVERYTHING):
         why = "must have cluster-admin privileges to use the aggregationRule"
-        raise refuse(RBAC_GROUP, resource, name, why)
+        raise forbidden_object_error(RBAC_GROUP, resource, name, why)
 
 
 def check_binding(user: User, authorizer: Authorizer, binding: Binding, before: Binding | None = None) -> None:
@@ -49,7 +56,7 @@ def check_binding(user: User, authorizer: Authorizer, binding: Binding, before: 
         raise StatusError(404, "NotFound", message).about(RBAC_GROUP, kind, reference.name)
     if problem := _find_escalation(user, authorizer, namespace, rules):
         resource = "rolebindings" if isinstance(binding, RoleBinding) else "clusterrolebindings"
-        raise refuse(RBAC_GROUP, resource, name, problem)
+        raise forbidden_object_error(RBAC_GROUP, resource, name, problem)
 
 
 def _find_escalation(user: User, authorizer: Authorizer, namespace: str, rules: Sequence[PolicyRule]) -> str | None:

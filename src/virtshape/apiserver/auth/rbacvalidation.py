@@ -18,7 +18,7 @@ from virtshape.apiserver.validation.violation import invalid_value, required_val
 _SUBJECT_GROUPS = {"User": RBAC_GROUP, "Group": RBAC_GROUP, "ServiceAccount": ""}
 
 
-def complete_access(item: AccessObject) -> AccessObject:
+def default_rbac_object(item: AccessObject) -> AccessObject:
     """Return the object with default API groups of its role reference and subjects."""
     if isinstance(item, Role | ClusterRole):
         return item
@@ -27,7 +27,7 @@ def complete_access(item: AccessObject) -> AccessObject:
     return replace(item, role_ref=role_ref, subjects=subjects or None)
 
 
-def check_access(item: AccessObject, before: AccessObject | None = None) -> list[Cause]:
+def check_rbac_object(item: AccessObject, before: AccessObject | None = None) -> list[Cause]:
     """Return all problems of a role or binding, including changes of immutable fields."""
     match item:
         case Role():

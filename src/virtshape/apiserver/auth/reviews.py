@@ -37,7 +37,7 @@ from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.auth.authentication import Authenticator, User
 from virtshape.apiserver.auth.authorization import Attributes, Authorizer
 from virtshape.apiserver.auth.tokens import TokenError
-from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid
+from virtshape.apiserver.validation.violation import invalid_error, invalid_value
 
 T = TypeVar("T")
 
@@ -226,6 +226,6 @@ def _check_question(resource: ResourceAttributes | None, path: NonResourceAttrib
 
 def _refuse_if(kind: str, causes: Sequence[Cause]) -> None:
     if causes:
-        error = refuse_invalid(_GROUP, kind, "", causes)
+        error = invalid_error(_GROUP, kind, "", causes)
         error.details.kind = None
         raise error

@@ -30,7 +30,7 @@ def permits_path(rule: PolicyRule, verb: str, path: str) -> bool:
 
 def find_missing(owned: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
     """Return the parts of the wanted rules that none of the owned rules permits."""
-    parts = [part for rule in wanted for part in _take_apart(rule)]
+    parts = [part for rule in wanted for part in _split_rule(rule)]
     return _compact(part for part in parts if not any(_covers(rule, part) for rule in owned))
 
 
@@ -86,7 +86,7 @@ def _covers(owned: PolicyRule, part: PolicyRule) -> bool:
     )
 
 
-def _take_apart(rule: PolicyRule) -> list[PolicyRule]:
+def _split_rule(rule: PolicyRule) -> list[PolicyRule]:
     """Split a rule into rules with one entry in each list."""
     parts = [
         PolicyRule(verbs=[verb], api_groups=[group], resources=[resource], resource_names=names)

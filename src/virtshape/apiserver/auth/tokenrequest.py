@@ -14,7 +14,7 @@ from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from virtshape.apiserver.auth.authentication import FindUid, account_user_name
 from virtshape.apiserver.auth.tokens import ISSUER, Claims, KubernetesClaims, NamedObject, TokenSigner
-from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid
+from virtshape.apiserver.validation.violation import invalid_error, invalid_value
 
 DEFAULT_SECONDS = 3600
 LEAST_SECONDS = 600
@@ -65,7 +65,7 @@ def _check(spec: TokenRequestSpec) -> None:
         return
     bound = "less than 10 minutes" if seconds < LEAST_SECONDS else "larger than 2^32 seconds"
     cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {bound}")
-    raise refuse_invalid("authentication.k8s.io", "TokenRequest", "", [cause])
+    raise invalid_error("authentication.k8s.io", "TokenRequest", "", [cause])
 
 
 def _kubernetes_claims(

@@ -78,7 +78,7 @@ class UserRegistry:
     def remove(self, name: str) -> list[RegistryEntry]:
         """Revoke everything that was issued to a user; return the revoked entries."""
         removed = [entry for entry in self.entries() if entry.name == name]
-        self._change(lambda entries: [left for entry in entries if (left := _take_back(entry, name)) is not None])
+        self._change(lambda entries: [left for entry in entries if (left := _revoke(entry, name)) is not None])
         return removed
 
     def _change(self, change: Callable[[Iterable[RegistryEntry]], list[RegistryEntry]]) -> None:
@@ -118,7 +118,7 @@ def digest_token(token: str) -> str:
     return sha256(token.encode()).hexdigest()
 
 
-def _take_back(entry: RegistryEntry, name: str) -> RegistryEntry | None:
+def _revoke(entry: RegistryEntry, name: str) -> RegistryEntry | None:
     if entry.name != name:
         return entry
     # A removed token is invalid, but a certificate stays valid until it is listed as revoked.

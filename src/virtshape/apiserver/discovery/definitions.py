@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 
 from virtshape.api.kinds import KINDS, Kind
 from virtshape.api.schema import structural_schema
-from virtshape.apiserver.capability import find_deprecation, is_defined, list_subresources
+from virtshape.apiserver.capability import find_deprecation, is_custom_resource, list_subresources
 from virtshape.apiserver.encoding.columns import list_columns
 from virtshape.apiserver.encoding.columns.column import Column
 
@@ -20,12 +20,12 @@ _UIDS = UUID("6f0b7d2c-0d3a-5a54-9e0f-0a4a6d1f7c11")
 
 def list_definitions() -> list[str]:
     """Return the names of all definitions, sorted."""
-    return sorted({_name(kind) for kind in KINDS if is_defined(kind)})
+    return sorted({_name(kind) for kind in KINDS if is_custom_resource(kind)})
 
 
 def write_definition(name: str) -> Tree:
     """Return the definition with this name, as applied to a cluster."""
-    kinds = [kind for kind in KINDS if is_defined(kind) and _name(kind) == name]
+    kinds = [kind for kind in KINDS if is_custom_resource(kind) and _name(kind) == name]
     preferred = kinds[0]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",

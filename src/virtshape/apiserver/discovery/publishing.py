@@ -14,7 +14,7 @@ from virtshape.apiserver.encoding.negotiation import ACCEPTED, choose_form
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.openapi.documents import write_v2, write_v2_protobuf, write_v3, write_v3_index
 from virtshape.apiserver.responses import NO_CACHE
-from virtshape.apiserver.routeerrors import refuse_method
+from virtshape.apiserver.routeerrors import unsupported_method_error
 from virtshape.supervise.checks import PASSED, Check, Checks
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -39,7 +39,7 @@ class Publisher:
         self._aggregated = write_aggregated_discovery(groups)
         self._version = write_version()
 
-    def settle(self, address: str) -> None:
+    def set_address(self, address: str) -> None:
         """Set the server's address: the port may be known only after the server listens."""
         self._plain = write_discovery(address, self._groups)
 
@@ -121,7 +121,7 @@ class Publisher:
 
 def _check_method(request: Request) -> None:
     if request.method not in ("GET", "HEAD"):
-        raise refuse_method()
+        raise unsupported_method_error()
 
 
 def choose_plain(accept: str) -> bool:

@@ -18,26 +18,26 @@ def format_age(time: str | None, now: float) -> str:
 
 def format_duration(seconds: float) -> str:
     """Format a duration in one or two units; longer durations are coarser."""
-    whole = int(seconds)  # round towards zero, because clocks may differ slightly
-    if whole < 0:
-        return "0s" if whole == -1 else "<invalid>"
-    if whole < 2 * _MINUTE:
-        return f"{whole}s"
-    if whole < 10 * _MINUTE:
-        return _format_units(whole, _MINUTE, "m", 1, "s")
-    if whole < 3 * _HOUR:
-        return f"{whole // _MINUTE}m"
-    if whole < 8 * _HOUR:
-        return _format_units(whole, _HOUR, "h", _MINUTE, "m")
-    if whole < 2 * _DAY:
-        return f"{whole // _HOUR}h"
-    if whole < 8 * _DAY:
-        return _format_units(whole, _DAY, "d", _HOUR, "h")
-    if whole < 2 * _YEAR:
-        return f"{whole // _DAY}d"
-    if whole < 8 * _YEAR:
-        return _format_units(whole, _YEAR, "y", _DAY, "d")
-    return f"{whole // _YEAR}y"
+    total = int(seconds)  # round towards zero, because clocks may differ slightly
+    if total < 0:
+        return "0s" if total == -1 else "<invalid>"
+    if total < 2 * _MINUTE:
+        return f"{total}s"
+    if total < 10 * _MINUTE:
+        return _format_units(total, _MINUTE, "m", 1, "s")
+    if total < 3 * _HOUR:
+        return f"{total // _MINUTE}m"
+    if total < 8 * _HOUR:
+        return _format_units(total, _HOUR, "h", _MINUTE, "m")
+    if total < 2 * _DAY:
+        return f"{total // _HOUR}h"
+    if total < 8 * _DAY:
+        return _format_units(total, _DAY, "d", _HOUR, "h")
+    if total < 2 * _YEAR:
+        return f"{total // _DAY}d"
+    if total < 8 * _YEAR:
+        return _format_units(total, _YEAR, "y", _DAY, "d")
+    return f"{total // _YEAR}y"
 
 
 def _format_units(seconds: int, large: int, large_unit: str, small: int, small_unit: str) -> str:

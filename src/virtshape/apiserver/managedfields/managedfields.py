@@ -55,7 +55,7 @@ def record_update(old: Tree | None, new: Tree, write: Write, kind: ObjectType) -
 
 def record_change(entries: list[Entry], change: Change, write: Write, kind: ObjectType) -> list[Entry]:
     """Give changed fields to the writer and remove them from all other managers."""
-    lasting = give_up(entries, change, kind)
+    lasting = remove_fields(entries, change, kind)
     if change.taken is None:
         return lasting
     own = find_entry(lasting, "Update", write)
@@ -64,7 +64,7 @@ def record_change(entries: list[Entry], change: Change, write: Write, kind: Obje
     return sort_entries(_limit_updaters([*others, make_entry("Update", taken, write)]))
 
 
-def give_up(entries: list[Entry], change: Change, kind: ObjectType) -> list[Entry]:
+def remove_fields(entries: list[Entry], change: Change, kind: ObjectType) -> list[Entry]:
     """Remove changed fields from all entries; drop empty entries and those with an unknown version."""
     touched = [fields for fields in change if fields is not None]
     known = (entry for entry in entries if entry["apiVersion"] in kind.api_versions)

@@ -24,9 +24,9 @@ from virtshape.apiserver.managedfields.managedfields import (
     Write,
     entries_of,
     find_entry,
-    give_up,
     make_entry,
     record_change,
+    remove_fields,
     sort_entries,
 )
 from virtshape.apiserver.managedfields.merging import merge, prune
@@ -65,10 +65,10 @@ def find_undeclared(applied: Tree, kind: Kind) -> StatusError | None:
     if not unknown:
         return None
     steps = ["".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in at) for at in unknown]
-    return refuse_typed(applied, [f"{path}: field not declared in schema" for path in steps])
+    return typed_patch_error(applied, [f"{path}: field not declared in schema" for path in steps])
 
 
-def refuse_typed(applied: Tree, problems: list[str]) -> StatusError:
+def typed_patch_error(applied: Tree, problems: list[str]) -> StatusError:
     """Return the error for a value of the wrong type; Kubernetes reports it as an internal error."""
     text = problems[0] if len(problems) == 1 else "\n  ".join(["errors:", *problems])
     metadata = applied.get("metadata") or {}
@@ -88,14 +88,14 @@ def apply(live: Tree | None, applied: Tree, write: Write, kind: ObjectType, *, f
     try:
         declared = declare(config, kind.fields) or {}
     except RepeatedItemError:
-        raise refuse_typed(applied, list(find_repeated(config, kind.fields))) from None
+        raise typed_patch_error(applied, list(find_repeated(config, kind.fields))) from None
     merged: Tree = merge(current, config, kind.fields)
     if own is not None:
         merged = _drop_abandoned(merged, difference(own["fieldsV1"], declared), [declared, *map(_fields, others)], kind)
     change = compare(current, merged, kind.fields)
     if not force and (conflicts := _find_conflicts(start, others, change, write, kind)):
         raise _conflict_error(conflicts)
-    recorded = give_up(others, change, kind)
+    recorded = remove_fields(others, change, kind)
     if declared:
         recorded.append(_make_own_entry(own, declared, change, write))
     if write.manager == MANAGER and find_last_applied(merged):

@@ -45,5 +45,5 @@ def _write_list_type(keys: tuple[str, ...]) -> Schema:
 
 
 def _write_strategy(strategy: Strategy) -> Schema:
-    written = {"x-kubernetes-patch-strategy": strategy.words}
+    written = {"x-kubernetes-patch-strategy": strategy.name}
     return written | ({"x-kubernetes-patch-merge-key": strategy.key} if strategy.key else {})

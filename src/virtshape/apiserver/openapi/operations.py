@@ -10,7 +10,7 @@ from typing import NamedTuple
 from virtshape.api.kinds import Kind
 from virtshape.api.openapi import component_name, struct_name
 from virtshape.api.status import Status
-from virtshape.apiserver.capability import is_defined, list_subresources, list_verbs
+from virtshape.apiserver.capability import is_custom_resource, list_subresources, list_verbs
 from virtshape.apiserver.discovery.discovery import group_path
 
 
@@ -163,7 +163,7 @@ class _Writer:
             case "get":
                 return ()
             case "patch":
-                return _PATCHES if is_defined(self.kind) else (*_PATCHES, _STRATEGIC)
+                return _PATCHES if is_custom_resource(self.kind) else (*_PATCHES, _STRATEGIC)
             case _:
                 return _BODY
 
@@ -177,5 +177,5 @@ class _Writer:
 
 def name_group(kind: Kind) -> str:
     """Return the group of a kind as in operation IDs, such as `InstancetypeKubevirtIo`."""
-    group = kind.group if is_defined(kind) else kind.group.removesuffix(".k8s.io")
+    group = kind.group if is_custom_resource(kind) else kind.group.removesuffix(".k8s.io")
     return "".join(part.capitalize() for part in group.split(".")) or "Core"

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.validation.violation import refuse_patch
+from virtshape.apiserver.validation.violation import patch_type_error
 
 MOST_OPERATIONS: Final = 10_000
 MOST_COPIED_BYTES: Final = 3 * 1024 * 1024
@@ -60,16 +60,16 @@ def find_unknown_members(operations: list[Any]) -> list[str]:
 
 def _read_list(operations: object) -> list[dict[str, Any]]:
     if not isinstance(operations, list):
-        raise refuse_patch(operations, "a list of operations")
+        raise patch_type_error(operations, "a list of operations")
     if len(operations) > MOST_OPERATIONS:
         message = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
         raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
     for operation in operations:
         if not isinstance(operation, dict):
-            raise refuse_patch(operation, "an operation")
+            raise patch_type_error(operation, "an operation")
         for member in ("op", "path", "from"):
             if not isinstance(operation.get(member, ""), str):
-                raise refuse_patch(operation[member], f"the text of {member!r}")
+                raise patch_type_error(operation[member], f"the text of {member!r}")
     return operations
 
 

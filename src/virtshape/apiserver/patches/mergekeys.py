@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 class Strategy(NamedTuple):
     """How a field is patched; `key` identifies items and is empty for plain values."""
 
-    words: str
+    name: str
     key: str = ""
 
     @property
     def merges(self) -> bool:
         """Return True if a list is merged instead of replaced."""
-        return self.words.startswith("merge")
+        return self.name.startswith("merge")
 
 
 _MERGE: Final = Strategy("merge")

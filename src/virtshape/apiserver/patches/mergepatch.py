@@ -6,7 +6,7 @@ Arguments are not modified; unchanged parts are shared.
 
 from typing import Any
 
-from virtshape.apiserver.validation.violation import refuse_patch
+from virtshape.apiserver.validation.violation import patch_type_error
 
 Tree = dict[str, Any]
 
@@ -19,7 +19,7 @@ def patch_merge(tree: Tree, patch: object) -> Tree:
 def read_partial(patch: object) -> Tree:
     """Return the patch; raise StatusError if it is not an object."""
     if not isinstance(patch, dict):
-        raise refuse_patch(patch, "an object")
+        raise patch_type_error(patch, "an object")
     return patch
 
 

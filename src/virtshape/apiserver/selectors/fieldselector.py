@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
-from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.validation.violation import show_value
 
 ObjectPredicate = Callable[[Mapping[str, Any]], bool]
@@ -66,7 +66,7 @@ def _refuse(message: str) -> StatusError:
 
 
 def _word_unsupported(field: str, kind: Kind) -> str:
-    if (kind.group, kind.kind) in _READERS or is_defined(kind):
+    if (kind.group, kind.kind) in _READERS or is_custom_resource(kind):
         return f"field label not supported: {field}"
     return f'{show_value(field)} is not a known field selector: only "{NAME}", "{NAMESPACE}"'
 

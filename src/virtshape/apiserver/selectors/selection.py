@@ -37,14 +37,14 @@ class Selection(Struct, frozen=True):
     name: str | None
 
     @property
-    def looks_inside(self) -> bool:
+    def needs_value(self) -> bool:
         """Return True if matching needs more than an object's key."""
         return self.labels is not None or self.fields is not None
 
     @property
     def selects(self) -> bool:
         """Return True if the selection excludes any object."""
-        return self.looks_inside or self.name is not None
+        return self.needs_value or self.name is not None
 
     def may_match(self, key: Key) -> bool:
         """Return True if an object at this key can match."""

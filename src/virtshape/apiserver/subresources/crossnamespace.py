@@ -11,7 +11,7 @@ from virtshape.admission.clones import GROUP as CLONE_GROUP
 from virtshape.api.kinds import KINDS
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.apiserver.auth.authorization import Attributes, Decision, refuse
+from virtshape.apiserver.auth.authorization import Attributes, Decision, forbidden_object_error
 from virtshape.resolve.reference import Lookup, Reference
 
 T = TypeVar("T")
@@ -65,4 +65,4 @@ async def _require(reference: Reference, authorize: Authorize) -> None:
         if (await authorize(one)).allowed:
             return
     why = f"the VM infers from an object in namespace {reference.namespace} that you may neither get nor clone"
-    raise refuse(reference.group, plural, reference.name, why)
+    raise forbidden_object_error(reference.group, plural, reference.name, why)

@@ -66,9 +66,9 @@ class Actions:
         data = await self._get(KINDS[MACHINES], route, "virtualmachine") if is_stored else request.body
 
         def decide(permitted: Collection[Reference]) -> Awaitable[bytes]:
-            def expand(world: ClusterState) -> bytes:
-                lookup = limit_lookup(world.find, namespace, permitted)
-                return expand_stored(data, world, lookup) if is_stored else expand_sent(data, namespace, world, lookup)
+            def expand(state: ClusterState) -> bytes:
+                lookup = limit_lookup(state.find, namespace, permitted)
+                return expand_stored(data, state, lookup) if is_stored else expand_sent(data, namespace, state, lookup)
 
             return self._objects.decide(expand)
 

@@ -25,19 +25,19 @@ from virtshape.resolve.reference import Lookup
 Refuse = Callable[[str, tuple[Cause, ...]], NoReturn]
 
 
-def expand_stored(data: bytes, world: ClusterState, lookup: Lookup) -> bytes:
+def expand_stored(data: bytes, state: ClusterState, lookup: Lookup) -> bytes:
     """Return the stored VM with its instance type and preference expanded; raise 500 on failure, as KubeVirt does."""
-    return _expand(decode(data, VirtualMachine), world, lookup, _refuse_internal)
+    return _expand(decode(data, VirtualMachine), state, lookup, _refuse_internal)
 
 
-def expand_sent(data: bytes, namespace: str, world: ClusterState, lookup: Lookup) -> bytes:
+def expand_sent(data: bytes, namespace: str, state: ClusterState, lookup: Lookup) -> bytes:
     """Return the VM of a request body with its instance type and preference expanded; raise 400 on failure."""
     vm = _read(data)
     metadata = vm.metadata = vm.metadata or ObjectMeta()
     if metadata.namespace and metadata.namespace != namespace:
         raise StatusError(400, "BadRequest", f"VM namespace must be empty or {namespace}")
     metadata.namespace = namespace
-    return _expand(vm, world, lookup, _refuse_sent)
+    return _expand(vm, state, lookup, _refuse_sent)
 
 
 def _read(data: bytes) -> VirtualMachine:
@@ -55,13 +55,13 @@ def _read(data: bytes) -> VirtualMachine:
         raise StatusError(400, "BadRequest", f"Can not unmarshal Request body to struct, error: {error}") from None
 
 
-def _expand(vm: VirtualMachine, world: ClusterState, lookup: Lookup, refuse: Refuse) -> bytes:
+def _expand(vm: VirtualMachine, state: ClusterState, lookup: Lookup, refuse: Refuse) -> bytes:
     try:
         infer_matchers(vm, lookup)
         shape = find_shape(vm, lookup)
     except StatusError as error:
         refuse(error.message, error.causes)
-    conflicts = expand_vm(vm, shape, world.configuration, world.architecture)
+    conflicts = expand_vm(vm, shape, state.configuration, state.architecture)
     if conflicts:
         refuse(describe_conflicts(conflicts), tuple(causes(conflicts)))
     template = vm.spec.template
@@ -72,9 +72,9 @@ def _expand(vm: VirtualMachine, world: ClusterState, lookup: Lookup, refuse: Ref
     return encode(vm)
 
 
-def _refuse_internal(message: str, told: tuple[Cause, ...]) -> NoReturn:
-    raise StatusError(500, "InternalError", f"Internal error occurred: {message}", told or [Cause("", message, "")])
+def _refuse_internal(message: str, details: tuple[Cause, ...]) -> NoReturn:
+    raise StatusError(500, "InternalError", f"Internal error occurred: {message}", details or [Cause("", message, "")])
 
 
-def _refuse_sent(message: str, told: tuple[Cause, ...]) -> NoReturn:
-    raise StatusError(400, "BadRequest", message, told)
+def _refuse_sent(message: str, details: tuple[Cause, ...]) -> NoReturn:
+    raise StatusError(400, "BadRequest", message, details)

@@ -33,15 +33,15 @@ class ObjectStore(Protocol):
         """Write a change to an object, as the system user."""
 
     async def decide(self, call: Callable[[ClusterState], T]) -> T:
-        """Return the result of a call that needs the admission context."""
+        """Return the result of a call that needs the cluster state."""
 
 
 class EmbeddedObjects:
     """VMs and VMIs in the embedded store."""
 
-    def __init__(self, context: WriteContext, world: ClusterState) -> None:
+    def __init__(self, context: WriteContext, state: ClusterState) -> None:
         self._context = context
-        self._world = world
+        self._state = state
 
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
         """Return an object as stored, or None."""
@@ -64,4 +64,4 @@ class EmbeddedObjects:
 
     async def decide(self, call: Callable[[ClusterState], T]) -> T:
         """Call it directly: the store has all objects."""
-        return call(self._world)
+        return call(self._state)

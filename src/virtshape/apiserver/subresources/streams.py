@@ -15,7 +15,7 @@ from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestActio
 from virtshape.apiserver.subresources.route import ActionRoute
 from virtshape.apiserver.subresources.running import conflict
 from virtshape.apiserver.subresources.sessions import ExclusiveSessions
-from virtshape.apiserver.upgrading import answer_handshake
+from virtshape.apiserver.upgrading import accept_handshake
 from virtshape.stream.duplex import Duplex
 
 T = TypeVar("T")
@@ -46,27 +46,27 @@ class GuestConnections:
         match route.action:
             case "console":
                 check_console(vmi)
-                headers = answer_handshake(request)
+                headers = accept_handshake(request)
                 opening = self._open_exclusive("console", vmi)
             case "vnc":
                 check_vnc(vmi)
-                headers = answer_handshake(request)
+                headers = accept_handshake(request)
                 self._check_screen(vmi, keeps=request.flag("preserveSession") is True)
                 opening = self._open_exclusive("screen", vmi)
             case _:
                 check_port_forward(vmi)
                 port, protocol = read_port(route.arguments)
-                headers = answer_handshake(request)
+                headers = accept_handshake(request)
                 opening = self._require_streams().open_port(vmi, port, protocol)
-                return Upgrade(await _reach(opening), headers, whole_messages=protocol == "udp")
-        return Upgrade(await _reach(opening), headers)
+                return Upgrade(await _call_guest(opening), headers, whole_messages=protocol == "udp")
+        return Upgrade(await _call_guest(opening), headers)
 
     async def ask(self, route: ActionRoute, vmi: VirtualMachineInstance) -> bytes:
         """Return the result of an agent query, or the console log."""
         if route.action == CONSOLE_LOG:
-            return await _reach(self._require_streams().read_console_log(vmi))
+            return await _call_guest(self._require_streams().read_console_log(vmi))
         check_agent(vmi, is_reported=self._streams is None or self._streams.reports_agents)
-        return await _reach(self._require_streams().ask_agent(vmi, AGENT_QUERIES[route.action]))
+        return await _call_guest(self._require_streams().ask_agent(vmi, AGENT_QUERIES[route.action]))
 
     async def _open_exclusive(self, device: str, vmi: VirtualMachineInstance) -> Duplex:
         streams = self._require_streams()
@@ -101,10 +101,10 @@ def _session_key(device: str, vmi: VirtualMachineInstance) -> tuple[str, str]:
     return device, (vmi.metadata.uid if vmi.metadata else None) or ""
 
 
-async def _reach(promise: Awaitable[T]) -> T:
+async def _call_guest(call: Awaitable[T]) -> T:
     """Await a call to a guest; an OSError becomes an internal error, as in KubeVirt."""
     try:
-        return await promise
+        return await call
     except OSError as error:
         message = f"Internal error occurred: the guest cannot be reached: {error.strerror or error}"
         raise StatusError(500, "InternalError", message) from error

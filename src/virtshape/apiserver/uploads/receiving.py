@@ -116,7 +116,7 @@ class Uploads:
         except FormError as error:
             raise StatusError(400, "BadRequest", str(error)) from None
         except UploadSinkError as error:
-            code = 503 if error.is_passing else 400
+            code = 503 if error.is_temporary else 400
             raise StatusError(code, "", f"Saving stream failed: {error}") from None
         if route.waits:
             await self._await_filled(grant, target.failures)

@@ -21,11 +21,11 @@ class IncomingUpload(Struct, frozen=True, kw_only=True):
 
 
 class UploadSinkError(Exception):
-    """An upload that cannot be accepted; `is_passing` if the client may retry later."""
+    """An upload that cannot be accepted; `is_temporary` if the client may retry later."""
 
-    def __init__(self, message: str, *, is_passing: bool = False) -> None:
+    def __init__(self, message: str, *, is_temporary: bool = False) -> None:
         super().__init__(message)
-        self.is_passing = is_passing
+        self.is_temporary = is_temporary
 
 
 class UploadWriter(Protocol):

@@ -79,17 +79,17 @@ def _describe_claim(
     owner = volume if volume is not None and is_controlled_by(metadata, volume) else None
     if owner is not None and (owner.spec.source is None or owner.spec.source.upload is None):
         raise _refuse(name)
-    told = _describe_volume(owner) if owner is not None else None
+    target = _describe_volume(owner) if owner is not None else None
     key = find_upload_key(claim, owner, bound)
     return Target(
         uid=metadata.uid or "",
         key=key,
-        content=told.content if told is not None else find_content(claim),
+        content=target.content if target is not None else find_content(claim),
         size=volume_size(bound) if bound is not None and is_bound_to(claim, bound) else None,
         is_ready=annotation(metadata, POD_READY) == "true",
         is_filled=annotation(metadata, POD_PHASE) == FILLED,
-        failures=told.failures if told is not None else count_failures(metadata),
-        message=told.message if told is not None else annotation(metadata, RUNNING_MESSAGE) or "",
+        failures=target.failures if target is not None else count_failures(metadata),
+        message=target.message if target is not None else annotation(metadata, RUNNING_MESSAGE) or "",
     )
 
 

@@ -21,7 +21,7 @@ MOST_DATA_BYTES: Final = 1024 * 1024
 _KEY: Final = "[-._a-zA-Z0-9]+"
 _fits_key = re.compile(_KEY).fullmatch
 _LONGEST_KEY: Final = 253
-_KEY_WORDS: Final = (
+_KEY_MESSAGE: Final = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "
     f"(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '{_KEY}')"
 )
@@ -73,7 +73,7 @@ def _check_keys(field: str, values: dict[str, str]) -> Iterator[Cause]:
         if len(key) > _LONGEST_KEY:
             yield invalid_value(at, key, f"must be no more than {_LONGEST_KEY} characters")
         if not _fits_key(key):
-            yield invalid_value(at, key, _KEY_WORDS)
+            yield invalid_value(at, key, _KEY_MESSAGE)
         if key == "." or key.startswith(".."):
             yield invalid_value(at, key, f"must not be '{key}'" if key in (".", "..") else "must not start with '..'")
 

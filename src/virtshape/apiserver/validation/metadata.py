@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
-from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.validation.names import check_label_value, check_qualified_name, find_name_check, mask_prefix
 from virtshape.apiserver.validation.violation import (
     forbidden_value,
@@ -65,7 +65,7 @@ def check_updated(metadata: Tree, old: Tree, kind: Kind) -> list[Cause]:
     changed = [*_check_new_finalizers(metadata, old), *_check_immutable(metadata, old), *content]
     result = [*content, *_check_finalizers(metadata, old, kind)]
     # Kubernetes validates the change twice and, for built-in kinds, the result twice, and reports all problems.
-    again = [] if is_defined(kind) else result
+    again = [] if is_custom_resource(kind) else result
     return [*result, *again, *changed, *changed]
 
 
@@ -84,7 +84,7 @@ def restore_metadata(metadata: Tree, old: Tree) -> Tree:
 
 def allows_blind_update(kind: Kind) -> bool:
     """Return True if an update may omit the resourceVersion."""
-    return not is_defined(kind) and kind.group not in _BLIND_UPDATES_REFUSED
+    return not is_custom_resource(kind) and kind.group not in _BLIND_UPDATES_REFUSED
 
 
 def find_finalizer_warnings(metadata: Tree, old: Tree, kind: Kind) -> list[str]:
@@ -96,7 +96,7 @@ def find_finalizer_warnings(metadata: Tree, old: Tree, kind: Kind) -> list[str]:
     return [
         f"metadata.finalizers: {show_value(finalizer)}: {advice}"
         for finalizer in sorted(added)
-        if is_defined(kind) and not _is_qualified(finalizer)
+        if is_custom_resource(kind) and not _is_qualified(finalizer)
     ]
 
 
@@ -203,7 +203,7 @@ def _check_finalizers(metadata: Tree, old: Tree, kind: Kind) -> Iterator[Cause]:
     for index, finalizer in enumerate(finalizers):
         for problem in check_qualified_name(finalizer):
             yield invalid_value(field, finalizer, problem)
-        if not is_defined(kind) and not _is_qualified(finalizer) and finalizer not in known:
+        if not is_custom_resource(kind) and not _is_qualified(finalizer) and finalizer not in known:
             message = "name is neither a standard finalizer name nor is it fully qualified"
             yield invalid_value(f"{field}[{index}]", finalizer, message)
     if ORPHAN in finalizers and FOREGROUND in finalizers:

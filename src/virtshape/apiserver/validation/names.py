@@ -29,17 +29,17 @@ _LABEL_VALUE: Final = f"({_QUALIFIED})?"
 
 _ENDS: Final = "must start and end with an alphanumeric character"
 _WORD_CHARACTERS: Final = "alphanumeric characters, '-', '_' or '.', and " + _ENDS
-_LABEL_1123_WORDS: Final = (
+_LABEL_1123_MESSAGE: Final = (
     f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and {_ENDS}"
 )
-_LABEL_1035_WORDS: Final = (
+_LABEL_1035_MESSAGE: Final = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
     "start with an alphabetic character, and end with an alphanumeric character"
 )
-_SUBDOMAIN_WORDS: Final = (
+_SUBDOMAIN_MESSAGE: Final = (
     f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and {_ENDS}"
 )
-_LABEL_VALUE_WORDS: Final = f"a valid label must be an empty string or consist of {_WORD_CHARACTERS}"
+_LABEL_VALUE_MESSAGE: Final = f"a valid label must be an empty string or consist of {_WORD_CHARACTERS}"
 
 
 class _Syntax:
@@ -59,15 +59,19 @@ class _Syntax:
         return problems if self._fits(text) else (*problems, self._words)
 
 
-_QUALIFIED_WORDS: Final = f"must consist of {_WORD_CHARACTERS}"
+_QUALIFIED_MESSAGE: Final = f"must consist of {_WORD_CHARACTERS}"
 _QUALIFIED_EXAMPLES: Final = ("MyName", "my.name", "123-abc")
-_QUALIFIED_NAME = _Syntax(_QUALIFIED, LONGEST_LABEL, _QUALIFIED_WORDS, *_QUALIFIED_EXAMPLES)
+_QUALIFIED_NAME = _Syntax(_QUALIFIED, LONGEST_LABEL, _QUALIFIED_MESSAGE, *_QUALIFIED_EXAMPLES)
 
-check_label_1123: Final[NameCheck] = _Syntax(_LABEL_1123, LONGEST_LABEL, _LABEL_1123_WORDS, "my-name", "123-abc").check
-check_label_1035: Final[NameCheck] = _Syntax(_LABEL_1035, LONGEST_LABEL, _LABEL_1035_WORDS, "my-name", "abc-123").check
-check_subdomain: Final[NameCheck] = _Syntax(_SUBDOMAIN, LONGEST_SUBDOMAIN, _SUBDOMAIN_WORDS, "example.com").check
+check_label_1123: Final[NameCheck] = _Syntax(
+    _LABEL_1123, LONGEST_LABEL, _LABEL_1123_MESSAGE, "my-name", "123-abc"
+).check
+check_label_1035: Final[NameCheck] = _Syntax(
+    _LABEL_1035, LONGEST_LABEL, _LABEL_1035_MESSAGE, "my-name", "abc-123"
+).check
+check_subdomain: Final[NameCheck] = _Syntax(_SUBDOMAIN, LONGEST_SUBDOMAIN, _SUBDOMAIN_MESSAGE, "example.com").check
 check_label_value: Final[NameCheck] = _Syntax(
-    _LABEL_VALUE, LONGEST_LABEL, _LABEL_VALUE_WORDS, "MyValue", "my_value", "12345"
+    _LABEL_VALUE, LONGEST_LABEL, _LABEL_VALUE_MESSAGE, "MyValue", "my_value", "12345"
 ).check
 
 
@@ -86,7 +90,7 @@ def check_qualified_name(name: str) -> tuple[str, ...]:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         shown = ",  or ".join(f"'{example}'" for example in _QUALIFIED_EXAMPLES)
         pattern = f"(e.g. {shown}, regex used for validation is '{_QUALIFIED}')"
-        return (f"a valid label key {_QUALIFIED_WORDS} {pattern} {optional}",)
+        return (f"a valid label key {_QUALIFIED_MESSAGE} {pattern} {optional}",)
     problems: tuple[str, ...] = ()
     if slash:
         problems = ("must be non-empty",) if not prefix else check_subdomain(prefix)

@@ -13,7 +13,7 @@ from virtshape.api.kinds import Kind
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.path import format_path
 from virtshape.api.status import Cause
-from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.validation.violation import invalid_value, mistyped_value, required_value, unsupported_value
 
 Tree = dict[str, Any]
@@ -55,9 +55,9 @@ class NormalizedObject(NamedTuple):
 
 def normalize_object(tree: Tree, kind: Kind) -> NormalizedObject:
     """Normalize a tree to its kind."""
-    found = _Findings(custom=is_defined(kind))
-    settled = _find_object(kind.struct).settle(tree, (), found)
-    return NormalizedObject(settled, sorted(found.unknown), found.causes, found.misfits)
+    found = _Findings(custom=is_custom_resource(kind))
+    normalized = _find_object(kind.struct).normalize(tree, (), found)
+    return NormalizedObject(normalized, sorted(found.unknown), found.causes, found.misfits)
 
 
 class _Findings:
@@ -69,7 +69,7 @@ class _Findings:
         self.causes: list[Cause] = []
         self.misfits: list[str] = []
 
-    def tell_mistyped(self, value: Any, shapes: "tuple[_Shape, ...]", at: Path) -> None:
+    def add_mistyped(self, value: Any, shapes: "tuple[_Shape, ...]", at: Path) -> None:
         path, given = _format(at), _NAMES[type(value)]
         wanted = ",".join(dict.fromkeys(shape.name for shape in shapes))
         if not self.custom or _is_metadata(at):
@@ -84,7 +84,7 @@ class _Findings:
         if isinstance(value, float) and (is_quantity or wanted == "integer"):
             self.causes.append(invalid_value(_NOWHERE, "", f"Checked value must be of type integer in {path}"))
 
-    def tell_invalid(self, value: Any, at: Path, message: str) -> None:
+    def add_invalid(self, value: Any, at: Path, message: str) -> None:
         path = _format(at)
         if self.custom and not _is_metadata(at):
             self.causes.append(invalid_value(path, value, f"{path} in body {message}"))
@@ -112,7 +112,7 @@ class _Shape:
     name = "any"
     accepted: frozenset[type] = frozenset(_NAMES)
 
-    def settle(self, value: Any, at: Path, found: _Findings) -> Any:  # noqa: ARG002 -- others look
+    def normalize(self, value: Any, at: Path, found: _Findings) -> Any:  # noqa: ARG002 -- others look
         """Return the normalized value."""
         return value
 
@@ -130,11 +130,11 @@ class _Number(_Scalar):
         )
         self._least, self._most = info.ge, info.le
 
-    def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+    def normalize(self, value: Any, at: Path, found: _Findings) -> Any:
         if self._least is not None and value < self._least:
-            found.tell_invalid(value, at, f"should be greater than or equal to {self._least}")
+            found.add_invalid(value, at, f"should be greater than or equal to {self._least}")
         if self._most is not None and value > self._most:
-            found.tell_invalid(value, at, f"should be less than or equal to {self._most}")
+            found.add_invalid(value, at, f"should be less than or equal to {self._most}")
         return value
 
 
@@ -143,7 +143,7 @@ class _Choice(_Scalar):
         super().__init__("string", str)
         self._values = values
 
-    def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+    def normalize(self, value: Any, at: Path, found: _Findings) -> Any:
         if value not in self._values:
             found.causes.append(unsupported_value(_format(at), value, self._values))
         return value
@@ -154,14 +154,14 @@ class _Custom(_Scalar):
         super().__init__("string", str, int, float)
         self._read = cls
 
-    def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+    def normalize(self, value: Any, at: Path, found: _Findings) -> Any:
         if isinstance(value, float) and found.custom:
-            found.tell_mistyped(value, (self,), at)
+            found.add_mistyped(value, (self,), at)
             return value
         try:
             self._read(value)
         except ValueError as error:
-            found.tell_invalid(value, at, f"is not a {self._read.__name__.lower()}: {error}")
+            found.add_invalid(value, at, f"is not a {self._read.__name__.lower()}: {error}")
         return value
 
 
@@ -173,13 +173,13 @@ class _Nest(_Shape):
         self.accepted = frozenset({accepted})
         self._inner = _read_shapes(inner)
 
-    def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+    def normalize(self, value: Any, at: Path, found: _Findings) -> Any:
         inner = self._inner
         if isinstance(value, list):
-            return [_settle(item, inner, (at, index), found) for index, item in enumerate(value)]
+            return [_normalize(item, inner, (at, index), found) for index, item in enumerate(value)]
         if None in value.values():
             value = self._without_nulls(value, at, found)
-        return {key: _settle(item, inner, (at, key), found) for key, item in value.items()}
+        return {key: _normalize(item, inner, (at, key), found) for key, item in value.items()}
 
     def _without_nulls(self, value: Tree, at: Path, found: _Findings) -> Tree:
         """Return a map without nulls; in string maps of built-in kinds, null becomes an empty string."""
@@ -216,7 +216,7 @@ class _Object(_Shape):
     def _required(self) -> list[str]:
         return [name for name, field in self._fields.items() if field.required]
 
-    def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+    def normalize(self, value: Any, at: Path, found: _Findings) -> Any:
         fields = self._fields
         result = {}
         for name, inner in value.items():
@@ -227,11 +227,11 @@ class _Object(_Shape):
                 else:
                     found.unknown.append(_format((at, name)))
             elif inner is not None:
-                result[name] = _settle(inner, field.shapes, (at, name), found)
+                result[name] = _normalize(inner, field.shapes, (at, name), found)
             elif field.nullable or self._keeps_nulls(at, found):
                 result[name] = None
         for name in self._required:
-            if result.get(name) is None and not self._lacks_rightly(name, at):
+            if result.get(name) is None and not self._may_be_absent(name, at):
                 found.causes.append(required_value(_format((at, name))))
         return result
 
@@ -239,16 +239,16 @@ class _Object(_Shape):
         """Return True for metadata inside custom resources, which definitions leave unchanged."""
         return self._struct is ObjectMeta and at != _METADATA and found.custom
 
-    def _lacks_rightly(self, name: str, at: Path) -> bool:
+    def _may_be_absent(self, name: str, at: Path) -> bool:
         """Return True if a required field may be absent: apiVersion, kind, and metadata checked elsewhere."""
         return name in _HEAD if not at else _is_metadata(at)
 
 
-def _settle(value: Any, shapes: tuple[_Shape, ...], at: Path, found: _Findings) -> Any:
+def _normalize(value: Any, shapes: tuple[_Shape, ...], at: Path, found: _Findings) -> Any:
     for shape in shapes:
         if value.__class__ in shape.accepted:
-            return shape.settle(value, at, found)
-    found.tell_mistyped(value, shapes, at)
+            return shape.normalize(value, at, found)
+    found.add_mistyped(value, shapes, at)
     return value
 
 

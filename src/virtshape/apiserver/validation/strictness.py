@@ -13,14 +13,14 @@ from virtshape.api.jsontext import find_duplicate_keys
 from virtshape.api.kinds import Kind
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import Cause, StatusError
-from virtshape.apiserver.capability import is_defined
-from virtshape.apiserver.managedfields.ssa import find_undeclared, refuse_typed
+from virtshape.apiserver.capability import is_custom_resource
+from virtshape.apiserver.managedfields.ssa import find_undeclared, typed_patch_error
 from virtshape.apiserver.patches.jsonpatch import find_unknown_members
 from virtshape.apiserver.validation.constraints import check_constraints
 from virtshape.apiserver.validation.metadata import check_created
 from virtshape.apiserver.validation.names import generate_name
 from virtshape.apiserver.validation.normalize import NormalizedObject, normalize_object
-from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid, refuse_object
+from virtshape.apiserver.validation.violation import invalid_error, invalid_object_error, invalid_value
 
 Tree = dict[str, Any]
 
@@ -40,25 +40,25 @@ def admit_fields(
     """
     repeated = find_duplicates(text, tree) if text is not None and validation != "Ignore" else []
     problems = [f'duplicate field "{path}"' for path in repeated]
-    settled = NormalizedObject(tree, [], [], []) if _fits(tree, text, kind) else normalize_object(tree, kind)
-    problems += [f'unknown field "{path}"' for path in settled.unknown]
-    if settled.misfits:
-        raise _refuse_body(tree, kind, settled.misfits[0], patching=patching)
+    normalized = NormalizedObject(tree, [], [], []) if _fits(tree, text, kind) else normalize_object(tree, kind)
+    problems += [f'unknown field "{path}"' for path in normalized.unknown]
+    if normalized.misfits:
+        raise _refuse_body(tree, kind, normalized.misfits[0], patching=patching)
     if problems and validation == "Strict":
         raise _refuse_body(tree, kind, f"strict decoding error: {', '.join(problems)}", patching=patching)
     warnings = limit_warnings(problems) if validation == "Warn" else []
-    causes = settled.causes
-    if settled.tree is not tree and not causes:
-        causes = _find_remaining(settled.tree, kind)
-    if is_defined(kind):
-        causes = check_constraints(settled.tree, kind, causes)
+    causes = normalized.causes
+    if normalized.tree is not tree and not causes:
+        causes = _find_remaining(normalized.tree, kind)
+    if is_custom_resource(kind):
+        causes = check_constraints(normalized.tree, kind, causes)
     if causes:
-        if creating and is_defined(kind):
-            causes = [*_check_new_metadata(settled.tree, kind), *causes]
-        refusal = refuse_object(kind, (settled.tree.get("metadata") or {}).get("name") or "", causes)
+        if creating and is_custom_resource(kind):
+            causes = [*_check_new_metadata(normalized.tree, kind), *causes]
+        refusal = invalid_object_error(kind, (normalized.tree.get("metadata") or {}).get("name") or "", causes)
         refusal.warnings = tuple(warnings)
         raise refusal
-    return settled.tree, warnings
+    return normalized.tree, warnings
 
 
 def _check_new_metadata(tree: Tree, kind: Kind) -> list[Cause]:
@@ -72,12 +72,14 @@ def check_part(tree: Tree, kind: Kind) -> None:
     """Raise StatusError if a partial object has invalid fields; required fields may be absent."""
     if _fits(tree, None, kind):
         return
-    settled = normalize_object(tree, kind)
-    if settled.unknown and (undeclared := find_undeclared(tree, kind)) is not None:
+    normalized = normalize_object(tree, kind)
+    if normalized.unknown and (undeclared := find_undeclared(tree, kind)) is not None:
         raise undeclared
-    mistyped = [f".{cause.field}: {cause.message}" for cause in settled.causes if cause.type == "FieldValueTypeInvalid"]
-    if settled.misfits or mistyped:
-        raise refuse_typed(tree, [*settled.misfits, *mistyped])
+    mistyped = [
+        f".{cause.field}: {cause.message}" for cause in normalized.causes if cause.type == "FieldValueTypeInvalid"
+    ]
+    if normalized.misfits or mistyped:
+        raise typed_patch_error(tree, [*normalized.misfits, *mistyped])
 
 
 def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: str) -> list[str]:
@@ -90,7 +92,7 @@ def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: 
         problems += find_unknown_members(patch)
     if problems and validation == "Strict":
         cause = invalid_value("patch", patch, f"strict decoding error: {', '.join(problems)}")
-        raise refuse_invalid("", "", "", [cause])
+        raise invalid_error("", "", "", [cause])
     return problems
 
 
@@ -118,7 +120,7 @@ def _fits(tree: Tree, text: bytes | None, kind: Kind) -> bool:
         return False
     try:
         # Fast check; normalization explains the problems.
-        msgspec.convert(tree, kind.struct, dec_hook=_read_whole if is_defined(kind) else _read_scalar)
+        msgspec.convert(tree, kind.struct, dec_hook=_read_integer if is_custom_resource(kind) else _read_scalar)
     except (msgspec.ValidationError, RecursionError):
         return False
     return True
@@ -128,7 +130,7 @@ def _read_scalar(scalar: type, value: Any) -> Any:
     return scalar(value)
 
 
-def _read_whole(scalar: type, value: Any) -> Any:
+def _read_integer(scalar: type, value: Any) -> Any:
     """Decode a scalar of a custom resource, whose definition accepts only integers."""
     if value.__class__ is float:
         raise ValueError("not a whole number")
@@ -149,6 +151,6 @@ def _find_remaining(tree: Tree, kind: Kind) -> list[Cause]:
 def _refuse_body(tree: Tree, kind: Kind, message: str, *, patching: bool) -> StatusError:
     if patching:
         patched = msgspec.json.encode(tree).decode()
-        return refuse_invalid("", "", "", [invalid_value("patch", patched, message)])
+        return invalid_error("", "", "", [invalid_value("patch", patched, message)])
     head = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
     return StatusError(400, "BadRequest", f"{head}: {message}")

@@ -66,7 +66,7 @@ def list_causes(causes: Iterable[Cause]) -> str:
     return message[0] if len(message) == 1 else f"[{', '.join(message)}]"
 
 
-def refuse_invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) -> StatusError:
+def invalid_error(group: str, kind: str, name: str, causes: Iterable[Cause]) -> StatusError:
     """Return the 422 error with these causes, limited in number."""
     causes = tuple(islice(causes, MAX_PROBLEMS))
     qualified = f"{kind}.{group}" if group else kind
@@ -74,12 +74,12 @@ def refuse_invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) ->
     return StatusError(422, "Invalid", message, causes).about(group, kind, name)
 
 
-def refuse_object(kind: Kind, name: str, causes: Iterable[Cause]) -> StatusError:
+def invalid_object_error(kind: Kind, name: str, causes: Iterable[Cause]) -> StatusError:
     """Return the 422 error for an object of a known kind."""
-    return refuse_invalid(kind.group, kind.kind, name, causes)
+    return invalid_error(kind.group, kind.kind, name, causes)
 
 
-def refuse_patch(given: object, wanted: str) -> StatusError:
+def patch_type_error(given: object, wanted: str) -> StatusError:
     """Return the error for a patch with a value of the wrong type."""
     message = f"json: cannot unmarshal {_TYPE_NAMES[type(given)]} into {wanted}"
     return StatusError(400, "BadRequest", f"error decoding patch: {message}")

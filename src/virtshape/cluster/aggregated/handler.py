@@ -7,7 +7,7 @@ from typing import Final
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.auth.authorization import Attributes, refuse
+from virtshape.apiserver.auth.authorization import Attributes, forbidden_object_error
 from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.apiserver.discovery.publishing import Publisher
 from virtshape.apiserver.http import AnyResponse
@@ -92,4 +92,6 @@ def _forbid(user: User, wanted: Attributes, reason: str) -> StatusError:
     resource = f"{wanted.resource}/{wanted.subresource}" if wanted.subresource else wanted.resource
     place = f'API group "{wanted.group}" in the namespace "{wanted.namespace}"'
     message = f'User "{user.name}" cannot {wanted.verb} resource "{resource}" in {place}'
-    return refuse(wanted.group, wanted.resource, wanted.name, f"{message}: {reason}" if reason else message)
+    return forbidden_object_error(
+        wanted.group, wanted.resource, wanted.name, f"{message}: {reason}" if reason else message
+    )

@@ -12,9 +12,9 @@ from virtshape.admission.conversionreview import answer_conversion
 from virtshape.admission.review import AdmissionRequest, allow, deny, parse_admission_request
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
-from virtshape.apiserver.admission.clones import act_as, make_attributes
+from virtshape.apiserver.admission.clones import clone_attributes, service_account_user
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.auth.authorization import refuse
+from virtshape.apiserver.auth.authorization import forbidden_object_error
 from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.apiserver.responses import NO_CACHE, build_error_response, build_not_found_response
@@ -141,12 +141,12 @@ class Webhook:
         extra = {key: tuple(values) for key, values in user_info.extra.items()}
         users = [User(user_info.username, tuple(user_info.groups), user_info.uid, extra)]
         if sources.account:
-            users.append(act_as(review.namespace, sources.account))
+            users.append(service_account_user(review.namespace, sources.account))
         for namespace in sources.namespaces:
-            wanted = make_attributes(namespace)
+            wanted = clone_attributes(namespace)
             if not any([(await self._authorizer.authorize(user, wanted)).allowed for user in users]):
                 message = explain_forbidden_clone([user.name for user in users], namespace)
-                raise refuse(kind.group, kind.plural, review.name, message)
+                raise forbidden_object_error(kind.group, kind.plural, review.name, message)
 
 
 def _infers(new: Tree) -> bool:

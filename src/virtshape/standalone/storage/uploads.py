@@ -41,7 +41,7 @@ class UploadDirectory:
             raise UploadSinkError(str(error)) from error
         limit = find_limit(delivery, space)
         if delivery.key in self._open or target.exists():
-            raise UploadSinkError("something else is being uploaded to the same claim", is_passing=True)
+            raise UploadSinkError("something else is being uploaded to the same claim", is_temporary=True)
         partial = target.with_name(f".{delivery.key}.upload")
         self._open.add(delivery.key)
         try:
@@ -57,7 +57,7 @@ class UploadDirectory:
                 raise UploadSinkError("nobody waits for it any more")
             partial.rename(target)
         except NoSpaceError as error:
-            raise UploadSinkError(str(error), is_passing=True) from error
+            raise UploadSinkError(str(error), is_temporary=True) from error
         except OSError as error:
             raise _explain(error) from error
         finally:
@@ -132,4 +132,4 @@ def _check_space(space: DiskSpace, delivery: IncomingUpload, limit: int) -> None
 
 def _explain(error: OSError) -> UploadSinkError:
     is_full = error.errno in _FULL
-    return UploadSinkError("the disk is full" if is_full else error.strerror or str(error), is_passing=True)
+    return UploadSinkError("the disk is full" if is_full else error.strerror or str(error), is_temporary=True)

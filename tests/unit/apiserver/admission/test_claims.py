@@ -3,7 +3,7 @@
 import pytest
 from tests.support.build import Tree
 
-from virtshape.apiserver.admission.claims import asks_for_more, check_claim, check_class
+from virtshape.apiserver.admission.claims import check_claim, check_class, requests_expansion
 
 
 def build(size: str = "1Gi", *, phase: str = "Bound", **spec: object) -> Tree:
@@ -58,7 +58,7 @@ def test_claims_keep_what_they_asked_for(new: Tree, old: Tree, field: str | None
     ],
 )
 def test_a_bound_claim_may_ask_for_more(new: Tree, old: Tree, more: bool) -> None:
-    assert asks_for_more(new, old) is more
+    assert requests_expansion(new, old) is more
 
 
 @pytest.mark.parametrize(

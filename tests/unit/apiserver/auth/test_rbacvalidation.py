@@ -6,7 +6,7 @@ from tests.support.rbac import RBAC, Tree, build_aggregated_role, build_binding,
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.rbac import ClusterRoleBinding
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
-from virtshape.apiserver.auth.rbacvalidation import check_access, complete_access
+from virtshape.apiserver.auth.rbacvalidation import check_rbac_object, default_rbac_object
 
 
 def build_flawed_binding(namespace: str | None = None, role: Tree | None = None, subject: Tree | None = None) -> Any:
@@ -90,34 +90,34 @@ FLAWED: dict[str, tuple[Any, list[tuple[str, str]]]] = {
 
 @pytest.mark.parametrize(("item", "flaws"), FLAWED.values(), ids=FLAWED.keys())
 def test_flaws_are_named_with_their_fields(item: Any, flaws: list[tuple[str, str]]) -> None:
-    causes = check_access(complete_access(item))
+    causes = check_rbac_object(default_rbac_object(item))
     assert [(cause.field, cause.message) for cause in causes] == flaws
 
 
 def test_an_account_without_a_namespace_is_one_of_the_bindings_own() -> None:
     binding = build_flawed_binding(namespace="prod", subject={"kind": "ServiceAccount", "apiGroup": None})
-    assert check_access(complete_access(binding)) == []
+    assert check_rbac_object(default_rbac_object(binding)) == []
 
 
 def test_a_selector_that_cannot_be_read_is_a_flaw() -> None:
     selector = {"matchExpressions": [{"key": "x", "operator": "Near"}]}
     role = build_role(aggregationRule={"clusterRoleSelectors": [selector]})
-    (cause,) = check_access(role)
+    (cause,) = check_rbac_object(role)
     assert cause.field == "aggregationRule.clusterRoleSelectors[0]"
 
 
 def test_the_role_of_a_binding_never_changes() -> None:
     bindings = [build_binding("User/bob"), build_binding("User/eve"), build_binding("User/bob", "ClusterRole/other")]
-    before, others, another_role = map(complete_access, bindings)
-    assert check_access(others, before) == []
-    (cause,) = check_access(another_role, before)
+    before, others, another_role = map(default_rbac_object, bindings)
+    assert check_rbac_object(others, before) == []
+    (cause,) = check_rbac_object(another_role, before)
     assert (cause.field, cause.message.rpartition(": ")[2]) == ("roleRef", "cannot change roleRef")
 
 
 @pytest.mark.parametrize("item", [*build_roles(), *build_bindings(), build_aggregated_role("a", "x")])
 def test_what_is_built_in_has_no_flaw(item: Any) -> None:
-    assert complete_access(item) == item
-    assert check_access(item) == []
+    assert default_rbac_object(item) == item
+    assert check_rbac_object(item) == []
 
 
 def test_api_groups_are_filled_in() -> None:
@@ -127,6 +127,6 @@ def test_api_groups_are_filled_in() -> None:
         "roleRef": {"kind": "ClusterRole", "name": "view"},
         "subjects": [{"kind": "User", "name": "bob"}, {"kind": "ServiceAccount", "name": "robot", "namespace": "prod"}],
     }
-    completed = to_tree(complete_access(from_tree(tree, ClusterRoleBinding)))
+    completed = to_tree(default_rbac_object(from_tree(tree, ClusterRoleBinding)))
     assert completed["roleRef"]["apiGroup"] == RBAC
     assert [subject.get("apiGroup") for subject in completed["subjects"]] == [RBAC, None]

@@ -16,7 +16,7 @@ from virtshape.apiserver.validation.metadata import (
     find_finalizer_warnings,
     restore_metadata,
 )
-from virtshape.apiserver.validation.violation import refuse_invalid
+from virtshape.apiserver.validation.violation import invalid_error
 
 
 def kind(name: str, api_version: str = "v1") -> Kind:
@@ -114,7 +114,7 @@ CREATED: dict[str, tuple[Tree, str]] = {
 
 
 def word(causes: list[Cause]) -> str:
-    message = refuse_invalid("", "K", "n", causes).message if causes else ""
+    message = invalid_error("", "K", "n", causes).message if causes else ""
     return message.removeprefix('K "n" is invalid: ')
 
 
@@ -127,7 +127,7 @@ def test_metadata_of_new_objects_is_checked(metadata: Tree, words: str) -> None:
 
 def test_refusal_names_the_object_and_every_cause() -> None:
     causes = check_created({"name": "Bad_Name"}, INSTANCETYPE)
-    error = refuse_invalid(INSTANCETYPE.group, INSTANCETYPE.kind, "Bad_Name", causes)
+    error = invalid_error(INSTANCETYPE.group, INSTANCETYPE.kind, "Bad_Name", causes)
     assert (error.code, error.reason) == (422, "Invalid")
     assert error.message.startswith(
         'VirtualMachineInstancetype.instancetype.kubevirt.io "Bad_Name" is invalid: metadata.'

@@ -85,7 +85,7 @@ def test_an_upload_that_would_touch_the_reserve_of_the_disk_is_stopped(tmp_path:
     (tmp_path / "config.yaml").write_text(f"storage: {{reserve: {shutil.disk_usage(tmp_path).free + (1 << 40)}}}")
     with pytest.raises(UploadSinkError, match=r"the disk is full: .* are kept for the database") as refused:
         asyncio.run(box.send(RAW))
-    assert refused.value.is_passing
+    assert refused.value.is_temporary
     assert box.list() == []
 
 
@@ -95,7 +95,7 @@ def test_one_thing_at_a_time_is_taken_for_a_claim(box: Box) -> None:
             await parcel.write(RAW)
             with pytest.raises(UploadSinkError, match="something else is being uploaded") as refused:
                 await box.send(RAW)
-            assert refused.value.is_passing
+            assert refused.value.is_temporary
             assert box.list() == [".k1.upload"]
         with pytest.raises(UploadSinkError, match="something else is being uploaded"):
             await box.send(RAW)

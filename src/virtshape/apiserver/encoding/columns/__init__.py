@@ -1,7 +1,7 @@
 """Table columns of each kind, as kubectl shows them."""
 
 from virtshape.api.kinds import Kind
-from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.encoding.columns import access, machines, standard, volumes, workloads
 from virtshape.apiserver.encoding.columns.column import Column
 
@@ -44,4 +44,4 @@ _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
 
 def list_columns(kind: Kind) -> tuple[Column, ...]:
     """Return the columns of a kind; the name is first, except for events."""
-    return _COLUMNS.get((kind.group, kind.kind)) or (standard.CUSTOM if is_defined(kind) else standard.BUILT_IN)
+    return _COLUMNS.get((kind.group, kind.kind)) or (standard.CUSTOM if is_custom_resource(kind) else standard.BUILT_IN)

@@ -1,5 +1,5 @@
 """
-Admission context from the embedded store: objects, names and configuration.
+ClusterState of the embedded store: the objects, names and configuration that admission needs.
 
 Objects are decoded once per revision and shared. Callers must not modify them.
 """
@@ -26,8 +26,8 @@ CONFIGURATION: Final = Key("kubevirts.kubevirt.io", "kubevirt", "kubevirt")
 MOST_DECODED: Final = 1024
 
 
-class StoreContext(ClusterState):
-    """Admission context that reads from the store."""
+class StoreState(ClusterState):
+    """Cluster state that is read from the store."""
 
     def __init__(self, store: Store, explain_host_disk: ExplainHostDisk) -> None:
         self._store = store
