@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 class GarbageCollector:
-    """Collects garbage among these kinds over a client."""
+    """Garbage collector for these kinds."""
 
     def __init__(self, client: Client, kinds: Sequence[type[Model]]) -> None:
         self._client = client
@@ -57,7 +57,7 @@ class GarbageCollector:
 
     @contextlib.asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
-        """Collect for as long as the block lasts; it begins once everything was seen."""
+        """Collect garbage while the block lasts, starting after all objects were listed."""
         async with contextlib.AsyncExitStack() as stack:
             for kind in self._kinds:
                 watch = supervisor.running(GARBAGE_COLLECTOR, partial(self._follow, kind), item=format_resource(kind))
@@ -68,7 +68,7 @@ class GarbageCollector:
             yield
 
     async def reconcile(self, name: Name) -> Result:
-        """Look after the object with this UID."""
+        """Reconcile the object with this UID."""
         node = self._graph.find(name.name)
         if node is None:
             return DONE
@@ -141,16 +141,18 @@ class GarbageCollector:
             await self._client.update(replace(item, metadata=replace(item.metadata, finalizers=left or None)))
 
     async def _follow(self, kind: type[Model]) -> None:
-        """Know all objects of a kind, for good."""
+        """Keep the graph up to date for a kind; retry on errors."""
         while True:
             try:
                 await self._watch(kind)
             except (StatusError, UnreachableError) as error:
-                _log.warning("garbage collector: watching %s failed: %s; trying again", kind.__name__, error)
+                _log.warning(
+                    "garbage collector: watching %s failed: %s; retrying in %.0f s", kind.__name__, error, PAUSE_SECONDS
+                )
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def _watch(self, kind: type[Model]) -> None:
-        """See all objects of a kind, then their changes; ends only with an error."""
+        """List and watch a kind; returns only by raising an error."""
         revision = await self._list_all(kind)
         self._synced[kind].set()
         while True:
@@ -162,7 +164,7 @@ class GarbageCollector:
                         self._note(kind, event.item, gone=event.type == "DELETED")
 
     async def _list_all(self, kind: type[Model]) -> str:
-        """Take note of all objects there are, and of those that are gone; the revision that it is of."""
+        """Add all listed objects to the graph and remove missing ones; return the resource version of the list."""
         seen: set[str] = set()
         continuation = ""
         while True:
@@ -173,13 +175,13 @@ class GarbageCollector:
             continuation = page.continuation
             if not continuation:
                 break
-            await asyncio.sleep(0)  # for others, where the server answers at once
+            await asyncio.sleep(0)  # yield to other tasks: an in-process server responds without waiting
         for uid in self._present[kind].keys() - seen:
             self._forget(kind, uid)
         return page.revision
 
     def _note(self, kind: type[Model], item: Model, *, gone: bool) -> None:
-        """Take note of an object, and have all looked at that it concerns."""
+        """Update the graph with an object and enqueue everything affected."""
         described = kind_of(kind)
         node = make_graph_node(described.api_version, described.kind, metadata_of(item))
         uid = node.identity.uid

@@ -18,7 +18,7 @@ ORPHAN: Final = "orphan"
 
 
 class Identity(Struct, frozen=True):
-    """One object: what it is, where it is, and its UID."""
+    """Identifies one object: kind, namespace, name and UID."""
 
     api_version: str
     kind: str
@@ -28,7 +28,7 @@ class Identity(Struct, frozen=True):
 
 
 class GraphNode(Struct, frozen=True):
-    """What matters of an object to those that collect garbage."""
+    """Garbage collection data of one object."""
 
     identity: Identity
     owners: tuple[OwnerReference, ...] = ()
@@ -37,31 +37,31 @@ class GraphNode(Struct, frozen=True):
 
     @property
     def waits_for_dependents(self) -> bool:
-        """Whether it is being deleted in the foreground."""
+        """True if the object is being deleted in the foreground."""
         return self.deleting and FOREGROUND in self.finalizers
 
     @property
     def orphans_dependents(self) -> bool:
-        """Whether it is being deleted and leaves its dependents behind."""
+        """True if the object is being deleted and orphans its dependents."""
         return self.deleting and ORPHAN in self.finalizers
 
 
 class Delete(Struct, frozen=True):
-    """Delete the object, itself in the foreground if what it owns blocks its own owner."""
+    """Delete the object, in the foreground if its own dependents block an owner."""
 
     target: Identity
     policy: str
 
 
 class RemoveOwners(Struct, frozen=True):
-    """Take these owners off the object."""
+    """Remove these owner references from the object."""
 
     target: Identity
     owners: frozenset[str]
 
 
 class RemoveFinalizer(Struct, frozen=True):
-    """Take the finalizer off the object, whose dependents are dealt with."""
+    """Remove the finalizer of an object whose dependents are processed."""
 
     target: Identity
     finalizer: str
@@ -71,7 +71,7 @@ Step = Delete | RemoveOwners | RemoveFinalizer
 
 
 def make_graph_node(api_version: str, kind: str, metadata: ObjectMeta) -> GraphNode:
-    """What matters of an object."""
+    """Return the graph node of an object."""
     identity = Identity(api_version, kind, intern(metadata.namespace or ""), metadata.name or "", metadata.uid or "")
     return GraphNode(
         identity,
@@ -82,19 +82,19 @@ def make_graph_node(api_version: str, kind: str, metadata: ObjectMeta) -> GraphN
 
 
 def _slim(owner: OwnerReference) -> OwnerReference:
-    """The same reference, with what many have in common kept only once."""
+    """Return the reference with interned strings, to save memory."""
     return replace(owner, api_version=intern(owner.api_version), kind=intern(owner.kind))
 
 
 class Graph:
-    """Objects and the edges between them, by UID; an owner may be named that was never seen."""
+    """Objects and owner references by UID; owners may be unknown."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, GraphNode] = {}
         self._dependents: dict[str, dict[str, None]] = {}
 
     def put(self, node: GraphNode) -> None:
-        """Know the object as it is now."""
+        """Add or replace an object."""
         uid = node.identity.uid
         self._unlink(uid)
         self._nodes[uid] = node
@@ -102,16 +102,16 @@ class Graph:
             self._dependents.setdefault(owner.uid, {})[uid] = None
 
     def remove(self, uid: str) -> None:
-        """Know that the object is gone; what it owned still names it."""
+        """Remove an object; its dependents still refer to it."""
         self._unlink(uid)
         self._nodes.pop(uid, None)
 
     def find(self, uid: str) -> GraphNode | None:
-        """What is known of an object."""
+        """Return the node of an object, or None."""
         return self._nodes.get(uid)
 
     def dependents(self, uid: str) -> list[GraphNode]:
-        """The objects with an owner reference of this UID, in any namespace."""
+        """Return the objects with an owner reference to this UID, in any namespace."""
         return [self._nodes[one] for one in self._dependents.get(uid, ())]
 
     def _unlink(self, uid: str) -> None:
@@ -139,7 +139,7 @@ def refers_to(reference: OwnerReference, owner: Identity, namespace: str) -> boo
 
 
 def decide_steps(node: GraphNode, graph: Graph, absent: Iterable[str]) -> list[Step]:
-    """What to do about an object; `absent` are the UIDs of owners that were looked for and are not there."""
+    """Return the next steps for an object; `absent` are UIDs of owners that do not exist."""
     dependents = _list_dependents(node, graph)
     if node.orphans_dependents:
         return list(_orphan(node, dependents))

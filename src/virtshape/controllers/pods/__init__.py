@@ -1,1 +1,1 @@
-"""Guests in pods: what a pod must look like to run one, what pods tell of them, and the launcher that makes pods."""
+"""Guests in pods: build launcher pods, read guest status from them, and the launcher that creates them."""

@@ -1,7 +1,7 @@
 """
-The pod that runs a guest: its container, what that asks of a node, which nodes will do, what it is furnished with.
+Build the launcher pod of an instance: container, resources, scheduling constraints and volumes.
 
-Pure: an instance and the configuration in, an object out. Where it goes is the scheduler's to decide.
+Pure functions.
 """
 
 from collections.abc import Collection
@@ -31,7 +31,7 @@ ARCHITECTURE_LABEL: Final = "kubernetes.io/arch"
 GUEST_USER: Final = 107
 DEFAULT_GRACE_SECONDS: Final = 30
 GRACE_MARGIN_SECONDS: Final = 15
-"""What the launcher gets beyond the guest's own time, to end a guest that did not, and to say so."""
+"""Extra seconds for the launcher to kill a guest that did not shut down, and to report it."""
 _LONGEST_HOSTNAME: Final = 63
 
 
@@ -41,7 +41,7 @@ def build_launcher_pod(
     image: str,
     block_claims: Collection[str] = (),
 ) -> Pod:
-    """The pod of an instance; of the claims that it uses, those named are block devices."""
+    """Build the pod of an instance; `block_claims` are the claims in block mode."""
     volumes = list_pod_volumes(vmi, block_claims)
     metadata = vmi.metadata or ObjectMeta()
     return Pod(
@@ -70,7 +70,7 @@ def build_launcher_pod(
 
 
 def build_scheduling_spec(spec: VirtualMachineInstanceSpec) -> PodSpec:
-    """A pod without containers that may only be where the guest may be, and runs as guests do."""
+    """Return a pod spec without containers, with the guest's scheduling constraints and security context."""
     selector = {ARCHITECTURE_LABEL: spec.architecture or DEFAULT_ARCHITECTURE}
     if is_dedicated(spec.domain):
         selector[CPU_MANAGER_LABEL] = "true"
@@ -96,7 +96,7 @@ def build_scheduling_spec(spec: VirtualMachineInstanceSpec) -> PodSpec:
 
 
 def find_grace(spec: VirtualMachineInstanceSpec) -> int:
-    """Seconds that the guest gets to shut down."""
+    """Return the grace period of the guest in seconds."""
     grace = spec.termination_grace_period_seconds
     return DEFAULT_GRACE_SECONDS if grace is None else grace
 
@@ -130,7 +130,7 @@ def _build_container(
 
 
 def _without_status(vmi: VirtualMachineInstance) -> VirtualMachineInstance:
-    """The instance as its launcher needs it: what it is to be, and not how far it is."""
+    """Return the instance without status and server-set metadata, as the launcher needs it."""
     metadata = vmi.metadata or ObjectMeta()
     kept = replace(metadata, managed_fields=None, resource_version=None, finalizers=None)
     return replace(vmi, metadata=kept, status=None)
@@ -151,7 +151,7 @@ def _find_hostname(vmi: VirtualMachineInstance) -> str | None:
 
 
 def _describe_account(spec: VirtualMachineInstanceSpec) -> dict[str, object]:
-    """Who the pod is to the API: somebody, with a token to show, only if the guest is to have it."""
+    """Return the service account fields of the pod; the token is mounted only if the guest uses it."""
     accounts = [volume.service_account for volume in spec.volumes or () if volume.service_account is not None]
     if not accounts:
         return {"service_account_name": spec.service_account_name}

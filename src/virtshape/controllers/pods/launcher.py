@@ -1,8 +1,8 @@
 """
-The launcher that makes pods: an instance becomes one pod, which the cluster places and runs.
+Launcher that runs each instance in one pod, which the cluster schedules.
 
-An instance never has a second pod: its name follows from the instance, and one that was there and is gone is not made
-again. Reads pods from a cache, and asks the server before it takes one to be gone.
+An instance never gets a second pod: the pod name derives from the instance, and a deleted pod is not created again.
+Pods are read from a cache; the server is asked before a pod counts as deleted.
 """
 
 from collections.abc import Collection, Iterator
@@ -48,23 +48,23 @@ class PodLauncher:
             informers.add(kind)
 
     def describe_node(self, now: str) -> Node | None:
-        """None: nodes are the cluster's own."""
+        """Return None: the cluster manages nodes."""
         del now
         return None
 
     def observe(self, wake: Wake) -> None:
-        """Have every change of a guest's pod told."""
+        """Call `wake` on every change of a guest's pod."""
         self._wake = wake
 
     def forget(self, uid: str) -> None:
-        """Do nothing: pods keep nothing."""
+        """Do nothing: pods have no persistent data."""
 
     async def keep_only(self, uids: Collection[str]) -> None:
-        """Forget pods of others; the cluster removes them with their owners."""
+        """Forget other pods; the cluster deletes them with their owners."""
         self._last = {uid: pod for uid, pod in self._last.items() if uid in uids}
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
-        """See to it that the instance has its pod, unless it had one before; how the guest in it is doing."""
+        """Create the instance's pod unless it had one before; return the guest's status."""
         pod = self._find_cached(vmi)
         if pod is None and _had_pod(vmi):
             pod = await self._find(vmi)
@@ -83,7 +83,7 @@ class PodLauncher:
         return compare_pod_size(guest, vmi, pod)
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
-        """Have the instance's pod deleted, within the grace that the instance has by now; whether it is gone."""
+        """Delete the instance's pod with the instance's grace period; return True once it is gone."""
         pod = await self._find(vmi)
         if pod is None:
             self._last.pop(_uid(vmi), None)
@@ -115,7 +115,7 @@ class PodLauncher:
         return found
 
     async def _ensure_state(self, vmi: VirtualMachineInstance) -> None:
-        """See to it that there is a place for what the VM keeps, if it keeps anything."""
+        """Create the claim for TPM and firmware state, if the guest has persistent state."""
         name = name_state_claim(vmi)
         if not has_state(vmi.spec):
             return
@@ -132,7 +132,7 @@ class PodLauncher:
             raise StatusError(409, "FailedCreate", message)
 
     async def _await_volumes(self, vmi: VirtualMachineInstance) -> GuestStatus | None:
-        """What the guest waits for before it may have its disks; None if they are all filled."""
+        """Return the status of a guest that waits for its DataVolumes; None if all are populated."""
         for use in list_claim_uses(vmi):
             volume = self._informers.find(DataVolume, use.claim, _namespace(vmi))
             phase = (volume.status.phase if volume is not None and volume.status is not None else None) or "Pending"
@@ -144,7 +144,7 @@ class PodLauncher:
         return None
 
     async def _make_first_consumer(self, vmi: VirtualMachineInstance) -> None:
-        """Have the volumes placed where the guest may be, so that they can be filled before it starts."""
+        """Create the first-consumer pod, so that volumes are placed where the guest can run."""
         wanted = build_first_consumer(vmi, self._image, list(self._list_block_claims(vmi)))
         try:
             await self._client.create(wanted)
@@ -163,7 +163,7 @@ class PodLauncher:
         return pod if pod is not None and is_controlled_by(pod.metadata, vmi) else None
 
     async def _find(self, vmi: VirtualMachineInstance) -> Pod | None:
-        """The instance's pod as the server has it now."""
+        """Return the instance's pod from the server, or None."""
         try:
             pod = await self._client.get(Pod, name_pod(vmi), _namespace(vmi))
         except StatusError as error:

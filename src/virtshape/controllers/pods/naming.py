@@ -1,7 +1,7 @@
 """
-Names, labels and annotations of guests' pods: KubeVirt's, so that its tools and network policies find them.
+Names, labels and annotations of launcher pods, the same as KubeVirt's.
 
-Pure. A pod's name follows from its instance, so that an instance never has two.
+Pure. The name derives from the instance, so that an instance never has two pods.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ CREATED_BY_LABEL: Final = "kubevirt.io/created-by"
 NAME_LABEL: Final = "vm.kubevirt.io/name"
 DOMAIN_ANNOTATION: Final = "kubevirt.io/domain"
 PAUSED_ANNOTATION: Final = "virtshape.io/paused"
-"""On a pod: that somebody has paused its guest."""
+"""On a pod: whether a user paused the guest."""
 SELECTOR: Final = f"{COMPONENT_LABEL}={LAUNCHER}"
 CONTAINER: Final = "compute"
 LONGEST_LABEL: Final = 63
@@ -27,11 +27,11 @@ _DROPPED_ANNOTATIONS: Final = (
     "container.seccomp.security.alpha.kubernetes.io/",
     "seccomp.security.alpha.kubernetes.io/",
 )
-"""Beginnings of annotations that stay with the instance; a node would take some of them as the pod's confinement."""
+"""Prefixes of annotations that are not copied to the pod; some would change the confinement of the pod."""
 
 
 def name_pod(vmi: VirtualMachineInstance, purpose: str = LAUNCHER) -> str:
-    """The name of the instance's pod: always the same for the same instance, never that of another."""
+    """Return the name of the instance's pod; unique per instance UID."""
     metadata = vmi.metadata or ObjectMeta()
     mark = hashlib.sha256((metadata.uid or "").encode()).hexdigest()[:10]
     room = _LONGEST_NAME - len(purpose) - len(mark) - 2
@@ -39,7 +39,7 @@ def name_pod(vmi: VirtualMachineInstance, purpose: str = LAUNCHER) -> str:
 
 
 def shorten_label(value: str) -> str:
-    """A value that a label can have: the text itself, or its beginning and what tells it from others."""
+    """Return a valid label value: the text itself, or its beginning with a hash."""
     if len(value) <= LONGEST_LABEL:
         return value
     mark = hashlib.sha256(value.encode()).hexdigest()[:10]
@@ -47,7 +47,7 @@ def shorten_label(value: str) -> str:
 
 
 def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[str, str]:
-    """The labels of the instance's pod: the instance's own, and those that tell whose it is."""
+    """Return the labels of the instance's pod: those of the instance, and KubeVirt's."""
     metadata = vmi.metadata or ObjectMeta()
     return {
         **(metadata.labels or {}),
@@ -58,7 +58,7 @@ def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[
 
 
 def list_annotations(vmi: VirtualMachineInstance) -> dict[str, str]:
-    """The annotations of the instance's pod: the instance's own, and those that tools look for."""
+    """Return the annotations of the instance's pod: those of the instance, and those that tools expect."""
     metadata = vmi.metadata or ObjectMeta()
     own = {
         key: value for key, value in (metadata.annotations or {}).items() if not key.startswith(_DROPPED_ANNOTATIONS)

@@ -1,7 +1,7 @@
 """
-Memory that a guest costs beyond its own: page tables, QEMU, libvirt and the launcher beside them.
+Memory overhead of a guest: page tables, QEMU, libvirt and the launcher.
 
-Pure. The figures are those that KubeVirt reckons with, so that capacity planned for it holds here too.
+Pure. The values are KubeVirt's, so that capacity planning is the same.
 """
 
 from typing import Final
@@ -15,9 +15,9 @@ from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 
 MI: Final = 1 << 20
 PROCESSES: Final = (25 + 100 + 25 + 40 + 30) * MI
-"""The launcher and what watches it, libvirt's logger and driver, and QEMU without its guest's memory."""
+"""Launcher and its monitor, libvirt's logger and driver, and QEMU without guest memory."""
 PAGE_TABLES: Final = 512
-"""Bytes of memory that one byte of page tables accounts for."""
+"""Bytes of guest memory per byte of page tables."""
 VCPU: Final = 8 * MI
 IO_THREAD: Final = 8 * MI
 GRAPHICS: Final = 32 * MI
@@ -32,7 +32,7 @@ GUARANTEED: Final = 100 * MI
 
 
 def measure_overhead(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None = None) -> int:
-    """How many bytes the guest's pod needs beside the guest's memory."""
+    """Return the bytes that the pod needs in addition to the guest's memory."""
     domain, devices = spec.domain, spec.domain.devices
     total = find_memory(domain) // PAGE_TABLES + PROCESSES + IO_THREAD
     total += (measure(spec).vcpus or 1) * VCPU
@@ -50,19 +50,19 @@ def measure_overhead(spec: VirtualMachineInstanceSpec, configuration: KubeVirtCo
 
 
 def find_memory(domain: DomainSpec) -> int:
-    """The bytes that are requested for the guest; what it is to have where nothing is."""
+    """Return the requested memory in bytes, or the guest memory if nothing is requested."""
     requests = (domain.resources.requests if domain.resources else None) or {}
     guest = domain.memory.guest if domain.memory else None
     return (requests.get("memory") or guest or Quantity("0")).value()
 
 
 def is_dedicated(domain: DomainSpec) -> bool:
-    """Whether the guest is to have CPUs for itself."""
+    """Return True if the guest has dedicated CPUs."""
     return bool(domain.cpu and domain.cpu.dedicated_cpu_placement)
 
 
 def is_guaranteed(domain: DomainSpec) -> bool:
-    """Whether the guest asks to get exactly what it may use at most, of CPU and of memory."""
+    """Return True if requests equal limits for CPU and memory."""
     requests = (domain.resources.requests if domain.resources else None) or {}
     limits = (domain.resources.limits if domain.resources else None) or {}
     return all(

@@ -1,7 +1,7 @@
 """
-The pod that is the first to use an instance's volumes: volumes that wait for one are placed where the guest may be.
+First-consumer pod: binds volumes that wait for their first consumer, on a node where the guest can run.
 
-Pure. It does nothing and ends at once; what fills the volumes goes on then, and the guest starts when they are full.
+Pure. The pod exits at once. Then the volumes are populated, and the guest starts afterwards.
 """
 
 from collections.abc import Collection
@@ -26,7 +26,7 @@ _AMOUNTS: Final = {"cpu": Quantity("10m"), "memory": Quantity("16Mi")}
 
 
 def build_first_consumer(vmi: VirtualMachineInstance, image: str, block_claims: Collection[str] = ()) -> Pod:
-    """A pod with the claims of the instance, and nothing else of it."""
+    """Build a pod that only mounts the claims of the instance."""
     volumes = [one for one in list_pod_volumes(vmi, block_claims) if one.volume.persistent_volume_claim is not None]
     container = Container(
         "first-consumer",

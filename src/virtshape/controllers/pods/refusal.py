@@ -1,8 +1,7 @@
 """
-Reasons why no pod may run an instance: fields that a pod cannot honour, and host access that is not permitted.
+Reasons why no pod can run an instance: unsupported fields and host access that is not permitted.
 
-Pure. Admission checks host access too; an instance may have been stored before the configuration was tightened, or past
-admission.
+Pure. Admission checks host access too, but the instance may have been stored before the configuration changed.
 """
 
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from virtshape.engine.hostaccess import check_host_access, explain_host_disks
 
 
 def explain_refusal(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None) -> str:
-    """Why no pod can run the instance, each field with its reason; empty if one can."""
+    """Return why no pod can run the instance, field by field; empty if one can."""
     unpermitted = check_host_access(spec, "spec", configuration, explain_host_disks(configuration))
     return "; ".join([*(f"{one.fields[0]}: {one.message}" for one in unpermitted), *_find_refusals(spec)])
 

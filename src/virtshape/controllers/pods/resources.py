@@ -1,7 +1,7 @@
 """
-What a guest's container asks of its node: CPU, memory, huge pages, devices, in requests and limits.
+Resource requests and limits of the launcher container: CPU, memory, huge pages and devices.
 
-Pure. CPUs that are the guest's alone make the pod a guaranteed one; devices are limits, which are their requests too.
+Pure. Dedicated CPUs make the pod Guaranteed; devices are set as limits and requests.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ HUGEPAGES: Final = "hugepages-"
 EVEN_PARITY_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
 DEFAULT_ALLOCATION_RATIO: Final = 10
 EPHEMERAL_STORAGE: Final = 50_000_000
-"""Bytes of the node's disk for logs and sockets; images that a guest writes over come on top."""
+"""Ephemeral storage in bytes for logs and sockets, in addition to writable image layers."""
 
 Amounts = dict[str, Quantity]
 
@@ -31,7 +31,7 @@ Amounts = dict[str, Quantity]
 def build_resources(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None, *, even_parity: bool = False
 ) -> ResourceRequirements:
-    """The requests and limits of the container that runs the guest."""
+    """Return requests and limits of the container that runs the guest."""
     domain = spec.domain
     given = domain.resources
     requests: Amounts = dict((given.requests if given else None) or {})
@@ -63,7 +63,7 @@ def _put_memory(domain: DomainSpec, requests: Amounts, limits: Amounts, overhead
 
 
 def _put_own_cpus(spec: VirtualMachineInstanceSpec, requests: Amounts, limits: Amounts, *, even_parity: bool) -> None:
-    """Ask for whole CPUs, and for no more memory than is promised: otherwise no CPU is the guest's alone."""
+    """Request whole CPUs and set limits equal to requests, as dedicated CPUs require."""
     cpus = (measure(spec).vcpus or 1) + _count_io_threads(spec)
     if spec.domain.cpu is not None and spec.domain.cpu.isolate_emulator_thread:
         cpus += 2 if even_parity and cpus % 2 == 0 else 1

@@ -1,8 +1,4 @@
-"""
-The size of a guest in a pod beside the size that its instance has by now: a pod keeps what it was made with.
-
-Pure.
-"""
+"""Compare the size of a guest in a pod with the size of its instance: a pod cannot be resized."""
 
 import msgspec
 from msgspec.structs import replace
@@ -19,7 +15,7 @@ from virtshape.launcher.pod.paths import INSTANCE_VARIABLE
 
 
 def compare_pod_size(guest: GuestStatus, vmi: VirtualMachineInstance, pod: Pod) -> GuestStatus:
-    """The guest with the size that it has, and with words for it if its instance is to have another."""
+    """Return the guest status with its actual size, and a message if the instance has another size."""
     if guest.state not in ("running", "paused"):
         return guest
     made = _find_made(pod)
@@ -35,7 +31,7 @@ def compare_pod_size(guest: GuestStatus, vmi: VirtualMachineInstance, pod: Pod) 
 
 
 def _find_made(pod: Pod) -> VirtualMachineInstanceSpec | None:
-    """What the pod's guest was to be when the pod was made."""
+    """Return the instance spec that the pod was created from."""
     for container in (pod.spec.containers if pod.spec else None) or ():
         for variable in container.env or ():
             if container.name == CONTAINER and variable.name == INSTANCE_VARIABLE and variable.value:

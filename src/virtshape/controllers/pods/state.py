@@ -1,7 +1,7 @@
 """
-The claim that keeps a VM's TPM and firmware variables from pod to pod: KubeVirt's by label, the VM's own by name.
+The claim with a VM's TPM and firmware variables, labelled as KubeVirt's.
 
-Pure. It goes with the VM, or with an instance that has none.
+Pure. It is owned by the VM, or by the instance if there is no VM.
 """
 
 import hashlib
@@ -22,14 +22,14 @@ _LONGEST_NAME: Final = 253
 
 
 def has_state(spec: VirtualMachineInstanceSpec) -> bool:
-    """Whether the guest keeps anything beside its disks."""
+    """Return True if the guest has a persistent TPM or persistent EFI variables."""
     firmware, tpm = spec.domain.firmware, spec.domain.devices.tpm
     efi = firmware.bootloader.efi if firmware is not None and firmware.bootloader is not None else None
     return bool((tpm is not None and tpm.persistent) or (efi is not None and efi.persistent))
 
 
 def name_state_claim(vmi: VirtualMachineInstance) -> str:
-    """The name of the claim: the same for every instance of a VM, and that of no VM of the same name after it."""
+    """Return the name of the claim: the same for all instances of a VM, unique per VM UID."""
     owner = _find_owner(vmi)
     mark = hashlib.sha256(owner.uid.encode()).hexdigest()[:10]
     room = _LONGEST_NAME - len(STATE_LABEL) - len(mark) - 2
@@ -39,7 +39,7 @@ def name_state_claim(vmi: VirtualMachineInstance) -> str:
 def build_state_claim(
     vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None
 ) -> PersistentVolumeClaim:
-    """The claim, of the class that is configured, else of the cluster's default one."""
+    """Build the claim with the configured storage class, or else the default one."""
     owner = _find_owner(vmi)
     return PersistentVolumeClaim(
         api_version="v1",
@@ -59,7 +59,7 @@ def build_state_claim(
 
 
 def is_state_claim_of(claim: PersistentVolumeClaim, vmi: VirtualMachineInstance) -> bool:
-    """Whether the claim was made for the instance's VM."""
+    """Return True if the claim belongs to the instance's VM."""
     found = find_controller(claim.metadata)
     return found is not None and found.uid == _find_owner(vmi).uid
 

@@ -1,8 +1,8 @@
 """
-What a pod tells of the guest in it, in the words that the instance controller has for that.
+Read the status of a guest from its pod.
 
-Pure. A pod that is gone, evicted, killed or lost with its node is a guest that failed; what then is to be done is for
-the VM's run strategy to say.
+Pure. A pod that was deleted, evicted, killed or lost with its node is a failed guest; the VM's run strategy decides
+what happens next.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _USUAL_WAITS: Final = ("", "ContainerCreating", "PodInitializing")
 
 
 def read_pod(pod: Pod, vmi: VirtualMachineInstance) -> GuestStatus:
-    """How the guest in a pod is doing."""
+    """Return the status of the guest in a pod."""
     status = pod.status or PodStatus()
     state, reason, message, unready = _find_state(pod, status, vmi)
     metadata, node = pod.metadata or ObjectMeta(), (pod.spec.node_name if pod.spec else None) or ""
@@ -39,13 +39,13 @@ def read_pod(pod: Pod, vmi: VirtualMachineInstance) -> GuestStatus:
         interfaces=tuple(_list_interfaces(status, vmi)),
         node=node,
         pods={metadata.uid or "": node},
-        qos=status.qos_class,  # type: ignore[arg-type]  # the server's words are these
+        qos=status.qos_class,  # type: ignore[arg-type]  # the server uses these values
         unready=unready,
     )
 
 
 def read_missing_pod(vmi: VirtualMachineInstance, last: Pod | None) -> GuestStatus:
-    """How a guest is whose pod was there and is gone; `last` is the pod as it was last seen, if anybody saw it."""
+    """Return the status of a guest whose pod no longer exists; `last` is the pod as last seen, or None."""
     if last is None:
         return GuestStatus("failed", "the guest's pod no longer exists", "PodLost", pods={})
     guest = read_pod(last, vmi)
@@ -56,7 +56,7 @@ def read_missing_pod(vmi: VirtualMachineInstance, last: Pod | None) -> GuestStat
 
 
 def _find_state(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tuple[GuestState, str, str, str]:
-    """The guest's state with a word and words for it, and why it cannot be reached although it runs."""
+    """Return state, reason and message of the guest, and why a running guest is not ready."""
     container = _find_container(status)
     match status.phase:
         case "Succeeded" if (removal := _explain_removal(pod, status)) is not None:
@@ -116,9 +116,9 @@ def _find_pending_state(
 
 
 def _explain_failure(pod: Pod, status: PodStatus, container: ContainerStatus | None) -> tuple[str, str]:
-    """Why a guest's pod failed, as a word and in words: what the launcher said, else what the node did."""
+    """Return reason and message of a failed pod: from the launcher, or else from the node."""
     ended = _find_end(container)
-    if status.reason:  # the node's own, such as Evicted
+    if status.reason:  # set by the node, such as Evicted
         return status.reason, status.message or f"the pod was terminated: {status.reason}"
     if ended is not None and ended.reason == _OUT_OF_MEMORY:
         return _OUT_OF_MEMORY, "the guest's pod exceeded its memory limit and was killed"
@@ -135,7 +135,7 @@ def _explain_failure(pod: Pod, status: PodStatus, container: ContainerStatus | N
 
 
 def _explain_removal(pod: Pod, status: PodStatus) -> tuple[str, str] | None:
-    """Who ended a pod from outside, as a word and in words; None if nobody did."""
+    """Return reason and message if the pod was evicted or deleted; None otherwise."""
     disrupted = _find_condition(status, DISRUPTION)
     name = (pod.metadata.name if pod.metadata else None) or ""
     if disrupted is not None and disrupted.status == "True":
@@ -169,7 +169,7 @@ def _find_condition(status: PodStatus, name: str) -> PodCondition | None:
 def _list_interfaces(
     status: PodStatus, vmi: VirtualMachineInstance
 ) -> Iterator[VirtualMachineInstanceNetworkInterface]:
-    """The interface on the pod's network, which has the pod's addresses."""
+    """Yield the interface on the pod network, with the pod's addresses."""
     networks = {network.name for network in vmi.spec.networks or () if network.pod is not None}
     addresses = [one.ip for one in status.pod_ips or ()] or ([status.pod_ip] if status.pod_ip else [])
     for interface in vmi.spec.domain.devices.interfaces or ():

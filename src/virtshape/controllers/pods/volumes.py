@@ -1,7 +1,7 @@
 """
-The volumes of a guest's pod: what each volume of the instance becomes there, where the launcher looks for it.
+Pod volumes of an instance's volumes, at the paths where the launcher expects them.
 
-Pure. Whatever the guest itself writes over shared images goes to the pod's own directory, and goes with it.
+Pure. Writes to shared images go to the pod's own directory and are lost with the pod.
 """
 
 from collections.abc import Collection, Iterator
@@ -34,7 +34,7 @@ _TEMPORARY: Final = "/tmp"  # noqa: S108 - a directory of the container's own
 
 
 class PodVolume(NamedTuple):
-    """A volume of the pod, and where the container sees it: as a directory, or as a device."""
+    """A volume of the pod and its mount or device in the container."""
 
     volume: Volume
     mount: VolumeMount | None = None
@@ -42,7 +42,7 @@ class PodVolume(NamedTuple):
 
 
 def list_pod_volumes(vmi: VirtualMachineInstance, block_claims: Collection[str] = ()) -> list[PodVolume]:
-    """All volumes of the pod; of claims, those named are block devices."""
+    """Return all volumes of the pod; `block_claims` are the claims in block mode."""
     spec = vmi.spec
     found = [
         *_list_working_directories(spec),
@@ -55,7 +55,7 @@ def list_pod_volumes(vmi: VirtualMachineInstance, block_claims: Collection[str] 
 
 
 def list_pull_secrets(spec: VirtualMachineInstanceSpec) -> list[LocalObjectReference]:
-    """The secrets that images of the guest's disks and kernel are fetched with."""
+    """Return the pull secrets of container disks and the kernel image."""
     names = [volume.container_disk.image_pull_secret for volume in spec.volumes or () if volume.container_disk]
     container = _find_kernel(spec)
     names += [container.image_pull_secret] if container is not None else []
@@ -97,7 +97,7 @@ def _build_claim(volume: guest.Volume, claim: str, *, is_block: bool) -> PodVolu
 
 
 def _find_files(volume: guest.Volume) -> Volume | None:
-    """The volume of the pod whose files an instance's volume is made from; None if it is made from none."""
+    """Return the pod volume with the files of an instance volume; None if it needs none."""
     name = volume.name
     if volume.container_disk is not None:
         disk = volume.container_disk
@@ -121,7 +121,7 @@ def _find_files(volume: guest.Volume) -> Volume | None:
 def _find_documents(
     name: str, source: guest.CloudInitNoCloudSource | guest.CloudInitConfigDriveSource
 ) -> Volume | None:
-    """The secrets that cloud-init's documents are kept in; where both have a key, the user data's counts."""
+    """Return the pod volume with cloud-init's secrets; user data takes precedence for duplicate keys."""
     references = (source.network_data_secret_ref, source.secret_ref)
     names = list(dict.fromkeys(one.name for one in references if one is not None and one.name))
     if len(names) < 2:

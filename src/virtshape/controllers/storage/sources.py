@@ -1,7 +1,7 @@
 """
 Resolve the sources of claims and DataVolumes: DataSources, claims and snapshots.
 
-Reads only the cache. Problems tell whether waiting can help.
+Reads only the cache. A problem is marked final if waiting cannot help.
 """
 
 from typing import Final
