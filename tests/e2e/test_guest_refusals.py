@@ -50,7 +50,7 @@ REASONS: dict[str, Reason] = {
         "ImagePullBackOff",
         "Synchronized",
         "ImagePullBackOff",
-        "the image 127.0.0.1:1/no/such:1 cannot be had: http://127.0.0.1:1/v2/no/such/manifests/1 cannot be reached: "
+        "pulling image 127.0.0.1:1/no/such:1 failed: http://127.0.0.1:1/v2/no/such/manifests/1 cannot be reached: "
         "Connection refused",
         volume={"containerDisk": {"image": "127.0.0.1:1/no/such:1"}},
     ),
@@ -230,7 +230,7 @@ def test_server_without_qemu_says_so_and_instances_wait(tmp_path: Path, monkeypa
     sudo = "" if os.geteuid() == 0 else "sudo "
     missing = "the emulator is missing (qemu-system-x86); QEMU's disk tool is missing (qemu-utils)"
     fix = f"{sudo}apt-get install -y qemu-system-x86 qemu-utils"
-    message = f"no guest can run here: {missing} (fix: {fix})"
+    message = f"guests cannot run on this machine: {missing} (fix: {fix})"
     with System(tmp_path / "data", "--launcher", "qemu") as system:
         before, ready, _ = system.greeting.partition("virtshape is ready")
         assert ready

@@ -227,7 +227,7 @@ def test_node_reports_the_resources_of_the_machine(guests: Guests) -> None:
     assert {"machine-type.node.kubevirt.io", "cpu-model.node.kubevirt.io"} <= offers
     assert "machine-type.node.kubevirt.io/q35" in node["metadata"]["labels"]
     (ready,) = [one for one in node["status"]["conditions"] if one["type"] == "Ready"]
-    assert ("KVM does not work here" in ready["message"]) is not ("devices.kubevirt.io/kvm" in offered)
+    assert ("KVM does not work on this machine" in ready["message"]) is not ("devices.kubevirt.io/kvm" in offered)
 
 
 def _read_qemu_pid(data: Path, uid: str) -> int:

@@ -143,7 +143,7 @@ def test_import_stops_at_the_disk_reserve_and_objects_can_still_be_written(
     configure(imports={"allowedNetworks": ["127.0.0.0/8"]}, storage={"reserve": str(free + (1 << 40))})
     with serve(serve_file(SECRET)) as server:
         dev.create(import_from("reserved", {"http": {"url": f"{server.url}/disk"}}))
-        assert "are kept for the database (storage.reserve in config.yaml)" in wait_for_failure(dev, "reserved")
+        assert "are reserved for the database (storage.reserve in config.yaml)" in wait_for_failure(dev, "reserved")
     dev.create(build_volume("upload"))
     dev.wait_for_phase("upload", "UploadReady", "UploadScheduled")
     answer = dev.upload("upload", SECRET)

@@ -90,7 +90,7 @@ def test_damaged_database_is_detected(data: Path) -> None:
         connection.execute("UPDATE log SET value = '{}' WHERE resource = 'configmaps'")
     result = call_virtshape("check", "--data-dir", data)
     assert result.returncode == 1
-    assert "configmaps default/settings is no object" in result.stderr
+    assert "configmaps default/settings is not a valid object" in result.stderr
 
 
 def test_users_are_created_and_removed_while_the_server_is_stopped(data: Path) -> None:
@@ -109,9 +109,9 @@ def test_users_are_created_and_removed_while_the_server_is_stopped(data: Path) -
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["user", "add", "bob"], "there is no system in"),
-        (["user", "list"], "there is no system in"),
-        (["backup", "copy"], "there is no system in"),
+        (["user", "add", "bob"], "no virtshape system in"),
+        (["user", "list"], "no virtshape system in"),
+        (["backup", "copy"], "no virtshape system in"),
         (["check"], "there is no"),
     ],
     ids=lambda each: each if isinstance(each, str) else " ".join(each),

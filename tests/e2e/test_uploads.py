@@ -117,7 +117,7 @@ def test_archive_is_unpacked_into_files(uploader: Uploader) -> None:
 
 
 UNUSABLE: dict[str, tuple[str, bytes, int, str]] = {
-    "nothing": (ASYNC, b"", 400, "it is empty"),
+    "nothing": (ASYNC, b"", 400, "the upload is empty"),
     "a larger disk": (ASYNC, bytes(9 * MIB), 400, "the image holds a disk of 9437184 bytes; at most 8388608"),
     "much too large": (ASYNC, bytes(80 * MIB), 400, "83886080 bytes do not fit into a claim of 8388608"),
     "broken": (ASYNC, b"QFI\xfb" + bytes(1000), 400, "its qcow2 header is damaged"),
@@ -228,7 +228,7 @@ def test_claim_deleted_during_the_upload_gets_nothing(uploader: Uploader) -> Non
     wait_until(lambda: uploader.system.request("GET", f"{CLAIMS}/deleted")[0] == 404, "it is never gone")
     connection.send(DISK[MIB:])
     answer = connection.getresponse()
-    assert (answer.status, b"nobody waits for it any more" in answer.read()) == (400, True)
+    assert (answer.status, b"the claim no longer waits for an upload" in answer.read()) == (400, True)
     connection.close()
 
 

@@ -33,7 +33,7 @@ from virtshape.client.resources import metadata_of
 from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import Controllers
 from virtshape.controllers.runtime.workqueue import WorkQueue
-from virtshape.standalone.controllers import MANAGER, controlling
+from virtshape.standalone.controllers import MANAGER, run_controllers
 from virtshape.standalone.inprocess import connect
 from virtshape.standalone.runtime import LauncherName, NoRuntime, SimulatedRuntime
 from virtshape.standalone.server import System
@@ -120,7 +120,7 @@ class ControlledSystem:
     ) -> AbstractAsyncContextManager[Controllers]:
         """The controllers at work; `wrap` may stand between them and the server."""
         runtime = self._played if launcher == "simulate" else NoRuntime()
-        return controlling(self.server, runtime, self.directory, supervisor=Supervisor(), wrap=wrap)
+        return run_controllers(self.server, runtime, self.directory, supervisor=Supervisor(), wrap=wrap)
 
     def run_controllers_with_guests(self) -> AbstractAsyncContextManager[Controllers]:
         """The controllers at work, with guests that the API leads to."""

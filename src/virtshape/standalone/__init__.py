@@ -1,1 +1,1 @@
-"""The one-machine system: API server, controllers, storage and guests in one process over a data directory."""
+"""Standalone mode: API server, controllers, storage and guests in one process over a data directory."""

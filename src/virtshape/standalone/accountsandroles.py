@@ -1,8 +1,7 @@
 """
-What every cluster keeps in order by itself.
+Controller of default service accounts and aggregated cluster roles.
 
-Each namespace gets a default service account, and roles that gather the rules of others get those rules. Looks at what
-changed, compares it with what should be, and writes the difference.
+Creates the `default` service account of each namespace, and writes the rules of aggregated roles.
 """
 
 import asyncio
@@ -37,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class AccountRoleReconciler:
-    """Keeps one store in order."""
+    """Reconciles service accounts and roles in a store."""
 
     def __init__(self, store: Store, authorizer: Authorizer) -> None:
         self._store = store
@@ -47,7 +46,7 @@ class AccountRoleReconciler:
         self._woken = asyncio.Event()
 
     def observe(self, event: Event) -> None:
-        """Take note of a change; the authorizer must have been told before."""
+        """Record a change to reconcile; the authorizer must have processed it before."""
         key = event.key
         if key.resource == _NAMESPACES and event.type == "ADDED":
             self._namespaces.add(key.name)
@@ -60,7 +59,7 @@ class AccountRoleReconciler:
         self._woken.set()
 
     async def run(self) -> None:
-        """Reconcile whenever something changed, until cancelled; the supervisor retries after a StoreError."""
+        """Reconcile after each change, until cancelled; the supervisor retries after a StoreError."""
         while True:
             if not self._namespaces and not self._roles_changed:
                 self._woken.clear()
@@ -68,7 +67,7 @@ class AccountRoleReconciler:
             await self.reconcile()
 
     async def reconcile(self) -> None:
-        """Reconcile everything that changed now."""
+        """Reconcile everything that has changed."""
         namespaces, roles_changed = self._namespaces, self._roles_changed
         self._namespaces, self._roles_changed = set(), False
         try:
@@ -81,7 +80,7 @@ class AccountRoleReconciler:
     async def _apply(self, namespaces: set[str], *, roles_changed: bool) -> None:
         writes = [*self._missing_accounts(namespaces), *(self._stale_roles() if roles_changed else ())]
         for outcome in await self._store.write_all(writes) if writes else ():
-            # An object that someone else has changed meanwhile is reconciled again for that change.
+            # On a conflict, the other change triggers another reconciliation.
             if isinstance(outcome, StoreError) and not isinstance(outcome, StaleError):
                 raise outcome
 
@@ -108,7 +107,11 @@ class AccountRoleReconciler:
                 try:
                     yield _replace_rules(record, to_tree(rules))
                 except StatusError as error:
-                    _log.error("aggregating rules into ClusterRole %s failed: %s", record.key.name, error.message)
+                    _log.error(
+                        "aggregating rules into ClusterRole %s failed: %s; retrying after the next role change",
+                        record.key.name,
+                        error.message,
+                    )
 
 
 def _replace_rules(record: Record, rules: list[object]) -> Write:

@@ -1,7 +1,7 @@
 """
-Copies of a data directory, running or not: the database as of one moment, with the keys and users that belong to it.
+Backups of a data directory, whether or not a server uses it: a consistent copy of the database, and keys and users.
 
-A copy is a data directory itself: `virtshape up --data-dir COPY` runs it.
+A backup is itself a data directory: `virtshape up --data-dir COPY` runs it.
 """
 
 import contextlib
@@ -16,26 +16,26 @@ from virtshape.store.errors import DatabaseError
 from virtshape.store.store import FILE_NAME, check_file
 from virtshape.store.summary import Summary, summarize
 
-BESIDES = ("kubeconfig", "config.yaml")
-"""Files that belong to a system beside its database and keys, where they are there."""
+COPIED_FILES = ("kubeconfig", "config.yaml")
+"""Optional files to copy in addition to the database and the keys."""
 
 
 def copy_system(directory: Path, target: Path) -> Summary:
-    """Copy a data directory into a new one, and check the copy; what it holds."""
+    """Copy a data directory into a new one, check the copy, and return its statistics."""
     source = directory / FILE_NAME
     if not source.exists():
-        raise DatabaseError(f"there is no system in {directory}")
+        raise DatabaseError(f"no virtshape system in {directory}")
     target.mkdir(mode=DIRECTORY_MODE, parents=True)
-    with _undone_on_failure(target):
+    with _removed_on_failure(target):
         _copy_database(source, target / FILE_NAME)
-        _copy_files(directory, target)  # after it, so that whoever was removed meanwhile does not get into the copy
+        _copy_files(directory, target)  # after the database, so that users removed meanwhile are not in the copy
         if faults := check_file(target / FILE_NAME):
-            raise DatabaseError(f"the copy of {source} is broken: {'; '.join(faults)}")
+            raise DatabaseError(f"the copy of {source} is corrupt: {'; '.join(faults)}")
         return summarize(target / FILE_NAME)
 
 
 def _copy_files(directory: Path, target: Path) -> None:
-    for name in BESIDES:
+    for name in COPIED_FILES:
         if (directory / name).exists():
             shutil.copy2(directory / name, target / name)
     if (directory / "pki").exists():
@@ -55,7 +55,7 @@ def _copy_database(source: Path, target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _undone_on_failure(target: Path) -> Iterator[None]:
+def _removed_on_failure(target: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:

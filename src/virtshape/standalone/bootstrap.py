@@ -1,7 +1,7 @@
 """
-What a new data directory holds before anybody writes to it: namespaces, roles, storage classes, the catalogue.
+Default objects of a data directory: namespaces, roles, storage classes, the catalog.
 
-Runs at every start and adds what is missing; what somebody has changed or deleted by hand since is theirs.
+Runs at every start, creates missing objects and leaves existing ones unchanged.
 """
 
 from collections.abc import Iterable
@@ -30,12 +30,12 @@ MANAGER: Final = "virtshape"
 
 
 async def install_defaults(store: Store, *, with_catalog: bool) -> None:
-    """Store everything that is missing, in one commit."""
+    """Create all missing default objects in one commit."""
     moment = now()
     trees = [_namespace(name) for name in NAMESPACES]
     trees.append(_configuration(moment))
     trees += [to_tree(item) for item in (*build_roles(), *build_bindings())]
-    if not store.list(STORAGE_CLASSES).records:  # whoever deleted one has chosen among the others
+    if not store.list(STORAGE_CLASSES).records:  # a user who deleted some of them made a choice
         trees += [_storage_class(name, mode) for name, mode in BINDING_MODES.items()]
     if with_catalog:
         trees += [to_tree(item) for item in catalog.load()]
@@ -55,7 +55,7 @@ def _namespace(name: str) -> dict[str, Any]:
 
 
 def _storage_class(name: str, binding_mode: str) -> dict[str, Any]:
-    """A class of volumes in the data directory."""
+    """Return a storage class for volumes in the data directory."""
     annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if name == DEFAULT_STORAGE_CLASS else None
     return {
         "apiVersion": "storage.k8s.io/v1",
@@ -69,7 +69,7 @@ def _storage_class(name: str, binding_mode: str) -> dict[str, Any]:
 
 
 def _configuration(moment: str) -> dict[str, Any]:
-    """The object that holds the system's configuration, with all of it at its defaults, of a system that is up."""
+    """Return the KubeVirt object with the default configuration and the status of a deployed system."""
     state = {"Available": "True", "Created": "True", "Progressing": "False", "Degraded": "False"}
     conditions = [
         {"type": fact, "status": status, "reason": "AllComponentsReady", "lastTransitionTime": moment}
@@ -95,7 +95,7 @@ def _missing(store: Store, trees: Iterable[dict[str, Any]], moment: str) -> Iter
 
 
 def build_new_object(kind: Kind, tree: dict[str, Any], moment: str) -> dict[str, Any]:
-    """A new object, with what the server says of it."""
+    """Return a new object with the metadata that the server sets."""
     metadata = tree["metadata"]
     new = initialize_object(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], moment)
     entries = record_update(None, new, Authorship(MANAGER, kind.api_version, moment), object_type(kind))

@@ -1,4 +1,4 @@
-"""Renews the embedded server's certificate while it serves; connections that exist are kept."""
+"""Renewal of the API server's certificate while it runs; existing connections are kept."""
 
 import asyncio
 import logging
@@ -14,10 +14,10 @@ _log = logging.getLogger(__name__)
 
 
 async def renew_forever(pki: Pki, context: ssl.SSLContext, hosts: Sequence[str]) -> None:
-    """Check the certificate regularly and replace it before it ends, until cancelled; the supervisor retries."""
+    """Check the certificate regularly and replace it before it expires, until cancelled; the supervisor retries."""
     pause = min(LONGEST_PAUSE, pki.renew_before / 4).total_seconds()
     while True:
-        # On the event loop: OpenSSL does not allow handshakes to begin while a context changes.
+        # On the event loop, because a context must not change while a handshake starts.
         if pki.renew_server_context(context, hosts):
             _log.info("serving with a renewed certificate")
         await asyncio.sleep(pause)

@@ -1,7 +1,7 @@
 """
-What belongs to one machine and to no object: `config.yaml` in the data directory.
+Machine configuration: `config.yaml` in the data directory.
 
-Read whenever it is needed, so that a change counts at once; a directory without it is like one with an empty file.
+Read whenever it is needed, so changes take effect immediately. A missing file is the same as an empty one.
 """
 
 from pathlib import Path
@@ -20,87 +20,87 @@ DEFAULT_RANGE: Final = f"{DEFAULT_USERS[0]}-{DEFAULT_USERS[-1]}"
 
 
 class Registries(Model):
-    """Where container images may come from besides this machine."""
+    """Registries of container images."""
 
     enabled: bool = True
-    """Whether registries are asked at all."""
+    """Whether images may be pulled from registries."""
     plain: list[str] | None = None
-    """Registries, as `host:port`, that speak HTTP without TLS; those on this machine may anyway."""
+    """Registries, as `host:port`, to access without TLS; those on this machine always may be."""
 
 
 class HostDisks(Model):
-    """Disk images of the machine that instances may use by their path."""
+    """Disk images of the machine that instances may use by path."""
 
     roots: list[str] | None = None
-    """The directories that such images may be in; without any, there are none."""
+    """Allowed directories of such images; none by default."""
 
 
 class Imports(Model):
-    """What imports may reach over the network."""
+    """What imports may access over the network."""
 
     allowed_networks: list[str] | None = None
     """
-    Networks, such as `10.1.0.0/16`, that imports may reach although they are not public. Loopback, link-local, private
-    and other special addresses are refused unless they are in one of these.
+    Networks, such as `10.1.0.0/16`, that imports may access although they are not public. Loopback, link-local,
+    private and other special addresses are refused unless they are in one of these.
     """
 
 
 class StorageLimits(Model):
-    """How much of the disk imports and uploads may take."""
+    """Disk space that imports and uploads may use."""
 
     reserve: Quantity | None = None
-    """Free space that imports, uploads and copies leave for the database; 1Gi if absent."""
+    """Free space to reserve for the database; 1Gi by default."""
     max_image_size: Quantity | None = None
-    """The largest disk, download or container image without a size of its own; 100Gi if absent."""
+    """Maximum size of a disk, download or container image whose size is not specified; 100Gi by default."""
 
 
 class Guests(Model):
-    """How guests are kept apart from the machine and from each other."""
+    """Isolation of guests from the machine and from each other."""
 
     network: str | None = None
-    """`isolated`, the default, or `open`: guests also reach the machine's loopback address as 10.0.2.2."""
+    """`isolated`, the default, or `open`: guests can also access the machine's loopback address as 10.0.2.2."""
     users: str | None = None
-    """Range of users that guests run as where root runs the server, as in `60578-61106`; each guest has one."""
+    """Range of user ids for guests if root runs the server, as in `60578-61106`; each guest gets its own."""
 
 
 class MachineConfiguration(Model):
-    """One machine."""
+    """The configuration of one machine."""
 
     images: dict[str, str] | None = None
-    """Names of container images, and the disk image, OCI layout or archive of this machine that each stands for."""
+    """Container image names, each with the local disk image, OCI layout or archive to use for it."""
     registries: Registries | None = None
-    """Where other container images may come from."""
+    """Registries of container images."""
     host_disks: HostDisks | None = None
-    """Disk images of the machine that instances may use by their path."""
+    """Disk images of the machine that instances may use by path."""
     imports: Imports | None = None
-    """What imports may reach over the network."""
+    """What imports may access over the network."""
     storage: StorageLimits | None = None
-    """How much of the disk imports and uploads may take."""
+    """Disk space that imports and uploads may use."""
     guests: Guests | None = None
-    """How guests are kept apart."""
+    """Isolation of guests."""
     networks: dict[str, str] | None = None
-    """Networks, as Multus names them or `pod`, and the bridge of this machine that each stands for."""
+    """Network names (`pod`, or as in Multus), each with the bridge of this machine to use for it."""
 
 
 class ConfigurationError(Exception):
-    """A file that is not what it should be."""
+    """The configuration file is invalid."""
 
 
 def read_configuration(directory: Path) -> MachineConfiguration:
-    """The configuration of the machine that a data directory is on; paths in it are absolute."""
+    """Return the configuration in a data directory, with absolute paths."""
     path = directory / FILE
     try:
         documents = read_documents(path.read_bytes(), str(path))
     except FileNotFoundError:
         return MachineConfiguration()
     except (YAMLError, OSError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+        raise ConfigurationError(f"reading {path} failed: {error}") from error
     if len(documents) > 1:
-        raise ConfigurationError(f"{path} holds {len(documents)} documents, and may hold one")
+        raise ConfigurationError(f"{path} contains {len(documents)} YAML documents: only one is allowed")
     try:
         found = from_tree(documents[0].tree, MachineConfiguration) if documents else MachineConfiguration()
     except DecodeError as error:
-        raise ConfigurationError(f"{path} is not right: {error}") from error
+        raise ConfigurationError(f"{path} is invalid: {error}") from error
     found.images = {name: str(directory / place) for name, place in (found.images or {}).items()}
     _check_networks(found, path)
     if found.host_disks is not None:
@@ -110,7 +110,7 @@ def read_configuration(directory: Path) -> MachineConfiguration:
 
 
 def list_allowed_networks(configuration: MachineConfiguration) -> tuple[str, ...]:
-    """Return the networks that imports may reach although they are not public."""
+    """Return the networks that imports may access although they are not public."""
     return tuple((configuration.imports.allowed_networks if configuration.imports else None) or ())
 
 
@@ -121,7 +121,7 @@ def _check_networks(configuration: MachineConfiguration, path: Path) -> None:
         except ValueError as error:
             where = f"imports.allowedNetworks[{index}]"
             raise ConfigurationError(
-                f"{path} is not right: {where}: {error}: expected a network such as 10.1.0.0/16"
+                f"{path} is invalid: {where}: {error}: expected a network such as 10.1.0.0/16"
             ) from None
 
 

@@ -1,8 +1,4 @@
-"""
-The controllers in the process of the server: those of VMs, and what a cluster's own controllers would do.
-
-Put together here; nothing is decided here.
-"""
+"""The controllers in the server's process: those of VMs, and those that a Kubernetes cluster would run."""
 
 import asyncio
 import time
@@ -39,7 +35,7 @@ MANAGER: Final = "virt-controller"
 
 
 @asynccontextmanager
-async def controlling(
+async def run_controllers(
     server: Server,
     runtime: Runtime,
     directory: Path | None = None,
@@ -48,9 +44,9 @@ async def controlling(
     wrap: Callable[[Client], Client] = lambda client: client,
 ) -> AsyncIterator[Controllers]:
     """
-    Run all controllers of the server's objects for as long as the block lasts; `wrap` may replace their client.
+    Run all controllers while the block runs; `wrap` may replace their client.
 
-    Volumes are kept in the directory; without one, and where guests are only simulated, there are none.
+    Volumes are stored in the directory; without one, and for simulated guests, there is no storage.
     """
     client = wrap(connect(server, CONTROLLER_USER, manager=MANAGER))
     async with AsyncExitStack() as stack:
@@ -80,14 +76,14 @@ async def controlling(
         yield controllers
 
 
-async def control(server: Server, runtime: Runtime, directory: Path, supervisor: Supervisor) -> None:
+async def run_controllers_forever(server: Server, runtime: Runtime, directory: Path, supervisor: Supervisor) -> None:
     """Run the controllers until cancelled; the supervisor retries if they cannot start."""
-    async with controlling(server, runtime, directory, supervisor=supervisor):
+    async with run_controllers(server, runtime, directory, supervisor=supervisor):
         await asyncio.Event().wait()
 
 
 def list_stored(*, namespaced: bool = False) -> list[type[Model]]:
-    """The structs of all kinds that objects are kept of, or only of those that namespaces have."""
+    """Return the structs of all kinds that are stored, or only of namespaced ones."""
     structs: dict[tuple[str, str], type[Model]] = {}
     for kind in KINDS:
         stored = not is_create_only(kind) and {"list", "watch", "delete"} <= set(list_verbs(kind))

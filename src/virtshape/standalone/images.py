@@ -1,7 +1,7 @@
 """
-Images for disks under a name of their own: a filled claim, and a data source that says what it is good for.
+Named disk images: each is a DataVolume with the image, and a DataSource with its defaults.
 
-Added in one step and removed in one; what is there is an image if its data source says so.
+The DataSource's label marks it as an image.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ IMAGE_LABEL: Final = "virtshape.io/image"
 POLL_SECONDS: Final = 0.2
 Stage = Literal["copying", "importing"]
 ReportProgress = Callable[[Stage, float], None]
-"""Told how far the adding of an image is, in percent."""
+"""Called with the progress of adding an image, in percent."""
 
 
 class Default(Struct, frozen=True):
-    """An instance type or preference that goes with an image; without a kind, a cluster-wide one."""
+    """The default instance type or preference of an image; cluster-wide if it has no kind."""
 
     name: str
     kind: str = ""
@@ -67,7 +67,7 @@ class NewImage(Struct, frozen=True, kw_only=True):
 
 
 class Image(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """An image that is there, or on its way."""
+    """An image that exists or is being imported."""
 
     name: str
     namespace: str
@@ -81,11 +81,11 @@ class Image(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class ImageError(Exception):
-    """An image that cannot be had, in words."""
+    """An image could not be added or removed."""
 
 
 def build_image(wanted: NewImage) -> tuple[DataVolume, DataSource]:
-    """The two objects that are an image."""
+    """Return the DataVolume and the DataSource of an image."""
     labels, annotations = {IMAGE_LABEL: "true"}, {}
     for role, default in wanted.defaults.items():
         for keys, text in ((NAME_KEYS[role], default.name), (KIND_KEYS[role], default.kind)):
@@ -124,7 +124,7 @@ def _build_source(wanted: NewImage) -> DataVolumeSource:
 
 
 async def add_image(client: Client, directory: Path, wanted: NewImage, report_progress: ReportProgress) -> Image:
-    """Add an image and wait until it can be used; nothing is left of one that cannot."""
+    """Add an image and wait until it is ready; on failure, delete what was created."""
     volume, source = build_image(wanted)
     made: list[Model] = []
     try:
@@ -140,7 +140,7 @@ async def add_image(client: Client, directory: Path, wanted: NewImage, report_pr
 
 
 async def stage_upload(layout: Layout, file: Path, key: str, report_progress: ReportProgress) -> None:
-    """Put a copy of a file where the work of a key finds it, at once."""
+    """Copy a file into the uploads directory under a key, and rename it there when it is complete."""
     target = layout.upload(key)
     partial = target.with_name(f".{key}.partial")
 
@@ -164,7 +164,7 @@ async def _await_volume(client: Client, wanted: NewImage, report_progress: Repor
         conditions = (status.conditions if status is not None else None) or []
         running = next((one for one in conditions if one.type == "Running"), None)
         if phase == "Failed" or (status is not None and status.restart_count):
-            raise ImageError((running.message if running is not None else None) or "the image cannot be had")
+            raise ImageError((running.message if running is not None else None) or "importing the image failed")
         progress = (status.progress if status is not None else None) or ""
         report_progress("importing", float(progress.removesuffix("%")) if progress.endswith("%") else 0)
         await asyncio.sleep(POLL_SECONDS)
@@ -178,13 +178,13 @@ async def _discard(client: Client, made: Iterable[Model]) -> None:
 
 
 async def list_images(client: Client, namespace: str = "") -> list[Image]:
-    """All images, in a namespace or everywhere."""
+    """Return all images in a namespace, or in all namespaces."""
     found = await client.list(DataSource, namespace)
     return [await describe_image(client, source) for source in found.items]
 
 
 async def describe_image(client: Client, source: DataSource) -> Image:
-    """What is to be known of an image."""
+    """Return the state of an image."""
     metadata = metadata_of(source)
     name, namespace = metadata.name or "", metadata.namespace or ""
     volume = await _find(client, DataVolume, name, namespace)
@@ -222,10 +222,10 @@ def _read_defaults(metadata: ObjectMeta) -> dict[str, str]:
 
 
 async def remove_image(client: Client, name: str, namespace: str) -> None:
-    """Remove an image that was added as one."""
+    """Delete an image."""
     source = await client.get(DataSource, name, namespace)
     if IMAGE_LABEL not in (metadata_of(source).labels or {}):
-        raise ImageError(f"the data source {namespace}/{name} was not added as an image")
+        raise ImageError(f"DataSource {namespace}/{name} is not an image: it was not added with `virtshape image add`")
     await client.delete(DataSource, name, namespace)
     with contextlib.suppress(StatusError):
         await client.delete(DataVolume, name, namespace)

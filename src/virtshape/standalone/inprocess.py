@@ -1,7 +1,7 @@
 """
-Requests to a server in the same process: no sockets, no secrets, the same answers.
+Client transport to a server in the same process, without sockets and credentials.
 
-Whoever holds the server may ask as anybody; authorization and the audit log see that name.
+Requests run as a given user, whom authorization and the audit log see.
 """
 
 from collections.abc import AsyncIterator
@@ -21,17 +21,17 @@ SYSTEM: Final = User("system:virtshape", (MASTERS, AUTHENTICATED))
 
 
 class InProcessTransport:
-    """Carries requests of one user to a server."""
+    """Sends requests of one user to a server."""
 
     def __init__(self, server: Server, user: User = SYSTEM) -> None:
         self._server = server
         self._asker = Caller(user)
 
     async def call(self, call: Call) -> Reply:
-        """The answer to a request."""
+        """Return the response to a request."""
         answer = await self._ask(call)
         if not isinstance(answer, Response):
-            raise UnreachableError(f"{call.target} answers with a stream")
+            raise UnreachableError(f"{call.target} responds with a stream: use stream()")
         headers: dict[str, str] = {}
         for name, value in answer.headers:
             headers[name] = f"{headers[name]}\n{value}" if name in headers else value
@@ -39,18 +39,18 @@ class InProcessTransport:
 
     @asynccontextmanager
     async def stream(self, call: Call, *, patience: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The lines of an answer that goes on, as they come; nothing can break it off, so patience is not needed."""
+        """Yield the lines of a streaming response; `patience` is not needed because nothing can interrupt it."""
         del patience
         answer = await self._ask(call)
         if isinstance(answer, Response):
             raise parse_status_error(answer.body, answer.status)
         if not isinstance(answer, Stream):
-            raise UnreachableError(f"{call.target} needs a connection")
+            raise UnreachableError(f"{call.target} needs a network connection")
         async with aclosing(answer.chunks) as chunks:  # type: ignore[type-var]  # every stream here is a generator
             yield _split(chunks)
 
     async def close(self) -> None:
-        """Do nothing: there is nothing to hang up."""
+        """Do nothing: there is no connection to close."""
 
     async def _ask(self, call: Call) -> AnyResponse:
         answer = self._server.handle_as(Request(call.method, call.target, call.headers, call.body), self._asker)
@@ -58,7 +58,7 @@ class InProcessTransport:
 
 
 def connect(server: Server, user: User = SYSTEM, *, manager: str = "") -> RestClient:
-    """A client of a server in the same process."""
+    """Return a client of a server in the same process."""
     return RestClient(InProcessTransport(server, user), manager=manager)
 
 

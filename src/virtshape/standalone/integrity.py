@@ -1,8 +1,4 @@
-"""
-A whole check of a database: what the store knows of its file, and whether each object is what its key says.
-
-Only reads.
-"""
+"""Integrity check of a database: the store's own checks, and whether each object matches its key. Read-only."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,22 +26,23 @@ _read = msgspec.json.Decoder(_Stored).decode
 
 
 def check_database(path: Path) -> list[str]:
-    """What is wrong with a database, in words; of many broken objects only the first."""
+    """Return descriptions of all problems in a database; of many invalid objects only the first."""
     if faults := check_file(path):
         return faults
-    broken = list(_find_broken(path))
-    shown = broken[:MOST_FAULTS]
-    return [*shown, f"and {len(broken) - len(shown)} more"] if len(broken) > len(shown) else shown
+    invalid = list(_list_invalid(path))
+    shown = invalid[:MOST_FAULTS]
+    return [*shown, f"and {len(invalid) - len(shown)} more"] if len(invalid) > len(shown) else shown
 
 
-def _find_broken(path: Path) -> Iterator[str]:
+def _list_invalid(path: Path) -> Iterator[str]:
     for record in read_records(path):
         key = record.key
         where = f"{key.resource} {key.namespace}/{key.name}" if key.namespace else f"{key.resource} {key.name}"
         try:
-            said = _read(record.value).metadata
+            metadata = _read(record.value).metadata
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            yield f"{where} is no object: {error}"
+            yield f"{where} is not a valid object: {error}"
             continue
-        if (said.namespace, said.name, said.revision) != (key.namespace, key.name, str(record.revision)):
-            yield f"{where} at revision {record.revision} says it is {said.namespace}/{said.name} at {said.revision}"
+        if (metadata.namespace, metadata.name, metadata.revision) != (key.namespace, key.name, str(record.revision)):
+            found = f"{metadata.namespace}/{metadata.name} at revision {metadata.revision}"
+            yield f"{where} at revision {record.revision} contains {found}"

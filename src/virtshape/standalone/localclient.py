@@ -1,7 +1,7 @@
 """
-The API of a data directory for commands: through the server if one runs, else through its parts in this process.
+API client for the commands of a data directory: through the running server, else through a server in this process.
 
-Whoever holds the files holds the keys, so it asks as an admin.
+Access to the files includes the keys, so the client has admin permissions.
 """
 
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ MANAGER: Final = "virtshape"
 
 @asynccontextmanager
 async def open_client(directory: Path) -> AsyncIterator[Client]:
-    """A client of the system that runs or ran in a directory."""
+    """Yield a client of the system in a data directory."""
     access = read_access(directory)
     if find_holder(directory) is not None:
         client = RestClient(HttpTransport(access), manager=MANAGER)

@@ -1,8 +1,4 @@
-"""
-Where the server of a data directory is, and with which secrets its admin asks.
-
-Only reads the kubeconfig that a server leaves behind.
-"""
+"""Address and admin credentials of a data directory's server, read from its kubeconfig."""
 
 from pathlib import Path
 
@@ -11,12 +7,12 @@ from virtshape.client.kubeconfig import find_access
 
 
 class UnknownSystemError(Exception):
-    """A directory that no system ever ran in."""
+    """The directory is not a data directory."""
 
 
 def read_access(directory: Path) -> Access:
-    """The server of a directory as its admin sees it."""
+    """Return the address and credentials in a data directory's kubeconfig."""
     kubeconfig = directory / "kubeconfig"
     if not kubeconfig.exists():
-        raise UnknownSystemError(f"there is no system in {directory}")
+        raise UnknownSystemError(f"no virtshape system in {directory}")
     return find_access(path=str(kubeconfig))

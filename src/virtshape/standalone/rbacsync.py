@@ -1,4 +1,4 @@
-"""Keeps what permissions depend on in step with the store: roles and bindings, and who tokens were given to."""
+"""Updates the authorizer and the authenticator's cache when roles, bindings or token owners in the store change."""
 
 import msgspec
 
@@ -26,7 +26,7 @@ _read_uid = msgspec.json.Decoder(_Named).decode
 
 
 class RbacSync:
-    """Feeds an authorizer from the store, at once and on each change."""
+    """Passes roles and bindings in the store to an authorizer, at the start and on each change."""
 
     def __init__(self, store: Store, authorizer: Authorizer) -> None:
         self._store = store
@@ -34,22 +34,22 @@ class RbacSync:
         self.authenticator: Authenticator | None = None
         for plural in _RULED:
             for record in store.list(f"{plural}.{_GROUP}").records:
-                self._tell(record.key, record.value)
+                self._update(record.key, record.value)
 
     def observe(self, event: Event) -> None:
-        """Take note of a change."""
+        """Process a change."""
         if event.key.resource.endswith(_GROUP):
-            self._tell(event.key, None if event.type == "DELETED" else event.value)
+            self._update(event.key, None if event.type == "DELETED" else event.value)
         elif event.type == "DELETED" and event.key.resource in _TOKEN_OWNERS and self.authenticator is not None:
             self.authenticator.forget()
 
-    def _tell(self, key: Key, value: bytes | None) -> None:
+    def _update(self, key: Key, value: bytes | None) -> None:
         kind = find_resource(_GROUP, "v1", key.resource.partition(".")[0])
         if kind is not None:
             item = decode(value, kind.struct) if value is not None else None
-            self.authorizer.update(kind.kind, key.namespace, key.name, item)  # type: ignore[arg-type]  # one of the four
+            self.authorizer.update(kind.kind, key.namespace, key.name, item)  # type: ignore[arg-type]  # RBAC kind
 
     def find_uid(self, resource: str, namespace: str, name: str) -> str | None:
-        """The uid of an object that a token may be bound to."""
+        """Return the uid of an object that a token may be bound to, or None."""
         record = self._store.get(Key(resource, namespace, name))
         return _read_uid(record.value).metadata.uid if record is not None else None

@@ -1,8 +1,4 @@
-"""
-What runs guests in this process's care: QEMU, a launcher that only plays, or nothing.
-
-Each is two things: a launcher for the controllers, and a door for the API. Decides nothing.
-"""
+"""Guest runtimes of the standalone server: QEMU, simulated, or none. Each provides a launcher and guest streams."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,15 +23,15 @@ LauncherName = Literal["qemu", "simulate", "none"]
 
 
 class Runtime(Protocol):
-    """What runs guests."""
+    """Runs guests."""
 
     @property
     def streams(self) -> GuestStreams | None:
-        """What leads to the guests, if there are any."""
+        """Streams to guests; None if there are no guests."""
 
     @property
     def keeps_volumes(self) -> bool:
-        """Whether volumes have bytes; where guests are only played, so are volumes."""
+        """Whether volumes are stored; simulated guests have none."""
 
     @property
     def absence(self) -> str:
@@ -43,16 +39,16 @@ class Runtime(Protocol):
 
     @property
     def node(self) -> str:
-        """The name of the node that the launcher runs guests on; empty if there is no launcher."""
+        """The name of the node that runs guests; empty if there is no launcher."""
 
     async def make_launcher(
         self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
     ) -> Launcher:
-        """Make the launcher that the controllers use; it may be called again after a failure."""
+        """Return a launcher for the controllers; called again after a failure."""
 
 
 class NoRuntime:
-    """Runs nothing: instances wait for a node, and say why there is none."""
+    """Runs no guests: instances stay pending, with the reason."""
 
     streams = None
     keeps_volumes = True
@@ -64,13 +60,13 @@ class NoRuntime:
     async def make_launcher(
         self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
     ) -> NoReturn:
-        """Fail: without a node there is nothing to launch guests on."""
+        """Raise RuntimeError: there is no launcher."""
         del client, transport, cache, storage
         raise RuntimeError(self.absence)
 
 
 class SimulatedRuntime:
-    """Plays guests."""
+    """Simulates guests."""
 
     keeps_volumes = False
     absence = ""
@@ -89,7 +85,7 @@ class SimulatedRuntime:
 
 
 class SimulatedGuestStreams:
-    """Pauses played guests; there is nothing in them to be connected to."""
+    """Pauses simulated guests, and refuses connections to them."""
 
     reports_agents: Final = True
 
@@ -97,7 +93,7 @@ class SimulatedGuestStreams:
         self._launcher = launcher
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
-        """Take the guest to be paused or to go on; a played reboot takes no time at all."""
+        """Pause or unpause a simulated guest; other actions have no effect."""
         if action in ("pause", "unpause"):
             self._launcher.pause(vmi, paused=action == "pause")
 
@@ -125,15 +121,15 @@ class SimulatedGuestStreams:
 
 
 def refuse_simulated(vmi: VirtualMachineInstance) -> NoReturn:
-    """Say that there is no guest behind an instance."""
+    """Raise StatusError because an instance is only simulated."""
     name = (vmi.metadata.name if vmi.metadata else None) or ""
-    words = f"{name} is only played (launcher simulate): run `virtshape up --launcher qemu` for real guests"
-    raise StatusError(501, "NotImplemented", words)
+    message = f"{name} is only simulated (--launcher simulate): run `virtshape up --launcher qemu` for real guests"
+    raise StatusError(501, "NotImplemented", message)
 
 
 @asynccontextmanager
 async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervisor) -> AsyncIterator[Runtime]:
-    """Open the runtime of this name; where QEMU cannot run guests, one that runs none and says why."""
+    """Open the runtime of this name; if QEMU cannot run guests, one that runs none and reports why."""
     if name == "simulate":
         yield SimulatedRuntime()
     elif name == "none":
@@ -141,7 +137,7 @@ async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervis
     elif absence := find_absence(directory):
         yield NoRuntime(absence)
     else:
-        # Imported now: servers that run no guests need none of it.
+        # Imported late: a server without guests does not need it.
         from virtshape.standalone.guests.runtime import QemuRuntime
 
         runtime = QemuRuntime(directory, supervisor)
@@ -152,6 +148,6 @@ async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervis
 
 
 def find_absence(directory: Path) -> str:
-    """Return why QEMU cannot run guests here and how to fix it; empty if it can."""
+    """Return why QEMU cannot run guests on this machine and how to fix it; empty if it can."""
     facts = gather_facts(directory, "", None, versions=False)
     return explain_failures(check_guests(facts), facts)

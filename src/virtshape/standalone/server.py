@@ -1,8 +1,4 @@
-"""
-The whole system in one process: an API server over one data directory, and controllers.
-
-Everything that happens is put together here; nothing is decided here.
-"""
+"""The standalone server: builds the API server, the controllers and the guest runtime of one data directory."""
 
 import asyncio
 import contextlib
@@ -53,7 +49,7 @@ from virtshape.daemon.processmetrics import list_process_metrics, list_task_metr
 from virtshape.standalone.accountsandroles import AccountRoleReconciler
 from virtshape.standalone.bootstrap import MANAGER, install_defaults
 from virtshape.standalone.certificaterenewal import renew_forever
-from virtshape.standalone.controllers import control
+from virtshape.standalone.controllers import run_controllers_forever
 from virtshape.standalone.guests.hostdisks import explain_host_disk
 from virtshape.standalone.inprocess import connect
 from virtshape.standalone.rbacsync import RbacSync
@@ -77,7 +73,7 @@ _log = logging.getLogger(__name__)
 
 
 class Settings(Struct, kw_only=True):
-    """How to run."""
+    """Options of the server."""
 
     directory: Path
     host: str = "127.0.0.1"
@@ -91,14 +87,14 @@ class Settings(Struct, kw_only=True):
 
 
 class Ready(Struct):
-    """What to tell whoever waits for the server."""
+    """Address and kubeconfig of a server that is ready."""
 
     url: str
     kubeconfig: Path
 
 
 class System(NamedTuple):
-    """The parts that make up a running system."""
+    """The parts of a running system."""
 
     store: Store
     directory: Directory
@@ -107,7 +103,7 @@ class System(NamedTuple):
 
 
 async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
-    """Serve until told to stop by a signal; then finish what is in flight."""
+    """Serve until SIGTERM or SIGINT, then finish requests in flight."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -119,14 +115,14 @@ async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
             tune_garbage_collection()
             announce(ready)
             await stopping.wait()
-            _log.info("stopping")
+            _log.info("shutting down")
     finally:
         lock.close()
 
 
 @contextlib.asynccontextmanager
 async def serve(settings: Settings, supervisor: Supervisor | None = None) -> AsyncIterator[Ready]:
-    """Run the server for as long as the block lasts."""
+    """Run the server while the block runs."""
     supervisor = supervisor or Supervisor()
     launcher = settings.launcher if settings.controllers else "none"
     async with contextlib.AsyncExitStack() as stack:
@@ -151,7 +147,7 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
         renew = partial(renew_forever, system.directory.pki, tls, [settings.host])
         await enter(supervisor.running(CERTIFICATES, renew))
         if settings.controllers:
-            start = partial(control, system.server, runtime, settings.directory, supervisor)
+            start = partial(run_controllers_forever, system.server, runtime, settings.directory, supervisor)
             await enter(supervisor.running(CONTROLLER_MANAGER, start))
         yield Ready(url, ensure_admin(system.directory, url))
 
@@ -165,9 +161,9 @@ async def assemble(
     supervisor: Supervisor | None = None,
 ) -> AsyncIterator[System]:
     """
-    Put all parts together; nothing listens yet.
+    Build all parts without listening.
 
-    `streams` leads to the guests, if there are any, and `inbox` keeps uploads, if anything does.
+    `streams` connects to guests, if there are any; `inbox` stores uploads, if there is storage.
     """
     supervisor = supervisor or Supervisor()
     store = Store(
@@ -194,13 +190,13 @@ async def assemble(
 
 
 def format_url(host: str, port: int) -> str:
-    """The address for clients on this machine; an address that means all of them is none to connect to."""
+    """Return the server's address for clients on this machine; wildcard addresses become loopback addresses."""
     reachable = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - not bound here
     return f"https://[{reachable}]:{port}" if ":" in reachable else f"https://{reachable}:{port}"
 
 
 def _open_inbox(settings: Settings, runtime: Runtime) -> UploadSink | None:
-    """What keeps uploads, where there are volumes for them."""
+    """Return the directory for uploads, if there is storage."""
     keeps = settings.controllers and runtime.keeps_volumes
     return UploadDirectory(Layout(settings.directory)) if keeps else None
 
@@ -247,7 +243,7 @@ def _build_server(
 
 
 def _build_definitions(store: Store) -> FixedSource:
-    """The definitions of our kinds, as old as the store."""
+    """Return the CRDs of our kinds, with the age of the store."""
     oldest = store.get(Key("namespaces", "", "default"))
     born = metadata_of(read_tree(oldest.value))["creationTimestamp"] if oldest is not None else now()
 
@@ -265,8 +261,8 @@ async def _compact_forever(store: Store, seconds: float) -> None:
 
 
 async def probe_store(store: Store) -> None:
-    """Check now and then that the store can be written, more often while it cannot, until cancelled."""
+    """Check regularly that the store can be written, more often while it fails, until cancelled."""
     while True:
         await asyncio.sleep(FAILING_PROBE_SECONDS if store.failure else IDLE_PROBE_SECONDS)
-        with contextlib.suppress(StoreError):  # kept as `store.failure`, which the health check reports
+        with contextlib.suppress(StoreError):  # the health check reports `store.failure`
             await store.probe(IDLE_PROBE_SECONDS)

@@ -1,8 +1,4 @@
-"""
-The files of a service account as a guest gets them: a token, whom to trust, and the namespace.
-
-Asks the server for each; whether the account is there is the server's business.
-"""
+"""Files of a service account for a guest: token, CA certificate and namespace."""
 
 from typing import Final
 
@@ -15,11 +11,11 @@ from virtshape.client.transport import Call, Transport
 from virtshape.controllers.storage.files import Files, IssueToken
 
 SECONDS: Final = 365 * 24 * 3600
-"""As long as a guest can be expected to run: nobody renews a token inside of it."""
+"""Lifetime of the token: long, because tokens in running guests are not renewed."""
 
 
 def make_token_issuer(transport: Transport, authority: str) -> IssueToken:
-    """What issues tokens over a transport; `authority` is the PEM of whom the server's certificate is from."""
+    """Return a function that requests tokens; `authority` is the server's CA certificate in PEM."""
 
     async def issue(namespace: str, name: str) -> Files:
         target = format_target(kind_of(ServiceAccount), namespace, name, "token")

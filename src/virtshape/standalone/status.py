@@ -1,7 +1,7 @@
 """
-The state of a system, from outside: whether it runs, where, since when, whether its parts work, and how much it holds.
+Status of the system in a data directory: whether it runs, its address, health checks and number of objects.
 
-Reads files and asks the server for its health; changes nothing, and needs no permission but to read the directory.
+Reads files and the server's health endpoint; changes nothing.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _RESTARTS: Final = re.compile(r'^virtshape_task_restarts_total\{task="([^"]+)"\}
 
 
 class CheckResult(Struct, rename="camel"):
-    """A health check of the server, and how often the background tasks of this name were restarted."""
+    """A health check of the server, and the number of restarts of its background tasks."""
 
     name: str
     passed: bool
@@ -37,14 +37,14 @@ class CheckResult(Struct, rename="camel"):
 
 
 class SystemStatus(Struct, rename="camel", omit_defaults=True, kw_only=True):
-    """What there is to know of the system in a data directory."""
+    """Status of the system in a data directory."""
 
     data_directory: str
     running: bool = False
     healthy: bool
     """Always present in the output: it has no default."""
     problem: str = ""
-    """Why it is not healthy, or cannot be read."""
+    """Why it is not healthy or its status cannot be read."""
     pid: int | None = None
     since: str | None = None
     url: str | None = None
@@ -52,13 +52,13 @@ class SystemStatus(Struct, rename="camel", omit_defaults=True, kw_only=True):
     revision: int | None = None
     database_bytes: int | None = None
     guests: list[str] = []
-    """Namespace and name of each guest that runs, with a server or without."""
+    """Namespace and name of each running guest, whether or not a server runs."""
     checks: list[CheckResult] = []
     objects: dict[str, int] = {}
 
 
 def read_status(directory: Path) -> SystemStatus:
-    """Look at a data directory."""
+    """Return the status of a data directory."""
     status = SystemStatus(data_directory=str(directory), healthy=False)
     status.pid = find_holder(directory)
     status.running = status.pid is not None
@@ -74,7 +74,7 @@ def read_status(directory: Path) -> SystemStatus:
 
 
 async def find_problem(directory: Path) -> tuple[str, list[CheckResult]]:
-    """Ask the server of a directory for its checks; return what fails, empty if nothing does, and all checks."""
+    """Return what fails according to the server's health endpoint, empty if nothing does, and all checks."""
     try:
         transport = HttpTransport(read_access(directory), call_seconds=HEALTH_SECONDS, connect_seconds=HEALTH_SECONDS)
         try:
@@ -83,18 +83,18 @@ async def find_problem(directory: Path) -> tuple[str, list[CheckResult]]:
         finally:
             await transport.close()
     except UnknownSystemError:
-        return "it has not written its kubeconfig yet", []
+        return "the server has not written its kubeconfig yet", []
     except (UnreachableError, ConfigError) as error:
         return str(error), []
     checks = read_checks(health.body.decode(errors="replace"), metrics.body.decode(errors="replace"))
     failed = [f"{check.name} failed: {check.failure}" for check in checks if not check.passed]
     if health.status != 200 and not failed:
-        failed = [f"/readyz answers {health.status}"]
+        failed = [f"/readyz returns status {health.status}"]
     return "; ".join(failed), checks
 
 
 def read_checks(health: str, metrics: str) -> list[CheckResult]:
-    """Read the verbose response of a health endpoint, and the restarts from metrics."""
+    """Parse the verbose response of a health endpoint, and restarts from metrics."""
     restarts = {name: int(count) for name, count in _RESTARTS.findall(metrics)}
     return [
         CheckResult(name, sign == "+", restarts.get(name, 0), failure) for sign, name, failure in _CHECK.findall(health)

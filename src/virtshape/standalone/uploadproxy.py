@@ -1,8 +1,4 @@
-"""
-Where clients upload to, written where they look for it: into CDI's configuration object.
-
-What an administrator has set there stays.
-"""
+"""Publishes the server's address as upload proxy in CDI's configuration, and keeps what an administrator has set."""
 
 from typing import Final
 
@@ -17,7 +13,7 @@ NAME: Final = "config"
 
 
 async def publish_upload_proxy(client: Client, url: str, authority: str) -> None:
-    """State that uploads go to this address, and whom to trust there, as PEM."""
+    """Set the upload address and its CA certificate (PEM) in the status of CDI's configuration."""
     config = await _ensure_config(client)
     status = CDIConfigStatus(upload_proxy_url=url, upload_proxy_ca=authority)
     if config.status != status:

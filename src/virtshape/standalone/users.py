@@ -1,8 +1,4 @@
-"""
-Users of a system: credentials in the directory's register, and bindings in its API, given and taken back together.
-
-Decides nothing about what a role permits.
-"""
+"""Users of a system: adds and removes their credentials and role bindings together."""
 
 from pathlib import Path
 from typing import Final, Literal
@@ -21,7 +17,7 @@ _STRUCTS: Final[dict[str, type[Binding]]] = {"RoleBinding": RoleBinding, "Cluste
 
 
 class Grant(Struct, frozen=True, kw_only=True):
-    """What a user is given."""
+    """Permissions and credentials of a user."""
 
     namespace: str | None = None
     role: str | None = None
@@ -30,9 +26,9 @@ class Grant(Struct, frozen=True, kw_only=True):
 
 
 async def grant_access(client: Client, directory: Path, name: str, grant: Grant, url: str | None = None) -> str:
-    """Give a user access; their kubeconfig, with the server's address as they reach it."""
+    """Create a user's credentials and bindings; return the kubeconfig, with the given server address if any."""
     if grant.namespace:
-        await client.get(Namespace, grant.namespace)  # refused before anything is given
+        await client.get(Namespace, grant.namespace)  # raises before anything is created
     new = create_user(
         Directory(directory),
         url or read_access(directory).server,
@@ -46,13 +42,13 @@ async def grant_access(client: Client, directory: Path, name: str, grant: Grant,
         try:
             await client.create(binding)
         except StatusError as error:
-            if error.reason != "AlreadyExists":  # the name says it all, so one that is there is the same
+            if error.reason != "AlreadyExists":  # the name encodes its content, so an existing binding is the same
                 raise
     return new.kubeconfig
 
 
 async def revoke_access(client: Client, directory: Path, name: str) -> None:
-    """Take back all that a user was given."""
+    """Remove a user's credentials and bindings."""
     for kind, namespace, binding in remove_user(Directory(directory), name):
         try:
             await client.delete(_STRUCTS[kind], binding, namespace)

@@ -20,7 +20,7 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
-from virtshape.standalone.controllers import controlling
+from virtshape.standalone.controllers import run_controllers
 from virtshape.standalone.runtime import NoRuntime
 from virtshape.supervise.supervisor import Supervisor
 
@@ -38,7 +38,7 @@ async def kill_after(system: ControlledSystem, writes: int, *, late: bool) -> No
         return mortals[0]
 
     with contextlib.suppress(UnreachableError, TimeoutError):
-        async with controlling(system.server, NoRuntime(), system.directory, supervisor=Supervisor(), wrap=wrap):
+        async with run_controllers(system.server, NoRuntime(), system.directory, supervisor=Supervisor(), wrap=wrap):
             await asyncio.wait_for(mortals[0].crashed.wait(), LIFETIME_SECONDS)
 
 

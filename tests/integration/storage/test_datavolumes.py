@@ -168,7 +168,7 @@ def test_clone_into_a_smaller_volume_fails_permanently(tmp_path: Path) -> None:
             await make_source(system)
             await system.create(volume_tree(size="4Mi", source={"pvc": {"name": "source", "namespace": "default"}}))
             volume = await wait_for_volume(system, phase="Failed")
-            assert "8388608 bytes, and the claim has 4194304" in describe(volume)["conditions"][2]["message"]
+            assert "8388608 bytes but the claim only 4194304" in describe(volume)["conditions"][2]["message"]
 
     run(scenario())
 

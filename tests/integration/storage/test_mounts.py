@@ -260,7 +260,7 @@ def test_failing_image_among_several_is_reported(tmp_path: Path) -> None:
             ]
             vmi = await system.start(instance_tree(*volumes))
             for reason in ("ErrImagePull", "ImagePullBackOff", "ImagePullBackOff"):
-                with pytest.raises(NotReadyError, match=r"the image no\.example/bad:1 cannot be had: ") as missing:
+                with pytest.raises(NotReadyError, match=r"pulling image no\.example/bad:1 failed: ") as missing:
                     await system.look(vmi)
                 assert missing.value.reason == reason
 

@@ -53,13 +53,13 @@ def test_a_copy_has_everything_that_makes_a_system(system: Path, tmp_path: Path)
 
 def test_nothing_is_left_of_a_copy_that_failed(system: Path, tmp_path: Path) -> None:
     _change(system, "DELETE FROM log WHERE resource = 'namespaces'")
-    with pytest.raises(DatabaseError, match=r"the copy of .* is broken: 5 of: current state without its revision"):
+    with pytest.raises(DatabaseError, match=r"the copy of .* is corrupt: 5 of: current state without its revision"):
         copy_system(system, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
 
 def test_a_directory_without_a_system_is_not_copied(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseError, match="there is no system in"):
+    with pytest.raises(DatabaseError, match="no virtshape system in"):
         copy_system(tmp_path, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
@@ -67,8 +67,8 @@ def test_a_directory_without_a_system_is_not_copied(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "fault"),
     [
-        ("UPDATE log SET value = 'nonsense' WHERE name = 'default'", "is no object"),
-        ('UPDATE log SET value = replace(value, \'"name":"default"\', \'"name":"other"\')', "says it is"),
+        ("UPDATE log SET value = 'nonsense' WHERE name = 'default'", "is not a valid object"),
+        ('UPDATE log SET value = replace(value, \'"name":"default"\', \'"name":"other"\')', "contains default/other"),
         ("UPDATE current SET revision = 999 WHERE name = 'default'", "without its revision in the log"),
     ],
     ids=["no JSON", "another name", "lost"],

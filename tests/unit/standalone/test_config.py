@@ -48,13 +48,13 @@ networks: {pod: br0}
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("images: [", "cannot be read"),
+        ("images: [", "reading .* failed"),
         ("imags: {}", "imags"),
         ("images: 1", "images"),
         ("imports: {allowedNetworks: [127.0.0.1/8]}", r"imports.allowedNetworks\[0\]: 127.0.0.1/8 has host bits set"),
         ("imports: {allowedNetworks: [localhost]}", "expected a network such as 10.1.0.0/16"),
         ("storage: {reserve: much}", "reserve"),
-        ("a: 1\n---\nb: 2", "2 documents"),
+        ("a: 1\n---\nb: 2", "2 YAML documents"),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, text: str, words: str) -> None:

@@ -40,7 +40,7 @@ def command(output: str, directory: Path) -> None:
 
     if not (directory / "pki").exists():
         flag = name_flag(directory)
-        raise Refusal(f"there is no system in {directory}", next_step=f"Start one first: virtshape up{flag}")
+        raise Refusal(f"no virtshape system in {directory}", next_step=f"Start one first: virtshape up{flag}")
     entries = list_users(Directory(directory))
     if output == "table":
         print_table(HEADERS, [describe(entry) for entry in entries])

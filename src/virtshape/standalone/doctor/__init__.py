@@ -1,1 +1,1 @@
-"""What a machine needs to run guests: facts about it, and the checks that judge them."""
+"""Checks whether a machine can run the server and guests."""

@@ -1,7 +1,7 @@
 """
-Checks of a machine: whether it can run the server and guests, what is wrong, and the command that fixes it.
+Checks whether a machine can run the server and guests, with the command that fixes each problem.
 
-Pure: judges facts that were gathered before. `virtshape doctor` prints all checks, `virtshape up` those that fail.
+Pure: evaluates facts that were collected before. `virtshape doctor` prints all checks, `virtshape up` failed ones.
 """
 
 import shlex
@@ -20,9 +20,9 @@ Status = Literal["ok", "warning", "failure"]
 
 LEAST_PYTHON: Final = (3, 11)
 LEAST_FREE_BYTES: Final = 256 << 20
-"""Below this a guest cannot even get its overlay."""
+"""Below this, overlays of guests cannot be created."""
 FEW_FREE_BYTES: Final = 4 << 30
-"""Below this the first images fill the disk."""
+"""Below this, the first images may fill the disk."""
 
 
 class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,18 +34,18 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     fix: str = ""
     """The command that fixes it, or what to change where no command can."""
     packages: tuple[str, ...] = ()
-    """Debian packages of which the fix installs those that are missing."""
+    """Debian packages that the fix installs."""
     builds_binding: bool = False
-    """Whether the fix builds libvirt's Python binding, after its packages."""
+    """Whether the fix builds libvirt's Python binding after installing packages."""
 
 
 def check_machine(facts: Facts) -> list[Check]:
-    """Judge everything; in the order in which a user should fix it."""
+    """Return all checks in the order in which to fix them."""
     return [*check_server(facts), *check_guests(facts)]
 
 
 def check_server(facts: Facts) -> list[Check]:
-    """Judge what the server needs, with guests or without."""
+    """Return the checks of what the server needs."""
     return [
         _check_python(facts),
         _check_directory(facts),
@@ -56,7 +56,7 @@ def check_server(facts: Facts) -> list[Check]:
 
 
 def check_guests(facts: Facts) -> list[Check]:
-    """Judge what guests need in addition."""
+    """Return the checks of what guests need in addition."""
     return [
         _check_program(facts, "QEMU", facts.qemu_package, facts.qemu_version, "the emulator"),
         _check_program(facts, "qemu-img", "qemu-utils", None, "QEMU's disk tool"),
@@ -76,14 +76,16 @@ def can_run_guests(checks: Iterable[Check]) -> bool:
 
 
 def explain_failures(checks: Iterable[Check], facts: Facts) -> str:
-    """Say in one sentence why no guest can run, and how to fix it; empty if guests can run."""
+    """Return why guests cannot run and how to fix it; empty if they can."""
     failed = [check for check in checks if check.status == "failure"]
     reasons = "; ".join(check.message for check in failed)
-    return f"no guest can run here: {reasons} (fix: {'; '.join(list_fixes(failed, facts))})" if failed else ""
+    return (
+        f"guests cannot run on this machine: {reasons} (fix: {'; '.join(list_fixes(failed, facts))})" if failed else ""
+    )
 
 
 def list_fixes(checks: Iterable[Check], facts: Facts) -> list[str]:
-    """Return the fixes of these checks, all that install or build something as one command."""
+    """Return the fixes of failed checks, with all installations and builds in one command."""
     needed = [check for check in checks if check.status != "ok"]
     packages = tuple(dict.fromkeys(name for check in needed for name in check.packages))
     builds = any(check.builds_binding for check in needed)
@@ -126,7 +128,7 @@ def _check_directory(facts: Facts) -> Check:
 
     if facts.directory_owner is None:
         if facts.directory_writable:
-            return build("ok", f"{facts.directory} is made at the first start")
+            return build("ok", f"{facts.directory} is created at the first start")
         return build("failure", f"{facts.directory} cannot be created", "virtshape up --data-dir DIR")
     if facts.directory_owner != facts.user:
         return build(
@@ -139,10 +141,10 @@ def _check_directory(facts: Facts) -> Check:
     if facts.directory_mode & 0o077:
         return build(
             "warning",
-            f"{facts.directory} is open to other users (mode {facts.directory_mode:04o}), and holds keys and disks",
+            f"{facts.directory} is open to other users (mode {facts.directory_mode:04o}); it contains keys and disks",
             f"chmod 700 {path}",
         )
-    return build("ok", f"{facts.directory} is its owner's alone")
+    return build("ok", f"only its owner can access {facts.directory}")
 
 
 def _check_disk_space(facts: Facts) -> Check:
@@ -204,12 +206,12 @@ def _check_binding(facts: Facts) -> Check:
 def _check_kvm(facts: Facts) -> Check:
     match facts.kvm:
         case "works":
-            return Check(name="KVM", status="ok", message="guests run in hardware")
+            return Check(name="KVM", status="ok", message="guests run with KVM")
         case "no CPU support":
             why = "the CPU has no virtualization (vmx or svm)"
             fix = "enable virtualization in the firmware, or nested virtualization on the hypervisor of this machine"
         case "no device":
-            why = "there is no /dev/kvm"
+            why = "/dev/kvm does not exist"
             fix = f"{_sudo(facts)}modprobe kvm_intel || {_sudo(facts)}modprobe kvm_amd"
         case "denied":
             why = f"user {facts.guest_user} may not open /dev/kvm"
@@ -229,8 +231,10 @@ def _check_confinement(facts: Facts) -> Check:
 
 def _check_network(facts: Facts) -> Check:
     if not facts.network_obstacle:
-        return Check(name="network", status="ok", message="guests have their own network namespaces and the internet")
-    message = f"guests reach nothing but forwarded ports: {facts.network_obstacle}"
+        return Check(
+            name="network", status="ok", message="guests have their own network namespaces and access to the internet"
+        )
+    message = f"guests have no network access except forwarded ports: {facts.network_obstacle}"
     if facts.network_obstacle == NO_PASTA:
         return _miss(facts, "network", "warning", message, "passt")
     return Check(name="network", status="warning", message=message, fix="see the section on networks in docs/guests.md")
@@ -239,11 +243,11 @@ def _check_network(facts: Facts) -> Check:
 def _check_uefi(facts: Facts) -> Check:
     if facts.uefi:
         return Check(name="UEFI", status="ok", message="installed")
-    return _miss(facts, "UEFI", "warning", "there is no UEFI firmware: VMs that ask for UEFI do not start", "ovmf")
+    return _miss(facts, "UEFI", "warning", "UEFI firmware is not installed: VMs that need UEFI do not start", "ovmf")
 
 
 def _check_tpm(facts: Facts) -> Check:
     if facts.tpm:
         return Check(name="TPM", status="ok", message="installed")
-    message = "there is no swtpm: VMs that ask for a TPM do not start"
+    message = "swtpm is not installed: VMs that need a TPM do not start"
     return _miss(facts, "TPM", "warning", message, "swtpm", "swtpm-tools")

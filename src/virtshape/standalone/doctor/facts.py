@@ -1,8 +1,4 @@
-"""
-Facts about a machine that decide whether it can run the server and guests.
-
-Only looks: nothing is created, installed or changed.
-"""
+"""Collects facts about the machine for the checks. Read-only."""
 
 import errno
 import os
@@ -35,11 +31,11 @@ _VERSION: Final = re.compile(r"v?(\d+\.\d+[.\d]*)")
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What was found; the defaults are those of a machine on which everything works."""
+    """Facts about a machine; by default everything works."""
 
     python: tuple[int, int, int] = (3, 11, 2)
     user: int = 1000
-    """The user that asks, and that the server would run as."""
+    """The current user, who would run the server."""
     guest_user: int = 1000
     """The user that guests run as."""
     directory: str = "/var/lib/virtshape"
@@ -47,30 +43,30 @@ class Facts(Struct, frozen=True, kw_only=True):
     """None if the directory does not exist yet."""
     directory_mode: int = 0o700
     directory_writable: bool = True
-    """Whether files can be made in it, or the directory itself if it does not exist yet."""
+    """Whether files can be created in it, or the directory itself if it does not exist yet."""
     free_bytes: int = 100 << 30
     host: str = "127.0.0.1"
     port: int | None = 6443
-    """None if it does not matter."""
+    """None to skip the check."""
     port_error: str = ""
     server_pid: int | None = None
-    """The server that has the directory, if one runs."""
+    """The server that uses the directory, if one runs."""
     kubectl: str | None = ""
-    """Its version; None if it is not installed, empty if it was not asked."""
+    """Its version; None if it is not installed, empty if it was not run."""
     lacks: tuple[str, ...] = ()
-    """Packages without which no guest runs."""
+    """Missing packages that guests need."""
     qemu_package: str = "qemu-system-x86"
     qemu_version: str | None = None
     libvirt_version: str | None = None
     binding_version: str | None = None
     binding_error: str = ""
     missing_build_packages: tuple[str, ...] = ()
-    """Of those that build libvirt's Python binding."""
+    """Missing packages for building libvirt's Python binding."""
     checkout: str = ""
-    """The checkout of the sources that this process runs from, if it does and has uv."""
+    """The source checkout that this process runs from, if it has uv."""
     kvm: Kvm = "works"
     mount_obstacle: str = ""
-    """Why root's guests have no mount namespace; empty if they have one, or if guests run as the user that asks."""
+    """Why guests have no mount namespace; empty if they have one, or run as the current user."""
     network_obstacle: str = ""
     """Why guests have no network namespaces; empty if they have them."""
     uefi: bool = True
@@ -78,7 +74,7 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 
 def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool) -> Facts:
-    """Look at this machine; `versions` also starts the programs to ask for their versions."""
+    """Return facts about this machine; `versions` also runs programs to get their versions."""
     account, user = choose_account(), os.geteuid()
     lacks = tuple(find_missing_packages())
     emulator = find_emulator(find_architecture())
@@ -101,13 +97,13 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
         kubectl=_find_kubectl(versions=versions),
         lacks=lacks,
         qemu_package=get_emulator_package(find_architecture()),
-        qemu_version=_ask_version([emulator, "--version"]) if versions else None,
+        qemu_version=_get_version([emulator, "--version"]) if versions else None,
         libvirt_version=_read_libvirt_version(),
         binding_version=None if binding_missing else _find_binding_version(),
         binding_error=_try_binding() if versions and not binding_missing else "",
         missing_build_packages=_list_missing_build_packages() if binding_missing else (),
         checkout=_find_checkout(),
-        kvm=judge_kvm(account),
+        kvm=check_kvm(account),
         mount_obstacle=find_mount_obstacle() if account.user != user else "",
         network_obstacle=check_isolation(account).reason if versions else "",
         uefi=bool(find_firmwares(platform.machine(), "pc-q35-7.2" if find_architecture() == "amd64" else "virt")),
@@ -115,8 +111,8 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
     )
 
 
-def judge_kvm(account: Account, device: Path = KVM_DEVICE, cpuinfo: Path = Path("/proc/cpuinfo")) -> Kvm:
-    """Say whether guests of this account can use KVM, and if not, why."""
+def check_kvm(account: Account, device: Path = KVM_DEVICE, cpuinfo: Path = Path("/proc/cpuinfo")) -> Kvm:
+    """Return whether guests of this account can use KVM, and if not, why."""
     if not has_virtualization(cpuinfo.read_text()):
         return "no CPU support"
     if not device.exists():
@@ -144,15 +140,15 @@ def _try_port(host: str, port: int) -> str:
 
 
 def _try_binding() -> str:
-    """Return why libvirt's binding cannot be loaded; in another process, since libvirt stays in one for good."""
+    """Return why libvirt's binding cannot be loaded; runs a subprocess, because libvirt cannot be unloaded."""
     ran = subprocess.run(
         [sys.executable, "-c", "import libvirt"], capture_output=True, text=True, check=False, timeout=_SECONDS
     )
     return ran.stderr.strip().splitlines()[-1] if ran.returncode and ran.stderr.strip() else ""
 
 
-def _ask_version(command: list[str]) -> str | None:
-    """Return the version that a program prints; None if there is no such program, or it prints none."""
+def _get_version(command: list[str]) -> str | None:
+    """Return the version that a program prints; None if it does not exist or prints none."""
     try:
         ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
@@ -165,11 +161,11 @@ def _find_kubectl(*, versions: bool) -> str | None:
     program = shutil.which("kubectl")
     if program is None:
         return None
-    return (_ask_version([program, "version", "--client"]) or "") if versions else ""
+    return (_get_version([program, "version", "--client"]) or "") if versions else ""
 
 
 def _read_libvirt_version() -> str | None:
-    """Return the version of libvirt's library by the name of its file: libvirt.so.0.9000.0 is 9.0.0."""
+    """Return the version of libvirt's library from its file name: libvirt.so.0.9000.0 is 9.0.0."""
     for path in (*Path("/usr/lib").glob("*/libvirt.so.0"), Path("/usr/lib64/libvirt.so.0")):
         found = re.search(r"\.so\.0\.(\d+)\.", path.resolve().name)
         if found:
@@ -199,6 +195,6 @@ def _is_installed(query: str, package: str) -> bool:
 
 
 def _find_checkout() -> str:
-    """Return the checkout that `make up` has set up; empty where the package was installed otherwise."""
+    """Return the source checkout that `make up` has set up; empty for other installations."""
     checkout = Path(__file__).parents[4]
     return str(checkout) if (checkout / ".venv" / "bin" / "uv").exists() and (checkout / "uv.lock").exists() else ""

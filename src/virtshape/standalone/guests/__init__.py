@@ -1,1 +1,1 @@
-"""Guests of this machine, as the controllers and the API see them."""
+"""Guests of this machine: launcher, streams, node and persistent state."""

@@ -1,8 +1,4 @@
-"""
-CPUs that guests have for themselves: which of the machine's are still free.
-
-Pure.
-"""
+"""Assignment of dedicated CPUs to guests."""
 
 from collections.abc import Iterable
 
@@ -11,7 +7,7 @@ from virtshape.controllers.vm.status import measure
 
 
 def count_cpus(spec: VirtualMachineInstanceSpec) -> int:
-    """How many CPUs an instance is to have for itself; none unless it asks for them."""
+    """Return the number of dedicated CPUs that an instance requests; 0 if it requests none."""
     cpu = spec.domain.cpu
     if cpu is None or not cpu.dedicated_cpu_placement:
         return 0
@@ -19,6 +15,6 @@ def count_cpus(spec: VirtualMachineInstanceSpec) -> int:
 
 
 def choose_cpus(count: int, cpus: Iterable[int], taken: Iterable[int]) -> tuple[int, ...] | None:
-    """So many of the CPUs, none of them taken; None if there are not enough."""
+    """Return this number of free CPUs; None if there are not enough."""
     free = sorted(set(cpus) - set(taken))
     return tuple(free[:count]) if len(free) >= count else None

@@ -1,7 +1,7 @@
 """
-Disk images of this machine that instances name by their paths, below the directories that its configuration allows.
+Host disks: disk images of this machine that instances use by path, below directories that the configuration allows.
 
-Admission explains refusals by the same rule; files are found, or created, when a guest starts.
+Admission checks paths by the same rule; files are opened or created when a guest starts.
 """
 
 import os.path
@@ -15,7 +15,7 @@ from virtshape.standalone.config import ConfigurationError, read_configuration
 
 
 def explain_host_disk(path: str, directory: Path) -> str:
-    """Return why no guest may have this file of the machine as a disk; empty if one may."""
+    """Return why guests may not use this file as a disk; empty if they may."""
     try:
         roots = _read_roots(directory)
         if _is_near(path, roots):
@@ -28,13 +28,13 @@ def explain_host_disk(path: str, directory: Path) -> str:
 
 
 def _is_near(path: str, roots: list[str]) -> bool:
-    """Return True if the path as written leads below a root: the file system is asked about no others."""
+    """Return True if the path is lexically below a root; the file system is not accessed for other paths."""
     wanted = Path(os.path.normpath(path))
     return any(wanted.is_relative_to(place) for root in roots for place in (root, os.path.realpath(root)))
 
 
 def find_host_disks(vmi: VirtualMachineInstance, directory: Path) -> dict[str, str]:
-    """Where the images are, by the names of their volumes; NotReadyError for one that the instance may not have."""
+    """Return the image paths by volume name; raise NotReadyError for one that the instance may not use."""
     volumes = enumerate(vmi.spec.volumes or ())
     wanted = [(number, one.name, one.host_disk) for number, one in volumes if one.host_disk is not None]
     roots = _read_roots(directory) if wanted else []

@@ -1,8 +1,4 @@
-"""
-The launcher of this machine: has instances run as guests of QEMU, each in a process of its own.
-
-Gathers what a guest needs and has it started; what becomes of it is reported by its process.
-"""
+"""Launcher of this machine: runs each instance as a QEMU guest in its own process."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -33,15 +29,15 @@ from virtshape.standalone.guests.reports import read_report
 
 DEFAULT_GRACE_SECONDS: Final = 30
 Gather = Callable[[VirtualMachineInstance], Awaitable[Mapping[str, Mount]]]
-"""Finds the raw material of an instance's volumes; NotReadyError for what is missing."""
+"""Returns the sources of an instance's volumes; raises NotReadyError if one is missing."""
 
 
 FindVm = Callable[[str, str], str | None]
-"""Gives the uid of the VM of a namespace and a name, if there is one."""
+"""Returns the uid of the VM with a namespace and name, or None."""
 
 
 class QemuLauncher:
-    """Runs instances on this machine, which is the node of this name."""
+    """Runs instances on this machine, the node of the given name."""
 
     def __init__(
         self, guests: Guests, places: GuestDirectories, host: Host, node: str, gather: Gather, find_vm: FindVm
@@ -59,7 +55,7 @@ class QemuLauncher:
         self._wake: Wake = lambda _namespace, _name: None
 
     def describe_node(self, now: str) -> Node:
-        """This machine."""
+        """Return the Node object of this machine."""
         return describe_node(self._host, self._node, now)
 
     def observe(self, wake: Wake) -> None:
@@ -72,14 +68,16 @@ class QemuLauncher:
             self._wake(*self._named[uid])
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
-        """See to it that the guest runs with the size that its instance has by now, unless it has ended."""
+        """Start the guest unless it runs or has ended, and resize it to the size of its instance."""
         metadata = vmi.metadata or ObjectMeta()
         uid = metadata.uid or ""
         self._named[uid] = metadata.namespace or "", metadata.name or ""
         report = self._guests.find(uid)
         if report is None:
             if phase_of(vmi) == "Running":
-                return GuestStatus("failed", "nothing is left of the guest on this machine", "GuestLost")
+                return GuestStatus(
+                    "failed", "the guest is lost: its processes and files are gone from this machine", "GuestLost"
+                )
             try:
                 await self._start(uid, vmi)
             except NotReadyError as error:
@@ -90,7 +88,7 @@ class QemuLauncher:
         return read_report(report, vmi, self._misfits.get(uid, ""))
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
-        """Have the guest shut down within its grace period; whether nothing is left of it."""
+        """Shut the guest down within its grace period; return True once it is removed."""
         uid = (vmi.metadata.uid if vmi.metadata else None) or ""
         report = self._guests.find(uid)
         if report is not None and not report.final:
@@ -103,11 +101,11 @@ class QemuLauncher:
         return True
 
     def forget(self, uid: str) -> None:
-        """Leave nothing of what was kept for a VM that is gone."""
+        """Remove the persistent state of a deleted VM."""
         self._states.drop(uid)
 
     async def keep_only(self, uids: Collection[str]) -> None:
-        """Remove guests, and what they left behind, whose instances and VMs are none of these."""
+        """Remove all guests and persistent state except those of these instances and VMs."""
         for uid in self._places.list_guests():
             if uid not in uids:
                 await self._guests.remove(uid)
@@ -138,10 +136,10 @@ class QemuLauncher:
         except TapError as error:
             raise NotReadyError("NetworkNotReady", str(error)) from error
         except (OSError, ValueError) as error:
-            raise NotReadyError("VolumesNotWritten", f"volumes could not be made ready: {error}") from error
+            raise NotReadyError("VolumesNotWritten", f"preparing the volumes failed: {error}") from error
 
     def _list_states(self) -> list[str]:
-        """Where the guests that there are keep what outlives them."""
+        """Return the persistent state directories of existing guests."""
         orders = [self._guests.find_launch_request(uid) for uid in self._places.list_guests()]
         return [order.state_directory for order in orders if order is not None and order.state_directory]
 
@@ -152,12 +150,15 @@ class QemuLauncher:
         taken = [cpu for other, cpus in self._list_cpus().items() if other != uid for cpu in cpus]
         chosen = choose_cpus(count, self._host.cpus, taken)
         if chosen is None:
-            raise NotReadyError("NoFreeCPUs", f"{count} CPUs are asked for alone, and other guests have too many")
+            raise NotReadyError(
+                "NoFreeCPUs",
+                f"not enough free CPUs: {count} dedicated CPUs are requested, and other guests use the rest",
+            )
         self._cpus[uid] = chosen
         return chosen
 
     def _list_cpus(self) -> dict[str, tuple[int, ...]]:
-        """The CPUs that guests have for themselves, also those of guests that were started before this process."""
+        """Return the dedicated CPUs of guests, including those started before this process."""
         for uid in self._places.list_guests():
             if uid not in self._cpus:
                 order = self._guests.find_launch_request(uid)
@@ -169,7 +170,7 @@ class QemuLauncher:
         return report is not None and report.final
 
     async def _resize(self, uid: str, spec: VirtualMachineInstanceSpec) -> None:
-        """Give the guest the size of its instance, once for each size."""
+        """Change the guest to the size of its instance, once for each size."""
         wanted = _measure(spec)
         if uid not in self._sizes:
             order = self._guests.find_launch_request(uid)

@@ -1,8 +1,4 @@
-"""
-Networks that instances are to be plugged into, as far as this machine's configuration names bridges for them.
-
-Only reads.
-"""
+"""Network settings of guests from the machine configuration."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +10,7 @@ from virtshape.standalone.config import DEFAULT_RANGE, ConfigurationError, Guest
 
 
 def read_guest_settings(directory: Path) -> tuple[bool, range]:
-    """Return whether guests are isolated, and the users that they may run as."""
+    """Return whether guests are isolated, and the range of their user ids."""
     try:
         guests = read_configuration(directory).guests or Guests()
     except ConfigurationError as error:
@@ -23,7 +19,7 @@ def read_guest_settings(directory: Path) -> tuple[bool, range]:
 
 
 def find_bridges(vmi: VirtualMachineInstance, directory: Path) -> Mapping[str, str]:
-    """The bridges of this machine by their networks; nothing for an instance that wants none."""
+    """Return the bridges of this machine by network name; empty for an instance that needs none."""
     if all(interface.masquerade is not None for interface in vmi.spec.domain.devices.interfaces or ()):
         return {}
     try:

@@ -1,8 +1,4 @@
-"""
-The node that this machine is: what it offers to guests, in the words of Kubernetes and KubeVirt.
-
-Pure: facts about a machine in, an object out.
-"""
+"""The Node object of this machine: capacity, labels and conditions."""
 
 from typing import Final
 
@@ -20,24 +16,26 @@ _MOST_KVM_GUESTS: Final = Quantity("1k")
 
 
 def describe_node(host: Host, name: str, now: str) -> Node:
-    """The machine as a node that takes instances."""
+    """Return the Node object of a machine."""
     offered = {"cpu": Quantity(str(len(host.cpus))), "memory": Quantity.of(host.memory, "BinarySI")}
     for size, count in host.hugepages.items():
         offered[f"hugepages-{size}"] = Quantity.of(Quantity(size).value() * count, "BinarySI")
     offered |= {resource: Quantity(str(len(found))) for resource, found in host.devices.items()}
     if host.kvm:
         offered[KVM] = _MOST_KVM_GUESTS
-    words = "guests run in hardware, by KVM" if host.kvm else "guests are emulated: KVM does not work here"
+    description = "guests run with KVM" if host.kvm else "guests are emulated: KVM does not work on this machine"
     return Node(
         api_version="v1",
         kind="Node",
-        metadata=ObjectMeta(name=name, labels=_label(host, name), annotations={"virtshape.io/description": words}),
+        metadata=ObjectMeta(
+            name=name, labels=_label(host, name), annotations={"virtshape.io/description": description}
+        ),
         status=NodeStatus(
             addresses=[NodeAddress("InternalIP", "127.0.0.1"), NodeAddress("Hostname", name)],
             allocatable=offered,
             capacity=dict(offered),
             conditions=[
-                NodeCondition("Ready", "True", now, now, words, "LauncherReady"),
+                NodeCondition("Ready", "True", now, now, description, "LauncherReady"),
                 *_describe_isolation(host, now),
                 _describe_network(host, now),
             ],
@@ -46,7 +44,7 @@ def describe_node(host: Host, name: str, now: str) -> Node:
 
 
 def describe_missing_isolation(host: Host) -> str:
-    """Return what does not separate guests from the machine's files, and why; empty if nothing is missing."""
+    """Return which isolation from the machine's files is missing, and why; empty if none is."""
     if not host.mount_obstacle:
         return ""
     return (
@@ -62,13 +60,13 @@ def _describe_isolation(host: Host, now: str) -> list[NodeCondition]:
 
 
 def _describe_network(host: Host, now: str) -> NodeCondition:
-    """Say whether guests reach the internet, and how they are kept from everything else."""
+    """Return the condition that says whether guests have network access, and how they are isolated."""
     kind = "GuestNetworkReady"
     if host.isolation == "restricted":
-        text = f"guests reach nothing but forwarded ports: {host.isolation_reason}; see docs/guests.md"
+        text = f"guests have no network access except forwarded ports: {host.isolation_reason}; see docs/guests.md"
         return NodeCondition(kind, "False", now, now, text, "NoNetworkNamespaces")
     if host.isolation == "namespace":
-        text = "each guest has a network namespace of its own, with a way to the internet"
+        text = "each guest has its own network namespace with access to the internet"
         return NodeCondition(kind, "True", now, now, text, "NetworkNamespaces")
     return NodeCondition(kind, "True", now, now, "guests share the machine's network namespace", "NotIsolated")
 

@@ -1,7 +1,7 @@
 """
-What outlives an instance, as a persistent TPM and the variables of its firmware do: kept for its VM until that is gone.
+Persistent state of VMs, such as TPM state and firmware variables: one directory for each VM, kept until it is deleted.
 
-Only directories; what is in them is their guests' business.
+Instances without a VM have their own directory.
 """
 
 import shutil
@@ -16,15 +16,15 @@ from virtshape.launcher.node.directories import check_uid
 
 
 class PersistentStates:
-    """The directories of what is kept, each under the uid of the VM, or of an instance that has none."""
+    """The state directories, named by the uid of the VM or instance."""
 
     def __init__(
         self, directory: Path, list_used: Callable[[], Collection[str]], find_vm: Callable[[str, str], str | None]
     ) -> None:
         """
-        `list_used` names the directories that guests have which run.
+        `list_used` returns the directories that guests use.
 
-        `find_vm` gives the uid of the VM of a namespace and a name, if there is one.
+        `find_vm` returns the uid of the VM with a namespace and name, or None.
         """
         self._directory = directory
         self._find_vm = find_vm
@@ -32,7 +32,7 @@ class PersistentStates:
         self._gone: set[str] = set()
 
     def ensure(self, vmi: VirtualMachineInstance) -> str | None:
-        """Where what is kept for an instance is; None if nothing is to be."""
+        """Create the state directory of an instance and return its path; None if it needs no state."""
         if not has_state(vmi.spec):
             return None
         place = self._directory / (self._find_owner(vmi) or check_uid((vmi.metadata or ObjectMeta()).uid or ""))
@@ -40,7 +40,7 @@ class PersistentStates:
         return str(place)
 
     def _find_owner(self, vmi: VirtualMachineInstance) -> str | None:
-        """Return the uid of the VM that an instance belongs to; its owner reference alone is only a claim."""
+        """Return the uid of the instance's VM; verified, because users can set owner references."""
         owner = find_controller(vmi.metadata)
         if owner is None or owner.kind != "VirtualMachine":
             return None
@@ -48,19 +48,19 @@ class PersistentStates:
         return check_uid(uid) if uid is not None and uid == owner.uid else None
 
     def drop(self, uid: str) -> None:
-        """Leave nothing of what was kept for a VM that is gone, as soon as no guest uses it any more."""
+        """Remove the state of a deleted VM once no guest uses it."""
         if (self._directory / uid).exists():
             self._gone.add(uid)
         self.sweep()
 
     def keep_only(self, uids: Collection[str]) -> None:
-        """Leave only what was kept for these."""
+        """Remove all state except that of these VMs and instances."""
         kept = self._directory.iterdir() if self._directory.exists() else ()
         self._gone.update(path.name for path in kept if path.name not in uids)
         self.sweep()
 
     def sweep(self) -> None:
-        """Remove what is neither wanted nor used."""
+        """Remove unused state that is due for removal."""
         if not self._gone:
             return
         used = set(self._list_used())

@@ -1,8 +1,4 @@
-"""
-What a launcher process reports, in the words that the controllers have for it.
-
-Pure: translates, and decides nothing but how the two vocabularies meet.
-"""
+"""Translation of launcher reports into the guest state that the controllers use."""
 
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -16,7 +12,7 @@ from virtshape.launcher.report import GuestOs, Interface, OpenPort, Report, Volu
 
 
 def read_report(report: Report, vmi: VirtualMachineInstance, misfit: str = "") -> GuestStatus:
-    """How the guest of an instance is doing; `misfit` says why it does not have the size its instance has."""
+    """Return the state of an instance's guest; `misfit` says why it could not be resized."""
     cpu, memory = vmi.spec.domain.cpu, vmi.spec.domain.memory
     fits = report.state in ("running", "paused") and not misfit
     sized = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu is not None else None
@@ -40,7 +36,7 @@ def read_report(report: Report, vmi: VirtualMachineInstance, misfit: str = "") -
 
 
 def _read_state(report: Report) -> GuestState:
-    """A guest that cannot be had here has not failed: it was never begun."""
+    """Return the state; a guest that this machine cannot run was refused, not failed."""
     return "refused" if report.state == "failed" and report.reason == "NotPossibleHere" else report.state
 
 
@@ -76,7 +72,7 @@ def _describe_port(found: OpenPort) -> str:
 
 
 def read_os(found: GuestOs) -> VirtualMachineInstanceGuestOSInfo:
-    """The guest's system."""
+    """Return the guest's operating system information."""
     return VirtualMachineInstanceGuestOSInfo(
         name=found.name or None,
         id=found.id or None,

@@ -1,7 +1,7 @@
 """
-The guests of a data directory that run now, whether or not a server does, and how to stop them without one.
+Running guests of a data directory, with or without a server, and how commands stop them without one.
 
-The server leaves its guests running on purpose when it stops; this is how commands find them.
+The server leaves guests running when it stops.
 """
 
 import asyncio
@@ -24,27 +24,27 @@ from virtshape.launcher.request import Stop
 from virtshape.standalone.guests.launcher import DEFAULT_GRACE_SECONDS
 
 MARGIN_SECONDS: Final = 15.0
-"""How long after its grace period a guest may take to end before its processes are killed."""
+"""Time after the grace period before a guest's processes are killed."""
 _PAUSE_SECONDS: Final = 0.1
 _MOST_NAMED: Final = 10
 
 
 class RunningGuest(Struct, frozen=True, kw_only=True):
-    """A guest with a process that lives."""
+    """A guest with at least one live process."""
 
     namespace: str
     name: str
     grace_seconds: float
     layout: Layout
     pids: tuple[int, ...]
-    """Its launcher process and QEMU, as far as they live."""
+    """Its launcher and QEMU processes that are alive."""
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
 
 
 def list_running_guests(directory: Path) -> list[RunningGuest]:
-    """Return the guests of a data directory that run, by namespace and name."""
+    """Return the running guests of a data directory, sorted by namespace and name."""
     if not os.access(directory, os.R_OK | os.X_OK):
         return []
     places = GuestDirectories(directory.absolute(), choose_account())
@@ -53,18 +53,18 @@ def list_running_guests(directory: Path) -> list[RunningGuest]:
 
 
 def count_guests(guests: Sequence[object]) -> str:
-    """Return how many guests there are: `1 guest`, `2 guests`."""
+    """Return the number of guests as text: `1 guest`, `2 guests`."""
     return f"{len(guests)} guest{'' if len(guests) == 1 else 's'}"
 
 
 def name_guests(guests: Sequence[object]) -> str:
-    """Return the names of guests: `default/a, default/b`; of many, the first ones."""
+    """Return the names of guests: `default/a, default/b`; of many, only the first."""
     more = len(guests) - _MOST_NAMED
     return ", ".join(map(str, guests[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 async def stop_guests(guests: Iterable[RunningGuest]) -> list[RunningGuest]:
-    """Shut guests down, all at once, each within its grace period; return those that had to be killed."""
+    """Shut guests down in parallel, each within its grace period; return those that had to be killed."""
     stopped = await asyncio.gather(*(_stop(guest) for guest in guests))
     return [guest for guest in stopped if guest is not None]
 
@@ -93,7 +93,7 @@ async def _stop(guest: RunningGuest) -> RunningGuest | None:
     patience = guest.grace_seconds + MARGIN_SECONDS
     try:
         await control_client.send_request(guest.layout.socket, Stop(grace=guest.grace_seconds))
-    except (OSError, ValueError):  # its launcher process is lost or does not listen
+    except (OSError, ValueError):  # its launcher process has died or does not respond
         patience = 0.0
     if await _wait_until_ended(guest, patience):
         return None
@@ -106,7 +106,7 @@ async def _stop(guest: RunningGuest) -> RunningGuest | None:
 
 
 async def _wait_until_ended(guest: RunningGuest, seconds: float) -> bool:
-    """Wait until none of the guest's processes lives; return whether that is so in time."""
+    """Wait until all processes of the guest have ended; return False after the timeout."""
     deadline = asyncio.get_running_loop().time() + seconds
     while any(is_alive(pid, guest.layout) for pid in guest.pids):
         if asyncio.get_running_loop().time() >= deadline:

@@ -1,8 +1,4 @@
-"""
-Guests of QEMU on this machine, as a runtime: opened while the server already answers, since QEMU is asked first.
-
-Put together here; nothing is decided here.
-"""
+"""QEMU runtime of the standalone server; opened in the background, because probing QEMU takes a while."""
 
 import asyncio
 import logging
@@ -61,7 +57,7 @@ class QemuRuntime:
     async def make_launcher(
         self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
     ) -> QemuLauncher:
-        """Ask QEMU what it can do, adopt guests that run already, and return the launcher."""
+        """Probe QEMU, adopt running guests, and return a launcher."""
         if storage is None:
             raise RuntimeError("guests need storage")
         probed, isolation = await asyncio.gather(
@@ -73,8 +69,8 @@ class QemuRuntime:
             raise isolation
         host = replace(probed, isolation=isolation.isolation, isolation_reason=isolation.reason)
         if isolation.reason:
-            _log.warning("guests have no way to the internet, only ports that are forwarded: %s", isolation.reason)
-        _log.info("guests run %s", "in hardware, by KVM" if host.kvm else "emulated: KVM does not work here")
+            _log.warning("guests have no network access except forwarded ports: %s", isolation.reason)
+        _log.info("guests run %s", "with KVM" if host.kvm else "emulated: KVM does not work on this machine")
         if missing := describe_missing_isolation(host):
             _log.warning("%s", missing)
         if self._guests is None:
@@ -97,7 +93,7 @@ class QemuRuntime:
             self._launcher.handle_report(uid)
 
     async def close(self) -> None:
-        """Let go of the guests, which go on."""
+        """Release the guests, which keep running."""
         await self._disks.close()
         if self._guests is not None:
             await self._guests.close()

@@ -1,8 +1,4 @@
-"""
-The way to the guests of this machine: their launcher processes, consoles, screens and ports.
-
-Connects; what goes through is somebody else's business.
-"""
+"""Streams to guests of this machine: consoles, displays and ports, and requests to their launcher processes."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +19,7 @@ from virtshape.stream.duplex import Duplex, open_unix, wrap_socket
 
 
 class QemuGuestStreams:
-    """Leads to guests of QEMU on this machine."""
+    """Connects to QEMU guests on this machine."""
 
     reports_agents: Final = True
 
@@ -32,21 +28,21 @@ class QemuGuestStreams:
         self._places = places
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
-        """Have it done by the guest's launcher process."""
+        """Send the action to the guest's launcher process."""
         await self._ask(vmi, ACTIONS[action])
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
-        """The socket that QEMU has for the first serial console."""
+        """Connect to QEMU's socket of the first serial console."""
         with pin_socket(self._find(vmi) / "serial0.sock") as path:
             return await open_unix(path)
 
     async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
-        """The socket that QEMU has for VNC."""
+        """Connect to QEMU's VNC socket."""
         with pin_socket(self._find(vmi) / "vnc.sock") as path:
             return await open_unix(path)
 
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
-        """Connect to a port of the guest, in its own network."""
+        """Connect to a port of the guest in its network namespace."""
         try:
             found = await self._find_guests().connect(_uid(vmi), Connect(port=port, protocol=protocol))
         except OSError as error:
@@ -55,12 +51,12 @@ class QemuGuestStreams:
         return await (wrap_datagrams(found) if protocol == "udp" else wrap_socket(found))
 
     async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
-        """What the agent says, in KubeVirt's words."""
+        """Return the guest agent's response in KubeVirt's format."""
         answer = await self._ask(vmi, QUESTIONS[question])
         return format_agent_response(question, answer)
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
-        """What QEMU has recorded of the first serial console."""
+        """Return the end of the log of the first serial console."""
         return await asyncio.to_thread(read_tail, self._find(vmi) / "serial0.log")
 
     def _find(self, vmi: VirtualMachineInstance) -> Path:

@@ -1,1 +1,1 @@
-"""Storage on this machine: volumes in the data directory, and the work that fills them."""
+"""Storage in the data directory: volumes, and the jobs that populate them."""

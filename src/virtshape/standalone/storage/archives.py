@@ -1,8 +1,8 @@
 """
-Unpack an archive of files into a volume: next to the volume first, moved there when all of it is unpacked.
+Extraction of tar archives into volumes: into a scratch directory first, then moved into the volume.
 
-No link is ever followed: each component of a name is opened below its parent, as a directory that is not a link. Links,
-devices and names that lead out of the volume are refused, so that nothing is unpacked that could be followed later.
+Links are never followed: each path component is opened relative to its parent, as a directory that is not a link.
+Links, devices and paths outside of the volume are refused.
 """
 
 import io
@@ -35,7 +35,7 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_C
 
 
 def unpack_archive(source: Path, target: Path, size: int, scratch: Path, progress: Progress) -> None:
-    """Unpack a tar file, compressed or not, into a volume of `size` bytes."""
+    """Extract a tar file, compressed or not, into a volume of `size` bytes."""
     tree = scratch / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     make_directory(tree)
@@ -85,7 +85,7 @@ def _open(packed: BinaryIO) -> io.BufferedReader:
 
 
 def split_name(entry: TarEntry) -> list[str]:
-    """Return the components of an entry's name; RefusedImageError for what must not be unpacked."""
+    """Return the components of an entry's path; raise RefusedImageError if it must not be extracted."""
     if entry.kind not in ("file", "directory"):
         what = {"symlink": "a symbolic link", "hardlink": "a hard link"}.get(entry.kind, "a device or a pipe")
         raise RefusedImageError(
@@ -105,7 +105,7 @@ def split_name(entry: TarEntry) -> list[str]:
 
 @contextmanager
 def _enter(root: int, path: list[str]) -> Iterator[int]:
-    """Open a directory below another one, and make what is missing of it."""
+    """Open a directory below another one, and create missing directories."""
     descriptor = os.dup(root)
     try:
         for part in path:
@@ -123,7 +123,7 @@ def _enter(root: int, path: list[str]) -> Iterator[int]:
 
 
 def _write(reader: TarReader, entry: TarEntry, parent: int, name: str, beat: Callable[[], None]) -> None:
-    """Write the content of the current entry to a new file; a file that an earlier entry made is replaced."""
+    """Write the content of the current entry to a new file; replace a file from an earlier entry."""
     try:
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
     except FileExistsError:

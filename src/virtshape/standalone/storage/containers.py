@@ -1,8 +1,4 @@
-"""
-Disk images that come in container images, for guests that start: fetched in the background, told of while on the way.
-
-What a failure leads to is a pause, longer each time; then it is tried again.
-"""
+"""Disk images in container images: pulled in the background, with backoff after failures."""
 
 import time
 from collections.abc import Callable
@@ -26,12 +22,12 @@ from virtshape.standalone.storage.registrycredentials import find_registry_crede
 from virtshape.supervise.supervisor import Supervisor
 
 _POLICIES: Final = ("Always", "IfNotPresent", "Never")
-MEMORY_SECONDS: Final = 10.0
-"""How long an image that was found is not looked for again, after it was last asked for."""
+CACHE_SECONDS: Final = 10.0
+"""How long a found image is used without another check."""
 
 
 def open_images(layout: Layout) -> ContainerImages:
-    """The container images that the machine of a data directory can use, as it is configured now."""
+    """Return the container images that this machine may use according to its configuration."""
     try:
         configuration = read_configuration(layout.directory)
     except ConfigurationError as error:
@@ -48,7 +44,7 @@ def open_images(layout: Layout) -> ContainerImages:
 
 
 class _Failure(Struct):
-    """How often fetching has failed, and when it may be tried again."""
+    """The number of failed pulls, and when the next may start."""
 
     count: int
     message: str
@@ -56,14 +52,14 @@ class _Failure(Struct):
 
 
 class _Found(Struct):
-    """Where an image is, and for how long nobody need look again."""
+    """The path of an image, and how long it is valid without a check."""
 
     path: str
     until: float
 
 
 class FetchedDisks:
-    """Finds disks of container images, and has those fetched that are not there."""
+    """Finds disks in container images, and pulls missing images."""
 
     def __init__(self, directory: Path, supervisor: Supervisor, clock: Callable[[], float] = time.monotonic) -> None:
         self._layout = Layout(directory)
@@ -74,7 +70,7 @@ class FetchedDisks:
         self._failures: dict[ContainerDisk, _Failure] = {}
 
     async def find(self, wanted: ContainerDisk) -> str:
-        """Where the image is; NotReadyError while it is on its way or cannot be had."""
+        """Return the path of the image; raise NotReadyError while it is being pulled or after a failure."""
         known = self._recall(wanted)
         if known is not None:
             return known
@@ -83,29 +79,29 @@ class FetchedDisks:
             raise NotReadyError("ImagePullBackOff", failure.message)
         key = repr(wanted)
         job = self._jobs.find(key, "fetch", 0)
-        work = job.work if job else await self._jobs.begin(key, "fetch", 0, lambda p: self._fetch(wanted, p), _nobody)
+        work = job.work if job else await self._jobs.begin(key, "fetch", 0, lambda p: self._fetch(wanted, p), _ignore)
         if work.state == "done":
             await self._jobs.end(key)
             self._failures.pop(wanted, None)
-            self._found[wanted] = _Found(self._paths.pop(wanted), self._clock() + MEMORY_SECONDS)
+            self._found[wanted] = _Found(self._paths.pop(wanted), self._clock() + CACHE_SECONDS)
             return self._found[wanted].path
         if work.state == "failed":
             await self._jobs.end(key)
             count = failure.count + 1 if failure is not None else 1
-            words = f"the image {wanted.image} cannot be had: {work.message}"
-            self._failures[wanted] = _Failure(count, words, self._clock() + retry_delay(count))
-            raise NotReadyError("ErrImagePull", words)
+            message = f"pulling image {wanted.image} failed: {work.message}"
+            self._failures[wanted] = _Failure(count, message, self._clock() + retry_delay(count))
+            raise NotReadyError("ErrImagePull", message)
         shown = f", {work.progress:.0f}%" if work.progress is not None else ""
-        raise NotReadyError(PULLING, f"the image {wanted.image} is on its way{shown}")
+        raise NotReadyError(PULLING, f"pulling image {wanted.image}{shown}")
 
     def _recall(self, wanted: ContainerDisk) -> str | None:
-        """Where the image was a moment ago: an instance that waits for something else asks again and again."""
+        """Return the path if the image was found recently: an instance that waits asks repeatedly."""
         now = self._clock()
         self._found = {key: one for key, one in self._found.items() if one.until > now}
         found = self._found.get(wanted)
         if found is None or not Path(found.path).exists():
             return None
-        found.until = now + MEMORY_SECONDS
+        found.until = now + CACHE_SECONDS
         return found.path
 
     def _fetch(self, wanted: ContainerDisk, progress: Progress) -> int:
@@ -122,9 +118,9 @@ class FetchedDisks:
         return disk.size
 
     async def close(self) -> None:
-        """Have all fetching stop."""
+        """Stop all pulls."""
         await self._jobs.close()
 
 
-def _nobody() -> None:
+def _ignore() -> None:
     """Wake nobody: whoever waits for an image asks again by itself."""

@@ -1,8 +1,4 @@
-"""
-The demo guest as a container image that is always there: built on first use, from Debian's packages.
-
-Two names, for two kernels; registries are never asked for them.
-"""
+"""The demo guest as a built-in container image, built from Debian packages on first use and never pulled."""
 
 from typing import Final
 
@@ -12,16 +8,16 @@ from virtshape.launcher.images.reference import parse_reference
 from virtshape.standalone.storage.layout import Layout
 
 _NAMES: Final[dict[str, Flavour]] = {"virtshape.local/demo": "cloud", "virtshape.local/demo-full": "full"}
-"""`demo` knows virtio and starts fastest; `demo-full` knows emulated hardware too."""
+"""`demo` has virtio drivers and starts fastest; `demo-full` also has drivers for emulated hardware."""
 
 
 def list_demo_files(layout: Layout) -> dict[str, str]:
-    """Where the disks of the demo guests are, or will be, by the names of their images."""
+    """Return the paths of the demo guests' disks by image name."""
     return {name: str(find_demo_guest(layout.images / "demo", flavour).disk) for name, flavour in _NAMES.items()}
 
 
 def ensure_demo(image: str, layout: Layout, progress: Progress) -> None:
-    """See to it that the demo guest is there, if it is what an image's name means."""
+    """Build the demo guest if the image name refers to one."""
     wanted = parse_reference(image)
     for name, flavour in _NAMES.items():
         if parse_reference(name) == wanted:

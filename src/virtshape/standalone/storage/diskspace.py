@@ -1,8 +1,8 @@
 """
-How much space an import or upload may take: a bound for each, and a reserve that keeps the database writable.
+Disk space limits of imports and uploads, and a reserve that keeps the database writable.
 
-The reserve counts the free space of the data directory's file system. It stops imports, uploads and copies while they
-write; what guests write into volumes that they have already is not stopped.
+The reserve counts free space of the data directory's file system. It stops imports, uploads and copies; it does not
+limit what guests write to their volumes.
 """
 
 import shutil
@@ -17,37 +17,37 @@ from virtshape.launcher.images.progress import Progress
 from virtshape.standalone.config import ConfigurationError, read_configuration
 
 MARGIN: Final = 64 << 20
-"""How many bytes a file that fills a claim may have beyond the claim's size: headers, tables and padding."""
+"""Bytes that a source file may exceed the claim's size by: headers, tables and padding."""
 RESERVE: Final = 1 << 30
-"""The free space that imports and uploads leave, unless the configuration says otherwise."""
+"""Default of the reserve."""
 LARGEST_IMAGE: Final = 100 << 30
-"""The largest disk or file without a size of its own, unless the configuration says otherwise."""
+"""Default of the maximum size of a disk or file without a requested size."""
 UNSIZED_ARCHIVE: Final = "an archive needs a claim with a size: set spec.storage.resources.requests.storage"
 
 
 class DiskSpace(Struct, frozen=True):
-    """The space of one data directory, as it is configured now."""
+    """The disk space limits of a data directory."""
 
     directory: Path
     reserve: int = RESERVE
     largest: int = LARGEST_IMAGE
 
     def find_free(self) -> int:
-        """Return how many bytes may be written before the reserve is touched."""
+        """Return the number of free bytes beyond the reserve."""
         return max(0, shutil.disk_usage(self.directory).free - self.reserve)
 
     def check(self, wanted: int = 0) -> None:
-        """Raise NoSpaceError if so many bytes more would touch the reserve."""
+        """Raise NoSpaceError if this many more bytes would use the reserve."""
         free = shutil.disk_usage(self.directory).free
         if free - wanted < self.reserve:
-            asked = f"{wanted} bytes are wanted, " if wanted else ""
+            asked = f"{wanted} bytes are needed, " if wanted else ""
             raise NoSpaceError(
-                f"the disk is full: {asked}{free} bytes are free, and {self.reserve} are kept for the database "
+                f"the disk is full: {asked}{free} bytes are free, and {self.reserve} are reserved for the database "
                 "(storage.reserve in config.yaml)"
             )
 
     def guard(self, progress: Progress) -> Progress:
-        """Return a progress function that stops the work when the reserve is touched."""
+        """Return a progress function that stops the job when the reserve is used."""
 
         def report(done: int, total: int | None) -> None:
             self.check()
@@ -57,7 +57,7 @@ class DiskSpace(Struct, frozen=True):
 
 
 def read_disk_space(directory: Path) -> DiskSpace:
-    """Return the space of a data directory; TransferError if its configuration cannot be read."""
+    """Return the limits of a data directory; raise TransferError if its configuration cannot be read."""
     try:
         storage = read_configuration(directory).storage
     except ConfigurationError as error:

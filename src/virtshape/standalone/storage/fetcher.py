@@ -1,8 +1,4 @@
-"""
-Files from elsewhere: web addresses and registries, as the functions for images bring them here.
-
-Translates; decides nothing.
-"""
+"""Fetches files over HTTP and from registries into a data directory."""
 
 from pathlib import Path
 
@@ -18,13 +14,13 @@ from virtshape.standalone.storage.layout import Layout
 
 
 class ImageFetcher:
-    """Brings files into a data directory."""
+    """Fetches files into a data directory."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
     def fetch_web(self, origin: Web, scratch: Path, limit: int, progress: Progress) -> Path:
-        """A file from a web address, in scratch, of at most so many bytes."""
+        """Download a file of at most `limit` bytes into the scratch directory, and return its path."""
         target = scratch / "download"
         if not target.exists():
             networks = self._list_networks()
@@ -39,7 +35,7 @@ class ImageFetcher:
             raise TransferError(str(error)) from error
 
     def fetch_container(self, origin: Container, progress: Progress) -> Path:
-        """The disk image of a container image, which others use too."""
+        """Pull a container image and return the path of its disk image, which other volumes share."""
         access = Access(user=origin.user, password=origin.password, authorities=origin.authorities)
         disk = open_images(self._layout).fetch_disk(
             origin.reference, access=access, architecture=origin.architecture or DEFAULT_ARCHITECTURE, progress=progress

@@ -1,7 +1,7 @@
 """
-Disk images of volumes as files: empty ones, larger ones, copies, and directories that go.
+Disk image files of volumes: create, resize, copy, remove.
 
-Every function may block, and leaves either what was there or what was asked for.
+All functions may block. After a failure, the previous state is unchanged.
 """
 
 import os
@@ -18,23 +18,23 @@ from virtshape.launcher.images.progress import Progress
 from virtshape.standalone.storage.layout import IMAGE
 
 BLOCK: Final = 4096
-"""Images end with a whole block of the largest size that guests are shown."""
+"""Image sizes are multiples of the largest block size that guests see."""
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory that only its owner may enter."""
+    """Create a directory that only its owner can access."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def make_blank(target: Path, size: int, *, preallocated: bool = False) -> None:
-    """Make an empty image of so many bytes, which takes no space unless it is to."""
+    """Create an empty, sparse image; allocate its blocks if `preallocated`."""
     with replace_file(target) as partial:
         partial.touch(mode=0o600)
         resize(partial, size, preallocated=preallocated)
 
 
 def is_image(path: Path) -> bool:
-    """Return True if there is a disk image; RefusedImageError if something else has its name, such as a link."""
+    """Return True if there is a disk image; raise RefusedImageError for anything but a regular file."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -45,7 +45,7 @@ def is_image(path: Path) -> bool:
 
 
 def grow(image: Path, size: int) -> None:
-    """Make an image larger; one that is large enough stays as it is."""
+    """Enlarge an image; leave it unchanged if it is large enough."""
     descriptor = os.open(image, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         if os.fstat(descriptor).st_size < size:
@@ -56,7 +56,7 @@ def grow(image: Path, size: int) -> None:
 
 
 def resize(image: Path, size: int, *, preallocated: bool = False) -> None:
-    """Give an image that nobody looks at yet its size."""
+    """Set the size of an image that is not in use yet."""
     size = round_up(size, BLOCK)
     with image.open("r+b") as file:
         file.truncate(size)
@@ -65,21 +65,23 @@ def resize(image: Path, size: int, *, preallocated: bool = False) -> None:
 
 
 def copy_image(source: Path, target: Path, size: int, progress: Progress, *, preallocated: bool = False) -> None:
-    """Copy an image into a volume of so many bytes."""
+    """Copy an image into a volume of `size` bytes."""
     needed = source.stat().st_size
     if needed > round_up(size, BLOCK):
-        raise RefusedImageError(f"the source holds a disk of {needed} bytes, and the claim has {size}: make it larger")
+        raise RefusedImageError(f"the source disk has {needed} bytes but the claim only {size}: request a larger claim")
     with replace_file(target) as partial:
         copy_file(source, partial, progress, size)
         resize(partial, size, preallocated=preallocated)
 
 
 def copy_directory(source: Path, target: Path, size: int, progress: Progress) -> None:
-    """Copy the files of a volume into one of so many bytes."""
+    """Copy the files of a volume into one of `size` bytes."""
     sizes = {path: path.lstat().st_size for path in source.rglob("*") if stat.S_ISREG(path.lstat().st_mode)}
     total = sum(sizes.values())
     if total > size:
-        raise RefusedImageError(f"the source holds {total} bytes of files, and the claim has {size}: make it larger")
+        raise RefusedImageError(
+            f"the source has {total} bytes of files but the claim only {size}: request a larger claim"
+        )
     done = 0
     for path in sorted(source.rglob("*")):
         progress(done, total)
@@ -92,7 +94,7 @@ def copy_directory(source: Path, target: Path, size: int, progress: Progress) ->
 
 
 def copy_volume(source: Path, target: Path, size: int, progress: Progress, *, preallocated: bool = False) -> None:
-    """Copy a volume's directory: its disk image, or its files if it has none, or an empty image if it has nothing."""
+    """Copy a volume's disk image, or its files if it has no image; create an empty image if it has neither."""
     image = source / IMAGE
     if is_image(image):
         copy_image(image, target / IMAGE, size, progress, preallocated=preallocated)
@@ -103,7 +105,7 @@ def copy_volume(source: Path, target: Path, size: int, progress: Progress, *, pr
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a directory and all in it, if it is there."""
+    """Remove a file, or a directory and its content, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -111,10 +113,10 @@ def remove(path: Path) -> None:
 
 
 def remove_directory(path: Path) -> None:
-    """Remove a directory and all in it: first its name, so that it is never seen half gone."""
-    going = path.with_name(f".{path.name}.going")
-    for _ in range(2):  # once for what an earlier attempt left
-        if going.exists():
-            shutil.rmtree(going)
+    """Remove a directory and its content; rename it first, so that it is never seen incomplete."""
+    removed = path.with_name(f".{path.name}.going")
+    for _ in range(2):  # the first time for leftovers of an earlier attempt
+        if removed.exists():
+            shutil.rmtree(removed)
         if path.exists():
-            path.rename(going)
+            path.rename(removed)

@@ -1,8 +1,4 @@
-"""
-Work in threads that goes on while others ask how far it is: a few jobs at a time, each known by a key.
-
-Knows nothing of what the work is.
-"""
+"""Background jobs in threads, identified by key: a few run at a time, and callers poll their progress."""
 
 import asyncio
 import contextlib
@@ -20,15 +16,15 @@ from virtshape.supervise.tasks import STORAGE_JOBS
 
 MOST_AT_ONCE: Final = 4
 QUICK_SECONDS: Final = 0.05
-PATIENCE_SECONDS: Final = 2.0
+STOP_SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
 
 Task = Callable[[Progress], int]
-"""Does the work, telling how far it is; the size of what came of it."""
+"""Runs a job, reports its progress, and returns the size of the result."""
 
 
 class Job:
-    """One piece of work; `purpose` tells apart what is done under the same key."""
+    """One job; `purpose` distinguishes jobs with the same key."""
 
     def __init__(self, purpose: str, attempt: int, reads: str, writes: str) -> None:
         self.purpose = purpose
@@ -40,11 +36,11 @@ class Job:
         self.running: SupervisedTask | None = None
 
     def report(self, done: int, total: int | None) -> None:
-        """Take note of how far the work is."""
+        """Record the progress."""
         self.work = JobStatus(state="running", progress=100.0 * done / total if total else None)
 
     def do(self, task: Task) -> None:
-        """Do the work, and take note of what came of it."""
+        """Run the task and record its outcome."""
         if self.stop.is_set():
             return
         self.work = JobStatus(state="running")
@@ -56,30 +52,30 @@ class Job:
             self.work = JobStatus(state="failed", message=str(error), final=False)
         except OSError as error:
             self.work = JobStatus(state="failed", message=_describe(error))
-        except Exception as error:  # noqa: BLE001 - told to whoever waits for the work, and logged
-            _log.exception("%s failed", self.purpose)
+        except Exception as error:  # noqa: BLE001 - logged, and reported to the caller
+            _log.exception("storage job %s failed", self.purpose)
             self.work = JobStatus(state="failed", message=f"{type(error).__name__}: {error}")
         else:
             self.work = JobStatus(state="done", progress=100.0, size=size)
 
 
 class Jobs:
-    """All work under way."""
+    """All jobs."""
 
     def __init__(self, supervisor: Supervisor, most_at_once: int = MOST_AT_ONCE) -> None:
         self._supervisor = supervisor
-        self._space = asyncio.Semaphore(most_at_once)
+        self._slots = asyncio.Semaphore(most_at_once)
         self._jobs: dict[str, Job] = {}
 
     def find(self, key: str, purpose: str, attempt: int) -> Job | None:
-        """The work of this key, if it was begun for this purpose, and not for an attempt before this one."""
+        """Return the job of a key if it has this purpose and is not an earlier attempt."""
         job = self._jobs.get(key)
         return job if job is not None and job.purpose == purpose and job.attempt >= attempt else None
 
     async def begin(
         self, key: str, purpose: str, attempt: int, task: Task, wake: Wake, *, reads: str = "", writes: str = ""
     ) -> JobStatus:
-        """Begin work, after what else was done under its key has ended; how far it is a moment later."""
+        """Start a job after the previous one of its key has ended; return its state after a moment."""
         await self.end(key)
         job = self._jobs[key] = Job(purpose, attempt, reads, writes)
         job.running = self._supervisor.start(
@@ -90,34 +86,34 @@ class Jobs:
         return job.work
 
     async def _run(self, job: Job, task: Task) -> None:
-        async with self._space:
+        async with self._slots:
             if not job.stop.is_set():
                 await run_in_thread(lambda: job.do(task))
 
     async def end(self, *keys: str) -> None:
-        """Have work stop, and wait until it has; for what does not hear, not for long: it stops when it does."""
+        """Stop jobs and wait for them, up to a timeout; a job that does not react stops later."""
         jobs = [job for key in keys if (job := self._jobs.pop(key, None)) is not None]
         for job in jobs:
             job.stop.set()
         running = [job.running.task for job in jobs if job.running is not None]
         if running:
-            await asyncio.wait(running, timeout=PATIENCE_SECONDS)
+            await asyncio.wait(running, timeout=STOP_SECONDS)
 
     async def end_of(self, volume: str) -> None:
-        """Have all work stop that reads or writes a volume."""
+        """Stop all jobs that read or write a volume."""
         await self.end(*(key for key, job in self._jobs.items() if volume in (job.reads, job.writes)))
 
     def is_reading(self, volume: str) -> bool:
-        """Whether work under way reads a volume."""
+        """Return True if an unfinished job reads a volume."""
         return any(job.reads == volume and job.work.state in ("waiting", "running") for job in self._jobs.values())
 
     async def close(self) -> None:
-        """Have all work stop."""
+        """Stop all jobs."""
         await self.end(*self._jobs)
 
 
 def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
-    """Do something in a thread that does not keep the process from ending."""
+    """Run a function in a daemon thread, which does not keep the process from ending."""
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
 
@@ -127,7 +123,7 @@ def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
 
     def run() -> None:
         action()
-        with contextlib.suppress(RuntimeError):  # the loop is gone, and nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
             loop.call_soon_threadsafe(finish)
 
     Thread(target=run, name="storage", daemon=True).start()
@@ -135,5 +131,7 @@ def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
 
 
 def _describe(error: OSError) -> str:
-    words = "the volume is larger than a file can be here" if error.errno == errno.EFBIG else error.strerror
-    return (f"{words}: {error.filename}" if error.filename else words) if words else str(error)
+    text = (
+        "the file system does not support files of the volume's size" if error.errno == errno.EFBIG else error.strerror
+    )
+    return (f"{text}: {error.filename}" if error.filename else text) if text else str(error)

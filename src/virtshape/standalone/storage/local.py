@@ -1,7 +1,7 @@
 """
-Storage on this machine: a volume is a directory with a sparse disk image in it, under the data directory.
+Local storage: a volume is a directory with a sparse disk image, in the data directory.
 
-Says what is to be done when; the bytes are moved by functions that run in threads.
+Schedules jobs; the functions that move data run in threads.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _FILLED: Final = "filled"
 
 
 class LocalStorage:
-    """Keeps volumes in a data directory; `fetcher` brings what comes from elsewhere."""
+    """Stores volumes in a data directory; `fetcher` downloads their sources."""
 
     def __init__(self, directory: Path, fetcher: Fetcher, supervisor: Supervisor) -> None:
         self._layout = Layout(directory)
@@ -44,19 +44,19 @@ class LocalStorage:
 
     @property
     def provisioner(self) -> str:
-        """The name by which storage classes ask for this storage."""
+        """The provisioner in storage classes."""
         return PROVISIONER
 
     def locate(self, volume: Volume) -> str:
-        """Where a volume lies: its directory, or the image of its block device."""
+        """Return the path of a volume: its directory, or its image for a block device."""
         return str(self._layout.locate(volume))
 
     async def make(self, volume: Volume) -> None:
-        """See to it that the volume is there and has its size; what is in it stays."""
+        """Create the volume or enlarge it to its size; its content is kept."""
         await _try(partial(self._make, volume, with_image=volume.mode == "Block"))
 
     async def make_usable(self, volume: Volume) -> None:
-        """See to it that the volume has a disk image, an empty one if nobody has filled it."""
+        """Create the volume's disk image, empty if it was not populated."""
         await _try(partial(self._make, volume, with_image=True))
 
     def _make(self, volume: Volume, *, with_image: bool) -> None:
@@ -68,12 +68,12 @@ class LocalStorage:
             make_blank(image, volume.size)
 
     async def remove(self, name: str) -> None:
-        """See to it that nothing is left of a volume."""
+        """Remove a volume."""
         await self._jobs.end_of(name)
         await _try(partial(remove_directory, self._layout.volume(name)))
 
     async def measure(self, key: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
-        """Find out how large a volume must be for the order."""
+        """Determine the volume size that the order needs."""
         job = self._jobs.find(key, "measure", attempt)
         if job is not None:
             return job.work
@@ -92,7 +92,7 @@ class LocalStorage:
         return await self._jobs.begin(key, "measure", attempt, task, wake)
 
     async def fill(self, key: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
-        """Put into the volume what is ordered; nothing of it is seen there before all of it is."""
+        """Populate the volume; its content appears only when it is complete."""
         scratch = self._layout.work(key)
         if (scratch / _FILLED).exists():
             return JobStatus(state="done", progress=100.0, size=volume.size)
@@ -120,24 +120,24 @@ class LocalStorage:
         return isinstance(request.source, Upload) and not self._layout.upload(key).exists()
 
     async def forget(self, key: str) -> None:
-        """End work that nobody wants any more, and leave nothing of it."""
+        """Stop a job that is no longer needed, and remove its files."""
         await self._jobs.end(key)
         self._layout.upload(key).unlink(missing_ok=True)
         await _try(partial(remove_directory, self._layout.work(key)))
 
     async def keep_only(self, keys: Collection[str]) -> None:
-        """Leave nothing of work that is none of these."""
+        """Remove the files of all jobs except these."""
         for directory in (self._layout.scratch, self._layout.uploads):
             for path in directory.iterdir() if directory.exists() else ():
                 if path.name not in keys:
                     await _try(partial(remove, path))
 
     def is_being_copied(self, name: str) -> bool:
-        """Whether work under way reads the volume of this name, so that nobody may write to it."""
+        """Return True if a job reads the volume, so that it must not be written."""
         return self._jobs.is_reading(name)
 
     async def take_snapshot(self, name: str, volume: Volume, wake: Wake) -> JobStatus:
-        """Keep a copy of the volume as it is now."""
+        """Copy the volume in its current state."""
         target = self._layout.snapshot(name)
         if (target / _FILLED).exists():
             return JobStatus(state="done", progress=100.0, size=volume.size)
@@ -158,18 +158,18 @@ class LocalStorage:
         return await self._jobs.begin(name, "snapshot", 0, task, wake, reads=volume.name)
 
     async def remove_snapshot(self, name: str) -> None:
-        """See to it that nothing is left of a snapshot."""
+        """Remove a snapshot."""
         await self._jobs.end(name)
         await _try(partial(remove_directory, self._layout.snapshot(name)))
 
     async def close(self) -> None:
-        """Have all work stop; it goes on at the next start."""
+        """Stop all jobs; they resume at the next start."""
         await self._jobs.close()
 
 
 @contextmanager
 def _clearing(scratch: Path) -> Iterator[None]:
-    """Remove what work has written if there is no space for all of it, or nothing else would have space either."""
+    """Remove a job's temporary files if the disk is full, so that other jobs have space."""
     try:
         yield
     except NoSpaceError:
@@ -188,7 +188,7 @@ async def _try(action: "partial[None]") -> None:
 
 @asynccontextmanager
 async def open_storage(directory: Path, supervisor: Supervisor) -> AsyncIterator[LocalStorage]:
-    """Storage in a data directory, for as long as the block lasts."""
+    """Yield the storage of a data directory while the block runs."""
     storage = LocalStorage(directory, ImageFetcher(Layout(directory)), supervisor)
     try:
         yield storage

@@ -1,7 +1,7 @@
 """
-Filling a volume as it was ordered: fetched, unpacked, judged, converted, and put in its place as the last step.
+Populates volumes: fetch, decompress, inspect, convert, and move the image into place as the last step.
 
-Every function may block. What is left half done lies in scratch, where the next attempt finds it or clears it away.
+All functions may block. Partial results stay in the scratch directory, for the next attempt to resume or remove.
 """
 
 from pathlib import Path
@@ -31,19 +31,19 @@ from virtshape.standalone.storage.layout import Layout
 
 
 class Fetcher(Protocol):
-    """Brings files from elsewhere; what was broken off goes on where it was."""
+    """Fetches files, and resumes interrupted downloads."""
 
     def fetch_web(self, origin: Web, scratch: Path, limit: int, progress: Progress) -> Path:
-        """A file from a web address, in scratch, of at most so many bytes."""
+        """Download a file of at most `limit` bytes into the scratch directory, and return its path."""
 
     def fetch_container(self, origin: Container, progress: Progress) -> Path:
-        """The disk image of a container image, which others use too."""
+        """Pull a container image and return the path of its disk image, which other volumes share."""
 
 
 def populate_volume(
     layout: Layout, key: str, volume: Volume, request: FillRequest, fetcher: Fetcher, progress: Progress
 ) -> None:
-    """Put into a volume what is ordered, as the work of this key."""
+    """Populate a volume from the source of the order, as the job of this key."""
     target, scratch = layout.image(volume.name), layout.work(key)
     match request.source:
         case Blank():
@@ -67,7 +67,9 @@ def populate_volume(
 def _write(source: Path, target: Path, volume: Volume, request: FillRequest, scratch: Path, progress: Progress) -> None:
     if request.content == "archive":
         if volume.mode == "Block":
-            raise RefusedImageError("an archive needs a claim with a file system, and this one is a block device")
+            raise RefusedImageError(
+                "an archive needs a claim with volumeMode Filesystem; this one has volumeMode Block"
+            )
         unpack_archive(source, target.parent, volume.size, scratch, progress)
         source.unlink()
     else:
@@ -84,7 +86,7 @@ def write_image(
     *,
     keeps_source: bool,
 ) -> None:
-    """Make a disk image of a file that came from anywhere; a source that need not be kept becomes the image itself."""
+    """Write a disk image from a source file; a source that need not be kept is moved instead of copied."""
     image = decompress_image(source, scratch, size + MARGIN, _share(progress, 0, 50))
     info = inspect_image(image, size)
     if info.format == "raw" and (image != source or not keeps_source):
@@ -104,7 +106,7 @@ def write_image(
 
 
 def decompress_image(source: Path, scratch: Path, limit: int | None, progress: Progress) -> Path:
-    """The image that a file holds: the file itself, or what it is a compressed form of."""
+    """Return the image in a file: the file itself, or its decompressed content."""
     form, _, _ = read_format(source)
     if form not in COMPRESSED:
         return source
@@ -116,7 +118,7 @@ def decompress_image(source: Path, scratch: Path, limit: int | None, progress: P
 def measure_source(
     request: FillRequest, scratch: Path, upload: Path, fetcher: Fetcher, space: DiskSpace, progress: Progress
 ) -> int:
-    """Return how large a volume must be for what is ordered; `upload` is where it is handed over, if it is."""
+    """Return the volume size that the source needs; `upload` is the path of an uploaded file."""
     if request.content == "archive":
         raise RefusedImageError(UNSIZED_ARCHIVE)
     is_upload = isinstance(request.source, Upload)
@@ -132,11 +134,13 @@ def _fetch(origin: FillSource, scratch: Path, fetcher: Fetcher, space: DiskSpace
         case Container():
             return fetcher.fetch_container(origin, progress)
         case _:
-            raise RefusedImageError("nothing is fetched for this volume, so that its size must be said")
+            raise RefusedImageError(
+                "the size of this volume cannot be detected: set spec.storage.resources.requests.storage"
+            )
 
 
 def _share(progress: Progress, start: int, end: int) -> Progress:
-    """Progress of a part of the work, told as progress of the whole."""
+    """Return a progress function for one part of the job, scaled to the whole."""
 
     def report(done: int, total: int | None) -> None:
         if total:

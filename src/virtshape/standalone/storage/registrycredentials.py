@@ -1,8 +1,4 @@
-"""
-Who to log in as at a registry, out of the JSON that container tools keep and pull secrets hold.
-
-Pure.
-"""
+"""Registry credentials from Docker's JSON configuration format, as in pull secrets."""
 
 from base64 import b64decode
 from binascii import Error as Base64Error
@@ -28,13 +24,13 @@ class _Logins(Struct):
 
 
 def find_registry_credentials(logins: str, image: str) -> Access:
-    """What lets one in at the registry of an image; nothing if there is no login for it."""
+    """Return the credentials for the registry of an image; empty if there are none."""
     if not logins:
         return Access()
     try:
         known = msgspec.json.decode(logins, type=_Logins).auths
     except msgspec.MsgspecError as error:
-        raise RefusedImageError(f"the pull secret cannot be read: {error}") from error
+        raise RefusedImageError(f"the pull secret is invalid: {error}") from error
     registry = parse_reference(image).registry
     names = _DOCKER_HUB if registry in _DOCKER_HUB else (registry,)
     for place, login in known.items():
@@ -45,7 +41,7 @@ def find_registry_credentials(logins: str, image: str) -> Access:
 
 
 def _host(place: str) -> str:
-    """The host of a registry, which tools write as an address at times."""
+    """Return the host of a registry; some tools store it as a URL."""
     return place.partition("://")[2].partition("/")[0] if "://" in place else place.partition("/")[0]
 
 
@@ -55,5 +51,5 @@ def _split(login: _Login) -> tuple[str, str]:
     try:
         user, _, password = b64decode(login.auth, validate=True).decode().partition(":")
     except (Base64Error, UnicodeDecodeError) as error:
-        raise RefusedImageError("the pull secret holds a login that is no base64") from error
+        raise RefusedImageError("the pull secret is invalid: auth is not valid base64") from error
     return user, password

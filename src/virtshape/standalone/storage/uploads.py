@@ -1,7 +1,7 @@
 """
-What clients upload, kept in the data directory: written as it comes, judged when it is there, then handed over whole.
+Uploads in the data directory: written as they arrive, checked at the end, and renamed when complete.
 
-One at a time for each piece of work. What breaks off leaves nothing.
+One upload at a time for each volume. An interrupted upload is removed.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class UploadDirectory:
-    """Keeps uploads in a data directory."""
+    """Stores uploads in a data directory."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -34,14 +34,14 @@ class UploadDirectory:
 
     @asynccontextmanager
     async def receive(self, delivery: IncomingUpload, is_wanted: Callable[[], bool]) -> AsyncIterator["UploadFile"]:
-        """Take something in for as long as the block lasts, and hand it over if it ends well."""
+        """Receive an upload while the block runs; check and keep it if the block ends without an error."""
         try:
             target, space = self._layout.upload(delivery.key), read_disk_space(self._layout.directory)
         except (StorageError, ImageError) as error:
             raise UploadSinkError(str(error)) from error
         limit = find_limit(delivery, space)
         if delivery.key in self._open or target.exists():
-            raise UploadSinkError("something else is being uploaded to the same claim", is_temporary=True)
+            raise UploadSinkError("another upload to the same claim is in progress", is_temporary=True)
         partial = target.with_name(f".{delivery.key}.upload")
         self._open.add(delivery.key)
         try:
@@ -54,7 +54,7 @@ class UploadDirectory:
                 parcel.close()
             await asyncio.to_thread(check_upload, partial, delivery, space)
             if not is_wanted():
-                raise UploadSinkError("nobody waits for it any more")
+                raise UploadSinkError("the claim no longer waits for an upload")
             partial.rename(target)
         except NoSpaceError as error:
             raise UploadSinkError(str(error), is_temporary=True) from error
@@ -66,20 +66,20 @@ class UploadDirectory:
 
 
 class UploadFile:
-    """A file that grows to at most `limit` bytes, and never into the reserve of the disk."""
+    """A file that grows to at most `limit` bytes, and does not use reserved disk space."""
 
     def __init__(self, path: Path, limit: int, space: DiskSpace) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        # Closed, this file refuses a thread that is still at it; a bare descriptor might be another file by then.
+        # A closed file object rejects late writes of a thread; a bare descriptor might refer to another file by then.
         self._file = io.FileIO(os.open(path, flags, 0o600), "w")
         self._limit = limit
         self._space = space
         self._size = 0
 
     async def write(self, data: bytes) -> None:
-        """Keep the next piece."""
+        """Append data."""
         if self._size + len(data) > self._limit:
-            raise UploadSinkError(f"more than {self._limit} bytes do not fit into the claim")
+            raise UploadSinkError(f"the upload is larger than the {self._limit} bytes that fit into the claim")
         try:
             await asyncio.to_thread(self._write, data)
         except OSError as error:
@@ -90,17 +90,17 @@ class UploadFile:
         rest = memoryview(data)
         while rest:
             rest = rest[self._file.write(rest) :]
-        # Begins to write it out, so that the end need not wait for all of it.
+        # Start writeback now, so that the final sync is short.
         os.posix_fadvise(self._file.fileno(), self._size, len(data), os.POSIX_FADV_DONTNEED)
         self._size += len(data)
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         self._file.close()
 
 
 def find_limit(delivery: IncomingUpload, space: DiskSpace) -> int:
-    """Return how many bytes may be sent at most; UploadSinkError if nothing may."""
+    """Return the maximum number of bytes; raise UploadSinkError if the upload is not possible."""
     if delivery.size is not None:
         return delivery.size + MARGIN
     if delivery.content == "archive":
@@ -109,11 +109,11 @@ def find_limit(delivery: IncomingUpload, space: DiskSpace) -> int:
 
 
 def check_upload(path: Path, delivery: IncomingUpload, space: DiskSpace) -> None:
-    """Refuse what cannot be used, as far as a look at it shows; what passes is on the disk."""
+    """Raise UploadSinkError if the file is not a usable image; sync it to disk otherwise."""
     try:
         form, _, size = read_format(path)
         if size == 0:
-            raise UploadSinkError("it is empty")
+            raise UploadSinkError("the upload is empty")
         if delivery.content != "archive" and form not in COMPRESSED:
             inspect_image(path, delivery.size if delivery.size is not None else space.largest)
     except ImageError as error:
@@ -124,9 +124,9 @@ def check_upload(path: Path, delivery: IncomingUpload, space: DiskSpace) -> None
 def _check_space(space: DiskSpace, delivery: IncomingUpload, limit: int) -> None:
     length = delivery.length or 0
     if length > limit and delivery.size is not None:
-        raise UploadSinkError(f"{length} bytes do not fit into a claim of {delivery.size}: make it larger")
+        raise UploadSinkError(f"{length} bytes do not fit into a claim of {delivery.size}: request a larger claim")
     if length > limit:
-        raise UploadSinkError(f"{length} bytes are more than the {limit} that an upload without a size may have")
+        raise UploadSinkError(f"{length} bytes exceed the limit of {limit} for an upload to a claim without a size")
     space.check(length)
 
 

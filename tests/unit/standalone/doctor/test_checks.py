@@ -125,7 +125,7 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str, str, str]] = {
         "pip install 'virtshape[guests]'",
     ),
     "no virtualization": ("KVM", {"kvm": "no CPU support"}, "warning", "ten times slower", "nested virtualization"),
-    "no /dev/kvm": ("KVM", {"kvm": "no device"}, "warning", "there is no /dev/kvm", "sudo modprobe kvm_intel"),
+    "no /dev/kvm": ("KVM", {"kvm": "no device"}, "warning", "/dev/kvm does not exist", "sudo modprobe kvm_intel"),
     "/dev/kvm of others": ("KVM", {"kvm": "denied"}, "warning", "user 1000 may not open", "usermod -aG kvm"),
     "no mount namespaces": (
         "confinement",
@@ -134,8 +134,8 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str, str, str]] = {
         "guests run without a mount namespace (Operation not permitted)",
         "CAP_SYS_ADMIN",
     ),
-    "no UEFI": ("UEFI", {"uefi": False}, "warning", "no UEFI firmware", "sudo apt-get install -y ovmf"),
-    "no TPM": ("TPM", {"tpm": False}, "warning", "no swtpm", "sudo apt-get install -y swtpm swtpm-tools"),
+    "no UEFI": ("UEFI", {"uefi": False}, "warning", "UEFI firmware is not installed", "sudo apt-get install -y ovmf"),
+    "no TPM": ("TPM", {"tpm": False}, "warning", "swtpm is not installed", "sudo apt-get install -y swtpm swtpm-tools"),
 }
 
 
@@ -172,7 +172,8 @@ def test_everything_that_is_missing_is_installed_by_one_command() -> None:
         "sudo modprobe kvm_intel || sudo modprobe kvm_amd",
     ]
     assert explain_failures(checks, facts) == (
-        "no guest can run here: the emulator is missing (qemu-system-x86); QEMU's disk tool is missing (qemu-utils);"
+        "guests cannot run on this machine: the emulator is missing (qemu-system-x86);"
+        " QEMU's disk tool is missing (qemu-utils);"
         " libvirt's Python binding is missing (fix: sudo apt-get install -y qemu-system-x86 qemu-utils libvirt-dev"
         " && /src/.venv/bin/uv sync --project /src --frozen --inexact --extra guests)"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from virtshape.launcher.node.account import Account
-from virtshape.standalone.doctor.facts import gather_facts, judge_kvm
+from virtshape.standalone.doctor.facts import check_kvm, gather_facts
 
 CAPABLE = "processor : 0\nflags : fpu vmx\n"
 
@@ -52,4 +52,4 @@ def test_kvm_is_judged_for_the_user_that_guests_run_as(
     if mode is not None:
         device.touch()
         device.chmod(mode)
-    assert judge_kvm(Account(user, user), device, tmp_path / "cpuinfo") == expected
+    assert check_kvm(Account(user, user), device, tmp_path / "cpuinfo") == expected

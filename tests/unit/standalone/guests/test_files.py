@@ -24,6 +24,6 @@ def test_what_an_earlier_start_left_is_gone(tmp_path: Path) -> None:
 
 
 def test_no_name_leads_out_of_its_volume(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="outside its volume"):
+    with pytest.raises(ValueError, match="outside of its volume"):
         write_mounts(tmp_path / "mounts", {"settings": {"../../escaped": b"1"}})
     assert not (tmp_path / "escaped").exists()

@@ -27,7 +27,7 @@ def test_a_machine_offers_what_it_has() -> None:
         "vendor.com/gpu": "2",
         "devices.kubevirt.io/kvm": "1k",
     }
-    words = "guests run in hardware, by KVM"
+    words = "guests run with KVM"
     assert to_tree(describe_node(host, "here", STAMP)) == {
         "apiVersion": "v1",
         "kind": "Node",
@@ -74,7 +74,9 @@ def test_a_machine_offers_what_it_has() -> None:
 def test_a_machine_without_kvm_says_so_and_offers_the_models_that_it_can_emulate() -> None:
     node = describe_node(Host(cpus=(0,), cpu_models=frozenset({"Westmere"})), "here", STAMP)
     assert node.metadata is not None
-    assert node.metadata.annotations == {"virtshape.io/description": "guests are emulated: KVM does not work here"}
+    assert node.metadata.annotations == {
+        "virtshape.io/description": "guests are emulated: KVM does not work on this machine"
+    }
     assert "cpu-model.node.kubevirt.io/Westmere" in (node.metadata.labels or {})
     assert "devices.kubevirt.io/kvm" not in ((node.status and node.status.capacity) or {})
 
@@ -94,7 +96,7 @@ def test_a_node_whose_guests_have_no_mount_namespace_says_so_in_a_condition() ->
 @pytest.mark.parametrize(
     ("isolation", "reason", "expected"),
     [
-        ("namespace", "", ("True", "NetworkNamespaces", "with a way to the internet")),
+        ("namespace", "", ("True", "NetworkNamespaces", "with access to the internet")),
         ("restricted", "pasta is missing", ("False", "NoNetworkNamespaces", "forwarded ports: pasta is missing")),
     ],
 )

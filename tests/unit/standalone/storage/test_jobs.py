@@ -105,7 +105,7 @@ def test_only_some_work_goes_on_at_once() -> None:
 
 
 def test_what_does_not_hear_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("virtshape.standalone.storage.jobs.PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("virtshape.standalone.storage.jobs.STOP_SECONDS", 0.05)
     gate = threading.Event()
 
     def deaf(_: Progress) -> int:

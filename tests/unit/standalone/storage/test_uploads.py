@@ -47,14 +47,14 @@ def test_what_was_sent_appears_whole_and_for_its_owner_alone(box: Box) -> None:
 
 
 UNUSABLE: dict[str, tuple[bytes, dict[str, Any], str]] = {
-    "empty": (b"", {}, "it is empty"),
-    "too large": (bytes(MIB + MARGIN + 1), {}, "do not fit into the claim"),
+    "empty": (b"", {}, "the upload is empty"),
+    "too large": (bytes(MIB + MARGIN + 1), {}, "that fit into the claim"),
     "a larger disk": (bytes(2 * MIB), {}, "the image holds a disk of 2097152 bytes; at most 1048576 are allowed"),
-    "said to be too large": (b"", {"length": 2 * MIB + MARGIN}, "make it larger"),
+    "said to be too large": (b"", {"length": 2 * MIB + MARGIN}, "request a larger claim"),
     "said to be larger than the disk": (b"", {"length": 1 << 50, "size": 1 << 51}, "the disk is full"),
-    "larger than what has no size may be": (b"", {"length": 1 << 50, "size": None}, "more than the 107374182400"),
+    "larger than what has no size may be": (b"", {"length": 1 << 50, "size": None}, "exceed the limit of 107374182400"),
     "an archive without a size": (b"", {"content": "archive", "size": None}, "an archive needs a claim with a size"),
-    "a key that leads elsewhere": (RAW, {"key": "../escaped"}, "is not the name of a volume"),
+    "a key that leads elsewhere": (RAW, {"key": "../escaped"}, "is not a valid name of a volume"),
     "half a qcow2": (b"QFI\xfb" + bytes(100), {}, "its qcow2 header is damaged"),
     "an ELF program": (b"\x7fELF", {"size": 100}, "at most 100 are allowed"),
 }
@@ -83,7 +83,7 @@ def test_a_disk_of_unknown_size_may_have_any(box: Box) -> None:
 def test_an_upload_that_would_touch_the_reserve_of_the_disk_is_stopped(tmp_path: Path) -> None:
     box = Box(tmp_path)
     (tmp_path / "config.yaml").write_text(f"storage: {{reserve: {shutil.disk_usage(tmp_path).free + (1 << 40)}}}")
-    with pytest.raises(UploadSinkError, match=r"the disk is full: .* are kept for the database") as refused:
+    with pytest.raises(UploadSinkError, match=r"the disk is full: .* are reserved for the database") as refused:
         asyncio.run(box.send(RAW))
     assert refused.value.is_temporary
     assert box.list() == []
@@ -93,11 +93,11 @@ def test_one_thing_at_a_time_is_taken_for_a_claim(box: Box) -> None:
     async def scenario() -> None:
         async with box.inbox.receive(IncomingUpload(key="k1"), lambda: True) as parcel:
             await parcel.write(RAW)
-            with pytest.raises(UploadSinkError, match="something else is being uploaded") as refused:
+            with pytest.raises(UploadSinkError, match="another upload to the same claim") as refused:
                 await box.send(RAW)
             assert refused.value.is_temporary
             assert box.list() == [".k1.upload"]
-        with pytest.raises(UploadSinkError, match="something else is being uploaded"):
+        with pytest.raises(UploadSinkError, match="another upload to the same claim"):
             await box.send(RAW)
 
     asyncio.run(scenario())
@@ -105,7 +105,7 @@ def test_one_thing_at_a_time_is_taken_for_a_claim(box: Box) -> None:
 
 
 def test_what_nobody_waits_for_any_more_is_thrown_away(box: Box) -> None:
-    with pytest.raises(UploadSinkError, match="nobody waits"):
+    with pytest.raises(UploadSinkError, match="no longer waits"):
         asyncio.run(box.send(RAW, is_wanted=lambda: False))
     assert box.list() == []
 
