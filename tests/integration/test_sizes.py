@@ -147,7 +147,7 @@ def test_yaml_aliases_cannot_expand_a_small_body(client: Client, paths: Namespac
     began = time.monotonic()
     reply = send_yaml(client, paths.core("configmaps"), head + text)
     assert reply.reason == (400, "BadRequest")
-    assert "the aliases of this document stand for more than " in reply.tree["message"]
+    assert "the aliases of this document expand to more than " in reply.tree["message"]
     assert time.monotonic() - began < 5
 
 

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import uvloop
 
 from virtshape.api.kinds import find_kind
-from virtshape.api.moment import now
+from virtshape.api.timestamp import now
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.users import ensure_admin
 from virtshape.apiserver.http import Listener

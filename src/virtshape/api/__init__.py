@@ -1,1 +1,1 @@
-"""The API: every kind as typed structs, and how texts become them and back."""
+"""The API: all kinds as typed structs, with codecs, schemas and conversion."""

@@ -1,7 +1,7 @@
 """
-The apiextensions.k8s.io group at v1: definitions of further kinds.
+Structs of apiextensions.k8s.io/v1: CustomResourceDefinitions.
 
-Schemas below the first level stay plain JSON; nothing here checks an object against one.
+Schemas below the first level are plain JSON.
 """
 
 from typing import Any
@@ -13,12 +13,12 @@ from virtshape.api.model import Int32, Model, Time
 
 
 class CustomResourceDefinitionNames(Model):
-    """What a kind is called."""
+    """The names of a kind."""
 
     kind: str
-    """Its name in objects."""
+    """The value of `kind` in objects."""
     plural: str
-    """Its name in paths."""
+    """The plural name, as in URLs."""
     categories: list[str] | None = None
     """The groups of resources that list it too, such as `all`."""
     list_kind: str | None = None
@@ -26,7 +26,7 @@ class CustomResourceDefinitionNames(Model):
     short_names: list[str] | None = None
     """Its abbreviations."""
     singular: str | None = None
-    """Its name for one object; the kind in lower case if absent."""
+    """The singular name; the kind in lower case if absent."""
 
 
 class CustomResourceColumnDefinition(Model):
@@ -37,44 +37,44 @@ class CustomResourceColumnDefinition(Model):
     type: str
     """The type of its values."""
     json_path: str
-    """Where its value stands in the object."""
+    """JSON path of the value."""
     description: str | None = None
-    """What it shows, for people."""
+    """Human-readable description of the column."""
     format: str | None = None
-    """How its values look, such as `date-time`."""
+    """Format of the values, such as `date-time`."""
     priority: Int32 | None = None
     """0 for every table; higher for wide tables only."""
 
 
 class SelectableField(Model):
-    """A field that lists can be narrowed down by."""
+    """A field that field selectors can use."""
 
     json_path: str
-    """Where it stands in the object."""
+    """JSON path of the field."""
 
 
 class CustomResourceSubresourceStatus(Model):
-    """The status, written apart from the spec; nothing to choose."""
+    """The status subresource; has no settings."""
 
 
 class CustomResourceSubresourceScale(Model):
-    """Where a kind keeps its number of replicas."""
+    """JSON paths of the scale subresource."""
 
     spec_replicas_path: str
-    """Where the wanted number stands."""
+    """JSON path of the desired number of replicas."""
     status_replicas_path: str
-    """Where the observed number stands."""
+    """JSON path of the observed number of replicas."""
     label_selector_path: str | None = None
-    """Where the selector of its pods stands."""
+    """JSON path of the pod selector."""
 
 
 class CustomResourceSubresources(Model):
     """The subresources of a kind."""
 
     scale: CustomResourceSubresourceScale | None = None
-    """The number of replicas, written apart from the spec."""
+    """The scale subresource."""
     status: CustomResourceSubresourceStatus | None = None
-    """The status, written apart from the spec."""
+    """The status subresource."""
 
 
 class ExternalDocumentation(Model):
@@ -92,19 +92,19 @@ class ValidationRule(Model):
     rule: str
     """The rule."""
     field_path: str | None = None
-    """The field to blame."""
+    """Path of the field to report."""
     message: str | None = None
-    """What to say if it is broken."""
+    """Error message if the rule is violated."""
     message_expression: str | None = None
-    """What to say if it is broken, as a CEL expression."""
+    """CEL expression that returns the error message."""
     optional_old_self: bool | None = None
-    """Whether the rule also holds where there is no old value."""
+    """Whether the rule also applies if there is no old value."""
     reason: str | None = None
     """The kind of error to report."""
 
 
 class JSONSchemaProps(Model):
-    """A JSON schema, as structural as the API server wants it."""
+    """A structural JSON schema."""
 
     type: str | None = None
     """The type of the value."""
@@ -117,21 +117,21 @@ class JSONSchemaProps(Model):
     additional_properties: Any = None
     """The schema of properties that are not named."""
     all_of: list[dict[str, Any]] | None = None
-    """Schemas that must all fit."""
+    """Schemas that must all match."""
     any_of: list[dict[str, Any]] | None = None
-    """Schemas of which one must fit."""
+    """Schemas of which at least one must match."""
     default: Any | None = None
-    """The value where there is none."""
+    """The default value."""
     definitions: dict[str, Any] | None = None
     """Schemas to refer to; not allowed here."""
     dependencies: dict[str, Any] | None = None
-    """What properties ask of each other; not allowed here."""
+    """Dependencies between properties; not allowed here."""
     description: str | None = None
-    """What the value means, for people."""
+    """Description of the value."""
     enum: list[Any] | None = None
     """The only values that are allowed."""
     example: Any | None = None
-    """A value, to show what is meant."""
+    """An example value."""
     exclusive_maximum: bool | None = None
     """Whether the maximum itself is too much."""
     exclusive_minimum: bool | None = None
@@ -139,7 +139,7 @@ class JSONSchemaProps(Model):
     external_docs: ExternalDocumentation | None = None
     """Where to read more."""
     format: str | None = None
-    """What a text or number looks like, such as `int64`."""
+    """Format of a string or number, such as `int64`."""
     id: str | None = None
     """The identifier of the schema."""
     items: Any = None
@@ -163,11 +163,11 @@ class JSONSchemaProps(Model):
     multiple_of: float | None = None
     """What a number must be a multiple of."""
     not_: dict[str, Any] | None = None
-    """A schema that must not fit."""
+    """A schema that must not match."""
     nullable: bool | None = None
     """Whether `null` is a value."""
     one_of: list[dict[str, Any]] | None = None
-    """Schemas of which exactly one must fit."""
+    """Schemas of which exactly one must match."""
     pattern: str | None = None
     """The regular expression that a text must match."""
     pattern_properties: dict[str, Any] | None = None
@@ -177,15 +177,15 @@ class JSONSchemaProps(Model):
     required: list[str] | None = None
     """The properties that must be there."""
     title: str | None = None
-    """The name of the schema, for people."""
+    """Title of the schema."""
     unique_items: bool | None = None
     """Whether a list's items must differ; not allowed here."""
     x_kubernetes_embedded_resource: bool | None = field(default=None, name="x-kubernetes-embedded-resource")
-    """Whether the value is a whole object of its own."""
+    """Whether the value is a complete Kubernetes object."""
     x_kubernetes_int_or_string: bool | None = field(default=None, name="x-kubernetes-int-or-string")
     """Whether the value is a number or a text."""
     x_kubernetes_list_map_keys: list[str] | None = field(default=None, name="x-kubernetes-list-map-keys")
-    """The fields that tell items of a `map` list apart."""
+    """The key fields of a list of type `map`."""
     x_kubernetes_list_type: str | None = field(default=None, name="x-kubernetes-list-type")
     """How lists are merged: `atomic`, `set` or `map`."""
     x_kubernetes_map_type: str | None = field(default=None, name="x-kubernetes-map-type")
@@ -197,7 +197,7 @@ class JSONSchemaProps(Model):
 
 
 class CustomResourceValidation(Model):
-    """What objects must look like."""
+    """Validation of objects."""
 
     open_api_v3_schema: JSONSchemaProps | None = field(default=None, name="openAPIV3Schema")
     """The schema."""
@@ -213,15 +213,15 @@ class CustomResourceDefinitionVersion(Model):
     storage: bool
     """Whether objects are stored in it; so in exactly one version."""
     additional_printer_columns: list[CustomResourceColumnDefinition] | None = None
-    """The columns of its tables, besides the name."""
+    """The columns of its tables, in addition to the name."""
     deprecated: bool | None = None
     """Whether clients that use it are warned."""
     deprecation_warning: str | None = None
-    """The words of that warning."""
+    """Text of the deprecation warning."""
     schema: CustomResourceValidation | None = None
-    """What its objects must look like."""
+    """Schema of its objects."""
     selectable_fields: list[SelectableField] | None = None
-    """The fields that lists can be narrowed down by."""
+    """The fields that field selectors can use."""
     subresources: CustomResourceSubresources | None = None
     """Its status and its scale."""
 
@@ -260,16 +260,16 @@ class WebhookConversion(Model):
 
 
 class CustomResourceConversion(Model):
-    """How objects get from one version to another."""
+    """How objects are converted between versions."""
 
     strategy: str
     """`None` (only the version changes) or `Webhook`."""
     webhook: WebhookConversion | None = None
-    """Who converts them."""
+    """The webhook that converts objects."""
 
 
 class CustomResourceDefinitionSpec(Model):
-    """The kind that is wanted."""
+    """Desired state of a definition."""
 
     group: str
     """The API group."""
@@ -280,51 +280,51 @@ class CustomResourceDefinitionSpec(Model):
     versions: list[CustomResourceDefinitionVersion]
     """The versions of the kind."""
     conversion: CustomResourceConversion | None = None
-    """How objects get from one version to another."""
+    """How objects are converted between versions."""
     preserve_unknown_fields: bool | None = None
     """Keeps fields that no schema names; no longer allowed."""
 
 
 class CustomResourceDefinitionCondition(Model):
-    """One observed fact about a definition."""
+    """A condition of a definition."""
 
     type: str
-    """Which fact."""
+    """Type of the condition."""
     status: str
-    """Whether it holds: `True`, `False` or `Unknown`."""
+    """Status of the condition: `True`, `False` or `Unknown`."""
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
     observed_generation: int | None = None
-    """The generation of the object that the fact is about."""
+    """The generation that the condition is about."""
     reason: str | None = None
-    """The cause, as one word."""
+    """Reason in CamelCase."""
 
 
 class CustomResourceDefinitionStatus(Model):
-    """The kind that is served."""
+    """Observed state of a definition."""
 
     accepted_names: CustomResourceDefinitionNames | None = None
-    """The names that were free."""
+    """The accepted names."""
     conditions: list[CustomResourceDefinitionCondition] | None = None
-    """The observed facts."""
+    """Current conditions."""
     observed_generation: int | None = None
     """The generation that this status is about."""
     stored_versions: list[str] | None = None
-    """The versions that objects were ever stored in."""
+    """The versions that objects have been stored in."""
 
 
 class CustomResourceDefinition(Model, kw_only=True):
-    """Defines a kind that the API server did not have."""
+    """Defines a custom resource."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`CustomResourceDefinition`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: CustomResourceDefinitionSpec
-    """The kind, as wanted."""
+    """Desired state of the definition."""
     status: CustomResourceDefinitionStatus | None = None
-    """The kind, as served."""
+    """Observed state of the definition."""

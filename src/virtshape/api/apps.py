@@ -1,8 +1,4 @@
-"""
-The apps group at v1: kept revisions of state, and deployments.
-
-A revision's data is whatever its controller put there; nothing here interprets it.
-"""
+"""Structs of apps/v1: ControllerRevisions and Deployments."""
 
 from typing import Any
 
@@ -12,14 +8,14 @@ from virtshape.api.model import Int32, IntOrString, Model, Time
 
 
 class ControllerRevision(Model, kw_only=True):
-    """A frozen copy of some state that a controller wants to find again."""
+    """An immutable copy of state, kept by a controller."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`ControllerRevision`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     data: Any = None
     """The state, as any JSON value; a revision stored without one is empty."""
     revision: int | None = None
@@ -30,9 +26,9 @@ class RollingUpdateDeployment(Model):
     """How many pods are replaced at a time."""
 
     max_surge: IntOrString | None = None
-    """How many more than wanted there may be, as a number or a percentage."""
+    """Maximum number of additional pods, as a number or a percentage."""
     max_unavailable: IntOrString | None = None
-    """How many fewer than wanted there may be, as a number or a percentage."""
+    """Maximum number of missing pods, as a number or a percentage."""
 
 
 class DeploymentStrategy(Model):
@@ -45,18 +41,18 @@ class DeploymentStrategy(Model):
 
 
 class DeploymentSpec(Model):
-    """Which pods, and how many."""
+    """Desired state of a deployment."""
 
     selector: LabelSelector
     """The labels of its pods."""
     template: PodTemplateSpec
-    """What its pods look like."""
+    """Template of its pods."""
     min_ready_seconds: Int32 | None = None
     """How long a pod must be ready to count as available."""
     paused: bool | None = None
-    """Whether changes wait."""
+    """Whether updates are paused."""
     progress_deadline_seconds: Int32 | None = None
-    """How long a change may stand still before it has failed; 600 if absent."""
+    """Seconds without progress after which an update has failed; 600 if absent."""
     replicas: Int32 | None = None
     """How many pods; 1 if absent."""
     revision_history_limit: Int32 | None = None
@@ -66,55 +62,55 @@ class DeploymentSpec(Model):
 
 
 class DeploymentCondition(Model):
-    """One observed fact about a deployment."""
+    """A condition of a deployment."""
 
     type: str | None = None
-    """Which fact."""
+    """Type of the condition."""
     last_transition_time: Time | None = None
     """When the status last changed."""
     last_update_time: Time | None = None
-    """When it was last looked at."""
+    """When the condition was last checked."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
     reason: str | None = None
-    """The cause, as one word."""
+    """Reason in CamelCase."""
     status: str | None = None
-    """Whether it holds: `True`, `False` or `Unknown`."""
+    """Status of the condition: `True`, `False` or `Unknown`."""
 
 
 class DeploymentStatus(Model):
-    """How many pods there are."""
+    """Observed state of a deployment."""
 
     available_replicas: Int32 | None = None
-    """Those that have been ready long enough."""
+    """Number of available pods."""
     collision_count: Int32 | None = None
     """How often a generated name was taken."""
     conditions: list[DeploymentCondition] | None = None
-    """The observed facts."""
+    """Current conditions."""
     observed_generation: int | None = None
     """The generation that this status is about."""
     ready_replicas: Int32 | None = None
-    """Those that are ready."""
+    """Number of ready pods."""
     replicas: Int32 | None = None
-    """All that are not ending."""
+    """Number of pods that are not terminating."""
     terminating_replicas: Int32 | None = None
-    """Those that are ending."""
+    """Number of pods that are terminating."""
     unavailable_replicas: Int32 | None = None
-    """Those that are still missing."""
+    """Number of pods that are not available."""
     updated_replicas: Int32 | None = None
-    """Those that look as wanted."""
+    """Number of pods with the current template."""
 
 
 class Deployment(Model, kw_only=True):
-    """A number of like pods, replaced a few at a time when they change."""
+    """A set of identical pods with rolling updates."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`Deployment`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: DeploymentSpec
-    """The pods, as wanted."""
+    """Desired state of the pods."""
     status: DeploymentStatus | None = None
-    """The pods, as observed."""
+    """Observed state of the deployment."""

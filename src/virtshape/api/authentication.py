@@ -1,8 +1,4 @@
-"""
-The authentication.k8s.io group at v1: who is asking.
-
-Questions with their answers; never stored, and nothing here checks a token.
-"""
+"""Structs of authentication.k8s.io/v1: token and self-subject reviews, which are never stored."""
 
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
@@ -14,44 +10,44 @@ class TokenReviewSpec(Model):
     token: str
     """The token."""
     audiences: list[str] | None = None
-    """For whom the token should be meant; one of them is enough."""
+    """Accepted audiences of the token; one of them is enough."""
 
 
 class UserInfo(Model):
-    """Someone who makes requests."""
+    """A user."""
 
     extra: dict[str, list[str]] | None = None
-    """What else the authenticator says."""
+    """Additional information from the authenticator."""
     groups: list[str] | None = None
     """The groups that the user belongs to."""
     uid: str | None = None
-    """What tells users of the same name apart."""
+    """Unique identifier of the user."""
     username: str | None = None
     """The user's name."""
 
 
 class TokenReviewStatus(Model):
-    """What is known about a token."""
+    """Result of the authentication of a token."""
 
     audiences: list[str] | None = None
-    """Those of the asked audiences that the token is meant for."""
+    """The requested audiences for which the token is valid."""
     authenticated: bool | None = None
-    """Whether the token is good."""
+    """Whether the token is valid."""
     error: str | None = None
     """Why the token could not be checked."""
     user: UserInfo | None = None
-    """Whom the token belongs to."""
+    """The user of the token."""
 
 
 class TokenReview(Model, kw_only=True):
-    """Asks whom a token belongs to."""
+    """A request to authenticate a token."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`TokenReview`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: TokenReviewSpec
     """The token."""
     status: TokenReviewStatus | None = None
@@ -59,20 +55,20 @@ class TokenReview(Model, kw_only=True):
 
 
 class SelfSubjectReviewStatus(Model):
-    """Who is asking."""
+    """The current user."""
 
     user_info: UserInfo | None = None
-    """The one who asks."""
+    """The current user."""
 
 
 class SelfSubjectReview(Model, kw_only=True):
-    """Asks who is asking."""
+    """A request for the identity of the current user."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`SelfSubjectReview`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     status: SelfSubjectReviewStatus | None = None
     """The answer."""

@@ -1,8 +1,4 @@
-"""
-The authorization.k8s.io group at v1: may someone do something.
-
-Questions with their answers; never stored, and nothing here decides them.
-"""
+"""Structs of authorization.k8s.io/v1: access reviews, which are never stored."""
 
 from msgspec import field
 
@@ -22,21 +18,21 @@ class FieldSelectorRequirement(Model):
 
 
 class FieldSelectorAttributes(Model):
-    """Fields that narrow objects down, in one of two forms."""
+    """A field selector, in one of two forms."""
 
     raw_selector: str | None = None
-    """The selector, as in a request's query."""
+    """The selector as text, as in the query of a request."""
     requirements: list[FieldSelectorRequirement] | None = None
-    """The selector, taken apart; all must match."""
+    """The parsed selector; all requirements must match."""
 
 
 class LabelSelectorAttributes(Model):
-    """Labels that narrow objects down, in one of two forms."""
+    """A label selector, in one of two forms."""
 
     raw_selector: str | None = None
-    """The selector, as in a request's query."""
+    """The selector as text, as in the query of a request."""
     requirements: list[LabelSelectorRequirement] | None = None
-    """The selector, taken apart; all must match."""
+    """The parsed selector; all requirements must match."""
 
 
 class ResourceAttributes(Model):
@@ -45,11 +41,11 @@ class ResourceAttributes(Model):
     name: str | None = None
     """The object; all if empty."""
     field_selector: FieldSelectorAttributes | None = None
-    """The fields that narrow the objects down."""
+    """The field selector of the request."""
     group: str | None = None
     """The API group, `*` for all."""
     label_selector: LabelSelectorAttributes | None = None
-    """The labels that narrow the objects down."""
+    """The label selector of the request."""
     namespace: str | None = None
     """The namespace; all, or none, if empty."""
     resource: str | None = None
@@ -63,7 +59,7 @@ class ResourceAttributes(Model):
 
 
 class NonResourceAttributes(Model):
-    """An action on a path that is no resource."""
+    """An action on a non-resource path."""
 
     path: str | None = None
     """The path."""
@@ -72,10 +68,10 @@ class NonResourceAttributes(Model):
 
 
 class SelfSubjectAccessReviewSpec(Model):
-    """What the asker wants to do; exactly one of these."""
+    """The action to check; exactly one of these."""
 
     non_resource_attributes: NonResourceAttributes | None = None
-    """An action on a path that is no resource."""
+    """An action on a non-resource path."""
     resource_attributes: ResourceAttributes | None = None
     """An action on a resource."""
 
@@ -84,24 +80,24 @@ class SubjectAccessReviewStatus(Model):
     """Whether an action is permitted."""
 
     allowed: bool
-    """Whether it is."""
+    """Whether the action is allowed."""
     denied: bool | None = None
-    """Whether it is forbidden for certain, whatever others say."""
+    """Whether the action is denied regardless of other authorizers."""
     evaluation_error: str | None = None
     """What went wrong while deciding."""
     reason: str | None = None
-    """Why, for people."""
+    """Human-readable reason."""
 
 
 class SelfSubjectAccessReview(Model, kw_only=True):
-    """Asks whether the one who asks may do something."""
+    """A check whether the current user may perform an action."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`SelfSubjectAccessReview`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: SelfSubjectAccessReviewSpec
     """The question."""
     status: SubjectAccessReviewStatus | None = None
@@ -109,31 +105,31 @@ class SelfSubjectAccessReview(Model, kw_only=True):
 
 
 class SubjectAccessReviewSpec(Model):
-    """Who wants to do what."""
+    """The user and the action to check."""
 
     extra: dict[str, list[str]] | None = None
-    """What else the authenticator says of the user."""
+    """Additional information from the authenticator."""
     groups: list[str] | None = None
     """The groups that the user belongs to."""
     non_resource_attributes: NonResourceAttributes | None = None
-    """An action on a path that is no resource."""
+    """An action on a non-resource path."""
     resource_attributes: ResourceAttributes | None = None
     """An action on a resource."""
     uid: str | None = None
-    """What tells users of the same name apart."""
+    """Unique identifier of the user."""
     user: str | None = None
     """The user's name."""
 
 
 class SubjectAccessReview(Model, kw_only=True):
-    """Asks whether someone may do something."""
+    """A check whether a user may perform an action."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`SubjectAccessReview`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: SubjectAccessReviewSpec
     """The question."""
     status: SubjectAccessReviewStatus | None = None
@@ -141,14 +137,14 @@ class SubjectAccessReview(Model, kw_only=True):
 
 
 class LocalSubjectAccessReview(Model, kw_only=True):
-    """Asks whether someone may do something in one namespace."""
+    """A check whether a user may perform an action in a namespace."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`LocalSubjectAccessReview`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: SubjectAccessReviewSpec
     """The question; its namespace must be that of this object."""
     status: SubjectAccessReviewStatus | None = None
@@ -156,14 +152,14 @@ class LocalSubjectAccessReview(Model, kw_only=True):
 
 
 class SelfSubjectRulesReviewSpec(Model):
-    """Where the rules should be listed for."""
+    """The namespace to list the rules for."""
 
     namespace: str | None = None
     """The namespace."""
 
 
 class NonResourceRule(Model):
-    """Permitted actions on paths that are no resources."""
+    """Allowed actions on non-resource paths."""
 
     verbs: list[str]
     """The HTTP methods, in lower case."""
@@ -185,12 +181,12 @@ class ResourceRule(Model):
 
 
 class SubjectRulesReviewStatus(Model):
-    """What someone may do."""
+    """The permissions of a user."""
 
     incomplete: bool
     """Whether there may be more than is listed."""
     non_resource_rules: list[NonResourceRule]
-    """The permitted actions on paths that are no resources."""
+    """Allowed actions on non-resource paths."""
     resource_rules: list[ResourceRule]
     """The permitted actions on resources."""
     evaluation_error: str | None = None
@@ -198,14 +194,14 @@ class SubjectRulesReviewStatus(Model):
 
 
 class SelfSubjectRulesReview(Model, kw_only=True):
-    """Asks for all that the asker may do in a namespace."""
+    """A request for the permissions of the current user in a namespace."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`SelfSubjectRulesReview`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: SelfSubjectRulesReviewSpec
     """The question."""
     status: SubjectRulesReviewStatus | None = None

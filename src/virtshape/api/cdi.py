@@ -1,8 +1,4 @@
-"""
-The cdi.kubevirt.io group at v1beta1: volumes filled with data, and names for where such data lies.
-
-Only structs: nothing here imports, clones or uploads.
-"""
+"""Structs of cdi.kubevirt.io/v1beta1: DataVolumes, DataSources and uploads."""
 
 from typing import Literal
 
@@ -19,7 +15,7 @@ from virtshape.api.model import Int32, Model, Time
 
 
 class DataVolumeCheckpoint(Model):
-    """One step of an import that happens in stages."""
+    """One step of a multi-stage import."""
 
     current: str
     """The snapshot that this step copies."""
@@ -35,20 +31,20 @@ class DataVolumeSourceGCS(Model):
     """An image in Google Cloud Storage."""
 
     url: str
-    """Where the image lies."""
+    """URL of the image."""
     secret_ref: str | None = None
     """The secret with the credentials."""
 
 
 class DataVolumeSourceHTTP(Model):
-    """An image behind a web address."""
+    """An image at an HTTP URL."""
 
     url: str
     """The `http` or `https` address of the image."""
     cert_config_map: str | None = None
     """The config map with the certificate authorities to trust."""
     checksum: str | None = None
-    """What the file must hash to, as `sha256:` and hexadecimal digits; also `md5`, `sha1` and `sha512`."""
+    """Expected checksum of the file, as `sha256:` and hexadecimal digits; also `md5`, `sha1` and `sha512`."""
     extra_headers: list[str] | None = None
     """Headers to send with each request."""
     secret_extra_headers: list[str] | None = None
@@ -82,7 +78,7 @@ class DataVolumeSourcePVC(Model):
 
 
 class PlatformOptions(Model):
-    """The choice among the images that one registry name stands for."""
+    """Selects one of the images of a multi-platform image."""
 
     architecture: str | None = None
     """The processor architecture of the image to take."""
@@ -96,7 +92,7 @@ class DataVolumeSourceRegistry(Model):
     image_stream: str | None = None
     """The image stream that names the image, in place of an address."""
     platform: PlatformOptions | None = None
-    """Which image to take where the name stands for several."""
+    """Which image of a multi-platform image to use."""
     pull_method: str | None = None
     """Who fetches the image: `pod` (the importer) or `node` (the container runtime)."""
     secret_ref: str | None = None
@@ -106,7 +102,7 @@ class DataVolumeSourceRegistry(Model):
 
 
 class DataVolumeSourceS3(Model):
-    """An image in a store that speaks S3."""
+    """An image in S3-compatible storage."""
 
     url: str
     """The address of the image."""
@@ -152,11 +148,11 @@ class DataVolumeSource(Model):
     """Where a volume's data comes from; exactly one of these."""
 
     blank: DataVolumeBlankImage | None = None
-    """Nowhere: the disk starts empty."""
+    """No data: the disk is empty."""
     gcs: DataVolumeSourceGCS | None = None
     """An image in Google Cloud Storage."""
     http: DataVolumeSourceHTTP | None = None
-    """An image behind a web address."""
+    """An image at an HTTP URL."""
     imageio: DataVolumeSourceImageIO | None = None
     """A disk of an oVirt server."""
     pvc: DataVolumeSourcePVC | None = None
@@ -164,7 +160,7 @@ class DataVolumeSource(Model):
     registry: DataVolumeSourceRegistry | None = None
     """A disk image inside a container image."""
     s3: DataVolumeSourceS3 | None = None
-    """An image in a store that speaks S3."""
+    """An image in S3-compatible storage."""
     snapshot: DataVolumeSourceSnapshot | None = None
     """A volume snapshot."""
     upload: DataVolumeSourceUpload | None = None
@@ -174,7 +170,7 @@ class DataVolumeSource(Model):
 
 
 class DataVolumeSourceRef(Model):
-    """A named place where a volume's data comes from."""
+    """A reference to an object that defines the source of the data."""
 
     name: str
     """The name of the object."""
@@ -185,10 +181,10 @@ class DataVolumeSourceRef(Model):
 
 
 class StorageSpec(Model):
-    """The claim to make; what it leaves open, the storage class's profile fills in."""
+    """The claim to create; unset fields are taken from the profile of the storage class."""
 
     access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
-    """How many nodes may mount the volume, and whether to write."""
+    """Access modes of the volume."""
     data_source: TypedLocalObjectReference | None = None
     """An object of the same namespace to fill the volume from."""
     data_source_ref: TypedObjectReference | None = None
@@ -200,7 +196,7 @@ class StorageSpec(Model):
     storage_class_name: str | None = None
     """The storage class; the cluster's default if absent."""
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
-    """Whether the volume is a raw device or carries a file system."""
+    """Whether the volume is a raw device or has a file system."""
     volume_name: str | None = None
     """An existing volume to bind to."""
 
@@ -209,49 +205,49 @@ class DataVolumeSpec(Model):
     """A volume and the data to fill it with."""
 
     checkpoints: list[DataVolumeCheckpoint] | None = None
-    """The steps of an import that happens in stages."""
+    """The steps of a multi-stage import."""
     content_type: str | None = None
     """What the data is: a disk image (`kubevirt`, also if absent) or an `archive` of files."""
     final_checkpoint: bool | None = None
-    """Says that the last of the checkpoints is the last of the import."""
+    """Whether the last checkpoint completes the import."""
     preallocation: bool | None = None
     """Reserves the whole disk at once, rather than as it fills."""
     priority_class_name: str | None = None
     """The priority of the pods that fill the volume."""
     pvc: PersistentVolumeClaimSpec | None = None
-    """The claim to make, taken word for word; exclusive with `storage`."""
+    """The claim to create, unchanged; exclusive with `storage`."""
     source: DataVolumeSource | None = None
     """Where the data comes from; exclusive with `sourceRef`."""
     source_ref: DataVolumeSourceRef | None = None
-    """A named place that the data comes from; exclusive with `source`."""
+    """An object that defines the source of the data; exclusive with `source`."""
     storage: StorageSpec | None = None
-    """The claim to make, completed from the storage class's profile; exclusive with `pvc`."""
+    """The claim to create, completed from the profile of the storage class; exclusive with `pvc`."""
 
 
 class DataVolumeCondition(Model):
-    """One observed fact about a data volume."""
+    """A condition of a data volume."""
 
     type: str
-    """Which fact: `Ready`, `Bound` or `Running`."""
+    """Type of the condition: `Ready`, `Bound` or `Running`."""
     status: str
-    """Whether it holds: `True`, `False` or `Unknown`."""
+    """Status of the condition: `True`, `False` or `Unknown`."""
     last_heartbeat_time: Time | None = None
-    """When it was last looked at."""
+    """When the condition was last checked."""
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
     reason: str | None = None
-    """The cause, as one word."""
+    """Reason in CamelCase."""
 
 
 class DataVolumeStatus(Model):
-    """How far a data volume has come."""
+    """Observed state of a data volume."""
 
     claim_name: str | None = None
     """The claim that holds the data."""
     conditions: list[DataVolumeCondition] | None = None
-    """The observed facts."""
+    """Current conditions."""
     phase: str | None = None
     """The stage it is in, such as `ImportInProgress` or `Succeeded`."""
     progress: str | None = None
@@ -268,11 +264,11 @@ class DataVolume(Model, kw_only=True):
     kind: str
     """`DataVolume`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: DataVolumeSpec
-    """The volume and its data, as wanted."""
+    """Desired state of the data volume."""
     status: DataVolumeStatus | None = None
-    """The volume and its data, as observed."""
+    """Observed state of the data volume."""
 
 
 class DataSourceRefSourceDataSource(Model):
@@ -285,10 +281,10 @@ class DataSourceRefSourceDataSource(Model):
 
 
 class DataSourceSource(Model):
-    """Where the data of a data source lies; exactly one of these."""
+    """Where the data of a data source is stored; exactly one of these."""
 
     data_source: DataSourceRefSourceDataSource | None = None
-    """Where another data source says."""
+    """Another data source."""
     pvc: DataVolumeSourcePVC | None = None
     """In a claim."""
     snapshot: DataVolumeSourceSnapshot | None = None
@@ -296,36 +292,36 @@ class DataSourceSource(Model):
 
 
 class DataSourceSpec(Model):
-    """What a data source stands for."""
+    """Desired state of a data source."""
 
     source: DataSourceSource
-    """Where its data lies."""
+    """Where its data is stored."""
 
 
 class DataSourceCondition(Model):
-    """One observed fact about a data source."""
+    """A condition of a data source."""
 
     type: str
-    """Which fact: `Ready`."""
+    """Type of the condition: `Ready`."""
     status: str
-    """Whether it holds: `True`, `False` or `Unknown`."""
+    """Status of the condition: `True`, `False` or `Unknown`."""
     last_heartbeat_time: Time | None = None
-    """When it was last looked at."""
+    """When the condition was last checked."""
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
     reason: str | None = None
-    """The cause, as one word."""
+    """Reason in CamelCase."""
 
 
 class DataSourceStatus(Model):
-    """Whether a data source can be used."""
+    """Observed state of a data source."""
 
     conditions: list[DataSourceCondition] | None = None
-    """The observed facts."""
+    """Current conditions."""
     source: DataSourceSource | None = None
-    """Where its data lies, once other data sources are followed."""
+    """Where its data is stored, after following other data sources."""
 
 
 class DataSource(Model, kw_only=True):
@@ -336,36 +332,36 @@ class DataSource(Model, kw_only=True):
     kind: str
     """`DataSource`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: DataSourceSpec
-    """What it stands for, as wanted."""
+    """Desired state of the data source."""
     status: DataSourceStatus | None = None
-    """What it stands for, as observed."""
+    """Observed state of the data source."""
 
 
 class UploadTokenRequestSpec(Model):
-    """What a token is asked for."""
+    """The claim that a token is requested for."""
 
     pvc_name: str
     """The claim to upload to."""
 
 
 class UploadTokenRequestStatus(Model):
-    """The answer to a request for a token."""
+    """The issued token."""
 
     token: str | None = None
-    """The token to show when uploading."""
+    """The upload token."""
 
 
 class UploadTokenRequest(Model, kw_only=True):
-    """Asks for a token to upload with; of the group upload.cdi.kubevirt.io, and never stored."""
+    """A request for an upload token, in the group upload.cdi.kubevirt.io; never stored."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`UploadTokenRequest`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: UploadTokenRequestSpec
     """What the token is for."""
     status: UploadTokenRequestStatus | None = None
@@ -373,31 +369,31 @@ class UploadTokenRequest(Model, kw_only=True):
 
 
 class CDIConfigSpec(Model):
-    """What an administrator says about uploads."""
+    """Settings of uploads."""
 
     upload_proxy_url_override: str | None = field(default=None, name="uploadProxyURLOverride")
-    """Where clients are to upload to, in place of where the server believes it can be reached."""
+    """Upload address for clients; overrides the detected address."""
 
 
 class CDIConfigStatus(Model):
-    """What clients need to know to upload."""
+    """Upload address and certificate authority for clients."""
 
     upload_proxy_url: str | None = field(default=None, name="uploadProxyURL")
-    """Where clients upload to."""
+    """Upload address for clients."""
     upload_proxy_ca: str | None = field(default=None, name="uploadProxyCA")
-    """Whom to trust there, as PEM."""
+    """Certificate authority of the upload server, as PEM."""
 
 
 class CDIConfig(Model, kw_only=True):
-    """How volumes are filled by uploads; the one that clients read is called `config`."""
+    """Configuration of uploads; clients read the object named `config`."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`CDIConfig`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: CDIConfigSpec
-    """What is set by hand."""
+    """Settings of the administrator."""
     status: CDIConfigStatus | None = None
-    """What holds."""
+    """Effective settings."""

@@ -1,7 +1,7 @@
 """
-Structs from bytes and back: strict, and fast where the input is right.
+Strict decoding and encoding of structs.
 
-Never guesses: what does not fit the struct is refused, with all problems at once.
+Valid input takes msgspec's fast path. Invalid input raises one error with all problems.
 """
 
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ class _StatedKind(msgspec.Struct, rename="camel"):
 
 
 def decode(data: bytes | str, struct: type[T]) -> T:
-    """Read the JSON text as this struct; DecodeError names all that is wrong with it."""
+    """Decode JSON as this struct; raise DecodeError with all problems."""
     try:
         return _decoder(struct).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -29,7 +29,7 @@ def decode(data: bytes | str, struct: type[T]) -> T:
 
 
 def decode_object(data: bytes | str) -> Model:
-    """Read the JSON text as the kind that it states; DecodeError if there is no such kind, or as `decode`."""
+    """Decode JSON as the kind that it names; raise DecodeError for an unknown kind, or as `decode` does."""
     try:
         stated = _stated_kind.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -39,17 +39,17 @@ def decode_object(data: bytes | str) -> Model:
 
 
 def encode(value: object) -> bytes:
-    """Write a struct as JSON text."""
+    """Encode a struct as JSON."""
     return _encoder.encode(value)
 
 
 def duplicate(value: T) -> T:
-    """A copy of a struct that shares nothing with it; through its text, which is the fastest way."""
+    """Return a deep copy of a struct; encoding and decoding is the fastest way."""
     return _decoder(type(value)).decode(_encoder.encode(value))
 
 
 def from_tree(tree: object, struct: type[T]) -> T:
-    """Read plain dicts and lists as this struct; DecodeError names all that is wrong with them."""
+    """Convert plain dicts and lists to this struct; raise DecodeError with all problems."""
     try:
         return msgspec.convert(tree, struct, dec_hook=_read_scalar)
     except msgspec.ValidationError as error:
@@ -57,12 +57,12 @@ def from_tree(tree: object, struct: type[T]) -> T:
 
 
 def object_from_tree(tree: object) -> Model:
-    """Read a tree as the kind that it states; DecodeError if there is no such kind, or as `decode`."""
+    """Convert a tree to the kind that it names; raise DecodeError for an unknown kind, or as `decode` does."""
     return from_tree(tree, find_struct(tree))
 
 
 def find_struct(tree: object) -> type[Model]:
-    """Find the struct of the kind that a tree states; DecodeError names near kinds if there is none."""
+    """Return the struct of the tree's kind; raise DecodeError with similar kinds if it is unknown."""
     if isinstance(tree, dict):
         api_version, name = tree.get("apiVersion"), tree.get("kind")
         kind = find_kind(api_version, name) if isinstance(api_version, str) and isinstance(name, str) else None
@@ -75,7 +75,7 @@ def find_struct(tree: object) -> type[Model]:
 
 
 def to_tree(value: object) -> Any:
-    """Turn a struct into plain dicts and lists."""
+    """Convert a struct to plain dicts and lists."""
     return msgspec.to_builtins(value, enc_hook=str)
 
 

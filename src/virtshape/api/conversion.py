@@ -1,7 +1,7 @@
 """
-The same object at another version of its group, and objects out of revisions that older releases stored.
+Convert objects between versions of a group, and read objects from revisions of older releases.
 
-All versions of a group share their fields, so only `apiVersion` changes. Never defaults, drops or renames anything.
+All versions of a group have the same fields, so only `apiVersion` changes.
 """
 
 import base64
@@ -22,7 +22,7 @@ VERSIONS = {
     "instancetype.kubevirt.io": ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2"),
     "kubevirt.io": ("v1alpha3", "v1"),
 }
-"""The versions of each group that has several, the stored one last."""
+"""The versions of each group with more than one version, the stored one last."""
 
 # Older versions demand sizes of an instance type, stored objects may lack them: only these structs hold them all.
 _INSTANCETYPES: dict[str, type[Model]] = {
@@ -46,21 +46,21 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class PayloadError(StatusError):
-    """A revision whose data is not the object that it should be."""
+    """The data of a revision is not the expected object."""
 
     def __init__(self, message: str) -> None:
         super().__init__(422, "Invalid", message)
 
 
 class Object(Protocol):
-    """A struct that says what it is."""
+    """A struct with `apiVersion` and `kind`."""
 
     api_version: str
     kind: str
 
 
 def convert(obj: Object, version: str) -> Model:
-    """Copy an object to another version of its group; instance types come as structs in which sizes are optional."""
+    """Return a copy of an object at another version of its group; instance types use structs with optional sizes."""
     group = obj.api_version.partition("/")[0]
     if version not in VERSIONS.get(group, ()):
         raise ValueError(f"{obj.kind} has no version {version} in {group}")
@@ -69,7 +69,7 @@ def convert(obj: Object, version: str) -> Model:
 
 
 def convert_bytes(data: bytes, api_version: str) -> bytes:
-    """Write another `apiVersion` into an object's JSON text and leave all else as it is."""
+    """Replace `apiVersion` in an object's JSON text and leave the rest unchanged."""
     if data.startswith(_OPENING):  # as we store it
         end = data.index(b'"', len(_OPENING))
         if b"\\" not in data[len(_OPENING) : end]:
@@ -80,7 +80,7 @@ def convert_bytes(data: bytes, api_version: str) -> bytes:
 
 
 def read_revision_payload(data: Any, kind: str) -> Model:
-    """Read the data of a ControllerRevision that keeps an object of this kind, at the version stored today."""
+    """Return the object of this kind in a ControllerRevision, at the stored version."""
     tree = _complete(data, kind)
     structs, found = _STRUCTS.get(tree["apiVersion"], {}), tree["kind"]
     if found not in structs or _without_scope(found) != _without_scope(kind):
@@ -93,7 +93,7 @@ def read_revision_payload(data: Any, kind: str) -> Model:
 
 
 def read_payload_version(data: Any, kind: str) -> str:
-    """The group and version at which a ControllerRevision keeps its object of this kind."""
+    """Return the apiVersion of the object of this kind in a ControllerRevision."""
     api_version: str = _complete(data, kind)["apiVersion"]
     return api_version
 

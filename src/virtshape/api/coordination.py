@@ -1,40 +1,36 @@
-"""
-The coordination.k8s.io group at v1: leases, by which processes agree who acts.
-
-Only structs: nothing here takes or renews a lease.
-"""
+"""Structs of coordination.k8s.io/v1: leases for leader election."""
 
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Int32, Model, Time
 
 
 class LeaseSpec(Model):
-    """Who holds a lease and for how long."""
+    """Holder and duration of a lease."""
 
     acquire_time: Time | None = None
-    """When the holder got it."""
+    """When the current holder acquired the lease."""
     holder_identity: str | None = None
-    """Who holds it."""
+    """Identity of the current holder."""
     lease_duration_seconds: Int32 | None = None
-    """How long after its last renewal others must keep away."""
+    """Seconds after the last renewal until the lease expires."""
     lease_transitions: Int32 | None = None
-    """How often it went to another holder."""
+    """Number of changes of the holder."""
     preferred_holder: str | None = None
-    """Who should rather hold it; asks the holder to give it up."""
+    """Preferred holder; the current holder should release the lease."""
     renew_time: Time | None = None
     """When the holder last renewed it."""
     strategy: str | None = None
-    """How the next holder is chosen, where that is coordinated."""
+    """Strategy of a coordinated leader election."""
 
 
 class Lease(Model, kw_only=True):
-    """A claim of one process to a role, good until it runs out."""
+    """A lease, held by one process until it expires."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`Lease`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: LeaseSpec | None = None
-    """Who holds it and for how long."""
+    """Holder and duration of the lease."""

@@ -1,7 +1,7 @@
 """
-What the source says about structs and their fields: class docstrings and the text under each field.
+Descriptions of structs and their fields: class docstrings and the docstring under each field.
 
-Read from the modules' source, once a module, since neither Python nor msgspec keeps the text under a field.
+They are read from the source, once per module, since neither Python nor msgspec keeps docstrings of fields.
 """
 
 import ast
@@ -14,17 +14,17 @@ from msgspec import Struct
 
 
 class Description(NamedTuple):
-    """The texts of one struct."""
+    """The descriptions of a struct and its fields."""
 
     summary: str
-    """What the struct is; empty if its class has no docstring."""
+    """The class docstring; empty if there is none."""
     fields: dict[str, str]
-    """What each field means, by its Python name; a field without text is left out."""
+    """The field descriptions by Python name; fields without one are left out."""
 
 
 @cache
 def describe(struct: type[Struct]) -> Description:
-    """Look up the texts of a struct; an inherited field keeps the text of the class that declares it."""
+    """Return the descriptions of a struct; an inherited field has the description of its declaring class."""
     fields: dict[str, str] = {}
     for ancestor in reversed(struct.__mro__):
         if issubclass(ancestor, Struct) and ancestor is not Struct:
@@ -48,10 +48,10 @@ def _read_module(name: str) -> dict[str, Description]:
 
 def _read_fields(node: ast.ClassDef) -> dict[str, str]:
     fields = {}
-    for declaration, text in zip(node.body, node.body[1:], strict=False):
-        match declaration, text:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
-                fields[name] = _unwrap(inspect.cleandoc(words))
+    for declaration, docstring in zip(node.body, node.body[1:], strict=False):
+        match declaration, docstring:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                fields[name] = _unwrap(inspect.cleandoc(text))
     return fields
 
 

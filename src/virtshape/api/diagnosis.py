@@ -1,7 +1,7 @@
 """
-Why a tree does not fit a struct: every problem, found by walking both side by side.
+Find all problems of a tree that is not a valid struct, by comparing both recursively.
 
-Slow and thorough, for input that the decoder refused. Never changes the tree and never builds the struct.
+Only used for input that the decoder rejected, since it is slow.
 """
 
 import json
@@ -22,7 +22,7 @@ _LONGEST_QUOTE = 60
 
 
 class Finding(NamedTuple):
-    """A problem while its path is still in parts."""
+    """A problem with its path as a tuple."""
 
     at: tuple[Part, ...]
     message: str
@@ -35,18 +35,18 @@ class Finding(NamedTuple):
 
 
 def find_problems(tree: object, struct: type, refusal: str) -> list[Problem]:
-    """Find all that keeps the tree from being this struct; the decoder's own refusal if the walk finds nothing."""
+    """Return all reasons why the tree is not a valid struct; the decoder's message if the walk finds none."""
     problems = [finding.problem for finding in islice(walk(tree, struct), MAX_PROBLEMS)]
     return problems or [_read_refusal(refusal)]
 
 
 def walk(tree: object, struct: type) -> Iterator[Finding]:
-    """Yield every problem of the tree, in its order."""
+    """Yield every problem of the tree, in document order."""
     return _walk(tree, _shape(struct), ())
 
 
 def find_kind_problems(tree: object) -> list[Problem]:
-    """Find why the tree is of no kind that we know."""
+    """Return why the kind of the tree is unknown."""
     if not isinstance(tree, dict):
         return [Problem("", f"expected an object, got {describe_value(tree)}", "type")]
     problems = []
@@ -59,19 +59,19 @@ def find_kind_problems(tree: object) -> list[Problem]:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """`, did you mean "x"?` with the known name nearest to this one, or nothing."""
+    """Return `, did you mean "x"?` with the most similar known name, or an empty string."""
     spelled = {other.lower(): other for other in known}
     near = get_close_matches(name.lower(), spelled, n=1, cutoff=0.7) if len(name) <= _LONGEST_QUOTE else []
     return f", did you mean {quote(spelled[near[0]])}?" if near else ""
 
 
 def quote(text: str) -> str:
-    """Put the text in double quotes, shortened if it is long."""
+    """Return the text in double quotes, truncated if it is long."""
     return json.dumps(text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…", ensure_ascii=False)
 
 
 def describe_value(value: object) -> str:
-    """Name a value as a sentence does: `the string "4"`, `an object`."""
+    """Describe a value for an error message: `the string "4"`, `an object`."""
     match value:
         case None:
             return "null"
@@ -151,7 +151,7 @@ def _check_scalar(value: Any, shape: inspect.Type, at: tuple[Part, ...]) -> Iter
 
 
 def _broken_bounds(value: float, shape: inspect.IntType | inspect.FloatType) -> str:
-    """Which numbers are allowed, if this one is not."""
+    """Return the allowed range if the number is out of range, otherwise an empty string."""
     if (shape.ge is None or value >= shape.ge) and (shape.le is None or value <= shape.le):
         return ""
     if shape.ge is not None and shape.le is not None:
@@ -160,7 +160,7 @@ def _broken_bounds(value: float, shape: inspect.IntType | inspect.FloatType) -> 
 
 
 def _is_of(value: object, shape: inspect.Type) -> bool:
-    """Whether the JSON type of the value is the one that the shape wants."""
+    """Return True if the value has the expected JSON type."""
     match shape:
         case inspect.NoneType():
             return value is None
@@ -207,7 +207,7 @@ def _name_type(shape: inspect.Type) -> str:
 
 
 def _read_refusal(refusal: str) -> Problem:
-    """Translate the decoder's own words, which give a path as `$.spec.x`."""
-    words, _, path = refusal.partition(" - at `$")
-    message = words.replace("`", "")
+    """Convert the decoder's message, whose paths look like `$.spec.x`."""
+    text, _, path = refusal.partition(" - at `$")
+    message = text.replace("`", "")
     return Problem(path.removesuffix("`").removeprefix("."), message[:1].lower() + message[1:], "value")

@@ -1,8 +1,4 @@
-"""
-Durations in Go's words, as Kubernetes' clients and servers write them: `45s`, `1m30s`, `250ms`.
-
-Only reads.
-"""
+"""Parse durations in Go's format, as Kubernetes uses them: `45s`, `1m30s`, `250ms`."""
 
 import re
 from typing import Final
@@ -14,7 +10,7 @@ _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m":
 
 
 def parse_duration(text: str) -> float:
-    """How many seconds that is; ValueError if it is no duration."""
+    """Return the duration in seconds; raise ValueError if the text is not a duration."""
     if len(text) > LONGEST_TEXT or not _DURATION.fullmatch(text):
-        raise ValueError(f'"{text[:LONGEST_TEXT]}" is no duration, such as 45s or 1m30s')
+        raise ValueError(f'invalid duration "{text[:LONGEST_TEXT]}": must be like 45s or 1m30s')
     return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))

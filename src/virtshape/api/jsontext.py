@@ -1,7 +1,7 @@
 """
-What a JSON text says beside its values: where it is broken, which keys stand twice, where each key stands.
+Details of a JSON text for error messages: syntax errors, duplicate keys and positions of keys.
 
-For error messages only. Never on the path that reads good input, except for the check for duplicates.
+Valid input does not need this, except for the check for duplicate keys.
 """
 
 import json
@@ -16,16 +16,16 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object with its keys as written."""
+    """A JSON object as a list of pairs, including duplicate keys."""
 
 
 def explain_syntax(data: bytes | str) -> Problem:
-    """Say where and why the text is not JSON."""
+    """Return where and why the text is not valid JSON."""
     try:
         json.loads(data, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        words = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        return Problem("", f"invalid JSON at line {error.lineno}, column {error.colno}: {words}", "syntax")
+        message = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        return Problem("", f"invalid JSON at line {error.lineno}, column {error.colno}: {message}", "syntax")
     except UnicodeDecodeError as error:
         return Problem("", f"the text is not UTF-8: byte {error.start + 1} cannot be read", "syntax")
     except RecursionError:
@@ -36,7 +36,7 @@ def explain_syntax(data: bytes | str) -> Problem:
 
 
 def find_duplicate_keys(data: bytes | str) -> list[str]:
-    """Find the paths of all keys that stand more than once in their object; the text must be JSON."""
+    """Return the paths of all duplicate keys; the text must be JSON."""
     duplicates: dict[str, None] = {}
     open_values: list[tuple[Any, tuple[Part, ...]]] = [(json.loads(data, object_pairs_hook=_Pairs), ())]
     while open_values:
@@ -55,7 +55,7 @@ def find_duplicate_keys(data: bytes | str) -> list[str]:
 
 
 def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], int]]:
-    """Yield the path of every key and list item of a JSON text, with the offset at which it begins."""
+    """Yield the path and offset of every key and list item of a JSON text."""
     path: list[Part] = []
     awaits_key = False
     for token in _TOKEN.finditer(text):

@@ -1,7 +1,7 @@
 """
-Every kind of object there is: its group, version and names, and the struct that holds it.
+Table of all kinds: group, version, names and struct.
 
-One table, without the structs themselves: those are imported when the first object of a kind is read.
+The structs are imported when the first object of a kind is decoded.
 """
 
 from functools import cache, partial
@@ -12,7 +12,7 @@ from virtshape.api.model import Model
 
 
 class Kind(NamedTuple):
-    """A kind at one version, with all names that clients know it by; `struct_path` is `module:class` within `api`."""
+    """A kind at one version, with all its names; `struct_path` is `module:class` within `api`."""
 
     group: str
     version: str
@@ -26,22 +26,22 @@ class Kind(NamedTuple):
 
     @property
     def api_version(self) -> str:
-        """The group and version as objects state them."""
+        """The value of `apiVersion`."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def struct(self) -> type[Model]:
-        """The struct that holds such objects."""
+        """The struct of the kind."""
         return _import_struct(self.struct_path)
 
 
 def find_kind(api_version: str, kind: str) -> Kind | None:
-    """Find the kind that an object states."""
+    """Return the kind of this apiVersion and name, or None."""
     return _BY_KIND.get((api_version, kind))
 
 
 def find_resource(group: str, version: str, plural: str) -> Kind | None:
-    """Find the kind whose objects are served under this name."""
+    """Return the kind of this resource name, or None."""
     return _BY_RESOURCE.get((group, version, plural))
 
 
@@ -103,7 +103,7 @@ def _flavor_kinds() -> list[Kind]:
     return [
         kind(f"{module}:VirtualMachineFlavor", categories="all"),
         kind(f"{module}:VirtualMachineClusterFlavor", namespaced=False),
-        # Names of their own, so that `kubectl get virtualmachinepreferences` keeps one meaning.
+        # Separate names, so that `kubectl get virtualmachinepreferences` keeps one meaning.
         kind(f"{module}:VirtualMachinePreference", singular="virtualmachineflavorpreference", categories="all"),
         kind(
             f"{module}:VirtualMachineClusterPreference",
@@ -182,7 +182,7 @@ KINDS: tuple[Kind, ...] = (
     *_core_kinds(),
     *_access_kinds(),
 )
-"""All kinds; of a group with several versions, the one to prefer comes first."""
+"""All kinds. Of a group with several versions, the preferred one comes first."""
 
 _BY_KIND = {(kind.api_version, kind.kind): kind for kind in KINDS}
 _BY_RESOURCE = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}

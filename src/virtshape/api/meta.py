@@ -1,7 +1,7 @@
 """
-What Kubernetes objects of every kind carry: metadata, owners, conditions, label selectors.
+Structs shared by all kinds: metadata, owner references, conditions, label selectors.
 
-Times are RFC 3339 texts in UTC, as on the wire. Nothing here is computed or checked.
+Times are RFC 3339 strings in UTC.
 """
 
 from typing import Any
@@ -12,22 +12,22 @@ from virtshape.api.model import Model, Time
 
 
 class Condition(Model):
-    """One fact about an object, true or not, with when and why it last changed."""
+    """A condition of an object: status, reason, and when it last changed."""
 
     type: str
-    """Name of the fact in CamelCase, such as Ready; one condition per type."""
+    """Type of the condition in CamelCase, such as Ready; one condition per type."""
     last_transition_time: Time
     """When status last changed."""
     message: str
-    """The reason spelled out for a person; may be empty."""
+    """Human-readable details; may be empty."""
     reason: str
-    """Why status is what it is, as one CamelCase word."""
+    """Reason for the status, in CamelCase."""
     status: str
     """True, False or Unknown."""
     last_probe_time: Time | None = None
-    """When the fact was last looked at."""
+    """When the condition was last checked."""
     observed_generation: int | None = None
-    """Generation of the object that the condition speaks of; out of date if lower than metadata.generation."""
+    """Generation that the condition is about; out of date if lower than metadata.generation."""
 
 
 class LabelSelectorRequirement(Model):
@@ -51,7 +51,7 @@ class LabelSelector(Model):
 
 
 class ListMeta(Model):
-    """What a list says about itself."""
+    """Metadata of a list."""
 
     resource_version: str | None = None
     """State of the server that the list shows; a watch can go on from here."""
@@ -83,7 +83,7 @@ class ManagedFieldsEntry(Model):
 
 
 class OwnerReference(Model):
-    """An object without which this one has no purpose; it goes when its last owner goes."""
+    """An owner of this object. The object is deleted when its last owner is deleted."""
 
     name: str
     """The owner's name, in the same namespace or cluster-wide."""
@@ -123,7 +123,7 @@ class ObjectMeta(Model):
     labels: dict[str, str] | None = None
     """Short key-value pairs to select objects by; values have at most 63 characters."""
     annotations: dict[str, str] | None = None
-    """Free key-value pairs for people and tools; cannot be selected by."""
+    """Arbitrary key-value pairs for people and tools; selectors cannot use them."""
     owner_references: list[OwnerReference] | None = None
     """The objects that this one belongs to."""
     finalizers: list[str] | None = None

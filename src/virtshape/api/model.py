@@ -1,8 +1,8 @@
 """
-What every API struct is built on: the base class and the scalar types of the wire.
+Base class and scalar types of the API structs.
 
-An optional field is `T | None = None`: absent and `null` are the same, and neither is written out.
-The text under a field is its description; `schema` reads it from the source.
+An optional field is `T | None = None`: absent and `null` are the same, and neither is encoded.
+The docstring under a field is its description; `schema` reads it from the source.
 """
 
 from typing import Annotated
@@ -12,14 +12,14 @@ from msgspec import Meta, Struct
 
 class Model(Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """
-    A struct of the API: snake_case here, camelCase on the wire, unknown fields refused.
+    A struct of the API: snake_case in Python, camelCase in JSON, unknown fields rejected.
 
-    Objects of the API are trees, so the garbage collector need not look for cycles in them.
+    API objects are trees without cycles, so garbage collection is disabled for them.
     """
 
 
 class Settings(Model, forbid_unknown_fields=False):
-    """Settings of an administrator: what we do not know in them is kept by whoever stores them, and has no effect."""
+    """Settings of an administrator. Unknown fields are kept in the store and have no effect."""
 
 
 UInt32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]

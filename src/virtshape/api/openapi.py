@@ -1,8 +1,7 @@
 """
 Named schemas of the kinds for OpenAPI v3 and v2 documents: what `kubectl explain` shows and client generators read.
 
-A kind's metadata and whatever lies below its spec and status are references to other named schemas. Knows nothing of
-paths and verbs.
+A kind's metadata and the structs below its spec and status are references to other named schemas.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +15,7 @@ from virtshape.api.schema import Schema, WriteStruct, inspect_struct, write_kind
 _IN_V3 = "#/components/schemas/"
 _IN_V2 = "#/definitions/"
 
-# How the schemas of a package are called; where it is not here, the package is a group of Kubernetes at v1.
+# Schema name prefixes by package; other packages are Kubernetes groups at v1.
 _NAMES = {
     "apiextensions": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1",
     "cdi": "io.kubevirt.cdi.v1beta1",
@@ -47,11 +46,11 @@ class ServedKind(Protocol):
 
     @property
     def struct(self) -> type[Struct]:
-        """What an object of the kind is at that version."""
+        """The struct of the kind at that version."""
 
 
 def write_components(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, Schema]:
-    """Write the schemas of an OpenAPI v3 document: kinds with their lists, other structs, all that they refer to."""
+    """Return the schemas of an OpenAPI v3 document: kinds, their lists, other structs and all references."""
     components: dict[str, Schema] = {}
     named: dict[str, type[Struct]] = {}
 
@@ -74,17 +73,17 @@ def write_components(kinds: Iterable[ServedKind], others: Iterable[type[Struct]]
 
 
 def write_definitions(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, Schema]:
-    """Write the same for an OpenAPI v2 document, which knows no alternatives."""
+    """Return the schemas of an OpenAPI v2 document, which has no alternatives."""
     return {name: _as_v2(schema) for name, schema in write_components(kinds, others).items()}
 
 
 def component_name(kind: ServedKind) -> str:
-    """Name the schema of a kind, such as `io.kubevirt.v1.VirtualMachine`."""
+    """Return the schema name of a kind, such as `io.kubevirt.v1.VirtualMachine`."""
     return f"{_package_name(kind.struct).rpartition('.')[0]}.{kind.version}.{kind.kind}"
 
 
 def struct_name(struct: type[Struct]) -> str:
-    """Name the schema of a struct that is no kind, such as `io.k8s.apimachinery.pkg.apis.meta.v1.Status`."""
+    """Return the schema name of a struct that is not a kind, such as `io.k8s.apimachinery.pkg.apis.meta.v1.Status`."""
     return f"{_package_name(struct)}.{struct.__name__}"
 
 
@@ -95,7 +94,7 @@ def _package_name(struct: type[Struct]) -> str:
 
 
 def _write_served(kind: ServedKind, refer: WriteStruct) -> Schema:
-    # Clients look for what a kind requires right in its schema, so its spec and status stand in place.
+    # Clients look for what a kind requires right in its schema, so its spec and status are inlined.
     in_place = {part.cls for part in _find_parts(kind.struct)}
     schema = write_kind(
         kind.struct, lambda nested: write_struct(nested, refer) if nested.cls in in_place else refer(nested)
@@ -118,7 +117,7 @@ def _write_list(kind: ServedKind, refer: WriteStruct) -> Schema:
         "properties": {
             "apiVersion": {"type": "string", "description": "The group and version of this list."},
             "kind": {"type": "string", "description": f"`{kind.kind}List`."},
-            "metadata": refer(inspect_struct(ListMeta)) | {"description": "Where the list stands among all changes."},
+            "metadata": refer(inspect_struct(ListMeta)) | {"description": "Standard list metadata."},
             "items": {"type": "array", "items": _refer_to(component_name(kind)), "description": "The objects."},
         },
     } | _kind_extension(kind, f"{kind.kind}List")
@@ -129,7 +128,7 @@ def _kind_extension(kind: ServedKind, name: str) -> Schema:
 
 
 def _refer_to(name: str) -> Schema:
-    return {"allOf": [{"$ref": f"{_IN_V3}{name}"}]}  # a bare reference could have no description beside it
+    return {"allOf": [{"$ref": f"{_IN_V3}{name}"}]}  # a bare $ref cannot have a description
 
 
 def _as_v2(node: Any) -> Any:

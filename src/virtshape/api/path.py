@@ -1,8 +1,8 @@
 """
-Paths of fields as Kubernetes writes them: `spec.disks[0].name`, `metadata.annotations[example.com/os]`.
+Field paths as in Kubernetes: `spec.disks[0].name`, `metadata.annotations[example.com/os]`.
 
-A key follows a dot when it consists of letters, digits, `_` and `-`; any other key stands in brackets.
-Never looks at the object itself: whether `[0]` is an item or a key, only the object can tell.
+A key follows a dot when it consists of letters, digits, `_` and `-`; any other key is in brackets.
+A path alone does not show whether `[0]` is an item or a key.
 """
 
 import re
@@ -15,7 +15,7 @@ _STEP = re.compile(r"\[(?P<bracketed>.*?)\](?=[.\[]|$)|\.?(?P<plain>[^.\[]+)", r
 
 
 def format_path(parts: Iterable[Part]) -> str:
-    """Write the path that goes through these keys and indexes."""
+    """Format keys and indexes as a path."""
     steps = [f".{part}" if isinstance(part, str) and _PLAIN_KEY.fullmatch(part) else f"[{part}]" for part in parts]
     return "".join(steps).removeprefix(".")
 

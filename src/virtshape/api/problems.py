@@ -1,10 +1,8 @@
 """
-What is wrong with an object's text: every problem with its path and in words, and the refusal that carries them all.
+Problems of an object's text, with path and message, and the error that carries them.
 
     StatusError
-    └── DecodeError     400 when the text is no object of that kind, 422 when only values are wrong or missing
-
-Only carries problems, never looks for them.
+    └── DecodeError     400 if the text is not an object of the kind, 422 if only values are invalid or missing
 """
 
 from collections.abc import Iterable
@@ -28,7 +26,7 @@ _SHOWN = 10
 
 
 class Problem(NamedTuple):
-    """One thing that does not fit: the field's path (empty for the whole text), the words, and what kind of problem."""
+    """A problem: the path of the field (empty for the whole text), the message and the kind of problem."""
 
     field: str
     message: str
@@ -36,7 +34,7 @@ class Problem(NamedTuple):
 
     @property
     def cause(self) -> Cause:
-        """The problem as a cause of a refusal."""
+        """The problem as a cause of a Status."""
         return Cause(_CAUSE_TYPES[self.kind], self.message, self.field)
 
     def __str__(self) -> str:
@@ -44,7 +42,7 @@ class Problem(NamedTuple):
 
 
 class DecodeError(StatusError):
-    """A text or tree that is not the object it should be, with all that is wrong with it."""
+    """Text or a tree that is not a valid object, with all problems."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)

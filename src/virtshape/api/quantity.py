@@ -1,9 +1,8 @@
 """
 Kubernetes quantities: `4Gi`, `250m`, `1e3`.
 
-A `Quantity` is its canonical text, so two of them are `==` (and sort) as texts: `2048` and `2Ki` differ.
-Numbers are compared through `amount` or `same_as`. Never computes in binary floats; of what it has read it keeps
-a few short texts.
+A `Quantity` is its canonical text, so `==` and sorting compare text: `2048` and `2Ki` differ.
+`amount` and `same_as` compare numbers. No computation uses binary floats. Parsed amounts of short texts are cached.
 """
 
 import re
@@ -58,7 +57,7 @@ class Quantity(str):
     _hidden_format: Format
 
     def __new__(cls, value: str | float) -> "Quantity":
-        """Read a text or a JSON number; raise ValueError (TypeError for no text or number) if it is no quantity."""
+        """Parse a string or a JSON number; raise ValueError if it is not a quantity, TypeError for other types."""
         if type(value) is str:
             if _is_plainly_canonical(value):
                 return str.__new__(cls, value)
@@ -71,42 +70,42 @@ class Quantity(str):
 
     @property
     def amount(self) -> Decimal:
-        """The exact number. Its comparisons are exact; arithmetic on it rounds as the current decimal context says."""
+        """The exact number. Comparisons are exact; arithmetic rounds according to the current decimal context."""
         return _find_amount(self) if len(self) <= _LONGEST_KEPT else _read(self, self).amount
 
     @property
-    def format(self) -> Format:  # type: ignore[override]  # the API's word; nobody formats into a quantity
-        """The family of suffixes that this quantity, and what is computed from it, is written with."""
+    def format(self) -> Format:  # type: ignore[override]  # the API's name; str.format is not used on quantities
+        """The format of this quantity and of results computed from it."""
         return getattr(self, "_hidden_format", None) or _shown_format(self)
 
     def value(self) -> int:
-        """Give the amount as a whole number, rounded away from zero and held within 64 bits."""
+        """Return the amount as an integer, rounded away from zero and clamped to 64 bits."""
         return _to_int64(self.amount, places=0)
 
     def milli_value(self) -> int:
-        """Give the amount in thousandths, rounded away from zero and held within 64 bits."""
+        """Return the amount in thousandths, rounded away from zero and clamped to 64 bits."""
         return _to_int64(self.amount, places=3)
 
     def is_zero(self) -> bool:
-        """Whether the amount is zero; every zero is written `0`."""
+        """Return True if the amount is zero; zero is always formatted as `0`."""
         return self == "0"
 
     def same_as(self, other: "Quantity") -> bool:
-        """Whether both are the same amount, however written."""
+        """Return True if both are the same amount."""
         return self == other or self.amount == other.amount
 
     def plus(self, other: "Quantity") -> "Quantity":
-        """Add exactly (ArithmeticError beyond 4000 digits), in this one's format, or in the other's if this is zero."""
+        """Return the exact sum in this format, or in the other's if this is zero; ArithmeticError if too long."""
         return self._of_amount(_EXACT.add(self.amount, other.amount), other.format if self.is_zero() else self.format)
 
     def minus(self, other: "Quantity") -> "Quantity":
-        """Subtract exactly, in the format that the sum would have."""
+        """Return the exact difference, in the format that the sum would have."""
         total = _EXACT.subtract(self.amount, other.amount)
         return self._of_amount(total, other.format if self.is_zero() else self.format)
 
     @classmethod
     def of(cls, amount: int, format: Format) -> "Quantity":  # noqa: A002 - the API's word
-        """Write a whole number in a format."""
+        """Return the quantity of an integer in a format."""
         return cls._of_amount(Decimal(amount), format)
 
     @classmethod
@@ -144,7 +143,7 @@ class Quantity(str):
 
 
 class _Reading(NamedTuple):
-    """A text taken apart; `power` is one of 1024 in BinarySI, else one of ten."""
+    """The parts of a quantity; `power` is a power of 1024 for BinarySI, otherwise a power of ten."""
 
     sign: str
     whole: str
@@ -161,7 +160,7 @@ class _Reading(NamedTuple):
 
     @property
     def stays_as_written(self) -> bool:
-        """Whether Kubernetes, too, takes the text for canonical after a glance; so `+1Gi` and `1.125G` pass."""
+        """Return True if Kubernetes' fast path keeps the text unchanged, as it does for `+1Gi` and `1.125G`."""
         if self.format == "BinarySI":
             return not self.fraction and len(self.whole) <= 14 - 3 * self.power and int(self.whole) % 8 != 0
         digits, power = self.whole + self.fraction, self.power - len(self.fraction)
@@ -196,7 +195,7 @@ def _shown_format(text: str) -> Format:
 
 
 def _write(amount: Decimal, format_: Format) -> str:
-    """Give the canonical text: no fraction, and the largest suffix that allows it."""
+    """Return the canonical text: no fraction, and the largest suffix that allows it."""
     if not amount:
         return "0"
     if format_ == "BinarySI" and amount.copy_abs() >= 1024 and amount == _round_up(amount, 0):
@@ -214,7 +213,7 @@ def _write(amount: Decimal, format_: Format) -> str:
 
 
 def _write_number(number: float) -> str:
-    """Write a float as Go's JSON encoder does: with an exponent only if it is very large or very small."""
+    """Format a float as Go's JSON encoder does: with an exponent only if it is very large or very small."""
     shortest = Decimal(repr(number)).normalize(_EXACT)
     return f"{shortest:f}" if number == 0 or 1e-6 <= abs(number) < 1e21 else f"{shortest:e}"
 
@@ -224,7 +223,7 @@ def _scale(amount: Decimal, power: int) -> Decimal:
 
 
 def _round_up(amount: Decimal, places: int) -> Decimal:
-    """Count the units of 10^-places, rounding away from zero."""
+    """Return the number of units of 10^-places, rounded away from zero."""
     return _scale(amount, places).to_integral_value(ROUND_UP)
 
 

@@ -1,8 +1,4 @@
-"""
-The rbac.authorization.k8s.io group at v1: who may do what.
-
-Only structs: nothing here decides a request.
-"""
+"""Structs of rbac.authorization.k8s.io/v1: roles and bindings."""
 
 from msgspec import field
 
@@ -18,7 +14,7 @@ class PolicyRule(Model):
     api_groups: list[str] | None = None
     """The API groups; `*` means all and the empty text the core group."""
     non_resource_urls: list[str] | None = field(default=None, name="nonResourceURLs")
-    """The paths that are no resources, such as `/healthz`."""
+    """Non-resource paths, such as `/healthz`."""
     resource_names: list[str] | None = None
     """The only objects that are meant; all if absent."""
     resources: list[str] | None = None
@@ -33,13 +29,13 @@ class Role(Model, kw_only=True):
     kind: str
     """`Role`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     rules: list[PolicyRule] | None = None
     """What it permits."""
 
 
 class AggregationRule(Model):
-    """Which roles are gathered into another."""
+    """Selects the roles that are aggregated into another."""
 
     cluster_role_selectors: list[LabelSelector] | None = None
     """The labels of those roles; one selector has to match."""
@@ -53,9 +49,9 @@ class ClusterRole(Model, kw_only=True):
     kind: str
     """`ClusterRole`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     aggregation_rule: AggregationRule | None = None
-    """The roles whose rules are gathered here."""
+    """Selects the roles whose rules are aggregated here."""
     rules: list[PolicyRule] | None = None
     """What it permits."""
 
@@ -92,11 +88,11 @@ class RoleBinding(Model, kw_only=True):
     kind: str
     """`RoleBinding`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     role_ref: RoleRef
     """The role."""
     subjects: list[Subject] | None = None
-    """Who gets it."""
+    """The subjects of the binding."""
 
 
 class ClusterRoleBinding(Model, kw_only=True):
@@ -107,8 +103,8 @@ class ClusterRoleBinding(Model, kw_only=True):
     kind: str
     """`ClusterRoleBinding`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     role_ref: RoleRef
     """The role."""
     subjects: list[Subject] | None = None
-    """Who gets it."""
+    """The subjects of the binding."""

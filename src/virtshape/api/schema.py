@@ -1,8 +1,8 @@
 """
-OpenAPI v3 schemas of the structs, as a CustomResourceDefinition holds them: structural, with no reference inside.
+OpenAPI v3 schemas of the structs for CustomResourceDefinitions: structural, without references.
 
-The structs are the source: types, required fields, limits and texts come from them. What Kubernetes wants to know
-beyond that stands in the tables here. Never validates anything.
+Types, required fields, limits and descriptions come from the structs. Tables in this module add what Kubernetes needs
+beyond that, such as list types.
 """
 
 from collections.abc import Callable
@@ -25,8 +25,8 @@ _QUANTITY = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 )
 
-# Server-side apply merges these lists by the keys of their elements, or by the elements themselves where there are
-# none. Every other list belongs to one manager.
+# Server-side apply merges these lists by the keys of their elements, or as sets if there are no keys. Every other list
+# is atomic.
 _MERGED_LISTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("KubeVirtConfiguration", "supportContainerResources"): ("type",),
     ("ObjectMeta", "finalizers"): (),
@@ -38,7 +38,7 @@ _MERGED_LISTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("VirtualMachineInstanceSpec", "utilityVolumes"): ("name",),
 }
 
-# Server-side apply gives each of these to one manager as a whole: half of a selector means something else.
+# Server-side apply treats these as atomic: a part of a selector has another meaning.
 _ATOMIC_STRUCTS = frozenset(
     {
         "LabelSelector",
@@ -62,22 +62,22 @@ _RULES: dict[str, Schema] = {
 
 
 def structural_schema(kind: type[Struct]) -> Schema:
-    """Write the schema of a kind with all nested structs in place."""
+    """Return the schema of a kind with all nested structs inlined."""
     schema = write_kind(kind, lambda nested: _write_inline(nested, (kind,)))
     schema["properties"]["metadata"] = {"type": "object"}  # the API server knows it and accepts no more than this
     return schema
 
 
 def write_kind(kind: type[Struct], write_nested: WriteStruct) -> Schema:
-    """Write the schema of a kind, which need not state its `apiVersion` and `kind`: the server knows them."""
+    """Return the schema of a kind, in which `apiVersion` and `kind` are optional."""
     schema = write_struct(inspect_struct(kind), write_nested)
     required = [name for name in schema.pop("required", ()) if name not in ("apiVersion", "kind")]
     return schema | ({"required": required} if required else {})
 
 
-@lru_cache(maxsize=1)  # whoever asks often asks for the same
+@lru_cache(maxsize=1)  # callers often ask for the same struct repeatedly
 def inspect_struct(struct: type[Struct]) -> inspect.StructType:
-    """Take a struct apart into its fields and their types."""
+    """Return the fields of a struct and their types."""
     info = inspect.type_info(struct)
     if not isinstance(info, inspect.StructType):
         raise TypeError(f"{struct} is not a struct")
@@ -85,7 +85,7 @@ def inspect_struct(struct: type[Struct]) -> inspect.StructType:
 
 
 def write_struct(struct: inspect.StructType, write_nested: WriteStruct, *, texts: bool = True) -> Schema:
-    """Write the schema of a struct; `write_nested` decides whether the structs in its fields stand in place."""
+    """Return the schema of a struct; `write_nested` inlines or references the structs in its fields."""
     description = describe(struct.cls) if texts else _NO_TEXTS
     schema: Schema = {"description": description.summary} if description.summary else {}
     schema["type"] = "object"
@@ -124,7 +124,7 @@ def _list_type(owner: str, name: str) -> Schema:
 
 
 def _write_inline(struct: inspect.StructType, enclosing: tuple[type, ...]) -> Schema:
-    if struct.cls in enclosing:  # a schema without references cannot describe what contains itself
+    if struct.cls in enclosing:  # a schema without references cannot be recursive
         return _ANY_OBJECT.copy()
     return write_struct(struct, lambda nested: _write_inline(nested, (*enclosing, struct.cls)))
 

@@ -1,8 +1,4 @@
-"""
-The snapshot.storage.k8s.io group at v1: copies of a volume as it was at one moment.
-
-Only structs: nothing here takes or restores a snapshot.
-"""
+"""Structs of snapshot.storage.k8s.io/v1: volume snapshots."""
 
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model, Time
@@ -19,7 +15,7 @@ class VolumeSnapshotSource(Model):
 
 
 class VolumeSnapshotSpec(Model):
-    """The snapshot that is wanted."""
+    """Desired state of the snapshot."""
 
     source: VolumeSnapshotSource
     """What it is of."""
@@ -28,23 +24,23 @@ class VolumeSnapshotSpec(Model):
 
 
 class VolumeSnapshotError(Model):
-    """The last thing that went wrong with a snapshot."""
+    """The last error of a snapshot."""
 
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
     time: Time | None = None
     """When it happened."""
 
 
 class VolumeSnapshotStatus(Model):
-    """The snapshot that there is."""
+    """Observed state of the snapshot."""
 
     bound_volume_snapshot_content_name: str | None = None
     """The content that it is bound to."""
     creation_time: Time | None = None
     """The moment whose data it holds."""
     error: VolumeSnapshotError | None = None
-    """The last thing that went wrong."""
+    """The last error."""
     ready_to_use: bool | None = None
     """Whether a volume can be restored from it."""
     restore_size: Quantity | None = None
@@ -61,8 +57,8 @@ class VolumeSnapshot(Model, kw_only=True):
     kind: str
     """`VolumeSnapshot`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: VolumeSnapshotSpec
-    """The snapshot that is wanted."""
+    """Desired state of the snapshot."""
     status: VolumeSnapshotStatus | None = None
-    """The snapshot that there is."""
+    """Observed state of the snapshot."""

@@ -1,8 +1,8 @@
 """
-Refusals as Kubernetes words them: a Status with one cause per violation.
+Errors as in Kubernetes: a Status with one cause per violation.
 
     Exception
-    └── StatusError     carries a Status; everything that a user can put right
+    └── StatusError     carries a Status; every error that a client can cause
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from virtshape.api.model import Int32, Model
 
 
 class Cause(NamedTuple):
-    """One violation: what kind it is, in which field, in words."""
+    """A violation: its type, message and field."""
 
     type: str
     message: str
@@ -23,18 +23,18 @@ class Cause(NamedTuple):
 
 
 class StatusCause(Model):
-    """One reason of a refusal."""
+    """A cause of an error."""
 
     reason: str | None = None
-    """What kind of violation, such as FieldValueInvalid."""
+    """Type of the violation, such as FieldValueInvalid."""
     message: str | None = None
-    """The violation in words."""
+    """Human-readable description of the violation."""
     field: str | None = None
-    """The path of the offending field."""
+    """Path of the invalid field."""
 
 
 class StatusDetails(Model):
-    """More about a refusal, for programs."""
+    """Machine-readable details of an error."""
 
     name: str | None = None
     """The object's name."""
@@ -47,32 +47,32 @@ class StatusDetails(Model):
     causes: list[StatusCause] | None = None
     """One entry per violation."""
     retry_after_seconds: Int32 | None = None
-    """When to try again."""
+    """Seconds to wait before a retry."""
 
 
 class Status(Model, kw_only=True):
-    """The answer to a request that returns no object."""
+    """Response to a request that returns no object."""
 
     api_version: str
     """Always v1."""
     kind: str
     """Always Status."""
     metadata: ListMeta
-    """Where a list that ended here goes on, if it does."""
+    """Continue token of the list, if any."""
     status: str
     """Success or Failure."""
     message: str | None = None
-    """The answer in words."""
+    """Human-readable message."""
     reason: str | None = None
-    """The answer in one CamelCase word."""
+    """Reason in CamelCase."""
     details: StatusDetails | None = None
-    """More about the answer."""
+    """Details of the response."""
     code: Int32 | None = None
-    """The HTTP status."""
+    """HTTP status code."""
 
 
 class StatusError(Exception):
-    """A refusal: an HTTP code, a reason, words, all causes, and what it is about."""
+    """An error response: HTTP code, reason, message, all causes, and the object it is about."""
 
     def __init__(self, code: int, reason: str, message: str, causes: Iterable[Cause] = ()) -> None:
         super().__init__(message)
@@ -85,18 +85,18 @@ class StatusError(Exception):
         self.warnings: tuple[str, ...] = ()
 
     def about(self, group: str, kind: str, name: str = "") -> "StatusError":
-        """The same error, saying which object or resource it is about."""
+        """Set the object or resource that the error is about, and return the error."""
         self.details.group, self.details.kind, self.details.name = group or None, kind or None, name or None
         return self
 
     def retry_after(self, seconds: int) -> "StatusError":
-        """The same error, saying when to try again."""
+        """Set when the client should retry, and return the error."""
         self.details.retry_after_seconds = seconds
         return self
 
     @property
     def status(self) -> Status:
-        """The Status to send."""
+        """The error as a Status object."""
         causes = [
             StatusCause(reason=c.type or None, message=c.message or None, field=c.field or None) for c in self.causes
         ]

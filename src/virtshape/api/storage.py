@@ -1,8 +1,4 @@
-"""
-The storage.k8s.io group at v1: classes of storage.
-
-Only structs: nothing here provisions volumes.
-"""
+"""Structs of storage.k8s.io/v1: storage classes."""
 
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
@@ -14,7 +10,7 @@ class TopologySelectorLabelRequirement(Model):
     key: str
     """The label's key."""
     values: list[str]
-    """The values that will do."""
+    """The accepted values."""
 
 
 class TopologySelectorTerm(Model):
@@ -32,9 +28,9 @@ class StorageClass(Model, kw_only=True):
     kind: str
     """`StorageClass`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     provisioner: str
-    """Who makes its volumes."""
+    """Name of the provisioner."""
     allow_volume_expansion: bool | None = None
     """Whether its volumes can grow."""
     allowed_topologies: list[TopologySelectorTerm] | None = None
@@ -42,8 +38,8 @@ class StorageClass(Model, kw_only=True):
     mount_options: list[str] | None = None
     """The options that its volumes are mounted with."""
     parameters: dict[str, str] | None = None
-    """What the provisioner should know."""
+    """Parameters of the provisioner."""
     reclaim_policy: str | None = None
-    """What becomes of a volume whose claim is gone: `Delete` (also if absent) or `Retain`."""
+    """What happens to a volume when its claim is deleted: `Delete` (default) or `Retain`."""
     volume_binding_mode: str | None = None
     """When a volume is made: `Immediate` or `WaitForFirstConsumer`."""

@@ -1,15 +1,11 @@
-"""
-TokenRequest of authentication.k8s.io at v1: asks for a token of a service account.
-
-A question with its answer, through the account's subresource `token`; never stored, and nothing here issues tokens.
-"""
+"""Structs of TokenRequest of authentication.k8s.io/v1, the subresource `token` of service accounts; never stored."""
 
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model, Time
 
 
 class BoundObjectReference(Model):
-    """An object that a token lives no longer than."""
+    """The object that a token is bound to."""
 
     api_version: str | None = None
     """The object's group and version."""
@@ -18,18 +14,18 @@ class BoundObjectReference(Model):
     name: str | None = None
     """The object's name, in the namespace of the service account."""
     uid: str | None = None
-    """The object's UID; whatever it is, if absent."""
+    """The object's UID; any if absent."""
 
 
 class TokenRequestSpec(Model):
-    """What the token should be good for."""
+    """Audiences, lifetime and bound object of the token."""
 
     audiences: list[str] | None = None
-    """For whom the token is meant; the API server, if absent."""
+    """Intended audiences of the token; the API server if absent."""
     expiration_seconds: int | None = None
-    """How long the token should be good, in seconds; an hour, if absent."""
+    """Requested lifetime in seconds; one hour if absent."""
     bound_object_ref: BoundObjectReference | None = None
-    """The object that the token lives no longer than."""
+    """The object that the token is bound to."""
 
 
 class TokenRequestStatus(Model):
@@ -42,7 +38,7 @@ class TokenRequestStatus(Model):
 
 
 class TokenRequest(Model, kw_only=True):
-    """Asks for a token of a service account."""
+    """A request for a token of a service account."""
 
     api_version: str
     """The group and version of this object."""
@@ -51,6 +47,6 @@ class TokenRequest(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """The name and namespace of the service account."""
     spec: TokenRequestSpec
-    """What the token should be good for."""
+    """Audiences, lifetime and bound object of the token."""
     status: TokenRequestStatus | None = None
     """The answer."""

@@ -5,8 +5,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from virtshape.api.moment import now
 from virtshape.api.status import Cause
+from virtshape.api.timestamp import now
 from virtshape.apiserver.encoding.negotiation import media_type
 from virtshape.apiserver.managedfields.managedfields import name_manager
 from virtshape.apiserver.message import Request

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from virtshape.api.keeping import decode_keeping
 from virtshape.api.kinds import KINDS, Kind, find_kind
 from virtshape.api.status import StatusError
+from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.api.yaml import read_documents
 from virtshape.cli.connection import Session
 from virtshape.cli.errors import Refusal
@@ -97,7 +97,7 @@ class Cluster:
 
 def _read(body: bytes, kind: Kind) -> list[Entry]:
     documents = read_documents(body, PLACE)
-    return [Entry(document, *decode_keeping(document.tree, kind.struct)) for document in documents]
+    return [Entry(document, *decode_with_unknown(document.tree, kind.struct)) for document in documents]
 
 
 def _list_kinds(version: str) -> list[Kind]:

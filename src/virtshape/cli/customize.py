@@ -16,10 +16,10 @@ from virtshape import catalog as builtin
 from virtshape.admission.instancetype import check_instancetype, check_preference
 from virtshape.admission.violation import CheckResult
 from virtshape.api.codec import to_tree
-from virtshape.api.keeping import restore
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
+from virtshape.api.unknownfields import restore
 from virtshape.cli.cluster import PLACE, Cluster
 from virtshape.cli.command import Command, Example, WholeNumber, switch
 from virtshape.cli.connection import NoServer, Session, Target, connection_options, current_target, run_session

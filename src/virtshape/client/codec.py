@@ -12,10 +12,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from virtshape.api import codec
-from virtshape.api.keeping import Unknown, decode_keeping, restore
 from virtshape.api.kinds import Kind
 from virtshape.api.model import Model
 from virtshape.api.problems import DecodeError
+from virtshape.api.unknownfields import Unknown, decode_with_unknown, restore
 from virtshape.client.protocol import Listing
 from virtshape.client.resources import kind_of
 
@@ -60,7 +60,7 @@ class ObjectCodec:
         try:
             return codec.decode(data, struct)
         except DecodeError:
-            item, unknown = decode_keeping(msgspec.json.decode(data), struct)
+            item, unknown = decode_with_unknown(msgspec.json.decode(data), struct)
         self._keep(item, unknown)
         return item
 

@@ -16,8 +16,8 @@ from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.model import Model
-from virtshape.api.moment import now
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import now
 from virtshape.client.informers import Informers
 from virtshape.client.resources import format_target, kind_of
 from virtshape.client.rest import RestClient

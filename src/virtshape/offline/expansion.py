@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from virtshape.api.codec import to_tree
-from virtshape.api.keeping import restore
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
+from virtshape.api.unknownfields import restore
 from virtshape.offline.expander import Expander
 from virtshape.offline.files import Entry, find_duplicates
 from virtshape.offline.mistakes import FileProblem, FilesError, locate, locate_causes

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from virtshape.api.diagnosis import find_kind_problems
-from virtshape.api.keeping import Unknown, decode_keeping
 from virtshape.api.kinds import KINDS, Kind, find_kind
 from virtshape.api.problems import DecodeError, Problem
+from virtshape.api.unknownfields import Unknown, decode_with_unknown
 from virtshape.api.yaml import Document, YAMLError, scan_documents
 from virtshape.offline.mistakes import FileProblem, FilesError, locate
 from virtshape.offline.objects import reference_of
@@ -153,7 +153,7 @@ def _take(document: Document, loaded: Loaded, wanted: Callable[[Kind], bool], *,
         loaded.skipped.append(document)
     else:
         try:
-            loaded.entries.append(Entry(document, *decode_keeping(tree, kind.struct)))
+            loaded.entries.append(Entry(document, *decode_with_unknown(tree, kind.struct)))
         except DecodeError as error:
             loaded.problems += (locate(document, *problem) for problem in error.problems)
 

@@ -11,9 +11,9 @@ from typing import Final
 
 from virtshape.api.codec import decode, to_tree
 from virtshape.api.kinds import Kind, find_kind
-from virtshape.api.moment import now
 from virtshape.api.rbac import ClusterRole, RoleRef
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import now
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, Authorizer
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write as Authorship

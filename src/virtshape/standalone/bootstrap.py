@@ -10,7 +10,7 @@ from typing import Any, Final
 from virtshape import catalog
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
-from virtshape.api.moment import now
+from virtshape.api.timestamp import now
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write as Authorship

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from virtshape.api.moment import now
+from virtshape.api.timestamp import now
 from virtshape.apiserver.admission.claims import ClaimAdmission
 from virtshape.apiserver.admission.clones import CloneAdmission
 from virtshape.apiserver.admission.core import BasicAdmission, Chain

@@ -312,7 +312,7 @@ def test_equal_objects_may_stand_twice() -> None:
             "there is no VirtualMachine in the files: they hold 2 Secret, 1 Pod",
             id="other objects",
         ),
-        pytest.param(b"a: b: c\n", 'f.yaml:1:5: a ":" stands where no value can follow', id="YAML"),
+        pytest.param(b"a: b: c\n", 'f.yaml:1:5: unexpected ":": no value can follow here', id="YAML"),
         pytest.param(b"\x00\xff\xfe\x80", "f.yaml:1:2: this is not UTF-8 text", id="binary"),
     ],
 )

@@ -12,5 +12,5 @@ def test_a_period_is_read_as_kubectl_reads_it(text: str, seconds: float | None) 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1s", "1.5"])
 def test_what_is_no_period_is_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="is no duration, such as 45s"):
+    with pytest.raises(click.BadParameter, match="must be like 45s"):
         Period().convert(text, None, None)

@@ -1,8 +1,4 @@
-"""
-Claims to storage, and what became of them.
-
-What a claim asks for is described with volumes; nothing here binds one.
-"""
+"""Structs of persistent volume claims and their status."""
 
 from virtshape.api.core.volume import PersistentVolumeClaimSpec
 from virtshape.api.meta import ObjectMeta
@@ -11,20 +7,20 @@ from virtshape.api.quantity import Quantity
 
 
 class PersistentVolumeClaimCondition(Model):
-    """One observed fact about a claim."""
+    """A condition of a claim."""
 
     type: str
-    """Which fact."""
+    """Type of the condition."""
     status: str
-    """Whether it holds: `True`, `False` or `Unknown`."""
+    """Status of the condition: `True`, `False` or `Unknown`."""
     last_probe_time: Time | None = None
-    """When it was last looked at."""
+    """When the condition was last checked."""
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
     reason: str | None = None
-    """The cause, as one word."""
+    """Reason in CamelCase."""
 
 
 class ModifyVolumeStatus(Model):
@@ -40,11 +36,11 @@ class VolumeHealthCondition(Model):
     """One thing that is wrong with a volume."""
 
     reason: str
-    """The cause, as one word."""
+    """Reason in CamelCase."""
     status: str
-    """How bad it is: `Inaccessible`, `DataLoss` or `Degraded`."""
+    """Severity: `Inaccessible`, `DataLoss` or `Degraded`."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
 
 
 class VolumeHealthStatus(Model):
@@ -57,22 +53,22 @@ class VolumeHealthStatus(Model):
 
 
 class PersistentVolumeClaimStatus(Model):
-    """The storage that a claim got."""
+    """Observed state of a claim."""
 
     access_modes: list[str] | None = None
-    """How many nodes may mount the volume, and whether to write."""
+    """Access modes of the volume."""
     allocated_resource_statuses: dict[str, str] | None = None
-    """How far the resizing of each resource has come."""
+    """State of the resize of each resource."""
     allocated_resources: dict[str, Quantity] | None = None
     """What is reserved for the claim, a resize under way included."""
     capacity: dict[str, Quantity] | None = None
     """What the volume really offers."""
     conditions: list[PersistentVolumeClaimCondition] | None = None
-    """The observed facts."""
+    """Current conditions."""
     current_volume_attributes_class_name: str | None = None
     """The attributes class that the volume now has."""
     health_status: VolumeHealthStatus | None = None
-    """What the storage says of the volume's health."""
+    """Health of the volume, as reported by the storage."""
     modify_volume_status: ModifyVolumeStatus | None = None
     """A change of attributes class that is under way."""
     phase: str | None = None
@@ -80,24 +76,24 @@ class PersistentVolumeClaimStatus(Model):
 
 
 class PersistentVolumeClaim(Model, kw_only=True):
-    """A claim to storage by someone of a namespace."""
+    """A request for storage in a namespace."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`PersistentVolumeClaim`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: PersistentVolumeClaimSpec | None = None
-    """The storage that is wanted."""
+    """The requested storage."""
     status: PersistentVolumeClaimStatus | None = None
-    """The storage that there is."""
+    """Observed state of the claim."""
 
 
 class PersistentVolumeClaimTemplate(Model):
     """A claim to make for each pod."""
 
     spec: PersistentVolumeClaimSpec
-    """The storage that is wanted."""
+    """The requested storage."""
     metadata: ObjectMeta | None = None
     """Labels and annotations for the claim."""

@@ -1,7 +1,7 @@
 """
-Config maps and secrets: small data that pods and controllers read.
+Structs of config maps and secrets.
 
-Values of a secret's `data` stay in base64, as on the wire.
+Values of a secret's `data` stay in base64.
 """
 
 from virtshape.api.meta import ObjectMeta
@@ -9,36 +9,36 @@ from virtshape.api.model import Model
 
 
 class ConfigMap(Model, kw_only=True):
-    """Small data that anyone who may read the namespace may see."""
+    """Non-confidential data as key-value pairs."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`ConfigMap`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     binary_data: dict[str, str] | None = None
     """Bytes by key, in base64."""
     data: dict[str, str] | None = None
     """Texts by key."""
     immutable: bool | None = None
-    """Refuses any later change of the data."""
+    """Whether the data is immutable."""
 
 
 class Secret(Model, kw_only=True):
-    """Small data that few should see."""
+    """Confidential data as key-value pairs."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`Secret`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     data: dict[str, str] | None = None
     """Values by key, in base64."""
     immutable: bool | None = None
-    """Refuses any later change of the data."""
+    """Whether the data is immutable."""
     string_data: dict[str, str] | None = None
     """Values by key in plain text; written into `data` and never read back."""
     type: str | None = None
-    """What the data is for, which decides the keys it must have."""
+    """Type of the secret, which defines its required keys."""

@@ -1,8 +1,4 @@
-"""
-Containers of a pod: image, environment, ports, probes and resources.
-
-Only structs: nothing here starts a container.
-"""
+"""Structs of containers: image, environment, ports, probes and resources."""
 
 from msgspec import field
 
@@ -28,14 +24,14 @@ class ResourceClaim(Model):
 
 
 class ResourceRequirements(Model):
-    """What a container or pod needs and may use."""
+    """Resource requests and limits of a container or pod."""
 
     claims: list[ResourceClaim] | None = None
     """The resource claims that it uses."""
     limits: dict[str, Quantity] | None = None
-    """The most it may use, by resource."""
+    """The limits, by resource."""
     requests: dict[str, Quantity] | None = None
-    """The least it needs, by resource."""
+    """The requests, by resource."""
 
 
 class ConfigMapKeySelector(Model):
@@ -136,12 +132,12 @@ class SleepAction(Model):
 
 
 class LifecycleHandler(Model):
-    """Something to do; exactly one of these."""
+    """An action of a lifecycle hook; exactly one of these."""
 
     exec: ExecAction | None = None
     """Run a command."""
     http_get: HTTPGetAction | None = None
-    """Ask a web address."""
+    """Send an HTTP GET request."""
     sleep: SleepAction | None = None
     """Wait."""
     tcp_socket: TCPSocketAction | None = None
@@ -149,25 +145,25 @@ class LifecycleHandler(Model):
 
 
 class Lifecycle(Model):
-    """What happens around a container's life."""
+    """Lifecycle hooks of a container."""
 
     post_start: LifecycleHandler | None = None
-    """What to do right after its start."""
+    """Action after the start."""
     pre_stop: LifecycleHandler | None = None
-    """What to do right before its end."""
+    """Action before the stop."""
     stop_signal: str | None = None
     """The signal that ends it."""
 
 
 class GRPCAction(Model):
-    """A question to a gRPC health service."""
+    """A query to a gRPC health service."""
 
     port: Int32
     """The port."""
     mode: str | None = None
     """`TLS`, whose certificate is not checked, or `Plaintext` (also if absent)."""
     service: str | None = None
-    """The service to ask about."""
+    """Name of the service to check."""
 
 
 class Probe(Model):
@@ -178,9 +174,9 @@ class Probe(Model):
     failure_threshold: Int32 | None = None
     """How many failures in a row count; 3 if absent."""
     grpc: GRPCAction | None = None
-    """Ask a gRPC health service."""
+    """Query a gRPC health service."""
     http_get: HTTPGetAction | None = None
-    """Ask a web address."""
+    """Send an HTTP GET request."""
     initial_delay_seconds: Int32 | None = None
     """How long to wait before the first check."""
     period_seconds: Int32 | None = None
@@ -254,7 +250,7 @@ class VolumeMount(Model):
     mount_path: str
     """Where it appears."""
     bind_mount_options: list[str] | None = None
-    """Further options: `noexec`, `nodev` and `nosuid`."""
+    """Additional mount options: `noexec`, `nodev` and `nosuid`."""
     mount_propagation: str | None = None
     """Whether mounts below it are shared with the node."""
     read_only: bool | None = None
@@ -285,33 +281,33 @@ class Container(Model):
     image_pull_policy: str | None = None
     """When the image is fetched: `Always`, `IfNotPresent` or `Never`."""
     lifecycle: Lifecycle | None = None
-    """What happens around its life."""
+    """Lifecycle hooks."""
     liveness_probe: Probe | None = None
-    """The check that decides whether it is started again."""
+    """Liveness probe."""
     ports: list[ContainerPort] | None = None
     """The ports that it listens on."""
     readiness_probe: Probe | None = None
-    """The check that decides whether it gets traffic."""
+    """Readiness probe."""
     resize_policy: list[ContainerResizePolicy] | None = None
     """What a change of resources asks of it."""
     resources: ResourceRequirements | None = None
-    """What it needs and may use."""
+    """Resource requests and limits."""
     restart_policy: str | None = None
-    """When it is started again, if not as the pod says."""
+    """Restart policy of this container; overrides the pod's."""
     restart_policy_rules: list[ContainerRestartRule] | None = None
     """When it is started again, by exit code."""
     security_context: SecurityContext | None = None
-    """What it may do, and as whom it runs."""
+    """Security settings of the container."""
     startup_probe: Probe | None = None
-    """The check that must succeed before the others begin."""
+    """Startup probe."""
     stdin: bool | None = None
     """Whether it keeps its standard input open."""
     stdin_once: bool | None = None
     """Whether that input ends with its first client."""
     termination_message_path: str | None = None
-    """The file with its last words."""
+    """Path of the file with the termination message."""
     termination_message_policy: str | None = None
-    """Whether its log stands in for missing last words."""
+    """Whether the log is used if there is no termination message."""
     tty: bool | None = None
     """Whether it has a terminal."""
     volume_devices: list[VolumeDevice] | None = None
@@ -323,7 +319,7 @@ class Container(Model):
 
 
 class EphemeralContainer(Container):
-    """A container added to a running pod, to look into it."""
+    """An ephemeral container, added to a running pod for debugging."""
 
     target_container_name: str | None = None
     """The container whose processes it sees."""

@@ -1,8 +1,4 @@
-"""
-Volumes of particular storage systems, for which Kubernetes once had drivers of its own.
-
-Only structs: nothing here mounts a volume.
-"""
+"""Structs of volumes of specific storage systems, whose in-tree drivers Kubernetes has removed."""
 
 from msgspec import field
 
@@ -78,7 +74,7 @@ class CinderVolumeSource(Model):
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: LocalObjectReference | None = None
-    """The secret that reaches OpenStack."""
+    """The secret with the OpenStack credentials."""
 
 
 class FCVolumeSource(Model):
@@ -87,7 +83,7 @@ class FCVolumeSource(Model):
     fs_type: str | None = None
     """The file system on the volume."""
     lun: Int32 | None = None
-    """Its number at the target."""
+    """LUN number."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     target_wwns: list[str] | None = field(default=None, name="targetWWNs")
@@ -104,7 +100,7 @@ class FlexVolumeSource(Model):
     fs_type: str | None = None
     """The file system on the volume."""
     options: dict[str, str] | None = None
-    """What the driver should know."""
+    """Parameters of the driver."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: LocalObjectReference | None = None
@@ -161,13 +157,13 @@ class ISCSIVolumeSource(Model):
     iqn: str
     """The target's name."""
     lun: Int32
-    """Its number at the target."""
+    """LUN number."""
     target_portal: str
     """The target's address."""
     chap_auth_discovery: bool | None = None
-    """Whether discovery asks for a password."""
+    """Whether discovery uses CHAP authentication."""
     chap_auth_session: bool | None = None
-    """Whether a session asks for a password."""
+    """Whether sessions use CHAP authentication."""
     fs_type: str | None = None
     """The file system on the volume."""
     initiator_name: str | None = None
@@ -175,7 +171,7 @@ class ISCSIVolumeSource(Model):
     iscsi_interface: str | None = None
     """The interface to use; `default` if absent."""
     portals: list[str] | None = None
-    """Further addresses of the target."""
+    """Additional addresses of the target."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: LocalObjectReference | None = None
@@ -256,7 +252,7 @@ class ScaleIOVolumeSource(Model):
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     ssl_enabled: bool | None = None
-    """Whether the gateway is spoken to over TLS."""
+    """Whether the connection to the gateway uses TLS."""
     storage_mode: str | None = None
     """`ThickProvisioned` or `ThinProvisioned`."""
     storage_pool: str | None = None
@@ -273,7 +269,7 @@ class StorageOSVolumeSource(Model):
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: LocalObjectReference | None = None
-    """The secret that reaches its API."""
+    """The secret with the API credentials."""
     volume_name: str | None = None
     """The volume."""
     volume_namespace: str | None = None

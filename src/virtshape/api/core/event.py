@@ -1,8 +1,4 @@
-"""
-Events: what happened to an object, told to people.
-
-Only structs: nothing here records or merges events.
-"""
+"""Structs of events."""
 
 from virtshape.api.core.reference import ObjectReference
 from virtshape.api.meta import ObjectMeta
@@ -19,7 +15,7 @@ class EventSeries(Model):
 
 
 class EventSource(Model):
-    """Who reports an event."""
+    """Source of an event."""
 
     component: str | None = None
     """The component."""
@@ -28,16 +24,16 @@ class EventSource(Model):
 
 
 class Event(Model, kw_only=True):
-    """Something that happened to an object."""
+    """An event about an object."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`Event`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     involved_object: ObjectReference
-    """The object that it happened to."""
+    """The object that the event is about."""
     action: str | None = None
     """What was done or failed."""
     count: Int32 | None = None
@@ -49,17 +45,17 @@ class Event(Model, kw_only=True):
     last_timestamp: Time | None = None
     """When it last happened."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
     reason: str | None = None
-    """The cause, as one word."""
+    """Reason in CamelCase."""
     related: ObjectReference | None = None
-    """A second object that has part in it."""
+    """Related object."""
     reporting_component: str | None = None
     """The controller that reports it."""
     reporting_instance: str | None = None
     """Which instance of that controller."""
     series: EventSeries | None = None
-    """How it goes on, if it keeps happening."""
+    """The series that this event belongs to, if it repeats."""
     source: EventSource | None = None
     """The component that reports it, in the older form."""
     type: str | None = None

@@ -1,54 +1,50 @@
-"""
-Namespaces: the spaces that names are unique in.
-
-Only structs: nothing here creates or empties one.
-"""
+"""Structs of namespaces."""
 
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model, Time
 
 
 class NamespaceSpec(Model):
-    """What holds on to a namespace."""
+    """Desired state of a namespace."""
 
     finalizers: list[str] | None = None
-    """Who must give it free before it can go."""
+    """Finalizers that must be removed before the namespace is deleted."""
 
 
 class NamespaceCondition(Model):
-    """One observed fact about a namespace."""
+    """A condition of a namespace."""
 
     type: str
-    """Which fact."""
+    """Type of the condition."""
     status: str
-    """Whether it holds: `True`, `False` or `Unknown`."""
+    """Status of the condition: `True`, `False` or `Unknown`."""
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
     reason: str | None = None
-    """The cause, as one word."""
+    """Reason in CamelCase."""
 
 
 class NamespaceStatus(Model):
-    """The life of a namespace."""
+    """Observed state of a namespace."""
 
     conditions: list[NamespaceCondition] | None = None
-    """The observed facts."""
+    """Current conditions."""
     phase: str | None = None
     """`Active` or `Terminating`."""
 
 
 class Namespace(Model, kw_only=True):
-    """A space that names are unique in."""
+    """A scope for names."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`Namespace`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: NamespaceSpec | None = None
-    """The namespace, as wanted."""
+    """Desired state of the namespace."""
     status: NamespaceStatus | None = None
-    """The namespace, as observed."""
+    """Observed state of the namespace."""

@@ -1,8 +1,4 @@
-"""
-Nodes: the machines that pods run on, and how they are.
-
-Only structs: nothing here places a pod or watches a machine.
-"""
+"""Structs of nodes."""
 
 from msgspec import field
 
@@ -12,21 +8,21 @@ from virtshape.api.quantity import Quantity
 
 
 class NodePodPreemptionPolicy(Model):
-    """Whose pods may be displaced on a node."""
+    """Preemption policy of a node."""
 
     disable_resize_preemption: list[str] | None = None
-    """Who asked that no pod be displaced for another one's growth."""
+    """Components that disabled preemption for resizes."""
 
 
 class Taint(Model):
-    """What keeps pods away from a node."""
+    """A taint: repels pods that do not tolerate it."""
 
     effect: str
     """How: `NoSchedule`, `PreferNoSchedule` or `NoExecute`."""
     key: str
     """The taint's key."""
     time_added: Time | None = None
-    """When it came."""
+    """When the taint was added."""
     value: str | None = None
     """The taint's value."""
 
@@ -54,7 +50,7 @@ class NodeConfigSource(Model):
 
 
 class NodeSpec(Model):
-    """What a node is and whom it takes."""
+    """Desired state of a node."""
 
     config_source: NodeConfigSource | None = None
     """Where its kubelet's configuration was; no longer used."""
@@ -65,30 +61,30 @@ class NodeSpec(Model):
     pod_cidrs: list[str] | None = field(default=None, name="podCIDRs")
     """The addresses of its pods, at most one range for each IP family."""
     pod_preemption_policy: NodePodPreemptionPolicy | None = None
-    """Whose pods may be displaced here."""
+    """Preemption policy of the node."""
     provider_id: str | None = field(default=None, name="providerID")
-    """What the cloud calls the machine."""
+    """Identifier of the machine at the cloud provider."""
     taints: list[Taint] | None = None
-    """What keeps pods away that do not tolerate it."""
+    """Taints of the node."""
     unschedulable: bool | None = None
-    """Whether new pods are kept away."""
+    """Whether new pods are not scheduled here."""
 
 
 class NodeCondition(Model):
-    """One observed fact about a node."""
+    """A condition of a node."""
 
     type: str
-    """Which fact."""
+    """Type of the condition."""
     status: str
-    """Whether it holds: `True`, `False` or `Unknown`."""
+    """Status of the condition: `True`, `False` or `Unknown`."""
     last_heartbeat_time: Time | None = None
-    """When it was last looked at."""
+    """When the condition was last checked."""
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
     reason: str | None = None
-    """The cause, as one word."""
+    """Reason in CamelCase."""
 
 
 class NodeAddress(Model):
@@ -104,13 +100,13 @@ class NodeConfigStatus(Model):
     """Which configuration a kubelet uses; no longer used."""
 
     active: NodeConfigSource | None = None
-    """The one in use."""
+    """The active configuration."""
     assigned: NodeConfigSource | None = None
-    """The one that it should use."""
+    """The assigned configuration."""
     error: str | None = None
-    """Why it does not use that."""
+    """Error that prevents its use."""
     last_known_good: NodeConfigSource | None = None
-    """The one to fall back to."""
+    """The fallback configuration."""
 
 
 class DaemonEndpoint(Model):
@@ -156,7 +152,7 @@ class NodeSystemInfo(Model):
     architecture: str
     """The processor architecture."""
     boot_id: str = field(name="bootID")
-    """What tells this boot from others."""
+    """Identifier of the current boot."""
     container_runtime_version: str
     """The container runtime and its version."""
     kernel_version: str
@@ -166,7 +162,7 @@ class NodeSystemInfo(Model):
     kubelet_version: str
     """The version of the kubelet."""
     machine_id: str = field(name="machineID")
-    """What tells this machine from others."""
+    """Identifier of the machine."""
     operating_system: str
     """The kind of operating system."""
     os_image: str
@@ -174,7 +170,7 @@ class NodeSystemInfo(Model):
     system_uuid: str = field(name="systemUUID")
     """The UUID in the firmware."""
     running_in_user_namespace: bool | None = None
-    """Whether the kubelet runs without the host's root."""
+    """Whether the kubelet runs in a user namespace."""
     swap: NodeSwapStatus | None = None
     """Its swap space."""
 
@@ -185,7 +181,7 @@ class NodeRuntimeHandlerFeatures(Model):
     recursive_read_only_mounts: bool | None = None
     """Whether mounts can be read-only with all below them."""
     user_namespaces: bool | None = None
-    """Whether pods can have users of their own."""
+    """Whether pods can use user namespaces."""
 
 
 class NodeRuntimeHandler(Model):
@@ -207,22 +203,22 @@ class AttachedVolume(Model):
 
 
 class NodeStatus(Model):
-    """How a node is."""
+    """Observed state of a node."""
 
     addresses: list[NodeAddress] | None = None
     """Where it can be reached."""
     allocatable: dict[str, Quantity] | None = None
-    """What pods can have of it."""
+    """Resources available for pods."""
     capacity: dict[str, Quantity] | None = None
-    """What it has."""
+    """Total resources."""
     conditions: list[NodeCondition] | None = None
-    """The observed facts."""
+    """Current conditions."""
     config: NodeConfigStatus | None = None
     """Which configuration its kubelet uses; no longer used."""
     daemon_endpoints: NodeDaemonEndpoints | None = None
     """Where its daemons listen."""
     declared_features: list[str] | None = None
-    """The switchable features that it says it has."""
+    """Feature gates that the node reports as enabled."""
     features: NodeFeatures | None = None
     """What its container runtime can do."""
     images: list[ContainerImage] | None = None
@@ -230,7 +226,7 @@ class NodeStatus(Model):
     node_info: NodeSystemInfo | None = None
     """Its hardware and software."""
     phase: str | None = None
-    """Its stage of life; no longer used."""
+    """Phase of the node; no longer used."""
     runtime_handlers: list[NodeRuntimeHandler] | None = None
     """The ways in which it can run containers."""
     volumes_attached: list[AttachedVolume] | None = None
@@ -247,8 +243,8 @@ class Node(Model, kw_only=True):
     kind: str
     """`Node`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: NodeSpec | None = None
-    """The node, as wanted."""
+    """Desired state of the node."""
     status: NodeStatus | None = None
-    """The node, as observed."""
+    """Observed state of the node."""

@@ -1,8 +1,4 @@
-"""
-Persistent volumes: pieces of storage that outlive pods.
-
-Only structs: nothing here makes or binds a volume.
-"""
+"""Structs of persistent volumes."""
 
 from msgspec import field
 
@@ -29,7 +25,7 @@ class VolumeNodeAffinity(Model):
     """The nodes that can reach a volume."""
 
     required: NodeSelector | None = None
-    """What such a node must be."""
+    """Required node properties."""
 
 
 class CSIPersistentVolumeSource(Model):
@@ -38,7 +34,7 @@ class CSIPersistentVolumeSource(Model):
     driver: str
     """The driver."""
     volume_handle: str
-    """What the driver calls it."""
+    """Identifier of the volume in the driver."""
     controller_expand_secret_ref: SecretReference | None = None
     """The secret for growing it."""
     controller_publish_secret_ref: SecretReference | None = None
@@ -54,7 +50,7 @@ class CSIPersistentVolumeSource(Model):
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     volume_attributes: dict[str, str] | None = None
-    """What the driver should know."""
+    """Parameters of the driver."""
 
 
 class LocalVolumeSource(Model):
@@ -63,7 +59,7 @@ class LocalVolumeSource(Model):
     path: str
     """Its path on the node."""
     fs_type: str | None = None
-    """The file system to put on a disk; found out if absent."""
+    """File system type; detected if absent."""
 
 
 class AzureFilePersistentVolumeSource(Model):
@@ -106,7 +102,7 @@ class CinderPersistentVolumeSource(Model):
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: SecretReference | None = None
-    """The secret that reaches OpenStack."""
+    """The secret with the OpenStack credentials."""
 
 
 class FlexPersistentVolumeSource(Model):
@@ -117,7 +113,7 @@ class FlexPersistentVolumeSource(Model):
     fs_type: str | None = None
     """The file system on the volume."""
     options: dict[str, str] | None = None
-    """What the driver should know."""
+    """Parameters of the driver."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: SecretReference | None = None
@@ -143,13 +139,13 @@ class ISCSIPersistentVolumeSource(Model):
     iqn: str
     """The target's name."""
     lun: Int32
-    """Its number at the target."""
+    """LUN number."""
     target_portal: str
     """The target's address."""
     chap_auth_discovery: bool | None = None
-    """Whether discovery asks for a password."""
+    """Whether discovery uses CHAP authentication."""
     chap_auth_session: bool | None = None
-    """Whether a session asks for a password."""
+    """Whether sessions use CHAP authentication."""
     fs_type: str | None = None
     """The file system on the volume."""
     initiator_name: str | None = None
@@ -157,7 +153,7 @@ class ISCSIPersistentVolumeSource(Model):
     iscsi_interface: str | None = None
     """The interface to use; `default` if absent."""
     portals: list[str] | None = None
-    """Further addresses of the target."""
+    """Additional addresses of the target."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: SecretReference | None = None
@@ -201,7 +197,7 @@ class ScaleIOPersistentVolumeSource(Model):
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     ssl_enabled: bool | None = None
-    """Whether the gateway is spoken to over TLS."""
+    """Whether the connection to the gateway uses TLS."""
     storage_mode: str | None = None
     """`ThickProvisioned` or `ThinProvisioned`."""
     storage_pool: str | None = None
@@ -218,7 +214,7 @@ class StorageOSPersistentVolumeSource(Model):
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: ObjectReference | None = None
-    """The secret that reaches its API."""
+    """The secret with the API credentials."""
     volume_name: str | None = None
     """The volume."""
     volume_namespace: str | None = None
@@ -226,10 +222,10 @@ class StorageOSPersistentVolumeSource(Model):
 
 
 class PersistentVolumeSpec(Model):
-    """A piece of storage, in exactly one place."""
+    """Desired state of a volume; exactly one source."""
 
     access_modes: list[str] | None = None
-    """How many nodes may mount it, and whether to write."""
+    """Access modes of the volume."""
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
     """A disk of AWS."""
     azure_disk: AzureDiskVolumeSource | None = None
@@ -269,7 +265,7 @@ class PersistentVolumeSpec(Model):
     node_affinity: VolumeNodeAffinity | None = None
     """The nodes that can reach it."""
     persistent_volume_reclaim_policy: str | None = None
-    """What becomes of it when its claim is gone: `Retain`, `Delete` or `Recycle`."""
+    """What happens to the volume when its claim is deleted: `Retain`, `Delete` or `Recycle`."""
     photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = None
     """A disk of Photon."""
     portworx_volume: PortworxVolumeSource | None = None
@@ -287,34 +283,34 @@ class PersistentVolumeSpec(Model):
     volume_attributes_class_name: str | None = None
     """The attributes class that it has."""
     volume_mode: str | None = None
-    """Whether it is a raw device (`Block`) or carries a file system (`Filesystem`)."""
+    """Whether it is a raw device (`Block`) or has a file system (`Filesystem`)."""
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
     """A disk of vSphere."""
 
 
 class PersistentVolumeStatus(Model):
-    """The life of a volume."""
+    """Observed state of a volume."""
 
     last_phase_transition_time: Time | None = None
     """When its phase last changed."""
     message: str | None = None
-    """Why it is so, for people."""
+    """Human-readable details of the current state."""
     phase: str | None = None
     """`Pending`, `Available`, `Bound`, `Released` or `Failed`."""
     reason: str | None = None
-    """Why it is so, as one word."""
+    """Reason for the current state, in CamelCase."""
 
 
 class PersistentVolume(Model, kw_only=True):
-    """A piece of storage that outlives pods."""
+    """A volume that is independent of the lifetime of pods."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`PersistentVolume`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: PersistentVolumeSpec | None = None
-    """The volume, as wanted."""
+    """Desired state of the volume."""
     status: PersistentVolumeStatus | None = None
-    """The volume, as observed."""
+    """Observed state of the volume."""

@@ -1,8 +1,4 @@
-"""
-Pieces of a pod that a VM borrows: probe actions, downward API files, references to secrets.
-
-Kubernetes' own structs, with its names. No pod is built here.
-"""
+"""Structs that pods and VMs share: probe actions, downward API files, references to secrets."""
 
 from typing import Literal
 
@@ -31,10 +27,10 @@ class ResourceFieldSelector(Model):
 
 
 class DownwardAPIVolumeFile(Model):
-    """A file that shows the guest a fact about its own object."""
+    """A file with the value of a field of the pod or VM."""
 
     path: str
-    """Where the file stands in the volume; relative, without .. parts."""
+    """Path of the file in the volume; relative, without `..`."""
     field_ref: ObjectFieldSelector | None = None
     """Show a field, such as labels; excludes resourceFieldRef."""
     resource_field_ref: ResourceFieldSelector | None = None

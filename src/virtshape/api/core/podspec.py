@@ -1,8 +1,4 @@
-"""
-Pods, and templates of pods.
-
-Only structs: nothing here places or starts a pod.
-"""
+"""Structs of pods and pod templates."""
 
 from msgspec import field
 
@@ -18,12 +14,12 @@ from virtshape.api.quantity import Quantity
 
 
 class EvictionResponder(Model):
-    """Someone who is asked before a pod is evicted."""
+    """A component that is asked before a pod is evicted."""
 
     name: str
     """Its name, with a domain before it."""
     priority: Int32
-    """When it is asked; higher goes first."""
+    """Order of the requests; higher values come first."""
 
 
 class HostAlias(Model):
@@ -43,7 +39,7 @@ class PodOS(Model):
 
 
 class PodReadinessGate(Model):
-    """A further condition that a pod must meet to be ready."""
+    """An additional condition for the readiness of a pod."""
 
     condition_type: str
     """The condition's type."""
@@ -61,42 +57,42 @@ class PodResourceClaim(Model):
 
 
 class PodSchedulingGate(Model):
-    """What has to be lifted before a pod is placed."""
+    """A gate that must be removed before a pod is scheduled."""
 
     name: str
     """Its name."""
 
 
 class PodSchedulingGroup(Model):
-    """The group that a pod is placed with."""
+    """The group that a pod is scheduled with."""
 
     pod_group_name: str | None = None
     """The group's name."""
 
 
 class PodSpec(Model):
-    """What a pod runs, and where."""
+    """Desired state of a pod."""
 
     containers: list[Container]
     """Its containers."""
     active_deadline_seconds: int | None = None
-    """How long it may be active before it is ended."""
+    """Maximum seconds of activity before the pod is terminated."""
     affinity: Affinity | None = None
-    """Which nodes and neighbours it wants."""
+    """Affinity rules of the pod."""
     automount_service_account_token: bool | None = None
     """Whether its containers get a token."""
     dns_config: PodDNSConfig | None = None
-    """Its name servers and the like."""
+    """DNS settings of the pod."""
     dns_policy: str | None = None
-    """Whose name servers it uses, such as `ClusterFirst`."""
+    """DNS policy, such as `ClusterFirst`."""
     enable_service_links: bool | None = None
     """Whether services become environment variables; yes if absent."""
     ephemeral_containers: list[EphemeralContainer] | None = None
-    """The containers that were added to look into it."""
+    """Ephemeral containers for debugging."""
     eviction_responders: list[EvictionResponder] | None = None
-    """Who is asked before it is evicted."""
+    """Components that are asked before the pod is evicted."""
     host_aliases: list[HostAlias] | None = None
-    """Further lines of `/etc/hosts`."""
+    """Additional lines of `/etc/hosts`."""
     host_ipc: bool | None = field(default=None, name="hostIPC")
     """Whether it shares the node's IPC."""
     host_network: bool | None = None
@@ -106,49 +102,49 @@ class PodSpec(Model):
     host_users: bool | None = None
     """Whether it shares the node's users; yes if absent."""
     hostname: str | None = None
-    """Its host name; the pod's name if absent."""
+    """Host name of the pod; its name if absent."""
     hostname_override: str | None = None
-    """The host name that its containers see, whatever DNS says."""
+    """Host name in the containers, independent of DNS."""
     image_pull_secrets: list[LocalObjectReference] | None = None
-    """The secrets that its images are fetched with."""
+    """Image pull secrets."""
     init_containers: list[Container] | None = None
-    """The containers that come before the others, one after another."""
+    """Init containers, run one after another."""
     node_name: str | None = None
-    """The node it is placed on."""
+    """Name of the node."""
     node_selector: dict[str, str] | None = None
     """The labels that its node must have."""
     os: PodOS | None = None
     """Its operating system."""
     overhead: dict[str, Quantity] | None = None
-    """What its runtime needs besides its containers."""
+    """Resources that the runtime needs in addition to the containers."""
     preemption_policy: str | None = None
-    """Whether it may displace others: `Never` or `PreemptLowerPriority`."""
+    """Preemption policy: `Never` or `PreemptLowerPriority`."""
     priority: Int32 | None = None
-    """Its priority; higher goes first."""
+    """Priority; pods with a higher value are scheduled first."""
     priority_class_name: str | None = None
     """The class that gives its priority."""
     readiness_gates: list[PodReadinessGate] | None = None
-    """Further conditions that it must meet to be ready."""
+    """Additional conditions for readiness."""
     resource_claims: list[PodResourceClaim] | None = None
     """The resource claims that its containers can use."""
     resources: ResourceRequirements | None = None
-    """What all its containers together need and may use."""
+    """Resource requests and limits of the pod as a whole."""
     restart_policy: str | None = None
     """When its containers are started again: `Always`, `OnFailure` or `Never`."""
     runtime_class_name: str | None = None
     """How its containers are run."""
     scheduler_name: str | None = None
-    """Who places it."""
+    """Name of the scheduler."""
     scheduling_gates: list[PodSchedulingGate] | None = None
-    """What has to be lifted before it is placed."""
+    """Gates that must be removed before the pod is scheduled."""
     scheduling_group: PodSchedulingGroup | None = None
-    """The group that it is placed with."""
+    """The group that the pod is scheduled with."""
     security_context: PodSecurityContext | None = None
-    """What its containers may do, and as whom they run."""
+    """Security settings of all containers of the pod."""
     service_account: str | None = None
-    """Who it is to the API, in the older form."""
+    """Deprecated name of the service account."""
     service_account_name: str | None = None
-    """Who it is to the API."""
+    """Name of the service account."""
     set_hostname_as_fqdn: bool | None = field(default=None, name="setHostnameAsFQDN")
     """Whether its host name is the full domain name."""
     share_process_namespace: bool | None = None
@@ -156,11 +152,11 @@ class PodSpec(Model):
     subdomain: str | None = None
     """The domain below the namespace that its name is in."""
     termination_grace_period_seconds: int | None = None
-    """How long it may take to end; 30 if absent."""
+    """Seconds for a graceful shutdown; 30 if absent."""
     tolerations: list[Toleration] | None = None
-    """The taints that it puts up with."""
+    """Taints that the pod tolerates."""
     topology_spread_constraints: list[TopologySpreadConstraint] | None = None
-    """How evenly it is spread with its like."""
+    """Constraints on the distribution of similar pods."""
     volumes: list[Volume] | None = None
     """The volumes that its containers can use."""
 
@@ -173,17 +169,17 @@ class Pod(Model, kw_only=True):
     kind: str
     """`Pod`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: PodSpec | None = None
-    """The pod, as wanted."""
+    """Desired state of the pod."""
     status: PodStatus | None = None
-    """The pod, as observed."""
+    """Observed state of the pod."""
 
 
 class PodTemplateSpec(Model):
-    """What pods made by a controller look like."""
+    """Template of the pods that a controller creates."""
 
     metadata: ObjectMeta | None = None
     """Their labels and annotations."""
     spec: PodSpec | None = None
-    """The pods, as wanted."""
+    """Desired state of the pods."""

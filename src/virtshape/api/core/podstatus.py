@@ -1,8 +1,4 @@
-"""
-What became of a pod and its containers.
-
-Only structs: nothing here watches one.
-"""
+"""Structs of the status of pods and their containers."""
 
 from msgspec import field
 
@@ -13,22 +9,22 @@ from virtshape.api.quantity import Quantity
 
 
 class PodCondition(Model):
-    """One observed fact about a pod."""
+    """A condition of a pod."""
 
     type: str
-    """Which fact."""
+    """Type of the condition."""
     status: str
-    """Whether it holds: `True`, `False` or `Unknown`."""
+    """Status of the condition: `True`, `False` or `Unknown`."""
     last_probe_time: Time | None = None
-    """When it was last looked at."""
+    """When the condition was last checked."""
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
     observed_generation: int | None = None
-    """The generation of the object that the fact is about."""
+    """The generation that the condition is about."""
     reason: str | None = None
-    """The cause, as one word."""
+    """Reason in CamelCase."""
 
 
 class HostIP(Model):
@@ -46,7 +42,7 @@ class PodIP(Model):
 
 
 class PodVolumeHealth(Model):
-    """How one volume of a pod is."""
+    """Health of a volume of a pod."""
 
     name: str
     """The volume's name in the pod."""
@@ -66,7 +62,7 @@ class PodResourceClaimStatus(Model):
 
 
 class ContainerExtendedResourceRequest(Model):
-    """The request that stands for an extended resource of a container."""
+    """The claim request for an extended resource of a container."""
 
     container_name: str
     """The container."""
@@ -80,7 +76,7 @@ class PodExtendedResourceClaimStatus(Model):
     """The claim that was made for a pod's extended resources."""
 
     request_mappings: list[ContainerExtendedResourceRequest]
-    """Which request stands for which resource."""
+    """The claim request of each extended resource."""
     resource_claim_name: str
     """The claim."""
 
@@ -95,7 +91,7 @@ class NodeAllocatableMappedResources(Model):
 
 
 class NodeAllocatableOverheadResources(Model):
-    """What using a claim costs of a node's resource."""
+    """Resources of the node that using a claim takes."""
 
     name: str
     """The resource."""
@@ -115,7 +111,7 @@ class NodeAllocatableResourceClaimStatus(Model):
     mapping: list[NodeAllocatableMappedResources] | None = None
     """What it got to use."""
     overhead: list[NodeAllocatableOverheadResources] | None = None
-    """What using it costs besides."""
+    """Additional resources that using it takes."""
 
 
 class ContainerStateRunning(Model):
@@ -131,13 +127,13 @@ class ContainerStateTerminated(Model):
     exit_code: Int32
     """Its exit code."""
     container_id: str | None = field(default=None, name="containerID")
-    """What the runtime called it."""
+    """Container ID in the runtime."""
     finished_at: Time | None = None
     """When it ended."""
     message: str | None = None
-    """Its last words."""
+    """Termination message of the container."""
     reason: str | None = None
-    """Why it ended, as one word."""
+    """Reason for the termination, in CamelCase."""
     signal: Int32 | None = None
     """The signal that ended it."""
     started_at: Time | None = None
@@ -148,13 +144,13 @@ class ContainerStateWaiting(Model):
     """A container that has not started yet."""
 
     message: str | None = None
-    """What it waits for, for people."""
+    """Human-readable reason for waiting."""
     reason: str | None = None
-    """What it waits for, as one word."""
+    """Reason for waiting, in CamelCase."""
 
 
 class ContainerState(Model):
-    """How a container is; one of these."""
+    """State of a container; exactly one of these."""
 
     running: ContainerStateRunning | None = None
     """It runs."""
@@ -165,36 +161,36 @@ class ContainerState(Model):
 
 
 class LinuxContainerUser(Model):
-    """As whom a container runs on Linux."""
+    """User and groups of a container on Linux."""
 
     gid: int
     """The group."""
     uid: int
     """The user."""
     supplemental_groups: list[int] | None = None
-    """Further groups."""
+    """Supplementary groups."""
 
 
 class ContainerUser(Model):
-    """As whom a container runs."""
+    """User and groups of a container."""
 
     linux: LinuxContainerUser | None = None
     """On Linux."""
 
 
 class ResourceHealth(Model):
-    """How one device is."""
+    """Health of a device."""
 
     resource_id: str = field(name="resourceID")
     """The device."""
     health: str | None = None
     """`Healthy`, `Unhealthy` or `Unknown`."""
     message: str | None = None
-    """The details, for people."""
+    """Human-readable details."""
 
 
 class ResourceStatus(Model):
-    """How the devices of one resource are."""
+    """Health of the devices of a resource."""
 
     name: str
     """The resource."""
@@ -232,7 +228,7 @@ class VolumeMountStatus(Model):
 
 
 class ContainerStatus(Model):
-    """What became of a container."""
+    """Observed state of a container."""
 
     name: str
     """Its name in the pod."""
@@ -241,42 +237,42 @@ class ContainerStatus(Model):
     image_id: str = field(name="imageID")
     """The digest of its image."""
     ready: bool
-    """Whether it gets traffic."""
+    """Whether the container is ready."""
     restart_count: Int32
-    """How often it was started again."""
+    """Number of restarts."""
     allocated_resources: dict[str, Quantity] | None = None
-    """What its node has set aside for it."""
+    """Resources that the node has allocated."""
     allocated_resources_status: list[ResourceStatus] | None = None
-    """How the devices it was given are."""
+    """Health of its allocated devices."""
     container_id: str | None = field(default=None, name="containerID")
-    """What the runtime calls it."""
+    """Container ID in the runtime."""
     last_state: ContainerState | None = None
-    """How it was before its last start."""
+    """State of the container before its last restart."""
     resources: ResourceRequirements | None = None
-    """What it was given."""
+    """Resources of the running container."""
     started: bool | None = None
-    """Whether it is past its start."""
+    """Whether the startup probe has succeeded."""
     state: ContainerState | None = None
-    """How it is."""
+    """Current state of the container."""
     stop_signal: str | None = None
     """The signal that ends it."""
     user: ContainerUser | None = None
-    """As whom it runs."""
+    """User and groups of the container."""
     volume_mounts: list[VolumeMountStatus] | None = None
     """The volumes that it sees."""
 
 
 class PodStatus(Model):
-    """What became of a pod."""
+    """Observed state of a pod."""
 
     allocated_resources: dict[str, Quantity] | None = None
-    """What its node has set aside for it."""
+    """Resources that the node has allocated."""
     conditions: list[PodCondition] | None = None
-    """The observed facts."""
+    """Current conditions."""
     container_statuses: list[ContainerStatus] | None = None
     """Its containers."""
     ephemeral_container_statuses: list[ContainerStatus] | None = None
-    """The containers that were added to look into it."""
+    """Ephemeral containers for debugging."""
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
     """The claim that was made for its extended resources."""
     host_ip: str | None = field(default=None, name="hostIP")
@@ -284,13 +280,13 @@ class PodStatus(Model):
     host_ips: list[HostIP] | None = field(default=None, name="hostIPs")
     """Its node's addresses."""
     init_container_statuses: list[ContainerStatus] | None = None
-    """The containers that come before the others."""
+    """Init containers."""
     message: str | None = None
-    """Why it is so, for people."""
+    """Human-readable details of the current state."""
     node_allocatable_resource_claim_statuses: list[NodeAllocatableResourceClaimStatus] | None = None
     """The node's own resources that it got by claims."""
     nominated_node_name: str | None = None
-    """The node where others make room for it."""
+    """Node on which preemption makes room for the pod."""
     observed_generation: int | None = None
     """The generation that this status is about."""
     phase: str | None = None
@@ -300,16 +296,16 @@ class PodStatus(Model):
     pod_ips: list[PodIP] | None = field(default=None, name="podIPs")
     """Its addresses, one for each IP family."""
     qos_class: str | None = None
-    """How well it is served when resources are short: `Guaranteed`, `Burstable` or `BestEffort`."""
+    """Quality of service class: `Guaranteed`, `Burstable` or `BestEffort`."""
     reason: str | None = None
-    """Why it is so, as one word."""
+    """Reason for the current state, in CamelCase."""
     resize: str | None = None
-    """How far a change of resources has come; now told by conditions."""
+    """State of a resource resize; replaced by conditions."""
     resource_claim_statuses: list[PodResourceClaimStatus] | None = None
     """The claims that were made for it."""
     resources: ResourceRequirements | None = None
-    """What its containers together were given."""
+    """Resources of the pod as a whole."""
     start_time: Time | None = None
-    """When its node took it on."""
+    """When the node accepted the pod."""
     volume_health: list[PodVolumeHealth] | None = None
-    """How its volumes are, as seen from its node."""
+    """Health of its volumes, as reported by the node."""

@@ -1,8 +1,4 @@
-"""
-Resource quotas: how much the objects of a namespace may ask for together.
-
-Only structs: admission checks quotas, and a controller keeps their status.
-"""
+"""Structs of resource quotas: limits on the resources of a namespace."""
 
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
@@ -48,14 +44,14 @@ class ResourceQuotaStatus(Model):
 
 
 class ResourceQuota(Model, kw_only=True):
-    """How much the objects of a namespace may ask for together."""
+    """Limits on the resources of a namespace."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`ResourceQuota`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: ResourceQuotaSpec | None = None
     """The limits."""
     status: ResourceQuotaStatus | None = None

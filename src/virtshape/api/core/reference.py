@@ -1,8 +1,4 @@
-"""
-References from one core object to another.
-
-Only structs: nothing here looks the object up.
-"""
+"""Structs of references between core objects."""
 
 from virtshape.api.model import Model
 

@@ -1,7 +1,7 @@
 """
-Where a VM may run: affinity, tolerations, spreading, and the DNS settings of its pod.
+Structs of scheduling: affinity, tolerations, topology spread, and the DNS settings of a pod.
 
-Kubernetes' own structs, passed on to the pod as they are. Placing it is the scheduler's work.
+They are copied from the VM to its pod unchanged.
 """
 
 from typing import Literal
@@ -23,9 +23,9 @@ class PodDNSConfig(Model):
     """DNS settings added to those that dnsPolicy yields."""
 
     nameservers: list[str] | None = None
-    """IP addresses of further DNS servers; at least one where dnsPolicy is None."""
+    """IP addresses of additional DNS servers; at least one if dnsPolicy is None."""
     searches: list[str] | None = None
-    """Further domains in which short host names are looked up."""
+    """Additional search domains for short host names."""
     options: list[PodDNSConfigOption] | None = None
     """Resolver options; they replace those of the same name that dnsPolicy yields."""
 
@@ -59,11 +59,11 @@ class Toleration(Model):
     operator: Literal["Equal", "Exists"] | None = None
     """Equal (default) compares the value too, Exists looks at the key alone."""
     value: str | None = None
-    """Value of the taint; none with operator Exists."""
+    """Value of the taint; empty with operator Exists."""
     effect: Literal["NoExecute", "NoSchedule", "PreferNoSchedule"] | None = None
     """Effect of the taint; absent for any effect."""
     toleration_seconds: int | None = None
-    """How long to stay once the taint appears; absent for ever, 0 or less not at all. Needs effect NoExecute."""
+    """How long to stay after the taint appears; forever if absent, not at all if 0 or less. Needs effect NoExecute."""
 
 
 class NodeSelectorRequirement(Model):
@@ -87,12 +87,12 @@ class NodeSelectorTerm(Model):
 
 
 class PreferredSchedulingTerm(Model):
-    """Nodes that are liked, and how much."""
+    """Preferred nodes with a weight."""
 
     preference: NodeSelectorTerm
     """Which nodes."""
     weight: Int32
-    """How much they are liked, 1 to 100; the weights that a node earns are added up."""
+    """Weight, 1 to 100; the weights of all matching terms are added up."""
 
 
 class NodeSelector(Model):
@@ -103,12 +103,12 @@ class NodeSelector(Model):
 
 
 class NodeAffinity(Model):
-    """Which nodes a pod needs or likes; looked at only when it is placed."""
+    """Node affinity of a pod; only used for scheduling."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
-    """Nodes outside this selection are out of the question."""
+    """Only these nodes can run the pod."""
     preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] | None = None
-    """Among the nodes left, those with the greatest sum of weights come first."""
+    """Of the remaining nodes, those with the greatest sum of weights are preferred."""
 
 
 class PodAffinityTerm(Model):
@@ -123,7 +123,7 @@ class PodAffinityTerm(Model):
     mismatch_label_keys: list[str] | None = None
     """Only pods whose values for these labels differ from this pod's; needs labelSelector."""
     namespaces: list[str] | None = None
-    """Namespaces of those pods, beside what namespaceSelector picks; this pod's own if both are absent."""
+    """Namespaces of those pods, in addition to namespaceSelector; this pod's namespace if both are absent."""
     namespace_selector: LabelSelector | None = None
     """Picks namespaces of those pods by label; {} for all."""
 
@@ -138,25 +138,25 @@ class WeightedPodAffinityTerm(Model):
 
 
 class PodAffinity(Model):
-    """Which pods to be near to; looked at only when the pod is placed."""
+    """Pods to be scheduled near; only used for scheduling."""
 
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
-    """Only nodes near to pods of every term will do."""
+    """Only nodes near to pods of every term can run the pod."""
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
-    """Nodes near to such pods come first, the greatest sum of weights ahead."""
+    """Nodes near to such pods are preferred, by the sum of weights."""
 
 
 class PodAntiAffinity(Model):
-    """Which pods to keep away from; looked at only when the pod is placed."""
+    """Pods to be scheduled away from; only used for scheduling."""
 
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
-    """Nodes near to pods of any term are out of the question."""
+    """Nodes near to pods of any term cannot run the pod."""
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
-    """Nodes near to such pods come last, the greatest sum of weights at the very end."""
+    """Nodes near to such pods are avoided, by the sum of weights."""
 
 
 class Affinity(Model):
-    """Where a pod needs or likes to run."""
+    """Affinity rules of a pod."""
 
     node_affinity: NodeAffinity | None = None
     """By traits of the node."""

@@ -1,8 +1,4 @@
-"""
-Security contexts: what containers may do to the node, and as whom they run.
-
-Only structs: nothing here enforces them.
-"""
+"""Structs of security contexts of pods and containers."""
 
 from virtshape.api.model import Model
 
@@ -48,7 +44,7 @@ class SeccompProfile(Model):
 
 
 class WindowsSecurityContextOptions(Model):
-    """What matters on Windows only."""
+    """Settings for Windows."""
 
     gmsa_credential_spec: str | None = None
     """The credentials of the group managed service account."""
@@ -61,16 +57,16 @@ class WindowsSecurityContextOptions(Model):
 
 
 class SecurityContext(Model):
-    """What one container may do, and as whom it runs."""
+    """Security settings of a container."""
 
     allow_privilege_escalation: bool | None = None
-    """Whether a process may gain more rights than its parent has."""
+    """Whether a process may gain more privileges than its parent."""
     app_armor_profile: AppArmorProfile | None = None
     """The AppArmor profile."""
     capabilities: Capabilities | None = None
     """The kernel capabilities to add and drop."""
     privileged: bool | None = None
-    """Whether it has all rights of the node's root."""
+    """Whether the container is privileged."""
     proc_mount: str | None = None
     """How `/proc` is mounted: `Default` or `Unmasked`."""
     read_only_root_filesystem: bool | None = None
@@ -78,7 +74,7 @@ class SecurityContext(Model):
     run_as_group: int | None = None
     """The group that it runs as."""
     run_as_non_root: bool | None = None
-    """Whether it is refused if it would run as root."""
+    """Whether running as root is rejected."""
     run_as_user: int | None = None
     """The user that it runs as."""
     se_linux_options: SELinuxOptions | None = None
@@ -86,7 +82,7 @@ class SecurityContext(Model):
     seccomp_profile: SeccompProfile | None = None
     """The system calls that it may use."""
     windows_options: WindowsSecurityContextOptions | None = None
-    """What matters on Windows only."""
+    """Settings for Windows."""
 
 
 class Sysctl(Model):
@@ -99,7 +95,7 @@ class Sysctl(Model):
 
 
 class PodSecurityContext(Model):
-    """What all containers of a pod may do, and as whom they run."""
+    """Security settings of all containers of a pod."""
 
     app_armor_profile: AppArmorProfile | None = None
     """The AppArmor profile."""
@@ -110,7 +106,7 @@ class PodSecurityContext(Model):
     run_as_group: int | None = None
     """The group that they run as."""
     run_as_non_root: bool | None = None
-    """Whether they are refused if they would run as root."""
+    """Whether running as root is rejected."""
     run_as_user: int | None = None
     """The user that they run as."""
     se_linux_change_policy: str | None = None
@@ -120,10 +116,10 @@ class PodSecurityContext(Model):
     seccomp_profile: SeccompProfile | None = None
     """The system calls that they may use."""
     supplemental_groups: list[int] | None = None
-    """Further groups that they belong to."""
+    """Supplementary groups of the processes."""
     supplemental_groups_policy: str | None = None
     """Whether the image's groups count too: `Merge` or `Strict`."""
     sysctls: list[Sysctl] | None = None
     """Kernel settings of the pod."""
     windows_options: WindowsSecurityContextOptions | None = None
-    """What matters on Windows only."""
+    """Settings for Windows."""

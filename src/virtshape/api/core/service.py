@@ -1,8 +1,4 @@
-"""
-Services: one stable address in front of pods.
-
-Only structs: nothing here forwards traffic.
-"""
+"""Structs of services."""
 
 from msgspec import field
 
@@ -18,9 +14,9 @@ class ServicePort(Model):
     name: str | None = None
     """The port's name; needed if there are several."""
     app_protocol: str | None = None
-    """The protocol that is spoken."""
+    """Application protocol of the port."""
     node_port: Int32 | None = None
-    """The same on every node."""
+    """Port on every node."""
     protocol: str | None = None
     """`TCP` (also if absent), `UDP` or `SCTP`."""
     target_port: IntOrString | None = None
@@ -28,38 +24,38 @@ class ServicePort(Model):
 
 
 class ClientIPConfig(Model):
-    """How long an address stays with its pod."""
+    """Duration of the session affinity."""
 
     timeout_seconds: Int32 | None = None
     """For how many seconds; three hours if absent."""
 
 
 class SessionAffinityConfig(Model):
-    """How a client stays with its pod."""
+    """Settings of the session affinity."""
 
     client_ip: ClientIPConfig | None = field(default=None, name="clientIP")
-    """By the client's address."""
+    """Affinity by client address."""
 
 
 class ServiceSpec(Model):
-    """Which pods, under which address."""
+    """Desired state of a service."""
 
     type: str | None = None
-    """How far it reaches: `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`."""
+    """Type of the service: `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`."""
     allocate_load_balancer_node_ports: bool | None = None
     """Whether a load balancer also gets ports on the nodes; yes if absent."""
     cluster_ip: str | None = field(default=None, name="clusterIP")
-    """Its address inside the cluster; `None` for no address of its own."""
+    """Cluster-internal address; `None` for a headless service."""
     cluster_ips: list[str] | None = field(default=None, name="clusterIPs")
     """Its addresses inside the cluster, one for each IP family."""
     external_ips: list[str] | None = field(default=None, name="externalIPs")
-    """Further addresses that nodes take traffic at."""
+    """Additional addresses on which nodes accept traffic."""
     external_name: str | None = None
     """The name that it is an alias of, for type `ExternalName`."""
     external_traffic_policy: str | None = None
     """Which pods take traffic from outside: all (`Cluster`) or the node's own (`Local`)."""
     health_check_node_port: Int32 | None = None
-    """The port that tells load balancers whether a node has pods."""
+    """Port of the health check for load balancers."""
     internal_traffic_policy: str | None = None
     """Which pods take traffic from inside: all (`Cluster`) or the node's own (`Local`)."""
     ip_families: list[str] | None = None
@@ -67,21 +63,21 @@ class ServiceSpec(Model):
     ip_family_policy: str | None = None
     """How many IP families: `SingleStack`, `PreferDualStack` or `RequireDualStack`."""
     load_balancer_class: str | None = None
-    """Who provides the load balancer."""
+    """Class of the load balancer implementation."""
     load_balancer_ip: str | None = field(default=None, name="loadBalancerIP")
-    """The wanted address of the load balancer; better asked for by annotation."""
+    """Requested address of the load balancer; deprecated in favour of annotations."""
     load_balancer_source_ranges: list[str] | None = None
-    """The clients that the load balancer lets in."""
+    """Client addresses that the load balancer accepts."""
     ports: list[ServicePort] | None = None
     """The ports that it offers."""
     publish_not_ready_addresses: bool | None = None
-    """Whether pods count that are not ready."""
+    """Whether addresses of pods that are not ready are published."""
     selector: dict[str, str] | None = None
     """The labels of its pods."""
     session_affinity: str | None = None
-    """Whether a client stays with its pod: `None` or `ClientIP`."""
+    """Session affinity: `None` or `ClientIP`."""
     session_affinity_config: SessionAffinityConfig | None = None
-    """How a client stays with its pod."""
+    """Settings of the session affinity."""
     traffic_distribution: str | None = None
     """Which pods are preferred, such as `PreferClose`."""
 
@@ -94,11 +90,11 @@ class PortStatus(Model):
     protocol: str
     """`TCP`, `UDP` or `SCTP`."""
     error: str | None = None
-    """What is wrong with it, as one word."""
+    """Error reason in CamelCase."""
 
 
 class LoadBalancerIngress(Model):
-    """Where a load balancer takes traffic in."""
+    """An address of a load balancer."""
 
     hostname: str | None = None
     """Its name."""
@@ -111,31 +107,31 @@ class LoadBalancerIngress(Model):
 
 
 class LoadBalancerStatus(Model):
-    """A load balancer, as observed."""
+    """Observed state of a load balancer."""
 
     ingress: list[LoadBalancerIngress] | None = None
-    """Where it takes traffic in."""
+    """Addresses of the load balancer."""
 
 
 class ServiceStatus(Model):
-    """How a service is."""
+    """Observed state of a service."""
 
     conditions: list[Condition] | None = None
-    """The observed facts."""
+    """Current conditions."""
     load_balancer: LoadBalancerStatus | None = None
     """Its load balancer."""
 
 
 class Service(Model, kw_only=True):
-    """One stable address in front of pods."""
+    """A stable address for a set of pods."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`Service`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: ServiceSpec | None = None
-    """The service, as wanted."""
+    """Desired state of the service."""
     status: ServiceStatus | None = None
-    """The service, as observed."""
+    """Observed state of the service."""

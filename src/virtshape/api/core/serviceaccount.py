@@ -1,8 +1,4 @@
-"""
-Service accounts: who a pod is to the API.
-
-Only structs: nothing here issues tokens.
-"""
+"""Structs of service accounts."""
 
 from virtshape.api.core.pod import LocalObjectReference
 from virtshape.api.core.reference import ObjectReference
@@ -11,17 +7,17 @@ from virtshape.api.model import Model
 
 
 class ServiceAccount(Model, kw_only=True):
-    """The identity that pods have towards the API."""
+    """The identity of pods in the API."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`ServiceAccount`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     automount_service_account_token: bool | None = None
-    """Whether its pods get a token, where they do not say."""
+    """Whether its pods get a token, if they do not set it."""
     image_pull_secrets: list[LocalObjectReference] | None = None
-    """The secrets that its pods fetch images with."""
+    """Image pull secrets of its pods."""
     secrets: list[ObjectReference] | None = None
     """The secrets that its pods may use."""

@@ -1,7 +1,7 @@
 """
-Persistent volume claims: what is asked for, and where a VM mentions one.
+Structs of the spec of persistent volume claims, and of references to claims.
 
-Kubernetes' own structs, plus the volume mode that data volumes add. Nothing is provisioned here.
+They are Kubernetes' structs, plus the volume mode that data volumes add.
 """
 
 from typing import Literal
@@ -48,18 +48,18 @@ class VolumeResourceRequirements(Model):
     """How much storage."""
 
     requests: dict[str, Quantity] | None = None
-    """The least that will do; `storage` is the size, such as 30Gi."""
+    """The minimum; `storage` is the size, such as 30Gi."""
     limits: dict[str, Quantity] | None = None
-    """The most that may be given."""
+    """The maximum."""
 
 
 class PersistentVolumeClaimSpec(Model):
-    """The storage that a claim asks for."""
+    """The storage that a claim requests."""
 
     resources: VolumeResourceRequirements | None = None
     """Its size."""
     access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
-    """Who may mount it at once; live migration needs ReadWriteMany."""
+    """Access modes; live migration needs ReadWriteMany."""
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
     """Filesystem (default) or a raw Block device; FromStorageProfile leaves it to the storage class."""
     storage_class_name: str | None = None
@@ -73,4 +73,4 @@ class PersistentVolumeClaimSpec(Model):
     volume_name: str | None = None
     """Bind to the PersistentVolume of this name."""
     volume_attributes_class_name: str | None = None
-    """Class of changeable traits, such as I/O rates; may be switched later, unlike the storage class."""
+    """Class of mutable attributes, such as I/O rates; can be changed later, unlike the storage class."""

@@ -1,8 +1,4 @@
-"""
-Volumes of a pod, and where their files come from.
-
-Only structs: nothing here mounts a volume.
-"""
+"""Structs of pod volumes and their sources."""
 
 from msgspec import field
 
@@ -36,7 +32,7 @@ from virtshape.api.quantity import Quantity
 
 
 class KeyToPath(Model):
-    """Where one key becomes a file."""
+    """Maps a key to a file."""
 
     key: str
     """The key."""
@@ -58,7 +54,7 @@ class ConfigMapVolumeSource(Model):
     default_user: int | None = None
     """The owner of files that have none."""
     items: list[KeyToPath] | None = None
-    """The keys to show, and where; all if absent."""
+    """The keys and their paths; all keys if absent."""
     optional: bool | None = None
     """Whether it may be missing."""
 
@@ -71,7 +67,7 @@ class SecretVolumeSource(Model):
     default_user: int | None = None
     """The owner of files that have none."""
     items: list[KeyToPath] | None = None
-    """The keys to show, and where; all if absent."""
+    """The keys and their paths; all keys if absent."""
     optional: bool | None = None
     """Whether it may be missing."""
     secret_name: str | None = None
@@ -79,32 +75,32 @@ class SecretVolumeSource(Model):
 
 
 class DownwardAPIVolumeSource(Model):
-    """A volume with facts about the pod."""
+    """A volume with fields of the pod."""
 
     default_mode: Int32 | None = None
     """The mode of files that have none; 0644 if absent."""
     default_user: int | None = None
     """The owner of files that have none."""
     items: list[DownwardAPIVolumeFile] | None = None
-    """The facts, and where."""
+    """The fields and their paths."""
 
 
 class EmptyDirVolumeSource(Model):
-    """An empty directory that goes with the pod."""
+    """An empty directory that is deleted with the pod."""
 
     medium: str | None = None
-    """What it is made of: the node's disk (empty) or `Memory`."""
+    """Storage medium: the node's disk (empty) or `Memory`."""
     mode: Int32 | None = None
     """The directory's mode; 0777 if absent."""
     size_limit: Quantity | None = None
-    """How large it may grow."""
+    """Maximum size."""
 
 
 class EphemeralVolumeSource(Model):
-    """A claim that goes with the pod."""
+    """A claim that is created and deleted with the pod."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
-    """What the claim looks like."""
+    """Template of the claim."""
 
 
 class HostPathVolumeSource(Model):
@@ -113,7 +109,7 @@ class HostPathVolumeSource(Model):
     path: str
     """Its path."""
     type: str | None = None
-    """What must be there, such as `Directory` or `FileOrCreate`."""
+    """Expected type, such as `Directory` or `FileOrCreate`."""
 
 
 class ImageVolumeSource(Model):
@@ -126,7 +122,7 @@ class ImageVolumeSource(Model):
 
 
 class CSIVolumeSource(Model):
-    """A volume that a CSI driver makes for the pod."""
+    """An ephemeral volume of a CSI driver."""
 
     driver: str
     """The driver."""
@@ -137,7 +133,7 @@ class CSIVolumeSource(Model):
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     volume_attributes: dict[str, str] | None = None
-    """What the driver should know."""
+    """Parameters of the driver."""
 
 
 class NFSVolumeSource(Model):
@@ -157,7 +153,7 @@ class ConfigMapProjection(Model):
     name: str | None = None
     """The config map's name."""
     items: list[KeyToPath] | None = None
-    """The keys to show, and where; all if absent."""
+    """The keys and their paths; all keys if absent."""
     optional: bool | None = None
     """Whether it may be missing."""
 
@@ -168,16 +164,16 @@ class SecretProjection(Model):
     name: str | None = None
     """The secret's name."""
     items: list[KeyToPath] | None = None
-    """The keys to show, and where; all if absent."""
+    """The keys and their paths; all keys if absent."""
     optional: bool | None = None
     """Whether it may be missing."""
 
 
 class DownwardAPIProjection(Model):
-    """Facts about the pod."""
+    """Fields of the pod."""
 
     items: list[DownwardAPIVolumeFile] | None = None
-    """The facts, and where."""
+    """The fields and their paths."""
 
 
 class ServiceAccountTokenProjection(Model):
@@ -186,9 +182,9 @@ class ServiceAccountTokenProjection(Model):
     path: str
     """The file's path in the volume."""
     audience: str | None = None
-    """For whom the token is meant; the API server if absent."""
+    """Intended audience of the token; the API server if absent."""
     expiration_seconds: int | None = None
-    """How long it is good; one hour if absent."""
+    """Lifetime in seconds; one hour if absent."""
     user: int | None = None
     """The file's owner."""
 
@@ -205,18 +201,18 @@ class ClusterTrustBundleProjection(Model):
     optional: bool | None = None
     """Whether they may be missing."""
     signer_name: str | None = None
-    """The signer whose bundles are meant."""
+    """The signer of the bundles."""
     user: int | None = None
     """The file's owner."""
 
 
 class PodCertificateProjection(Model):
-    """A key and a certificate of the pod's own."""
+    """A private key and a certificate for the pod."""
 
     key_type: str
     """The kind of key, such as `ED25519` or `ECDSAP256`."""
     signer_name: str
-    """Who signs it."""
+    """Name of the signer."""
     certificate_chain_path: str | None = None
     """The file with the certificates alone."""
     credential_bundle_path: str | None = None
@@ -224,11 +220,11 @@ class PodCertificateProjection(Model):
     key_path: str | None = None
     """The file with the key alone."""
     max_expiration_seconds: Int32 | None = None
-    """How long the certificate may be good; one day if absent."""
+    """Maximum lifetime of the certificate in seconds; one day if absent."""
     user: int | None = None
     """The files' owner."""
     user_annotations: dict[str, str] | None = None
-    """What the signer should know."""
+    """Parameters of the signer."""
 
 
 class VolumeProjection(Model):
@@ -239,9 +235,9 @@ class VolumeProjection(Model):
     config_map: ConfigMapProjection | None = None
     """The keys of a config map."""
     downward_api: DownwardAPIProjection | None = field(default=None, name="downwardAPI")
-    """Facts about the pod."""
+    """Fields of the pod."""
     pod_certificate: PodCertificateProjection | None = None
-    """A key and a certificate of the pod's own."""
+    """A private key and a certificate for the pod."""
     secret: SecretProjection | None = None
     """The keys of a secret."""
     service_account_token: ServiceAccountTokenProjection | None = None
@@ -277,13 +273,13 @@ class Volume(Model):
     config_map: ConfigMapVolumeSource | None = None
     """The keys of a config map."""
     csi: CSIVolumeSource | None = None
-    """A volume that a CSI driver makes for the pod."""
+    """An ephemeral volume of a CSI driver."""
     downward_api: DownwardAPIVolumeSource | None = field(default=None, name="downwardAPI")
-    """Facts about the pod."""
+    """Fields of the pod."""
     empty_dir: EmptyDirVolumeSource | None = None
-    """An empty directory that goes with the pod."""
+    """An empty directory that is deleted with the pod."""
     ephemeral: EphemeralVolumeSource | None = None
-    """A claim that goes with the pod."""
+    """A claim that is created and deleted with the pod."""
     fc: FCVolumeSource | None = None
     """A Fibre Channel disk."""
     flex_volume: FlexVolumeSource | None = None

@@ -1,7 +1,7 @@
 """
-The flavor group at v1alpha1: flavors say what a VM gets, preferences what its guest likes.
+Structs of flavor.kubevirt.io/v1alpha1: flavors and their preferences.
 
-A group of its own: nothing here is converted to or from instance types, and no default is applied.
+This group is separate: its objects are not converted to or from instance types.
 """
 
 from msgspec import field
@@ -23,11 +23,11 @@ class CPUFlavor(Model):
     model: str | None = None
     """The CPU model that the guest sees, `host-model` and `host-passthrough` included; `host-model` if absent."""
     dedicated_cpu_placement: bool | None = field(default=None, name="dedicatedCPUPlacement")
-    """Pins every vCPU to a host CPU of its own."""
+    """Pins each vCPU to a dedicated host CPU."""
     numa: NUMA | None = None
     """The guest's NUMA nodes."""
     isolate_emulator_thread: bool | None = None
-    """Gives the emulator a host CPU of its own, beside those of the vCPUs."""
+    """Gives the emulator a dedicated host CPU, in addition to those of the vCPUs."""
     realtime: Realtime | None = None
     """Tunes the vCPUs for low latency."""
 
@@ -42,16 +42,16 @@ class MemoryFlavor(Model):
 
 
 class VirtualMachineFlavorSpec(Model):
-    """What a VM of this flavor gets; the VM cannot change any of it."""
+    """vCPUs, memory and devices of VMs with this flavor; a VM cannot override them."""
 
     cpu: CPUFlavor
     """The guest's vCPUs."""
     memory: MemoryFlavor
     """The guest's memory."""
     gpus: list[GPU] | None = None
-    """The GPUs handed to the guest."""
+    """The GPUs that are passed through to the guest."""
     host_devices: list[HostDevice] | None = None
-    """Other devices of the host handed to the guest."""
+    """Other devices of the host that are passed through to the guest."""
     io_threads_policy: str | None = None
     """How disks share I/O threads: `shared`, `auto` or `supplementalPool`."""
     launch_security: LaunchSecurity | None = None
@@ -66,9 +66,9 @@ class VirtualMachineFlavor(Model, kw_only=True):
     kind: str
     """`VirtualMachineFlavor`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: VirtualMachineFlavorSpec
-    """What a VM of this flavor gets."""
+    """vCPUs, memory and devices of VMs with this flavor."""
 
 
 class VirtualMachineClusterFlavor(Model, kw_only=True):
@@ -79,13 +79,13 @@ class VirtualMachineClusterFlavor(Model, kw_only=True):
     kind: str
     """`VirtualMachineClusterFlavor`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: VirtualMachineFlavorSpec
-    """What a VM of this flavor gets."""
+    """vCPUs, memory and devices of VMs with this flavor."""
 
 
 class ClockPreferences(Model):
-    """The clock that the guest likes."""
+    """Preferred clock settings."""
 
     preferred_clock_offset: ClockOffset | None = None
     """The time zone or the distance to UTC, for a VM that sets neither."""
@@ -94,31 +94,31 @@ class ClockPreferences(Model):
 
 
 class CPUPreferences(Model):
-    """The vCPU layout that the guest likes."""
+    """Preferred CPU topology."""
 
     preferred_cpu_topology: str | None = field(default=None, name="preferredCPUTopology")
     """Where the vCPUs go: `preferCores` (also if absent), `preferSockets` or `preferThreads`."""
 
 
 class DevicePreferences(Model):
-    """The devices that the guest likes."""
+    """Preferred device settings."""
 
     preferred_autoattach_graphics_device: bool | None = None
-    """Whether the guest gets a graphics device, where the VM does not say."""
+    """Default of `autoattachGraphicsDevice`."""
     preferred_autoattach_mem_balloon: bool | None = None
-    """Whether the guest gets a memory balloon, where the VM does not say."""
+    """Default of `autoattachMemBalloon`."""
     preferred_autoattach_pod_interface: bool | None = None
-    """Whether a VM without interfaces is attached to the pod network, where it does not say."""
+    """Default of `autoattachPodInterface`."""
     preferred_autoattach_serial_console: bool | None = None
-    """Whether the guest gets a serial console, where the VM does not say."""
+    """Default of `autoattachSerialConsole`."""
     preferred_disable_hotplug: bool | None = None
-    """Whether disks can no longer be added to the running guest, where the VM does not say."""
+    """Default of `disableHotplug`."""
     preferred_virtual_gpu_options: VGPUOptions | None = field(default=None, name="preferredVirtualGPUOptions")
     """The options of virtual GPUs that have none."""
     preferred_sound_model: str | None = None
     """The model of a sound device that names none."""
     preferred_use_virtio_transitional: bool | None = None
-    """Whether virtio devices also speak the protocol's legacy form, where the VM does not say."""
+    """Default of `useVirtioTransitional`."""
     preferred_input_bus: str | None = None
     """The bus of input devices that name none."""
     preferred_input_type: str | None = None
@@ -130,7 +130,7 @@ class DevicePreferences(Model):
     preferred_cdrom_bus: str | None = None
     """The bus of CD-ROM drives that name none."""
     preferred_disk_dedicated_io_thread: bool | None = None
-    """Whether each virtio disk has an I/O thread to itself, where the disk does not say."""
+    """Default of `dedicatedIOThread` for virtio disks."""
     preferred_disk_cache: str | None = None
     """The cache mode of disks that name none: `none`, `writethrough` or `writeback`."""
     preferred_disk_io: str | None = field(default=None, name="preferredDiskIO")
@@ -142,15 +142,15 @@ class DevicePreferences(Model):
     preferred_rng: Rng | None = None
     """A random number generator for a VM without one."""
     preferred_block_multi_queue: bool | None = None
-    """Whether virtio disks use several queues, where the VM does not say."""
+    """Default of `blockMultiQueue`."""
     preferred_network_interface_multi_queue: bool | None = None
-    """Whether virtio network interfaces use several queues, where the VM does not say."""
+    """Default of `networkInterfaceMultiqueue`."""
     preferred_tpm: TPMDevice | None = field(default=None, name="preferredTPM")
     """A TPM for a VM without one."""
 
 
 class FeaturePreferences(Model):
-    """The hypervisor features that the guest likes."""
+    """Preferred hypervisor features."""
 
     preferred_acpi: FeatureState | None = None
     """ACPI, for a VM that leaves it open."""
@@ -167,7 +167,7 @@ class FeaturePreferences(Model):
 
 
 class FirmwarePreferences(Model):
-    """The firmware that the guest likes."""
+    """Preferred firmware."""
 
     preferred_use_bios: bool | None = None
     """Whether a VM that names no boot loader boots with a BIOS."""
@@ -180,14 +180,14 @@ class FirmwarePreferences(Model):
 
 
 class MachinePreferences(Model):
-    """The machine that the guest likes."""
+    """Preferred machine type."""
 
     preferred_machine_type: str | None = None
     """The machine type of a VM that names none."""
 
 
 class VirtualMachinePreferenceSpec(Model):
-    """What the guest likes; whatever the VM sets itself stands."""
+    """Default values for the guest; they never override the VM."""
 
     clock: ClockPreferences | None = None
     """Its clock."""
@@ -204,26 +204,26 @@ class VirtualMachinePreferenceSpec(Model):
 
 
 class VirtualMachinePreference(Model, kw_only=True):
-    """A preference of one namespace."""
+    """A preference in a namespace."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`VirtualMachinePreference`."""
     metadata: ObjectMeta | None = None
-    """The object's name, namespace, labels and the like."""
+    """Standard object metadata."""
     spec: VirtualMachinePreferenceSpec
-    """What the guest likes."""
+    """Default values for the guest."""
 
 
 class VirtualMachineClusterPreference(Model, kw_only=True):
-    """A preference for the whole cluster."""
+    """A cluster-wide preference."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`VirtualMachineClusterPreference`."""
     metadata: ObjectMeta | None = None
-    """The object's name, labels and the like."""
+    """Standard object metadata."""
     spec: VirtualMachinePreferenceSpec
-    """What the guest likes."""
+    """Default values for the guest."""

@@ -1,1 +1,1 @@
-"""The group instancetype.kubevirt.io: what VMs get, and what their guests like."""
+"""The group instancetype.kubevirt.io: instance types and preferences."""

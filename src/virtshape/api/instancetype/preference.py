@@ -1,8 +1,8 @@
 """
-Preferences: what a guest likes, such as buses, firmware and clock.
+Structs of preferences: default values for guests, such as buses, firmware and clock.
 
-The same at every version of the instancetype group. A preference fills in what a VM leaves open and never
-overrides what the VM states. Nothing here is applied or checked.
+They are the same at every version of the instancetype group. A preference sets fields that the VM leaves unset and
+never overrides the VM.
 """
 
 from msgspec import field
@@ -16,7 +16,7 @@ from virtshape.api.quantity import Quantity
 
 
 class ClockOffset(Model):
-    """What the guest's clock shows at start: UTC or the time of a zone."""
+    """Offset of the guest's clock: UTC or a time zone."""
 
     utc: ClockOffsetUTC | None = None
     """Start the clock at UTC, optionally some seconds ahead or behind; excludes timezone."""
@@ -25,12 +25,12 @@ class ClockOffset(Model):
 
 
 class ClockPreferences(Model):
-    """The clock and the timers that the guest likes."""
+    """Preferred clock and timers."""
 
     preferred_clock_offset: ClockOffset | None = None
     """What the clock starts from; ignored once the VM sets either utc or timezone."""
     preferred_timer: Timer | None = None
-    """The timers to offer; taken as a whole, and only by a VM that lists no timers itself."""
+    """The timers; they apply as a whole, and only to a VM that sets no timers."""
 
 
 class SpreadOptions(Model):
@@ -43,18 +43,18 @@ class SpreadOptions(Model):
 
 
 class CPUPreferences(Model):
-    """How the guest likes its vCPUs arranged and equipped."""
+    """Preferred topology and features of the vCPUs."""
 
     preferred_cpu_topology: str | None = field(default=None, name="preferredCPUTopology")
     """Where vCPUs go: sockets (default), cores, threads, spread or any; an instance type's topology wins over it."""
     spread_options: SpreadOptions | None = None
     """How to divide the vCPUs; only read when the preferred topology is spread."""
     preferred_cpu_features: list[CPUFeature] | None = field(default=None, name="preferredCPUFeatures")
-    """CPU features to add; one that the VM lists under the same name keeps the VM's policy."""
+    """CPU features to add; a feature that the VM also lists keeps the VM's policy."""
 
 
 class DevicePreferences(Model):
-    """The devices that the guest likes; each fills in only what a device of the VM leaves open."""
+    """Preferred device settings; they apply to fields that the VM does not set."""
 
     preferred_disk_bus: str | None = None
     """Bus of ordinary disks: virtio, sata, scsi or usb."""
@@ -83,35 +83,35 @@ class DevicePreferences(Model):
     preferred_input_type: str | None = None
     """Kind of input devices: tablet or keyboard."""
     preferred_sound_model: str | None = None
-    """Sound card of a VM that asks for sound: ich9 or ac97; adds no sound device by itself."""
+    """Model of the VM's sound device: ich9 or ac97; does not add a sound device."""
     preferred_video_type: str | None = None
     """Graphics card, such as virtio, vga or bochs; added where the VM describes none."""
     preferred_panic_device_model: str | None = None
-    """How a crashed guest tells the host: hyperv, isa or pvpanic; the device is added where the VM has none."""
+    """Model of the panic device: hyperv, isa or pvpanic; the device is added if the VM has none."""
     preferred_rng: Rng | None = None
     """Present ({}) to offer the guest a source of random numbers."""
     preferred_tpm: TPMDevice | None = field(default=None, name="preferredTPM")
     """The TPM to emulate, as Windows 11 for one expects it."""
     preferred_virtual_gpu_options: VGPUOptions | None = field(default=None, name="preferredVirtualGPUOptions")
-    """Display settings for the VM's vGPUs that have none of their own."""
+    """Display settings of vGPUs for which the VM sets none."""
     preferred_autoattach_graphics_device: bool | None = None
-    """Whether the VM gets a graphics card and with it VNC; unset means yes."""
+    """Whether the VM gets a graphics card, which VNC needs; true if unset."""
     preferred_autoattach_input_device: bool | None = None
-    """Whether a VM without any input device gets one; unset means no."""
+    """Whether a VM without an input device gets one; false if unset."""
     preferred_autoattach_mem_balloon: bool | None = None
-    """Whether the VM gets a memory balloon, through which the host sees its memory use; unset means yes."""
+    """Whether the VM gets a memory balloon, which reports its memory use; true if unset."""
     preferred_autoattach_pod_interface: bool | None = None
-    """Whether a VM without interfaces is put on the pod network; unset means yes."""
+    """Whether a VM without interfaces is connected to the pod network; true if unset."""
     preferred_autoattach_serial_console: bool | None = None
-    """Whether the VM gets a serial port, which `virtctl console` needs; unset means yes."""
+    """Whether the VM gets a serial console, which `virtctl console` needs; true if unset."""
     preferred_disable_hotplug: bool | None = None
-    """Set true to rule out attaching volumes to the running VM."""
+    """Set true to disable hotplug of volumes."""
     preferred_use_virtio_transitional: bool | None = None
-    """Set true for old guests, such as CentOS 6, whose virtio drivers know only the version before 1.0."""
+    """Set true for old guests, such as CentOS 6, whose virtio drivers only support versions before 1.0."""
 
 
 class FeaturePreferences(Model):
-    """The hypervisor features that the guest likes."""
+    """Preferred hypervisor features."""
 
     preferred_acpi: FeatureState | None = None
     """ACPI, through which the guest sees its hardware and is asked to power off."""
@@ -124,16 +124,16 @@ class FeaturePreferences(Model):
     preferred_pvspinlock: FeatureState | None = None
     """Paravirtual spinlocks, which spare a waiting vCPU from burning host CPU."""
     preferred_smm: FeatureState | None = None
-    """System management mode, without which there is no secure boot."""
+    """System management mode; required for secure boot."""
 
 
 class FirmwarePreferences(Model):
-    """The firmware that the guest likes; a VM that names its bootloader keeps it."""
+    """Preferred firmware; a VM that sets its bootloader keeps it."""
 
     preferred_efi: EFI | None = None
     """Boot with EFI, and how; {} means secure boot with nothing kept across restarts."""
     preferred_use_bios: bool | None = None
-    """Set true to boot with a BIOS; beats any EFI preference beside it."""
+    """Set true to boot with a BIOS; overrides EFI preferences."""
     preferred_use_bios_serial: bool | None = None
     """Set true to see the BIOS messages on the serial console; needs preferredUseBios."""
     preferred_use_efi: bool | None = None
@@ -143,51 +143,51 @@ class FirmwarePreferences(Model):
 
 
 class MachinePreferences(Model):
-    """The machine that the guest likes."""
+    """Preferred machine type."""
 
     preferred_machine_type: str | None = None
     """QEMU machine type, such as q35 or pc-q35-rhel9.4.0."""
 
 
 class CPUPreferenceRequirement(Model):
-    """The least CPU that the guest works with."""
+    """Minimum vCPUs of the guest."""
 
     guest: UInt32
-    """Smallest number of vCPUs, counted in whatever topology they come."""
+    """Minimum number of vCPUs, regardless of their topology."""
 
 
 class MemoryPreferenceRequirement(Model):
-    """The least memory that the guest works with."""
+    """Minimum memory of the guest."""
 
     guest: Quantity
-    """Smallest guest memory, such as 2Gi."""
+    """Minimum guest memory, such as 2Gi."""
 
 
 class PreferenceRequirements(Model):
-    """What a VM must have to use a preference; one that falls short is rejected."""
+    """Requirements of a preference; a VM that does not meet them is rejected."""
 
     cpu: CPUPreferenceRequirement | None = None
-    """The least CPU."""
+    """Minimum vCPUs."""
     memory: MemoryPreferenceRequirement | None = None
-    """The least memory."""
+    """Minimum memory."""
     architecture: str | None = None
-    """The only CPU architecture that will do: amd64, arm64 or s390x."""
+    """The required CPU architecture: amd64, arm64 or s390x."""
 
 
 class VolumePreferences(Model):
-    """The storage that the guest likes."""
+    """Preferred storage."""
 
     preferred_storage_class_name: str | None = None
     """Storage class for the VM's dataVolumeTemplates that name none."""
 
 
 class VirtualMachinePreferenceSpec(Model):
-    """What the guest likes, and what it cannot do without."""
+    """Default values for the guest, and its requirements."""
 
     cpu: CPUPreferences | None = None
-    """How vCPUs are arranged and equipped."""
+    """CPU topology and features."""
     devices: DevicePreferences | None = None
-    """Buses, models and other traits of devices."""
+    """Buses, models and other device settings."""
     features: FeaturePreferences | None = None
     """Hypervisor features, such as Hyper-V enlightenments."""
     firmware: FirmwarePreferences | None = None
@@ -211,4 +211,4 @@ class VirtualMachinePreferenceSpec(Model):
     annotations: dict[str, str] | None = None
     """Annotations for the running instance; keys that the VM's template has keep its values."""
     requirements: PreferenceRequirements | None = None
-    """What a VM must have to use this preference."""
+    """Requirements for VMs that use this preference."""

@@ -1,7 +1,7 @@
 """
-The instancetype group at v1beta1: as v1beta2, but an instance type states its size.
+Structs of instancetype.kubevirt.io/v1beta1: as v1beta2, but vCPUs and memory are required.
 
-v1alpha1 and v1alpha2 have the same fields and are read with these structs too.
+v1alpha1 and v1alpha2 have the same fields and use these structs too.
 """
 
 from virtshape.api.instancetype import v1beta2
@@ -30,7 +30,7 @@ class MemoryInstancetype(v1beta2.MemoryInstancetype, kw_only=True):
 
 
 class VirtualMachineInstancetypeSpec(v1beta2.VirtualMachineInstancetypeSpec, kw_only=True):
-    """What a VM of this type gets."""
+    """vCPUs, memory and devices of VMs with this instance type."""
 
     cpu: CPUInstancetype
     """The guest's vCPUs: either a number or an exact topology."""
@@ -39,14 +39,14 @@ class VirtualMachineInstancetypeSpec(v1beta2.VirtualMachineInstancetypeSpec, kw_
 
 
 class VirtualMachineInstancetype(v1beta2.VirtualMachineInstancetype, kw_only=True):
-    """An instance type of one namespace."""
+    """An instance type in a namespace."""
 
     spec: VirtualMachineInstancetypeSpec
-    """What a VM of this type gets."""
+    """vCPUs, memory and devices of VMs with this instance type."""
 
 
 class VirtualMachineClusterInstancetype(v1beta2.VirtualMachineClusterInstancetype, kw_only=True):
-    """An instance type for the whole cluster."""
+    """A cluster-wide instance type."""
 
     spec: VirtualMachineInstancetypeSpec
-    """What a VM of this type gets."""
+    """vCPUs, memory and devices of VMs with this instance type."""

@@ -1,8 +1,7 @@
 """
-The instancetype group at v1beta2, the version that is stored.
+Structs of instancetype.kubevirt.io/v1beta2, the stored version.
 
-An instance type may leave its vCPUs, its memory or both to the VM here. Which fields exclude each other
-is said in their descriptions and checked at admission, never by these structs.
+An instance type may leave vCPUs, memory or both to the VM. Admission checks fields that exclude each other.
 """
 
 from msgspec import field
@@ -16,7 +15,7 @@ from virtshape.api.quantity import Quantity
 
 
 class VirtualMachineClusterPreference(Model, kw_only=True):
-    """A preference for the whole cluster: what a guest likes."""
+    """A cluster-wide preference: default values for guests."""
 
     api_version: str
     """instancetype.kubevirt.io and a version."""
@@ -25,11 +24,11 @@ class VirtualMachineClusterPreference(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Name, labels and annotations."""
     spec: VirtualMachinePreferenceSpec
-    """What the guest likes."""
+    """Default values for the guest."""
 
 
 class VirtualMachinePreference(Model, kw_only=True):
-    """A preference of one namespace: what a guest likes."""
+    """A preference in a namespace: default values for guests."""
 
     api_version: str
     """instancetype.kubevirt.io and a version."""
@@ -38,22 +37,22 @@ class VirtualMachinePreference(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Name, namespace, labels and annotations."""
     spec: VirtualMachinePreferenceSpec
-    """What the guest likes."""
+    """Default values for the guest."""
 
 
 class CPUInstancetype(Model):
     """The vCPUs of an instance type; a VM that uses it cannot set the same fields."""
 
     guest: UInt32 | None = None
-    """Number of vCPUs, at least 1, laid out as the preference likes, or else as sockets; excludes topology."""
+    """Number of vCPUs, at least 1, distributed as the preference says, otherwise as sockets; excludes topology."""
     topology: CPUTopology | None = None
-    """Exact sockets, cores and threads of the guest, whatever a preference likes; excludes guest."""
+    """Exact sockets, cores and threads of the guest; overrides the preference; excludes guest."""
     max_sockets: UInt32 | None = None
-    """Up to how many sockets the running guest can be given; overrides the VM's own value."""
+    """Maximum sockets of the running guest; overrides the VM's value."""
     model: str | None = None
     """CPU model in the guest: host-model, host-passthrough or a libvirt name such as Skylake-Server."""
     dedicated_cpu_placement: bool | None = field(default=None, name="dedicatedCPUPlacement")
-    """Set true to pin each vCPU to a host CPU of its own; needs a node with a static CPU manager."""
+    """Set true to pin each vCPU to a dedicated host CPU; needs a node with a static CPU manager."""
     isolate_emulator_thread: bool | None = None
     """Set true to keep QEMU's own work on one more host CPU; needs dedicatedCPUPlacement."""
     numa: NUMA | None = None
@@ -66,9 +65,9 @@ class MemoryInstancetype(Model, kw_only=True):
     """The memory of an instance type."""
 
     guest: Quantity | None = None
-    """Memory that the guest sees, such as 4Gi; where absent, the VM states its own domain.memory.guest."""
+    """Memory that the guest sees, such as 4Gi; if absent, the VM sets domain.memory.guest."""
     max_guest: Quantity | None = None
-    """Up to how much memory the running guest can be given; at least guest."""
+    """Maximum memory of the running guest; at least guest."""
     hugepages: Hugepages | None = None
     """Back the guest with huge pages, which its node must have in reserve; excludes overcommitPercent."""
     overcommit_percent: Int32 | None = None
@@ -76,12 +75,12 @@ class MemoryInstancetype(Model, kw_only=True):
 
 
 class VirtualMachineInstancetypeSpec(Model, kw_only=True):
-    """What a VM of this type gets; a VM that sets one of these fields itself is rejected."""
+    """vCPUs, memory and devices of VMs with this instance type; a VM that sets one of these fields is rejected."""
 
     cpu: CPUInstancetype | None = None
-    """The vCPUs; with neither guest nor topology the VM states domain.cpu.guest, or gets one."""
+    """The vCPUs; without guest and topology, the VM sets domain.cpu.guest or gets one vCPU."""
     memory: MemoryInstancetype | None = None
-    """The guest's memory; without guest the VM states domain.memory.guest."""
+    """The guest's memory; without guest, the VM sets domain.memory.guest."""
     gpus: list[GPU] | None = None
     """GPUs and vGPUs to pass through."""
     host_devices: list[HostDevice] | None = None
@@ -101,7 +100,7 @@ class VirtualMachineInstancetypeSpec(Model, kw_only=True):
 
 
 class VirtualMachineClusterInstancetype(Model, kw_only=True):
-    """An instance type for the whole cluster: what a VM gets."""
+    """A cluster-wide instance type: vCPUs, memory and devices of VMs."""
 
     api_version: str
     """instancetype.kubevirt.io and a version."""
@@ -110,11 +109,11 @@ class VirtualMachineClusterInstancetype(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Name, labels and annotations."""
     spec: VirtualMachineInstancetypeSpec
-    """What a VM of this type gets."""
+    """vCPUs, memory and devices of VMs with this instance type."""
 
 
 class VirtualMachineInstancetype(Model, kw_only=True):
-    """An instance type of one namespace: what a VM gets."""
+    """An instance type in a namespace: vCPUs, memory and devices of VMs."""
 
     api_version: str
     """instancetype.kubevirt.io and a version."""
@@ -123,4 +122,4 @@ class VirtualMachineInstancetype(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Name, namespace, labels and annotations."""
     spec: VirtualMachineInstancetypeSpec
-    """What a VM of this type gets."""
+    """vCPUs, memory and devices of VMs with this instance type."""

@@ -1,9 +1,4 @@
-"""
-The system's own processes: their certificates, limits, logging, placement and updates.
-
-What a KubeVirt object says about how the system is deployed, as opposed to how VMs behave. Nothing is
-deployed here.
-"""
+"""Structs of the KubeVirt object for the components: certificates, limits, logging, placement, updates."""
 
 from msgspec import field
 
@@ -88,7 +83,7 @@ class LogVerbosity(Settings):
     virt_synchronization_controller: Int32 | None = None
     """Verbosity of the controller that moves VMs between clusters."""
     node_verbosity: dict[str, Int32] | None = None
-    """Verbosity by node name, for the agent there; beats virtHandler."""
+    """Verbosity of the agent by node name; overrides virtHandler."""
 
 
 class TLSConfiguration(Settings):
@@ -139,9 +134,9 @@ class NodePlacement(Model):
     node_selector: dict[str, str] | None = None
     """Labels that a node must have."""
     affinity: Affinity | None = None
-    """What the pods need or like beyond that."""
+    """Affinity rules of the pods."""
     tolerations: list[Toleration] | None = None
-    """Taints that the pods put up with, beside those they always do."""
+    """Taints that the pods tolerate, in addition to the default ones."""
 
 
 class ComponentConfig(Model):

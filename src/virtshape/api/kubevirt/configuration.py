@@ -1,8 +1,7 @@
 """
-The KubeVirt object: how VMs behave in this cluster, and how the system itself is installed.
+Structs of the KubeVirt object: settings of VMs in this cluster and of the installation.
 
-One object named `kubevirt` holds it all; changes take effect at once. Defaults are said in the
-descriptions and applied where a setting is read, never by these structs.
+There is one object, named `kubevirt`; changes take effect at once. Defaults are applied where a setting is used.
 """
 
 from typing import Literal
@@ -69,7 +68,7 @@ class CommonInstancetypesDeployment(Settings):
 
 
 class TDXAttestationConfiguration(Settings):
-    """How Intel TDX guests prove what they run."""
+    """Attestation of Intel TDX guests."""
 
     enforced: bool | None = None
     """Set true to run TDX VMs only on nodes with a quote generation service."""
@@ -81,7 +80,7 @@ class TDXConfiguration(Settings):
     """Settings for Intel TDX guests."""
 
     attestation: TDXAttestationConfiguration | None = None
-    """How they prove what they run."""
+    """Attestation settings."""
 
 
 class ConfidentialComputeConfiguration(Settings):
@@ -95,16 +94,16 @@ class DiskVerification(Settings):
     """How container disks are inspected before use."""
 
     memory_limit: Quantity
-    """Most memory that the inspection may take, such as 2G."""
+    """Maximum memory of the inspection, such as 2G."""
 
 
 class DeveloperConfiguration(Settings):
     """Feature gates, overcommit and other settings that mostly suit tests."""
 
     feature_gates: list[str] | None = None
-    """Names of features under development to switch on."""
+    """Names of features to enable."""
     disabled_feature_gates: list[str] | None = None
-    """Names of features to switch off; none may stand in featureGates too."""
+    """Names of features to disable; none may also be in featureGates."""
     use_emulation: bool | None = None
     """Set true to run VMs, slowly, on nodes without hardware virtualization; false by default."""
     cpu_allocation_ratio: Int32 | None = None
@@ -128,14 +127,14 @@ class DeveloperConfiguration(Settings):
 
 
 class HypervisorConfiguration(Settings):
-    """A hypervisor that the nodes have."""
+    """A hypervisor of the nodes."""
 
     name: str | None = None
     """kvm or hyperv-direct."""
 
 
 class InstancetypeConfiguration(Settings):
-    """How VMs hold on to their instance type and preference."""
+    """How VMs refer to their instance type and preference."""
 
     reference_policy: str | None = None
     """reference (default) keeps a copy for the VM; expand writes it into VMs that have none, expandAll into all."""
@@ -151,14 +150,14 @@ class KSMConfiguration(Settings):
 
 
 class LiveUpdateConfiguration(Settings):
-    """How far running VMs can grow if they do not say so themselves."""
+    """Maximum size of running VMs that set no maximum."""
 
     max_hotplug_ratio: int | None = None
     """Largest size as a multiple of the size at start, where the other fields are absent; 4 by default."""
     max_cpu_sockets: int | None = None
-    """Most sockets of a VM; one that starts with more keeps its number."""
+    """Maximum sockets of a VM; a VM that starts with more keeps its number."""
     max_guest: Quantity | None = None
-    """Most memory of a VM."""
+    """Maximum memory of a VM."""
 
 
 class ResourceRequirementsWithoutClaims(Settings):
@@ -167,27 +166,27 @@ class ResourceRequirementsWithoutClaims(Settings):
     requests: dict[str, Quantity] | None = None
     """What is set aside on the node, by resource, such as cpu and memory."""
     limits: dict[str, Quantity] | None = None
-    """The most it may use, by resource."""
+    """The limits, by resource."""
 
 
 class InterfaceBindingMigration(Settings):
     """How VMs with a binding plugin migrate."""
 
     method: str | None = None
-    """link-refresh takes the guest's link down and up once it has moved; absent for nothing special."""
+    """`link-refresh` takes the guest's link down and up after the migration."""
 
 
 class InterfaceBindingPlugin(Settings):
-    """A way, from outside the system, to connect a guest to a network."""
+    """A network binding plugin."""
 
     network_attachment_definition: str | None = None
     """Its network attachment, as name or namespace/name; in the VM's namespace by default."""
     sidecar_image: str | None = None
-    """Image of a container that runs beside the guest and sets up its interface."""
+    """Image of a sidecar container that sets up the interface."""
     domain_attachment_type: str | None = None
     """How the guest is attached, with or without a sidecar: tap or managedTap."""
     downward_api: str | None = field(default=None, name="downwardAPI")
-    """What the sidecar is told; device-info for facts about the network device."""
+    """Information passed to the sidecar; `device-info` for information about the network device."""
     migration: InterfaceBindingMigration | None = None
     """Present, even as {}, if VMs that use it can migrate."""
     compute_resource_overhead: ResourceRequirementsWithoutClaims | None = None
@@ -238,7 +237,7 @@ class SeccompConfiguration(Settings):
 
 
 class SMBiosConfiguration(Settings):
-    """What guests read about their hardware, with dmidecode for one."""
+    """SMBIOS data that guests see, for example with dmidecode."""
 
     manufacturer: str | None = None
     """Maker of the system; KubeVirt by default."""
@@ -253,7 +252,7 @@ class SMBiosConfiguration(Settings):
 
 
 class SupportContainerResources(Settings):
-    """Resources of one type of container that stands beside a guest."""
+    """Resources of one type of support container."""
 
     type: str
     """The type, such as container-disk, hotplug-disk, virtiofs, sidecar or guest-console-log."""
@@ -277,19 +276,19 @@ class DisableSerialConsoleLog(Settings):
 
 
 class VirtualMachineOptions(Settings):
-    """Settings that hold for every VM."""
+    """Settings for all VMs."""
 
     disable_free_page_reporting: DisableFreePageReporting | None = None
     """Present, as {}, so that guests do not hand free memory back to the node."""
     disable_serial_console_log: DisableSerialConsoleLog | None = None
-    """Present, as {}, so that serial consoles are not logged; a VM's logSerialConsole beats it."""
+    """Present, as {}, to disable the log of serial consoles; a VM's logSerialConsole overrides it."""
 
 
 class KubeVirtConfiguration(Settings):
     """How VMs behave in this cluster."""
 
     instancetype: InstancetypeConfiguration | None = None
-    """How VMs hold on to their instance type and preference."""
+    """How VMs refer to their instance type and preference."""
     common_instancetypes_deployment: CommonInstancetypesDeployment | None = None
     """Whether the catalogue of common instance types is installed."""
     architecture_configuration: ArchConfiguration | None = None
@@ -301,11 +300,11 @@ class KubeVirtConfiguration(Settings):
     obsolete_cpu_models: dict[str, bool] | None = field(default=None, name="obsoleteCPUModels")
     """CPU models that nodes do not offer, each with true."""
     eviction_strategy: str | None = None
-    """What a node drain does to VMs that do not say: None, LiveMigrate, LiveMigrateIfPossible or External."""
+    """Default eviction strategy of VMs: None, LiveMigrate, LiveMigrateIfPossible or External."""
     vm_rollout_strategy: str | None = None
     """When changes of CPU, memory or placement reach a running VM: LiveUpdate at once, Stage at its restart."""
     live_update_configuration: LiveUpdateConfiguration | None = None
-    """How far running VMs can grow."""
+    """Maximum size of running VMs."""
     migrations: MigrationConfiguration | None = None
     """How live migrations behave."""
     network: NetworkConfiguration | None = None
@@ -315,13 +314,13 @@ class KubeVirtConfiguration(Settings):
     mediated_devices_configuration: MediatedDevicesConfiguration | None = None
     """Which mediated devices, such as vGPUs, to create on the nodes."""
     hypervisors: list[HypervisorConfiguration] | None = None
-    """Hypervisors that the nodes have; kvm by default."""
+    """Hypervisors of the nodes; kvm by default."""
     confidential_compute: ConfidentialComputeConfiguration | None = None
     """Settings for guests with encrypted memory."""
     smbios: SMBiosConfiguration | None = None
-    """What guests read about their hardware."""
+    """SMBIOS data that guests see."""
     virtual_machine_options: VirtualMachineOptions | None = None
-    """Settings that hold for every VM."""
+    """Settings for all VMs."""
     virtual_machine_instances_per_node: Int32 | None = None
     """How many VMs a node can run at most; 110 by default."""
     additional_guest_memory_overhead_ratio: str | None = None
@@ -345,7 +344,7 @@ class KubeVirtConfiguration(Settings):
     default_runtime_class: str | None = None
     """Runtime class of the pods that VMs run in."""
     support_container_resources: list[SupportContainerResources] | None = None
-    """Resources of the containers that stand beside a guest, by type."""
+    """Resources of support containers, by type."""
     selinux_launcher_type: str | None = None
     """SELinux type of the pods that VMs run in."""
     seccomp_configuration: SeccompConfiguration | None = None
@@ -420,20 +419,20 @@ class KubeVirtSpec(Model):
 
 
 class KubeVirtCondition(Model):
-    """One fact about the installation, true or not, with when and why it last changed."""
+    """A condition of the installation: status, reason, and when it last changed."""
 
     type: str
-    """Name of the fact, such as Available, Progressing or Degraded."""
+    """Type of the condition, such as Available, Progressing or Degraded."""
     status: str
     """True, False or Unknown."""
     reason: str | None = None
-    """Why status is what it is, as one CamelCase word."""
+    """Reason for the status, in CamelCase."""
     message: str | None = None
-    """The reason spelled out for a person."""
+    """Human-readable details."""
     last_transition_time: Time | None = None
     """When status last changed."""
     last_probe_time: Time | None = None
-    """When the fact was last looked at."""
+    """When the condition was last checked."""
 
 
 class GenerationStatus(Model):
@@ -444,7 +443,7 @@ class GenerationStatus(Model):
     group: str
     """The object's API group."""
     last_generation: int
-    """Its generation after the last write; a higher one shows that someone changed it since."""
+    """Generation after the last write; a higher generation means that another client changed the object."""
     resource: str
     """The object's resource, such as deployments."""
     namespace: str | None = None
@@ -459,9 +458,9 @@ class KubeVirtStatus(Model):
     phase: str | None = None
     """Deploying, Deployed, Deleting or Deleted."""
     conditions: list[KubeVirtCondition] | None = None
-    """Facts about it, one per type."""
+    """Current conditions, one per type."""
     observed_generation: int | None = None
-    """Generation of this object that the status speaks of."""
+    """Generation of this object that the status is about."""
     operator_version: str | None = None
     """Version of the operator."""
     default_architecture: str | None = None

@@ -1,7 +1,7 @@
 """
-SSH keys and passwords that are brought into a guest from Secrets.
+Structs of access credentials: SSH keys and passwords from Secrets, set in a guest.
 
-Structs only; they name Secrets and never hold a credential themselves.
+The structs refer to Secrets and never contain a credential.
 """
 
 from virtshape.api.model import Model

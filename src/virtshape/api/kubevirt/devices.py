@@ -1,8 +1,7 @@
 """
-The devices plugged into a guest: disks, filesystems, GPUs, consoles, input and the rest.
+Structs of guest devices: disks, filesystems, GPUs, consoles, input and others.
 
-Structs only. A disk or filesystem names the volume behind it, an interface its network;
-whether those exist is checked at admission, not here.
+A disk or filesystem refers to a volume by name; admission checks that it exists.
 """
 
 from msgspec import field
@@ -13,11 +12,11 @@ from virtshape.api.model import Model, UInt32
 
 
 class ClientPassthroughDevices(Model):
-    """Lets a client lend its USB devices to the guest over the network; has no settings."""
+    """Allows a client to redirect its USB devices to the guest; has no settings."""
 
 
 class CustomBlockSize(Model):
-    """Block sizes of a disk, given by hand, in bytes."""
+    """Custom block sizes of a disk, in bytes."""
 
     logical: UInt32 | None = None
     """Smallest unit the guest can address, a power of two from 512 to 2097152 bytes."""
@@ -28,7 +27,7 @@ class CustomBlockSize(Model):
 
 
 class BlockSize(Model):
-    """The block sizes a disk reports to the guest: given by hand, or taken from the volume."""
+    """The block sizes that a disk reports to the guest: custom, or those of the volume."""
 
     custom: CustomBlockSize | None = None
     """Report these sizes. Excludes `matchVolume`."""
@@ -89,7 +88,7 @@ class Disk(Model):
     io: str | None = None
     """How QEMU submits I/O: `native`, `threads` or `default`; chosen by the kind of storage when absent."""
     dedicated_io_thread: bool | None = field(default=None, name="dedicatedIOThread")
-    """`true` gives this disk an I/O thread of its own; only for the bus `virtio`. Default: false."""
+    """`true` gives this disk a dedicated I/O thread; only for the bus `virtio`. Default: false."""
     block_size: BlockSize | None = None
     """Block sizes to report to the guest; 512 bytes when absent."""
     error_policy: str | None = None
@@ -99,7 +98,7 @@ class Disk(Model):
     changed_block_tracking: bool | None = None
     """`true` records which blocks change, for incremental backups. Default: false."""
     tag: str | None = None
-    """Label that the guest finds beside this disk's address in the config drive's metadata."""
+    """Tag of this disk in the config drive's metadata."""
 
 
 class DownwardMetrics(Model):
@@ -136,7 +135,7 @@ class VGPUOptions(Model):
 
 
 class GPU(Model):
-    """A GPU, or a slice of one, handed to the guest."""
+    """A GPU or vGPU that is passed through to the guest."""
 
     name: str
     """Name of this device within the VM."""
@@ -145,15 +144,15 @@ class GPU(Model):
     claim_name: str | None = None
     """Entry of the VM's `resourceClaims` to take the GPU from. Excludes `deviceName`."""
     request_name: str | None = None
-    """Which request inside that claim this GPU is; goes with `claimName`."""
+    """Request of the claim that provides this GPU; used with `claimName`."""
     virtual_gpu_options: VGPUOptions | None = field(default=None, name="virtualGPUOptions")
     """Display settings, for virtual GPUs only."""
     tag: str | None = None
-    """Label that the guest finds beside this GPU's address in the config drive's metadata."""
+    """Tag of this GPU in the config drive's metadata."""
 
 
 class HostDevice(Model):
-    """A PCI, USB or mediated device of the node handed to the guest."""
+    """A PCI, USB or mediated device of the node that is passed through to the guest."""
 
     name: str
     """Name of this device within the VM."""
@@ -162,9 +161,9 @@ class HostDevice(Model):
     claim_name: str | None = None
     """Entry of the VM's `resourceClaims` to take the device from. Excludes `deviceName`."""
     request_name: str | None = None
-    """Which request inside that claim this device is; goes with `claimName`."""
+    """Request of the claim that provides this device; used with `claimName`."""
     tag: str | None = None
-    """Label that the guest finds beside this device's address in the config drive's metadata."""
+    """Tag of this device in the config drive's metadata."""
 
 
 class Input(Model):
@@ -179,7 +178,7 @@ class Input(Model):
 
 
 class PanicDevice(Model):
-    """A device through which a crashing guest tells the host."""
+    """A device that reports a crash of the guest to the host."""
 
     model: str | None = None
     """`isa`, `hyperv` (Windows) or `pvpanic`; chosen by architecture when absent."""
@@ -202,7 +201,7 @@ class TPMDevice(Model):
     """An emulated TPM 2.0, as Windows 11 demands."""
 
     enabled: bool | None = None
-    """`false` keeps the TPM out although the preference wants one. Default: true."""
+    """`false` removes the TPM even if the preference has one. Default: true."""
     persistent: bool | None = None
     """`true` keeps the TPM's keys when the VM is stopped; needed for disk encryption bound to it. Default: false."""
 
@@ -229,7 +228,7 @@ class I6300ESBWatchdog(Model):
 
 
 class Watchdog(Model):
-    """A timer that the guest must keep resetting, or the VM is dealt with; one model per watchdog."""
+    """A watchdog: acts on the VM if the guest stops resetting it; one model per watchdog."""
 
     name: str
     """Name of this device within the VM."""
@@ -240,7 +239,7 @@ class Watchdog(Model):
 
 
 class Devices(Model):
-    """Everything plugged into the guest; what is absent is left to the preference, then to the defaults named here."""
+    """The devices of the guest; unset fields are taken from the preference, then from the defaults described here."""
 
     disks: list[Disk] | None = None
     """Disks, CD-ROMs and LUNs; each volume without one, and without a filesystem, gets a plain disk."""
@@ -249,11 +248,11 @@ class Devices(Model):
     filesystems: list[Filesystem] | None = None
     """Volumes shared with the guest as directories."""
     gpus: list[GPU] | None = None
-    """GPUs to hand through; conflicts with an instance type that brings GPUs."""
+    """GPUs to pass through; conflicts with an instance type that has GPUs."""
     host_devices: list[HostDevice] | None = None
-    """Other devices of the node to hand through; conflicts with an instance type that brings some."""
+    """Other devices of the node to pass through; conflicts with an instance type that has host devices."""
     inputs: list[Input] | None = None
-    """Input devices beside those of the machine type."""
+    """Input devices in addition to those of the machine type."""
     panic_devices: list[PanicDevice] | None = None
     """Devices that report a guest's crash to the host."""
     video: VideoDevice | None = None
@@ -267,7 +266,7 @@ class Devices(Model):
     watchdog: Watchdog | None = None
     """A watchdog; none when absent."""
     client_passthrough: ClientPassthroughDevices | None = None
-    """`{}` allows `virtctl usbredir` to lend a local USB device to the guest."""
+    """`{}` allows `virtctl usbredir` to redirect a local USB device to the guest."""
     downward_metrics: DownwardMetrics | None = None
     """`{}` offers host metrics to the guest through a virtio-serial port."""
     autoattach_graphics_device: bool | None = None

@@ -1,8 +1,4 @@
-"""
-The virtual hardware of a guest: CPU, memory, firmware, machine and its share of the node.
-
-Structs only; which values an instance type or a preference fills in is decided elsewhere.
-"""
+"""Structs of the virtual hardware of a guest: CPU, memory, firmware, machine type and node resources."""
 
 from typing import Literal
 
@@ -60,13 +56,13 @@ class CPU(Model):
     guest: UInt32 | None = None
     """Number of vCPUs, laid out by the preference, else one per socket. Excludes `sockets`, `cores` and `threads`."""
     sockets: UInt32 | None = None
-    """CPU sockets, at least 1; vCPUs = sockets x cores x threads. Cannot be set beside an instance type or `guest`."""
+    """CPU sockets, at least 1; vCPUs = sockets x cores x threads. Conflicts with an instance type and with `guest`."""
     cores: UInt32 | None = None
-    """Cores in each socket, at least 1. Cannot be set beside an instance type or `guest`."""
+    """Cores per socket, at least 1. Conflicts with an instance type and with `guest`."""
     threads: UInt32 | None = None
-    """Hardware threads of each core, at least 1. Cannot be set beside an instance type or `guest`."""
+    """Threads per core, at least 1. Conflicts with an instance type and with `guest`."""
     max_sockets: UInt32 | None = None
-    """Most sockets the running VM can grow to by CPU hotplug. An instance type's value replaces it."""
+    """Maximum sockets of the running VM with CPU hotplug. An instance type's value replaces it."""
     model: str | None = None
     """CPU model in libvirt's naming, or `host-model` (default), or `host-passthrough` for exactly the node's CPU."""
     features: list[CPUFeature] | None = None
@@ -82,7 +78,7 @@ class CPU(Model):
 
 
 class ACPI(Model):
-    """Licence tables handed to a Windows guest, each read from a `secret` volume of this VM."""
+    """Licence tables for a Windows guest, each read from a `secret` volume of this VM."""
 
     msdm_name_ref: str | None = None
     """Name of the volume that holds the MSDM table, with the product key of Windows 8 and later."""
@@ -219,7 +215,7 @@ class Hugepages(Model):
 
 
 class ReservedOverhead(Model):
-    """Memory the node keeps for running the VM, beside the guest's own."""
+    """Node memory that is reserved for the VM in addition to the guest's memory."""
 
     added_overhead: Quantity | None = None
     """Memory on top of the computed overhead, for example `256Mi`; raises what is requested from the node."""
@@ -233,11 +229,11 @@ class Memory(Model):
     guest: Quantity | None = None
     """RAM the guest sees, for example `4Gi`; required unless an instance type or the memory request gives it."""
     max_guest: Quantity | None = None
-    """Most RAM the running VM can grow to by hotplug; at least `guest`."""
+    """Maximum RAM of the running VM with hotplug; at least `guest`."""
     hugepages: Hugepages | None = None
     """Use huge pages of the node in place of ordinary ones; conflicts with an instance type that sets them."""
     reserved_overhead: ReservedOverhead | None = None
-    """Adjusts the node memory reserved beside the guest's RAM."""
+    """Adjusts the node memory that is reserved in addition to the guest's RAM."""
 
 
 class ResourceRequirements(Model):
@@ -252,12 +248,12 @@ class ResourceRequirements(Model):
 
 
 class DomainSpec(Model, kw_only=True):
-    """The whole virtual machine as hardware: everything the guest can see and what it takes from the node."""
+    """The virtual hardware of the guest and its share of the node."""
 
     cpu: CPU | None = None
-    """Virtual CPUs; an instance type's `cpu` takes the place of most of it. One vCPU when nobody says."""
+    """Virtual CPUs; an instance type's `cpu` replaces most fields. Default: one vCPU."""
     memory: Memory | None = None
-    """Guest memory; setting it beside an instance type that gives memory is a conflict."""
+    """Guest memory; conflicts with an instance type that sets memory."""
     resources: ResourceRequirements | None = None
     """Requests and limits on the node; leave it out when an instance type is used."""
     machine: Machine | None = None

@@ -1,8 +1,7 @@
 """
-The guest's clock, its timers, and the CPU and hypervisor features it sees.
+Structs of the guest's clock, timers and hypervisor features.
 
-Structs only. A feature block that is present but empty (`acpi: {}`) turns the feature on;
-an absent one leaves the decision to the preference, then to the machine type.
+An empty block (`acpi: {}`) enables a feature; an absent one is left to the preference, then to the machine type.
 """
 
 from virtshape.api.model import Int32, Model, UInt32
@@ -14,7 +13,7 @@ class HPETTimer(Model):
     present: bool | None = None
     """Whether the guest has this timer; `false` keeps it out even if the machine type brings one. Default: true."""
     tick_policy: str | None = None
-    """How ticks that came too late are made up for: `delay`, `catchup`, `merge` or `discard`."""
+    """How late ticks are delivered: `delay`, `catchup`, `merge` or `discard`."""
 
 
 class HypervTimer(Model):
@@ -37,7 +36,7 @@ class PITTimer(Model):
     present: bool | None = None
     """Whether the guest has this timer; `false` keeps it out. Default: true."""
     tick_policy: str | None = None
-    """How ticks that came too late are made up for: `delay`, `catchup` or `discard`."""
+    """How late ticks are delivered: `delay`, `catchup` or `discard`."""
 
 
 class RTCTimer(Model):
@@ -46,13 +45,13 @@ class RTCTimer(Model):
     present: bool | None = None
     """Whether the guest has this timer; `false` keeps it out. Default: true."""
     tick_policy: str | None = None
-    """How ticks that came too late are made up for: `delay` or `catchup`; Windows guests usually want `catchup`."""
+    """How late ticks are delivered: `delay` or `catchup`; Windows guests usually need `catchup`."""
     track: str | None = None
-    """Which time it follows: `guest` stops while the VM is paused, `wall` goes on with the host's clock."""
+    """Which time it follows: `guest` stops while the VM is paused, `wall` follows the host's clock."""
 
 
 class Timer(Model):
-    """The timers a guest can tell time by; one that is absent is left to the machine type."""
+    """The timers of a guest; an absent one is left to the machine type."""
 
     hpet: HPETTimer | None = None
     """High Precision Event Timer; often switched off for Windows guests, where it costs CPU time."""
@@ -85,7 +84,7 @@ class Clock(Model):
 
 
 class FeatureState(Model):
-    """A switch whose mere presence means on."""
+    """A feature that is enabled when this is present, unless `enabled` is false."""
 
     enabled: bool | None = None
     """`true` turns the feature on, `false` off. Default: true."""
@@ -97,16 +96,16 @@ class FeatureAPIC(Model):
     enabled: bool | None = None
     """`true` gives the guest an APIC, `false` takes it away. Default: true."""
     end_of_interrupt: bool | None = None
-    """Lets the guest acknowledge interrupts without leaving to the host, which is faster. Default: false."""
+    """Lets the guest acknowledge interrupts without a VM exit, which is faster. Default: false."""
 
 
 class FeatureSpinlocks(Model):
-    """Hyper-V spinlock hints: a Windows guest tells the host when it waits too long for a lock."""
+    """Hyper-V spinlock hints: a Windows guest notifies the host when it waits too long for a lock."""
 
     enabled: bool | None = None
     """`true` turns the hints on, `false` off. Default: true."""
     spinlocks: UInt32 | None = None
-    """Attempts to take a lock before the host is told; at least 4096, which is also the default."""
+    """Attempts to take a lock before the host is notified; at least 4096, which is also the default."""
 
 
 class SyNICTimer(Model):
@@ -148,13 +147,13 @@ class FeatureHyperv(Model):
     ipi: FeatureState | None = None
     """One call to interrupt many vCPUs; pays off when vCPUs outnumber the host's CPUs. Needs `vpindex`."""
     reenlightenment: FeatureState | None = None
-    """The guest is told when the TSC frequency changes, for example after a live migration."""
+    """Notifies the guest when the TSC frequency changes, for example after a live migration."""
     relaxed: FeatureState | None = None
     """The guest forgives late timer interrupts on a busy host and does not stop with a blue screen."""
     reset: FeatureState | None = None
     """The guest can reset itself through a Hyper-V register. Needs `synic`."""
     runtime: FeatureState | None = None
-    """A register that tells the guest how much CPU time each vCPU really got."""
+    """A register with the CPU time that each vCPU has received."""
     spinlocks: FeatureSpinlocks | None = None
     """Long waits for a lock are reported to the host, which then runs another vCPU."""
     synic: FeatureState | None = None
@@ -186,7 +185,7 @@ class FeatureKVM(Model):
 
 
 class Features(Model):
-    """Features of the virtual hardware that a guest system may need or dislike."""
+    """Optional features of the virtual hardware."""
 
     acpi: FeatureState | None = None
     """Power management tables; without them a guest cannot be shut down politely. Default: on."""

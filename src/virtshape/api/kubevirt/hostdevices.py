@@ -1,7 +1,7 @@
 """
-Devices of the nodes that VMs may use: PCI, USB and mediated ones such as vGPUs.
+Structs of the configuration of host devices that VMs may use: PCI, USB and mediated devices such as vGPUs.
 
-The administrator's side of it, in the configuration. A VM names a device by its resource name.
+A VM refers to a device by its resource name.
 """
 
 from virtshape.api.model import Settings

@@ -1,8 +1,7 @@
 """
-VirtualMachineInstance: one run of a virtual machine, with every size and device spelled out.
+Structs of VirtualMachineInstance: one run of a virtual machine, with all sizes and devices.
 
-Structs only. A VM's template has the same spec; instance types and preferences are gone
-from it by the time an instance exists.
+A VM's template has the same spec. In an instance, the instance type and preference are already applied.
 """
 
 from typing import Literal
@@ -26,7 +25,7 @@ class Probe(Model):
     """A check that is repeated while the guest runs; exactly one of the four ways to ask."""
 
     guest_agent_ping: GuestAgentPing | None = None
-    """`{}` asks the QEMU guest agent for a sign of life."""
+    """`{}` pings the QEMU guest agent."""
     exec: ExecAction | None = None
     """A command for the QEMU guest agent to run; exit code 0 means healthy, a missing agent does not."""
     http_get: HTTPGetAction | None = None
@@ -53,11 +52,11 @@ class VirtualMachineInstanceResourceClaim(Model):
     resource_claim_name: str | None = None
     """An existing ResourceClaim in the VM's namespace. Excludes `resourceClaimTemplateName`."""
     resource_claim_template_name: str | None = None
-    """A ResourceClaimTemplate from which each start makes a claim of its own. Excludes `resourceClaimName`."""
+    """A ResourceClaimTemplate from which each start creates a claim. Excludes `resourceClaimName`."""
 
 
 class VirtualMachineInstanceSpec(Model, kw_only=True):
-    """All there is to say about a guest: its hardware, its storage and networks, and where it may run."""
+    """The specification of an instance: hardware, storage, networks and scheduling."""
 
     architecture: str | None = None
     """CPU architecture of the guest: `amd64`, `arm64` or `s390x`. Default: that of the cluster."""
@@ -84,11 +83,11 @@ class VirtualMachineInstanceSpec(Model, kw_only=True):
     node_selector: dict[str, str] | None = None
     """Labels that a node must have to run this VM; conflicts with an instance type that has a selector."""
     affinity: Affinity | None = None
-    """Which nodes and neighbours the VM wants or avoids."""
+    """Affinity rules of the VM."""
     tolerations: list[Toleration] | None = None
-    """Taints of nodes that the VM puts up with."""
+    """Taints of nodes that the VM tolerates."""
     topology_spread_constraints: list[TopologySpreadConstraint] | None = None
-    """How evenly a group of VMs is to be spread over zones or nodes."""
+    """Constraints on the distribution of VMs over zones or nodes."""
     scheduler_name: str | None = None
     """Scheduler that picks the node; conflicts with an instance type that names one. Default: the cluster's."""
     priority_class_name: str | None = None
@@ -108,7 +107,7 @@ class VirtualMachineInstanceSpec(Model, kw_only=True):
 
 
 class VirtualMachineInstance(Model, kw_only=True):
-    """A virtual machine that runs or is about to; usually made by a VirtualMachine and gone when it stops."""
+    """A running or starting virtual machine; usually created by a VirtualMachine and deleted when it stops."""
 
     api_version: str
     """Group and version of the API, `kubevirt.io/v1`."""
@@ -119,4 +118,4 @@ class VirtualMachineInstance(Model, kw_only=True):
     spec: VirtualMachineInstanceSpec
     """What was asked for, complete; mostly fixed once the instance exists."""
     status: VirtualMachineInstanceStatus | None = None
-    """How the instance is doing; written by the controllers."""
+    """Observed state of the instance; written by the controllers."""

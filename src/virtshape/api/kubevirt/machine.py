@@ -1,7 +1,7 @@
 """
-VirtualMachine: what an owner writes, a template plus the instance type and preference that shape it.
+Structs of VirtualMachine: a template plus references to an instance type and a preference.
 
-Structs only. Unlike the instance it starts, a VM exists while stopped and keeps its identity and disks.
+Unlike its instance, a VM exists while it is stopped, and keeps its identity and disks.
 """
 
 from msgspec import field
@@ -35,57 +35,57 @@ class DataVolumeTemplateSpec(Model, kw_only=True):
 
 
 class InstancetypeMatcher(Model):
-    """Which instance type sizes the VM: by name, or by asking a volume."""
+    """Reference to the instance type: by name, or inferred from a volume."""
 
     name: str | None = None
     """Name of the instance type, for example `u1.medium`. Excludes `inferFromVolume`."""
     kind: str | None = None
     """`VirtualMachineClusterInstancetype` (default), or `VirtualMachineInstancetype` in the VM's namespace."""
     revision_name: str | None = None
-    """ControllerRevision with the copy in use, written by the controller. Remove it to take the type anew."""
+    """ControllerRevision with the copy in use, set by the controller. Remove it to use the live instance type."""
     infer_from_volume: str | None = None
     """A volume of this VM whose annotations or labels name the instance type; replaced by name and kind on creation."""
     infer_from_volume_failure_policy: str | None = None
-    """When the volume names none: `Reject` (default) refuses the VM, `Ignore` goes on without an instance type."""
+    """If the inference fails: `Reject` (default) rejects the VM, `Ignore` continues without an instance type."""
 
 
 class PreferenceMatcher(Model):
-    """Which preference suits the VM's guest: by name, or by asking a volume."""
+    """Reference to the preference: by name, or inferred from a volume."""
 
     name: str | None = None
     """Name of the preference, for example `fedora`. Excludes `inferFromVolume`."""
     kind: str | None = None
     """`VirtualMachineClusterPreference` (default), or `VirtualMachinePreference` in the VM's namespace."""
     revision_name: str | None = None
-    """ControllerRevision with the copy in use, written by the controller. Remove it to take the preference anew."""
+    """ControllerRevision with the copy in use, set by the controller. Remove it to use the live preference."""
     infer_from_volume: str | None = None
     """A volume of this VM whose annotations or labels name the preference; replaced by name and kind on creation."""
     infer_from_volume_failure_policy: str | None = None
-    """When the volume names none: `Reject` (default) refuses the VM, `Ignore` goes on without a preference."""
+    """If the inference fails: `Reject` (default) rejects the VM, `Ignore` continues without a preference."""
 
 
 class FlavorMatcher(Model):
-    """Which flavor of the group `flavor.kubevirt.io` sizes the VM."""
+    """Reference to a flavor of the group `flavor.kubevirt.io`."""
 
     name: str | None = None
     """Name of the flavor."""
     kind: str | None = None
     """`VirtualMachineClusterFlavor` (default), or `VirtualMachineFlavor` in the VM's namespace."""
     revision_name: str | None = None
-    """ControllerRevision with the copy in use, written by the controller. Remove it to take the flavor anew."""
+    """ControllerRevision with the copy in use, set by the controller. Remove it to use the live flavor."""
 
 
 class VirtualMachineInstanceTemplateSpec(Model):
-    """The instance to make at every start, before instance type and preference are applied."""
+    """Template of the instance, before instance type and preference are applied."""
 
     metadata: ObjectMeta | None = None
     """Labels and annotations for the instance; its name is always the VM's."""
     spec: VirtualMachineInstanceSpec | None = None
-    """The instance's spec; what an instance type gives must not be set here too."""
+    """The instance's spec; fields that the instance type sets conflict."""
 
 
 class VirtualMachineSpec(Model, kw_only=True):
-    """What the owner wants: when the VM runs, how large it is, and what it consists of."""
+    """Desired state of a VM: run strategy, size and template."""
 
     run_strategy: str | None = None
     """`Always`, `Halted`, `Manual`, `RerunOnFailure`, `Once` or `WaitAsReceiver`. Excludes `running`; one is needed."""
@@ -96,9 +96,9 @@ class VirtualMachineSpec(Model, kw_only=True):
     flavor: FlavorMatcher | None = None
     """Flavor that sizes the VM, from the older group `flavor.kubevirt.io`. Excludes `instancetype`."""
     preference: PreferenceMatcher | None = None
-    """Fills in what the template leaves open, to the guest's liking; beside `flavor` it is looked up in that group."""
+    """Preference with default values for the guest; with `flavor` it is looked up in the flavor group."""
     template: VirtualMachineInstanceTemplateSpec
-    """The instance that each start makes; edits take effect at the next one."""
+    """Template of the instance; changes take effect at the next start."""
     data_volume_templates: list[DataVolumeTemplateSpec] | None = None
     """Disks to create with the VM; they are deleted with it."""
     update_volumes_strategy: str | None = None
@@ -106,18 +106,18 @@ class VirtualMachineSpec(Model, kw_only=True):
 
 
 class VirtualMachineCondition(Model):
-    """One fact about the VM, and since when it holds."""
+    """A condition of the VM."""
 
     type: str
     """What the condition is about, for example `Ready`, `Failure` or `RestartRequired`."""
     status: str
     """`True`, `False` or `Unknown`."""
     reason: str | None = None
-    """Short code for the cause, fit for scripts."""
+    """Reason in CamelCase."""
     message: str | None = None
-    """The cause in words."""
+    """Human-readable details."""
     last_probe_time: Time | None = None
-    """When it was last looked at."""
+    """When the condition was last checked."""
     last_transition_time: Time | None = None
     """When `status` last changed."""
 
@@ -135,9 +135,9 @@ class InstancetypeStatusRef(Model):
     name: str | None = None
     """Name of the object."""
     kind: str | None = None
-    """Kind of the object, which tells cluster-wide ones from those of a namespace."""
+    """Kind of the object, cluster-wide or namespaced."""
     controller_revision_ref: ControllerRevisionRef | None = None
-    """The copy that restarts use, whatever happens to the object itself."""
+    """The copy that restarts use, even if the object changes or is deleted."""
     infer_from_volume: str | None = None
     """The volume that named the object, if it was inferred."""
     infer_from_volume_failure_policy: str | None = None
@@ -175,7 +175,7 @@ class VirtualMachineStartFailure(Model):
 
 
 class VirtualMachineStateChangeRequest(Model):
-    """A start or stop asked for through the API and not yet carried out."""
+    """A pending request to start or stop the VM."""
 
     action: str
     """`Start` or `Stop`."""
@@ -186,7 +186,7 @@ class VirtualMachineStateChangeRequest(Model):
 
 
 class VirtualMachineVolumeRequest(Model):
-    """A volume to plug in or out, not yet carried out; exactly one of the two."""
+    """A pending request to plug or unplug a volume; exactly one of the two."""
 
     add_volume_options: AddVolumeOptions | None = None
     """The volume to plug in."""
@@ -231,10 +231,10 @@ class EffectiveSize(Model):
 
 
 class VirtualMachineStatus(Model):
-    """How the VM is doing; written by the controllers."""
+    """Observed state of the VM; written by the controllers."""
 
     printable_status: str | None = None
-    """The state in one word, as `kubectl get` shows it: `Stopped`, `Starting`, `Running`, `Paused`, ..."""
+    """The state that `kubectl get` shows: `Stopped`, `Starting`, `Running`, `Paused`, ..."""
     created: bool | None = None
     """`true` while an instance of the VM exists."""
     ready: bool | None = None
@@ -250,7 +250,7 @@ class VirtualMachineStatus(Model):
     preference_ref: InstancetypeStatusRef | None = None
     """The preference in use and the revision that keeps it."""
     conditions: list[VirtualMachineCondition] | None = None
-    """Facts about the VM and its instance, one for each type."""
+    """Current conditions, one per type."""
     observed_generation: int | None = None
     """Generation of the VM that the running instance was started from."""
     desired_generation: int | None = None
@@ -258,9 +258,9 @@ class VirtualMachineStatus(Model):
     start_failure: VirtualMachineStartFailure | None = None
     """Present while starts keep failing."""
     state_change_requests: list[VirtualMachineStateChangeRequest] | None = None
-    """Starts and stops still to be carried out, in this order; a restart is a stop and a start."""
+    """Pending starts and stops, in order; a restart is a stop and a start."""
     volume_requests: list[VirtualMachineVolumeRequest] | None = None
-    """Volumes still to be plugged in or out."""
+    """Pending requests to plug or unplug volumes."""
     volume_snapshot_statuses: list[VolumeSnapshotStatus] | None = None
     """For each volume, whether it can be snapshotted."""
     volume_update_state: VolumeUpdateState | None = None
@@ -276,7 +276,7 @@ class VirtualMachineStatus(Model):
 
 
 class VirtualMachine(Model, kw_only=True):
-    """A virtual machine with a lasting identity, running or not."""
+    """A virtual machine, running or stopped."""
 
     api_version: str
     """Group and version of the API, `kubevirt.io/v1`."""
@@ -285,6 +285,6 @@ class VirtualMachine(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Name, namespace, labels and annotations."""
     spec: VirtualMachineSpec
-    """What the owner wants."""
+    """Desired state of the VM."""
     status: VirtualMachineStatus | None = None
-    """How the VM is doing; written by the controllers."""
+    """Observed state of the VM; written by the controllers."""

@@ -1,8 +1,7 @@
 """
-Live migration: the limits that apply to one, and the progress that an instance reports of its own.
+Structs of live migration: settings, and the state that an instance reports.
 
-Source and target each report their half, since they may stand in different clusters. Nothing is
-migrated or decided here.
+Source and target report separately, since they may be in different clusters.
 """
 
 from msgspec import field
@@ -19,13 +18,13 @@ class MigrationConfiguration(Model):
     parallel_outbound_migrations_per_node: int | None = None
     """How many migrations may leave one node at once; 2 by default."""
     bandwidth_per_migration: Quantity | None = None
-    """Most bytes per second for one migration, such as 64Mi; 0 (default) for no limit."""
+    """Maximum bytes per second of a migration, such as 64Mi; 0 (default) for no limit."""
     completion_timeout_per_gi_b: int | None = None
     """Seconds that a migration may take for each GiB to copy, 150 by default; the allow... fields say what follows."""
     progress_timeout: int | None = None
     """Seconds without any copied byte after which a migration is given up; 150 by default."""
     max_downtime_ms: int | None = None
-    """Milliseconds that the guest may stand still while it changes nodes; 900 by default."""
+    """Maximum downtime of the guest during the switch, in milliseconds; 900 by default."""
     allow_auto_converge: bool | None = None
     """Set true to slow down a guest that writes memory faster than it can be copied; false by default."""
     allow_post_copy: bool | None = None
@@ -75,7 +74,7 @@ class StallDetectorOptions(Model):
     switchover_timeout: int | None = None
     """Seconds that the switch to the target may take before the migration is given up; 60 by default."""
     completion_timeout_factor: Quantity | None = None
-    """By how much the completion timeout is stretched when a switch is forced; 2 by default."""
+    """Factor on the completion timeout when a switch is forced; 2 by default."""
     ewma_alpha: Quantity | None = None
     """Weight of the newest bandwidth sample in the running average, above 0 and up to 1; 0.4 by default."""
 
@@ -92,7 +91,7 @@ class ExperimentalMigrationOptions(Model):
 
 
 class VMIMConfigurationOptions(MigrationConfiguration):
-    """The settings in force for one migration: the cluster's, changed by what a policy says."""
+    """The effective settings of a migration: those of the cluster, changed by a policy."""
 
     experimental: ExperimentalMigrationOptions | None = None
     """Settings that may change or vanish."""
@@ -114,7 +113,7 @@ class VirtualMachineInstanceMigrationSourceState(Model):
     domain_namespace: str | None = None
     """Namespace that is part of the domain's name and paths."""
     node_selectors: dict[str, str] | None = None
-    """Labels that the target's node must have for the guest to go on there."""
+    """Labels that the target node must have to run the guest."""
     persistent_state_pvc_name: str | None = field(default=None, name="persistentStatePVCName")
     """Claim that keeps the TPM and EFI state, if it is kept."""
     selinux_context: str | None = None
@@ -176,7 +175,7 @@ class VirtualMachineInstanceMigrationState(Model):
     failure_reason: str | None = None
     """Why it failed."""
     abort_requested: bool | None = None
-    """True once someone asked to call it off."""
+    """True after cancellation was requested."""
     abort_status: str | None = None
     """How calling it off went: Aborting, Succeeded or Failed."""
     mode: str | None = None

@@ -1,8 +1,7 @@
 """
-Networks of a VM, and the interfaces that connect the guest to them.
+Structs of VM networks and of the interfaces that connect the guest to them.
 
-Structs only. A network says what to connect to and an interface how the guest sees it;
-the two belong together by name.
+A network defines the connection, and the interface of the same name defines how the guest sees it.
 """
 
 from msgspec import field
@@ -51,7 +50,7 @@ class Network(Model):
 
 
 class PluginBinding(Model):
-    """A way to connect an interface that the administrator has added."""
+    """A network binding plugin."""
 
     name: str
     """Name under which the cluster's configuration registers the binding."""
@@ -71,7 +70,7 @@ class DHCPPrivateOptions(Model):
 
 
 class DHCPOptions(Model):
-    """What the guest learns by DHCP beside its address."""
+    """Additional DHCP options for the guest."""
 
     boot_file_name: str | None = None
     """File to boot from over the network (option 67)."""
@@ -100,7 +99,7 @@ class InterfacePasstBinding(Model):
 
 
 class PortRange(Model):
-    """Consecutive ports that are let through to the guest."""
+    """A range of ports that is forwarded to the guest."""
 
     start: Int32
     """First port, 1 to 65535."""
@@ -111,7 +110,7 @@ class PortRange(Model):
 
 
 class Port(Model):
-    """A port that is let through to the guest."""
+    """A port that is forwarded to the guest."""
 
     port: Int32
     """Port number, 1 to 65535."""
@@ -126,7 +125,7 @@ class DeprecatedInterfaceSlirp(Model):
 
 
 class InterfaceSRIOV(Model):
-    """Hands a virtual function of an SR-IOV network card to the guest; has no settings."""
+    """Passes a virtual function of an SR-IOV network card through to the guest; has no settings."""
 
 
 class Interface(Model):
@@ -139,7 +138,7 @@ class Interface(Model):
     bridge: InterfaceBridge | None = None
     """`{}` connects by a bridge; the usual choice for secondary networks."""
     sriov: InterfaceSRIOV | None = None
-    """`{}` hands a virtual function of a network card to the guest; needs a network that provides one."""
+    """`{}` passes a virtual function of a network card through to the guest; needs a network that provides one."""
     passt_binding: InterfacePasstBinding | None = None
     """`{}` connects through passt; the guest keeps the pod's address and needs no NAT."""
     binding: PluginBinding | None = None
@@ -169,4 +168,4 @@ class Interface(Model):
     acpi_index: Int32 | None = None
     """Number from 1 to 16383 that gives the interface a stable name in the guest; used once per VM."""
     tag: str | None = None
-    """Label that the guest finds beside this interface's address in the config drive's metadata."""
+    """Tag of this interface in the config drive's metadata."""

@@ -1,8 +1,4 @@
-"""
-The status of a running instance: phase, guest, network, volumes, backups.
-
-Written by the controllers and the launcher, read by users. Nothing here is an input.
-"""
+"""Structs of the status of an instance: phase, guest, network, volumes, backups."""
 
 from typing import Literal
 
@@ -54,24 +50,24 @@ class ChangedBlockTrackingStatus(Model):
 
 
 class VirtualMachineInstanceCondition(Model):
-    """One fact about an instance, true or not, with when and why it last changed."""
+    """A condition of an instance: status, reason, and when it last changed."""
 
     type: str
-    """Name of the fact, such as Ready, Paused, AgentConnected or LiveMigratable."""
+    """Type of the condition, such as Ready, Paused, AgentConnected or LiveMigratable."""
     status: str
     """True, False or Unknown."""
     reason: str | None = None
-    """Why status is what it is, as one CamelCase word."""
+    """Reason for the status, in CamelCase."""
     message: str | None = None
-    """The reason spelled out for a person."""
+    """Human-readable details."""
     last_transition_time: Time | None = None
     """When status last changed."""
     last_probe_time: Time | None = None
-    """When the fact was last looked at."""
+    """When the condition was last checked."""
 
 
 class VirtualMachineInstanceGuestOSInfo(Model):
-    """The guest's operating system, as its guest agent tells it."""
+    """The guest's operating system, as reported by the guest agent."""
 
     name: str | None = None
     """Name of the system, such as Fedora Linux."""
@@ -151,12 +147,12 @@ class MemoryStatus(Model):
 
 
 class PersistentVolumeClaimInfo(Model):
-    """What is known of a claim behind a volume."""
+    """State of the claim behind a volume."""
 
     claim_name: str | None = None
     """Name of the PersistentVolumeClaim."""
     access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
-    """Who may mount it at once."""
+    """Access modes of the claim."""
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
     """Filesystem or a raw Block device."""
     requests: dict[str, Quantity] | None = None
@@ -235,9 +231,9 @@ class VolumeStatus(Model):
     phase: str | None = None
     """How far a hotplugged volume or a memory dump is, such as Bound, AttachedToNode or Ready."""
     reason: str | None = None
-    """Why it is in that phase, as one CamelCase word."""
+    """Reason for the phase, in CamelCase."""
     message: str | None = None
-    """The reason spelled out for a person."""
+    """Human-readable details."""
     size: int | None = None
     """Size in bytes."""
     persistent_volume_claim_info: PersistentVolumeClaimInfo | None = None
@@ -251,14 +247,14 @@ class VolumeStatus(Model):
 
 
 class VirtualMachineInstanceStatus(Model):
-    """What is known of a running instance."""
+    """Observed state of an instance."""
 
     phase: str | None = None
     """Pending, Scheduling, Scheduled, Running, Succeeded, Failed, WaitingForSync or Unknown."""
     reason: str | None = None
-    """Why it is in that phase, as one CamelCase word, such as NodeUnresponsive."""
+    """Reason for the phase in CamelCase, such as NodeUnresponsive."""
     conditions: list[VirtualMachineInstanceCondition] | None = None
-    """Facts about it, one per type."""
+    """Current conditions, one per type."""
     phase_transition_timestamps: list[VirtualMachineInstancePhaseTransitionTimestamp] | None = None
     """When it entered each phase so far."""
     node_name: str | None = None

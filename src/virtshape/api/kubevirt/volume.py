@@ -1,7 +1,7 @@
 """
-The volumes of a VM: where the content of its disks and shared directories comes from.
+Structs of VM volumes: the content of disks and shared directories.
 
-Structs only. A volume says what is stored, the disk of the same name how the guest sees it.
+The disk of the same name defines how the guest sees the volume.
 """
 
 from typing import Literal
@@ -16,7 +16,7 @@ from virtshape.api.quantity import Quantity
 
 
 class UtilityVolume(Model):
-    """A claim that the VM's launcher works with and the guest never sees, such as the target of a backup."""
+    """A claim that only the VM's launcher uses, such as the target of a backup."""
 
     name: str
     """Name of this volume; no other volume of the VM may have it."""
@@ -160,14 +160,14 @@ class DownwardMetricsVolumeSource(Model):
 
 
 class EmptyDiskSource(Model):
-    """A blank disk that is thrown away when the VM stops, for swap or scratch data."""
+    """An empty disk that is deleted when the VM stops, for swap or scratch data."""
 
     capacity: Quantity
     """Size of the disk, for example `10Gi`; space is taken only as the guest writes."""
 
 
 class EphemeralVolumeSource(Model):
-    """A claim used as a read-only base; what the guest writes is thrown away when the VM stops."""
+    """A claim used as a read-only base; the guest's writes are discarded when the VM stops."""
 
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
     """The claim to start from; several VMs can share it."""

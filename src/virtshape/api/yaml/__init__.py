@@ -1,7 +1,7 @@
 """
-YAML as kubectl reads and prints it: documents in, plain trees out, and back.
+Parse and write YAML as kubectl does.
 
-What a word means follows kubectl and not the YAML 1.2 standard: `y` is true, `0644` is 420, `1:30` is a string.
+Unquoted scalars follow kubectl and not the YAML 1.2 standard: `y` is true, `0644` is 420, `1:30` is a string.
 """
 
 from virtshape.api.yaml.documents import Document, YAMLError, read_documents, scan_documents

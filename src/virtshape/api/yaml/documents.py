@@ -1,10 +1,10 @@
 """
-Texts of objects as kubectl reads them: YAML documents, JSON objects one after another, Lists taken apart.
+Parse objects from text as kubectl does: YAML documents, sequences of JSON objects, and the items of Lists.
 
     StatusError
-    └── YAMLError       a text that cannot be read, with its source, line and column
+    └── YAMLError       invalid text, with its source, line and column
 
-Reads text only, never files. What the objects say is not looked at here.
+The content of the objects is not checked here.
 """
 
 import re
@@ -19,12 +19,12 @@ from virtshape.api.yaml.place import Place, TextError, place_of
 
 _SEPARATOR = re.compile(r"^---(.*)$", re.MULTILINE)
 MAX_PARTS = 1000
-"""Documents, empty ones too, that a text may have of which only some objects are wanted."""
+"""Maximum number of documents, including empty ones, if the number of objects is limited."""
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class YAMLError(StatusError):
-    """A text that cannot be read: where it comes from, the place in it, and what is wrong there."""
+    """Text that cannot be parsed: its source, the position and the problem."""
 
     def __init__(self, source: str, place: tuple[int, int], problem: str) -> None:
         self.source = source
@@ -34,7 +34,7 @@ class YAMLError(StatusError):
 
 
 class Document:
-    """One object of a text: its tree, where it comes from, and the places of its fields."""
+    """An object in a text: its tree, its source and the positions of its fields."""
 
     __slots__ = ("_part", "_path", "source", "tree")
 
@@ -45,7 +45,7 @@ class Document:
         self._path = path
 
     def position(self, path: str = "") -> tuple[int, int]:
-        """Find the line and column of the field's key, from 1; of the nearest field around it if it is not there."""
+        """Return line and column of the field's key, from 1, or those of the nearest parent if the field is absent."""
         places = _index(self._part)
         steps = (*map(str, self._path), *parse_path(path))
         while steps and steps not in places:
@@ -54,7 +54,7 @@ class Document:
 
 
 class _Part(NamedTuple):
-    """A piece of a text that holds one document."""
+    """A part of a text with one document."""
 
     text: str
     start: Place
@@ -62,7 +62,7 @@ class _Part(NamedTuple):
 
 
 def read_documents(text: str | bytes, source: str = "<stdin>", *, most: int | None = None) -> list[Document]:
-    """Read the objects of a text, those within Lists one by one, up to `most`; empty documents are left out."""
+    """Return the objects of a text, up to `most`. Lists are split into their items; empty documents are skipped."""
     documents = []
     for document in islice(scan_documents(text, source, most=most), most):
         if isinstance(document, YAMLError):
@@ -74,7 +74,7 @@ def read_documents(text: str | bytes, source: str = "<stdin>", *, most: int | No
 def scan_documents(
     text: str | bytes, source: str = "<stdin>", *, most: int | None = None
 ) -> Iterator[Document | YAMLError]:
-    """Read a text as `read_documents` does, one object at a time, with an error in the place of what cannot be read."""
+    """Yield the objects of a text as `read_documents` returns them, and an error for each invalid document."""
     try:
         for number, (part, tree) in enumerate(_read_parts(_decode(text), most)):
             if most is not None and number >= MAX_PARTS:
@@ -116,13 +116,13 @@ def _read_parts(text: str, most: int | None) -> Iterator[tuple[_Part, Any]]:
         raise complaint
     for part, tree in _read_yaml(text[end:], place_of(text, end)):
         if isinstance(tree, TextError) and tree.place <= complaint.place:
-            yield part, complaint  # it is neither JSON nor YAML: the one that understood more of it explains
+            yield part, complaint  # neither JSON nor YAML: report the error of the parser that got further
         else:
             yield part, tree
 
 
 def _read_yaml(text: str, start: Place) -> Iterator[tuple[_Part, Any]]:
-    """Read document by document; one that cannot be read gives a TextError and does not hide the next."""
+    """Yield document by document; an invalid document yields a TextError and parsing continues."""
     # Imported now, since loading the parser takes longer than most commands.
     from virtshape.api.yaml.tree import read_tree
 
@@ -136,7 +136,7 @@ def _read_yaml(text: str, start: Place) -> Iterator[tuple[_Part, Any]]:
 
 
 def _split(text: str) -> Iterator[tuple[str, Place]]:
-    """Cut the text at its lines of `---`; the last line of a piece always ends, since literal blocks see the end."""
+    """Split the text at `---` lines; each part ends with a newline, since literal blocks depend on it."""
     begin, line = 0, 1
     for separator in _SEPARATOR.finditer(text):
         piece = text[begin : separator.start()]

@@ -1,7 +1,7 @@
 """
-JSON objects one after another in a text, as kubectl takes them.
+Parse a sequence of JSON objects in a text, as kubectl does.
 
-Reads numbers as kubectl does: 1e3 is the integer 1000. Refuses an object that has a key twice.
+Numbers are parsed as in kubectl: 1e3 is the integer 1000. Duplicate keys are rejected.
 """
 
 import json
@@ -15,7 +15,7 @@ _SPACE = re.compile(r"\s*")
 
 
 class JSONObject(NamedTuple):
-    """One object: its text, where it begins, and its tree."""
+    """An object: its text, its start and its tree."""
 
     text: str
     start: Place
@@ -23,7 +23,7 @@ class JSONObject(NamedTuple):
 
 
 class JSONStream(NamedTuple):
-    """The objects of a text, and where and why reading stopped before its end."""
+    """The objects of a text, and where and why parsing stopped early."""
 
     objects: list[JSONObject]
     end: int
@@ -31,7 +31,7 @@ class JSONStream(NamedTuple):
 
 
 def read_json_stream(text: str, most: int | None = None) -> JSONStream:
-    """Read objects up to the end of the text or the first thing that is not JSON, at most so many."""
+    """Parse objects until the end of the text, the first error, or `most` objects."""
     objects: list[JSONObject] = []
     start, begin = Place(1, 1), 0
     while True:
@@ -47,7 +47,7 @@ def read_json_stream(text: str, most: int | None = None) -> JSONStream:
         except (ValueError, RecursionError) as error:
             return JSONStream(objects, offset, TextError(start, f"invalid JSON: {_lower(str(error))}"))
         piece = text[offset:end]
-        if "\\ud" in piece.lower() and not _has_whole_characters(tree):
+        if "\\ud" in piece.lower() and not _is_encodable(tree):
             return JSONStream(objects, offset, TextError(start, "a string holds half of a surrogate pair"))
         objects.append(JSONObject(piece, start, tree))
         start, begin = place_of(piece, len(piece)).within(start), end
@@ -58,11 +58,11 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(tree) == len(pairs):
         return tree
     seen: set[str] = set()
-    twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-    raise ValueError(f'the key "{twice}" stands twice in the same object')
+    duplicate = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+    raise ValueError(f'the key "{duplicate}" appears twice in the same object')
 
 
-def _has_whole_characters(tree: Any) -> bool:
+def _is_encodable(tree: Any) -> bool:
     try:
         json.dumps(tree, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -74,8 +74,8 @@ def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a JSON number")
 
 
-def _lower(words: str) -> str:
-    return words[:1].lower() + words[1:]
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]
 
 
 _decoder = json.JSONDecoder(

@@ -1,8 +1,4 @@
-"""
-Places in a text: lines and columns, both counted from 1.
-
-Nothing here needs a parser.
-"""
+"""Positions in a text: lines and columns, both counted from 1."""
 
 from typing import NamedTuple
 

@@ -1,8 +1,4 @@
-"""
-What an unquoted word of YAML stands for when kubectl reads it: null, a boolean, a number or just a string.
-
-Pure tables and patterns. Never knows where the word stands.
-"""
+"""Parse unquoted YAML scalars as kubectl does: null, booleans, numbers and strings."""
 
 import re
 import struct
@@ -59,7 +55,7 @@ def read_tagged(tag: str, text: str) -> Scalar:
             return text
         case (("null" | "bool" | "int" | "float" | "timestamp"), _):
             raise ValueError(f'"{text}" is not of the type !!{name}')
-        case _:  # a tag of somebody else means nothing to kubectl
+        case _:  # kubectl ignores unknown tags
             return text
 
 
@@ -80,7 +76,7 @@ def as_value(scalar: Scalar) -> Scalar:
 
 
 def as_key(scalar: object) -> str:
-    """Turn a scalar into the text of a key; ValueError if kubectl takes no such key."""
+    """Return a scalar as the text of a key; raise ValueError if kubectl rejects such a key."""
     match scalar:
         case str():
             return scalar
@@ -99,7 +95,7 @@ def as_key(scalar: object) -> str:
 
 
 def is_ambiguous(text: str) -> bool:
-    """Whether some YAML reader would take the unquoted text for anything but a string."""
+    """Return True if some YAML parser reads the unquoted text as something other than a string."""
     return (
         text == "<<"
         or not isinstance(read_plain(text), str)
@@ -132,7 +128,7 @@ def _read_base64(text: str) -> str:
 
 
 def _format_single_float(number: float) -> str:
-    """Write the number with as few digits as tell it apart in 32 bits, as kubectl does for keys."""
+    """Format the number with the fewest digits that identify it as a 32-bit float, as kubectl does for keys."""
     try:
         single = struct.unpack("f", struct.pack("f", number))[0]
     except OverflowError:

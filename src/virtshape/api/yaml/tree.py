@@ -1,9 +1,9 @@
 """
-One YAML document as plain dicts and lists, built straight from the parser's events.
+Parse one YAML document to plain dicts and lists, from the parser's events.
 
-Aliases are copied and merge keys applied. What aliases stand for is limited in nodes and in bytes, so that a small text
-cannot become a large object. Keeps no positions: `scan_keys` reads the text again to find them, since only texts with a
-mistake need them.
+Aliases are copied and merge keys are applied. The expansion of aliases is limited in nodes and bytes, so that a small
+text cannot become a large object. Positions are not kept: `scan_keys` parses the text again, since only error messages
+need them.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,15 +23,15 @@ from yaml.events import (
 )
 
 from virtshape.api.path import Part
-from virtshape.api.yaml.mistakes import explain_mistake
+from virtshape.api.yaml.errors import explain_error
 from virtshape.api.yaml.place import Place, TextError
 from virtshape.api.yaml.scalars import YAML_TAGS, Scalar, as_key, as_value, read_plain, read_tagged
 
 MAX_DEPTH = 200
 MAX_COPIED = 400_000
-"""Nodes that all aliases of a document may stand for."""
+"""Maximum number of nodes that the aliases of a document expand to."""
 MAX_COPIED_BYTES = 3 * 1024 * 1024
-"""Bytes of keys and scalars in them; as many as the body of a request may have."""
+"""Maximum bytes of keys and scalars in these nodes; the maximum size of a request body."""
 
 _NO_KEY = object()
 _MERGE = object()
@@ -39,7 +39,7 @@ _OPEN = object()
 
 
 class PureParser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser):
-    """The parser in Python, for where the one in C is not built."""
+    """The Python parser, used if the C parser is not available."""
 
     def __init__(self, text: str) -> None:
         yaml.reader.Reader.__init__(self, text)
@@ -56,7 +56,7 @@ else:
 
 
 def read_tree(text: str) -> Any:
-    """Build the tree of the only document in the text, None if it is empty; TextError if it cannot be read."""
+    """Parse the only document of the text, None if it is empty; raise TextError if it is invalid."""
     builder = _Builder()
     takers = builder.takers
     try:
@@ -66,12 +66,12 @@ def read_tree(text: str) -> Any:
             if taker is not None:
                 taker(event)
     except yaml.YAMLError as error:
-        raise explain_mistake(error, text) from None
+        raise explain_error(error, text) from None
     return builder.root
 
 
 class _Builder:
-    """The tree so far: the open dict or list, the key that waits for its value, and all that is open around them."""
+    """State of the parser: the open container, the pending key and the enclosing containers."""
 
     def __init__(self) -> None:
         self.root: Any = None
@@ -106,7 +106,7 @@ class _Builder:
     def _take_alias(self, event: AliasEvent) -> None:
         value = self._anchors.get(event.anchor or "", _NO_KEY)
         if value is _NO_KEY:
-            raise _mistake(event, f"*{event.anchor} stands for nothing: no &{event.anchor} comes before it")
+            raise _mistake(event, f"unknown alias *{event.anchor}: no &{event.anchor} comes before it")
         if value is _OPEN:
             raise _mistake(event, f"&{event.anchor} contains itself")
         if isinstance(value, list) and self._key is _MERGE:
@@ -158,12 +158,12 @@ class _Builder:
     def _new_key(self, box: dict[str, Any], key: str) -> str:
         if key in box:
             if self._merged is None or key not in self._merged:
-                raise ValueError(f'the key "{key}" stands twice in the same object')
+                raise ValueError(f'the key "{key}" appears twice in the same object')
             self._merged.discard(key)
         return key
 
     def _merge(self, box: dict[str, Any], value: Any) -> None:
-        """Apply `<<` where it stands, as kubectl does: it replaces what comes before it, not what comes after."""
+        """Apply `<<` as kubectl does: it replaces keys before it, not after it."""
         sources = value if isinstance(value, list) else [value]
         if self._merged is None:
             self._merged = set()
@@ -174,7 +174,7 @@ class _Builder:
             box.update(source)
 
     def _copy(self, value: Any, depth: int) -> Any:
-        """Copy what an alias stands for."""
+        """Copy the value of an alias."""
         if not isinstance(value, dict | list):
             self._count(1, value)
             return as_value(value) if isinstance(value, float) else value
@@ -190,18 +190,18 @@ class _Builder:
         return copied
 
     def _count(self, nodes: int, scalar: object) -> None:
-        """Count a node that an alias adds to the document, and the bytes of a key or scalar."""
+        """Count a node that an alias adds and the bytes of its key or scalar; raise ValueError above the limit."""
         self._copied += nodes
         if isinstance(scalar, str):
             self._copied_bytes += len(scalar) if scalar.isascii() else len(scalar.encode())
         if self._copied > MAX_COPIED:
-            raise ValueError(f"the aliases of this document stand for more than {MAX_COPIED} nodes")
+            raise ValueError(f"the aliases of this document expand to more than {MAX_COPIED} nodes")
         if self._copied_bytes > MAX_COPIED_BYTES:
-            raise ValueError(f"the aliases of this document stand for more than {MAX_COPIED_BYTES} bytes")
+            raise ValueError(f"the aliases of this document expand to more than {MAX_COPIED_BYTES} bytes")
 
 
 def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], Place]]:
-    """Yield the path and place of every key and list item; the text must be one that `read_tree` takes."""
+    """Yield the path and position of every key and list item; `read_tree` must accept the text."""
     path: list[Part] = []
     awaits_key = False
     anchors: dict[str, Scalar] = {}

@@ -1,8 +1,8 @@
 """
 YAML as kubectl prints it: two spaces, lists not indented below their key, no aliases, no folded lines.
 
-Keys keep the order they are given in, where kubectl sorts them. Texts of several lines are `|` blocks wherever that
-is safe, and printable characters are never escaped, where kubectl escapes tabs and emojis.
+Differences from kubectl: keys keep their order, multi-line strings are `|` blocks wherever that is safe, and printable
+characters such as tabs and emojis are not escaped.
 """
 
 import re
@@ -33,12 +33,12 @@ _NEEDS_QUOTES = re.compile(
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """Compile when first needed: classes of so many characters take milliseconds, and few texts ask for them."""
+    """Compile a pattern on first use: these character classes take milliseconds and are rarely needed."""
     return re.compile(text)
 
 
 def write_yaml(tree: Any) -> str:
-    """Write plain data as one YAML document; kubectl reads the same data from it."""
+    """Return plain data as a YAML document that kubectl parses to the same data."""
     lines = _write_lines(tree, 0) if _is_nested(tree) else _write_entry("", tree, 0)
     return "".join(f"{line}\n" for line in lines)
 
@@ -72,7 +72,7 @@ def _write_pair(pad: str, key: str, value: Any, indent: int) -> Iterator[str]:
 
 
 def _write_entry(before: str, value: Any, indent: int) -> Iterator[str]:
-    """Write what takes a single line, or a block of text."""
+    """Yield the lines of a scalar: a single line or a block."""
     match value:
         case str() if "\n" in value and _pattern(_BLOCK).fullmatch(value):
             first, *rest = _write_block(value)
@@ -106,7 +106,7 @@ def _is_one_line(text: str) -> bool:
 
 
 def _write_block(text: str) -> Iterator[str]:
-    """Write the header of a block, then its lines."""
+    """Yield the header of a block and its lines."""
     indentation = "2" if text[0] in " \t\n" else ""
     if not text.endswith("\n"):
         yield f"|{indentation}-"

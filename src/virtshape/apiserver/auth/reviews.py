@@ -30,10 +30,10 @@ from virtshape.api.authorization import (
     SubjectAccessReviewStatus,
     SubjectRulesReviewStatus,
 )
-from virtshape.api.keeping import decode_keeping
 from virtshape.api.meta import ObjectMeta
-from virtshape.api.moment import now
 from virtshape.api.status import Cause, StatusError
+from virtshape.api.timestamp import now
+from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.apiserver.auth.authentication import Authenticator, User
 from virtshape.apiserver.auth.authorization import Attributes, Authorizer
 from virtshape.apiserver.auth.tokens import TokenError
@@ -81,7 +81,7 @@ def read_review(body: bytes, struct: type[T], api_version: str) -> T:
     if tree.get("spec") is None and api_version in _QUESTIONS:
         tree["spec"] = {}
     try:
-        return decode_keeping({**tree, "apiVersion": api_version, "kind": struct.__name__}, struct)[0]
+        return decode_with_unknown({**tree, "apiVersion": api_version, "kind": struct.__name__}, struct)[0]
     except StatusError as error:
         if error.code == 400:
             error.causes = ()  # as for all bodies that cannot be decoded

@@ -9,8 +9,8 @@ from uuid import uuid4
 import msgspec
 
 from virtshape.api.meta import ObjectMeta
-from virtshape.api.moment import format_moment
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import format_timestamp
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from virtshape.apiserver.auth.authentication import FindUid, account_user_name
 from virtshape.apiserver.auth.tokens import ISSUER, Claims, KubernetesClaims, NamedObject, TokenSigner
@@ -44,8 +44,8 @@ def answer_token_request(
         nbf=issued,
         sub=account_user_name(namespace, name),
     )
-    expires = format_moment(int(claims.exp))
-    created = format_moment(int(issued))
+    expires = format_timestamp(int(claims.exp))
+    created = format_timestamp(int(issued))
     return TokenRequest(
         api_version=request.api_version,
         kind=request.kind,

@@ -15,9 +15,9 @@ from msgspec import NODEFAULT, Struct
 
 from virtshape.api.kinds import find_kind
 from virtshape.api.model import Time
-from virtshape.api.moment import format_moment
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import format_timestamp
 from virtshape.api.tokenrequest import TokenRequest
 from virtshape.apiserver.deleteoptions import DeleteOptions
 from virtshape.apiserver.encoding.protonumbers import NUMBERS
@@ -153,7 +153,7 @@ def _read_bytes(wire: bytes) -> str:
 
 def _read_time(wire: bytes) -> str | None:
     parts = dict(_read_fields(wire))
-    return format_moment(_read_number(int(parts.get(1, 0)))) if parts else None
+    return format_timestamp(_read_number(int(parts.get(1, 0)))) if parts else None
 
 
 def _read_microtime(wire: bytes) -> str | None:

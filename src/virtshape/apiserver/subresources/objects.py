@@ -5,7 +5,7 @@ from typing import Final, Protocol, TypeVar
 
 from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.kinds import Kind
-from virtshape.api.moment import now
+from virtshape.api.timestamp import now
 from virtshape.apiserver.admission.kubevirt import APISERVER_USER
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.objects import Tree

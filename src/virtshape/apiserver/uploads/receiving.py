@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from virtshape.api.cdi import UploadTokenRequest, UploadTokenRequestStatus
 from virtshape.api.kinds import find_resource
 from virtshape.api.meta import ObjectMeta
-from virtshape.api.moment import format_moment
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import format_timestamp
 from virtshape.apiserver.audit import CLIENT_LEFT, AuditLog, Caller, build_audit_entry
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
@@ -60,7 +60,7 @@ class Uploads:
             expires=now + SECONDS,
         )
         metadata = replace(
-            request.metadata or ObjectMeta(), namespace=namespace, creation_timestamp=format_moment(int(now))
+            request.metadata or ObjectMeta(), namespace=namespace, creation_timestamp=format_timestamp(int(now))
         )
         return replace(request, metadata=metadata, status=UploadTokenRequestStatus(token=self._tokens.issue(grant)))
 

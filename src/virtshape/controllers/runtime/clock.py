@@ -7,14 +7,14 @@ Controllers get their clock as an argument, so that tests can control it.
 from collections.abc import Callable
 from datetime import datetime
 
-from virtshape.api.moment import format_moment
+from virtshape.api.timestamp import format_timestamp
 
 Clock = Callable[[], float]
 
 
 def format_time(seconds: float) -> str:
     """Format a time as in Kubernetes objects, with a precision of one second."""
-    return format_moment(int(seconds))
+    return format_timestamp(int(seconds))
 
 
 def parse_time(text: str) -> float:

@@ -30,7 +30,7 @@ from virtshape.offline.lint.sightings import Sightings
 from virtshape.offline.lint.surroundings import Surroundings
 from virtshape.resolve.reference import Reference
 
-_KEY_TWICE: Final = "stands twice in the same object"
+_KEY_TWICE: Final = "appears twice in the same object"
 
 
 class Linter:

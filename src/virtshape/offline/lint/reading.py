@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from virtshape.api.codec import from_tree
 from virtshape.api.diagnosis import find_kind_problems, quote, walk
-from virtshape.api.keeping import decode_keeping
 from virtshape.api.kinds import KINDS, Kind, find_kind
 from virtshape.api.model import Model
 from virtshape.api.problems import DecodeError, Problem, ProblemKind
+from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.offline.lint.finding import Remark
 from virtshape.resolve.reference import Reference
 
@@ -103,7 +103,7 @@ def check_kind(tree: Any, *, is_named: bool) -> Iterator[Remark]:
 def read_object(tree: dict[str, Any], struct: type[Model]) -> Reading:
     """Read the tree, and as much of it as can be used where not all of it fits."""
     try:
-        found, unknown = decode_keeping(tree, struct)
+        found, unknown = decode_with_unknown(tree, struct)
     except DecodeError as error:
         return Reading(_salvage(tree, struct), error.problems)
     return Reading(found, tuple(field.problem for field in unknown))

@@ -31,7 +31,7 @@ _READING: Final = (
     Rule(
         "duplicate-key",
         "error",
-        "A key stands twice in the same object",
+        "A key appears twice in the same object",
         "Keep one of the two: kubectl refuses such a file, other tools silently drop a value.",
     ),
     Rule(

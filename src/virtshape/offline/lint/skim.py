@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from virtshape.api.keeping import decode_keeping
 from virtshape.api.problems import DecodeError
+from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.api.yaml import Document, scan_documents
 from virtshape.offline.files import shapes_vms
 from virtshape.offline.lint.reading import find_stated_kind, refer_to
@@ -43,7 +43,7 @@ def skim(texts: Iterable[bytes], *, catalog: bool) -> Surroundings:
             if kind is None or kind.kind in _RUNNING_KINDS or not shapes_vms(kind):
                 continue
             try:
-                found, _ = decode_keeping(document.tree, kind.struct)
+                found, _ = decode_with_unknown(document.tree, kind.struct)
             except DecodeError:
                 broken.add(refer_to(document.tree, kind))
             else:

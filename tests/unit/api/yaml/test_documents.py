@@ -10,24 +10,24 @@ from virtshape.api.status import StatusError
 from virtshape.api.yaml import Document, YAMLError, read_documents, scan_documents
 from virtshape.api.yaml import tree as tree_module
 
-INDENTATION = "this does not continue what stands above it; check the indentation"
+INDENTATION = "this does not continue the lines above it; check the indentation"
 
 REFUSED: dict[str, tuple[str, int, int, str]] = {
-    "key twice": ("a: 1\nb: 2\na: 3\n", 3, 1, 'the key "a" stands twice in the same object'),
-    "key twice in a flow": ("x: {a: 1, a: 2}\n", 1, 11, 'the key "a" stands twice in the same object'),
-    "key twice in JSON": ('{"a": 1,\n "a": 2}', 2, 2, 'the key "a" stands twice in the same object'),
+    "key twice": ("a: 1\nb: 2\na: 3\n", 3, 1, 'the key "a" appears twice in the same object'),
+    "key twice in a flow": ("x: {a: 1, a: 2}\n", 1, 11, 'the key "a" appears twice in the same object'),
+    "key twice in JSON": ('{"a": 1,\n "a": 2}', 2, 2, 'the key "a" appears twice in the same object'),
     "key twice though written differently": (
         "true: a\n'true': b\n",
         2,
         1,
-        'the key "true" stands twice in the same object',
+        'the key "true" appears twice in the same object',
     ),
-    "key twice after a merge": ("<<: {x: 1}\nx: 2\nx: 3\n", 3, 1, 'the key "x" stands twice in the same object'),
+    "key twice after a merge": ("<<: {x: 1}\nx: 2\nx: 3\n", 3, 1, 'the key "x" appears twice in the same object'),
     "key twice in a later object": (
         '{"a": 1}\n{"b": 1}\n{"c": 1,\n"c": 2}',
         3,
         1,
-        'invalid JSON: the key "c" stands twice in the same object',
+        'invalid JSON: the key "c" appears twice in the same object',
     ),
     "infinity": ("a: .inf\n", 1, 4, "infinity and NaN cannot be used: JSON has no such numbers"),
     "null key": ("~: x\n", 1, 1, "null cannot be a key; put it in quotes"),
@@ -54,8 +54,8 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
     "wrong base64": ("a: !!binary '!'\n", 1, 4, "a !!binary value must be base64"),
     "merge of a number": ("a:\n  <<: 5\n", 2, 7, "only objects can be merged with <<"),
     "merge of an alias of a list": ("b: &b [{x: 1}]\na:\n  <<: *b\n", 3, 7, "only objects can be merged with <<"),
-    "alias of nothing": ("a: *x\n", 1, 4, "*x stands for nothing: no &x comes before it"),
-    "alias of another document": ("a: &x 1\n---\nb: *x\n", 3, 4, "*x stands for nothing: no &x comes before it"),
+    "alias of nothing": ("a: *x\n", 1, 4, "unknown alias *x: no &x comes before it"),
+    "alias of another document": ("a: &x 1\n---\nb: *x\n", 3, 4, "unknown alias *x: no &x comes before it"),
     "alias within itself": ("a: &x [*x]\n", 1, 8, "&x contains itself"),
     "tab": ("a:\n\tb: 1\n", 2, 1, "a tab cannot indent; use spaces"),
     "something after the separator": ("a: 1\n--- {b: 1}\n", 2, 4, 'only a comment can follow "---" on its line'),
@@ -70,7 +70,7 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
         "a: b: c\n",
         1,
         5,
-        'a ":" stands where no value can follow; put a text that contains ": " in quotes, and check the indentation',
+        'unexpected ":": no value can follow here; put a text that contains ": " in quotes, and check the indentation',
     ),
     "no colon": ("a: 1\nb\nc: 2\n", 2, 1, 'a key without ":"'),
     "wrong indentation": ("a:\n  b: 1\n c: 2\n", 3, 2, INDENTATION),
@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
         "a: x\nb: y\x07\n",
         2,
         5,
-        "the character U+0007 cannot stand in YAML; write it as an escape in double quotes",
+        "the character U+0007 is not allowed in YAML; write it as an escape in double quotes",
     ),
     "list on the line of its key": (
         "a: - x\n",
@@ -100,7 +100,7 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
     "broken JSON": ('{"a": 1', 1, 8, "invalid JSON: expecting ',' delimiter"),
     "JSON, then something else": ('{"a": 1}\n{"b": 1}\nc: 2\n', 3, 1, "invalid JSON: expecting value"),
     "JSON, then broken YAML": ('{"a": 1}\n---\nb: @\n', 3, 4, 'a text that begins with "@" needs quotes'),
-    "half a surrogate pair": ('{"a": "\\ud83d"}', 1, 10, "an escape in double quotes stands for no character"),
+    "half a surrogate pair": ('{"a": "\\ud83d"}', 1, 10, "an escape in double quotes is not a valid character"),
     "too deep for JSON": ('{"a": ' * 100_000, 1, 1201, "this is nested more than 200 levels deep"),
     "too deep": (f"a: {'[' * 300}", 1, 203, "this is nested more than 200 levels deep"),
 }
@@ -154,7 +154,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS)
 def test_aliases_cannot_blow_up(text: str) -> None:
-    with pytest.raises(YAMLError, match=r"(stand for|nested) more than"):
+    with pytest.raises(YAMLError, match=r"(expand to|nested) more than"):
         read_documents(text)
 
 
@@ -267,7 +267,7 @@ def test_a_document_that_cannot_be_read_does_not_hide_the_others() -> None:
     scanned = list(scan_documents("a: 1\n---\na: 1\na: 2\n---\nb: [1\n---\nc: 3\n", "file.yaml"))
     assert [str(each) if isinstance(each, YAMLError) else each.tree for each in scanned] == [
         {"a": 1},
-        'file.yaml:4:1: the key "a" stands twice in the same object',
+        'file.yaml:4:1: the key "a" appears twice in the same object',
         'file.yaml:6:4: this "[" is never closed, or a "," is missing behind it',
         {"c": 3},
     ]

@@ -13,9 +13,9 @@ def disks(text: str, volumes: str = "volumes:\n- name: root\n  containerDisk: {i
 CASES = {
     "a text that is no YAML": Case("syntax", "a: §[1\n", 'this "[" is never closed'),
     "a text that is no JSON": Case("syntax", '{"a": 1\n§"b": 2}', "expecting ',' delimiter"),
-    "a broken document before a good one": Case("syntax", documents("a: b§: c\n", vm()), 'a ":" stands where'),
-    "a key twice": Case("duplicate-key", vm(spec="§runStrategy: Halted"), 'the key "runStrategy" stands twice'),
-    "a key twice in JSON": Case("duplicate-key", '{"kind": "A",\n §"kind": "B"}', 'the key "kind" stands twice'),
+    "a broken document before a good one": Case("syntax", documents("a: b§: c\n", vm()), "no value can follow here"),
+    "a key twice": Case("duplicate-key", vm(spec="§runStrategy: Halted"), 'the key "runStrategy" appears twice'),
+    "a key twice in JSON": Case("duplicate-key", '{"kind": "A",\n §"kind": "B"}', 'the key "kind" appears twice'),
     "no kind": Case("not-an-object", "§replicas: 3\n", "states no apiVersion and kind"),
     "only a word": Case("not-an-object", "§hello\n", "states no apiVersion and kind"),
     "a kind misspelt": Case(

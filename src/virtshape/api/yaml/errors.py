@@ -1,8 +1,4 @@
-"""
-What is wrong with a YAML text, in words that say what to do about it.
-
-Only words: the parser finds the mistakes.
-"""
+"""Error messages for invalid YAML: translate the parser's messages into what the author can do."""
 
 import re
 
@@ -10,10 +6,10 @@ import yaml
 
 from virtshape.api.yaml.place import Place, TextError, place_of
 
-_INDENTATION = "this does not continue what stands above it; check the indentation"
-_QUOTES_FOR_COLON = 'a ":" stands where no value can follow; put a text that contains ": " in quotes'
+_INDENTATION = "this does not continue the lines above it; check the indentation"
+_QUOTES_FOR_COLON = 'unexpected ":": no value can follow here; put a text that contains ": " in quotes'
 
-# A part of what the parser says (the one in C or the one in Python), and what it means to the text's author.
+# Substrings of the messages of the C and the Python parser, and our message.
 _MEANINGS = {
     "mapping values are not allowed": f"{_QUOTES_FOR_COLON}, and check the indentation",
     "mapping keys are not allowed": 'a text that begins with "? " needs quotes',
@@ -29,10 +25,10 @@ _MEANINGS = {
     "undefined tag handle": 'a text that begins with "!" needs quotes',
     "unknown escape character": 'a text in double quotes holds a "\\" that means nothing; '
     'use single quotes, or write "\\\\"',
-    "Unicode character escape": "an escape in double quotes stands for no character",
+    "Unicode character escape": "an escape in double quotes is not a valid character",
     "tab character": "a tab cannot indent; use spaces",
 }
-# The same, where the mistake lies at the beginning of what the parser was reading.
+# The same, if the error is at the start of the current node.
 _MEANINGS_AT_BEGINNING = {
     "could not find expected ':'": 'a key without ":"',
     "unexpected end of stream": "this quoted text is never closed",
@@ -42,8 +38,8 @@ _MEANINGS_AT_BEGINNING = {
 _UNPRINTABLE = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def explain_mistake(error: yaml.YAMLError, text: str) -> TextError:
-    """Say the parser's complaint in words that help."""
+def explain_error(error: yaml.YAMLError, text: str) -> TextError:
+    """Translate the parser's error into a helpful message."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         problem = error.problem or ""
         beginning = _find_meaning(problem, _MEANINGS_AT_BEGINNING)
@@ -56,12 +52,12 @@ def explain_mistake(error: yaml.YAMLError, text: str) -> TextError:
     character = _UNPRINTABLE.search(text)
     if character is None:
         return TextError(Place(1, 1), str(error))
-    words = f"the character U+{ord(character[0]):04X} cannot stand in YAML; write it as an escape in double quotes"
-    return TextError(place_of(text, character.start()), words)
+    message = f"the character U+{ord(character[0]):04X} is not allowed in YAML; write it as an escape in double quotes"
+    return TextError(place_of(text, character.start()), message)
 
 
 def _find_meaning(problem: str, meanings: dict[str, str]) -> str | None:
-    return next((meaning for words, meaning in meanings.items() if words in problem), None)
+    return next((meaning for pattern, meaning in meanings.items() if pattern in problem), None)
 
 
 def _explain_character(text: str, place: Place) -> str:

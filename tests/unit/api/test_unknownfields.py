@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from virtshape.api.codec import to_tree
-from virtshape.api.keeping import decode_keeping, restore
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.problems import DecodeError
+from virtshape.api.unknownfields import decode_with_unknown, restore
 
 
 def build_vm(domain: Any = None, **spec: Any) -> dict[str, Any]:
@@ -45,20 +45,20 @@ KEPT: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize(("tree", "warnings"), KEPT.values(), ids=KEPT)
 def test_unknown_fields_are_set_aside_and_put_back(tree: dict[str, Any], warnings: list[str]) -> None:
-    vm, unknown = decode_keeping(tree, VirtualMachine)
+    vm, unknown = decode_with_unknown(tree, VirtualMachine)
     assert [str(field.problem) for field in unknown] == warnings
     assert restore(to_tree(vm), unknown) == tree
 
 
 def test_the_tree_itself_stays_as_it_is() -> None:
     tree = build_vm(newField=1)
-    decode_keeping(tree, VirtualMachine)
+    decode_with_unknown(tree, VirtualMachine)
     assert tree == build_vm(newField=1)
 
 
 def test_other_problems_are_refused_together_with_the_unknown_fields() -> None:
     with pytest.raises(DecodeError) as refusal:
-        decode_keeping(build_vm(running="yes", newField=1), VirtualMachine)
+        decode_with_unknown(build_vm(running="yes", newField=1), VirtualMachine)
     assert [problem.field for problem in refusal.value.problems] == ["spec.running", "spec.newField"]
 
 
@@ -74,6 +74,6 @@ OUTPUTS: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize(("output", "restored"), OUTPUTS.values(), ids=OUTPUTS)
 def test_a_field_whose_surroundings_are_gone_is_dropped(output: Any, restored: Any) -> None:
-    _, unknown = decode_keeping(build_vm(build_disks({"name": "a", "x": 0})), VirtualMachine)
+    _, unknown = decode_with_unknown(build_vm(build_disks({"name": "a", "x": 0})), VirtualMachine)
     moved = tuple(field._replace(at=("l", 0, "x")) for field in unknown)
     assert restore(output, moved) == restored

@@ -1,8 +1,8 @@
 """
-Objects out of files, with the fields we do not know set aside and put back when the object is written again.
+Decode objects with unknown fields, and restore these fields when the object is encoded again.
 
-A file may come from a newer release or carry somebody's own fields: those are warned about and never lost.
-All other problems are refused as everywhere.
+Files may come from a newer release or have custom fields: callers warn about them and keep them.
+All other problems raise DecodeError.
 """
 
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class UnknownField(NamedTuple):
-    """A field that was set aside: the way to it, what it holds, and the words to warn with."""
+    """An unknown field: its path, its value and the problem to warn about."""
 
     at: tuple[Part, ...]
     value: Any
@@ -25,8 +25,8 @@ class UnknownField(NamedTuple):
 Unknown = tuple[UnknownField, ...]
 
 
-def decode_keeping(tree: Any, struct: type[T]) -> tuple[T, Unknown]:
-    """Read plain dicts and lists as this struct and set unknown fields aside; DecodeError for any other problem."""
+def decode_with_unknown(tree: Any, struct: type[T]) -> tuple[T, Unknown]:
+    """Convert a tree to this struct and return unknown fields separately; raise DecodeError for other problems."""
     try:
         return from_tree(tree, struct), ()
     except DecodeError:
@@ -37,7 +37,7 @@ def decode_keeping(tree: Any, struct: type[T]) -> tuple[T, Unknown]:
 
 
 def restore(tree: Any, unknown: Unknown) -> Any:
-    """Put the fields back into the tree and return it; a field whose surroundings are gone is dropped."""
+    """Restore the unknown fields in the tree and return it; drop a field if its parent no longer exists."""
     for at, value, _ in unknown:
         parent = _find_parent(tree, at)
         if parent is not None:
