@@ -1,11 +1,11 @@
-# make up     set up everything and run the server in this terminal; UP="--listen :6443" gives it flags
-# make tour   set up everything and walk through the offline commands
-# make test   set up everything and run the tests, except those that take long; TESTS=tests/unit/engine runs a part
-# make test-all   the same with every test
+# make up     set up everything and run the server in this terminal; UP="--listen :6443" passes flags
+# make tour   set up everything and run the offline commands of the README
+# make test   set up everything and run the tests except the slow ones; TESTS=tests/unit/engine runs a part
+# make test-all   set up everything and run all tests
 # make lint   format check, lint, types, layers
-# make docs   write what is derived: the reference, the kustomize base and the Helm chart
-# make bench  measure; BENCH=expand runs one alone
-# make audit  look up the locked dependencies in a vulnerability database
+# make docs   generate the reference, docs/virtctl.md, the kustomize base and the Helm chart
+# make bench  run the benchmarks; BENCH=expand runs one
+# make audit  check the locked dependencies against a vulnerability database
 # make sbom   list the locked dependencies as CycloneDX JSON in SBOM=dist/sbom.json
 # make pin-uv pin the uv that sets up the environment: UV=0.13.7
 

@@ -1,5 +1,5 @@
 """
-Writes docs/virtctl.md and docs/reference: every command from its own help, every kind from its structs.
+Generate docs/virtctl.md and docs/reference: commands from their help, kinds from their structs.
 
     python docs/generate.py           writes the files
     python docs/generate.py --check   says which of them are out of date, exit status 1 if any is
@@ -21,13 +21,12 @@ from virtshape.cli.virtshape import virtshape
 FOLDER = Path(__file__).parent
 VIRTCTL = """# virtctl
 
-The command of those who use VMs, with KubeVirt's names, flags and words: at `virtshape up`, at virtshape on a cluster,
-and at a KubeVirt cluster. `kubectl virt ...` is the same command as a plugin of kubectl; both complete their words,
-after `source <(virtctl completion bash)` or kubectl's own `source <(kubectl completion bash)`.
+The command for users of VMs, with KubeVirt's names, flags and messages. It works with `virtshape up`, with virtshape on
+a cluster and with a KubeVirt cluster. `kubectl virt ...` is the same command as a kubectl plugin. For completion run
+`source <(virtctl completion bash)`, or kubectl's `source <(kubectl completion bash)`.
 
-Exit status: 0 done, 1 refused or failed, 2 command line not understood, 130 interrupted. What goes wrong is said on
-standard error, with what to do next; what is asked for stands on standard output alone. This page is the commands' own
-help, and checked to be.
+Exit status: 0 success, 1 rejected or failed, 2 invalid command line, 130 interrupted. Errors go to standard error, with
+what to do next; results go to standard output. This page is generated from the help of the commands.
 """
 KINDS = (
     ("kubevirt.io/v1", "VirtualMachine"),

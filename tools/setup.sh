@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes $VENV ready: system packages from packages.txt, uv from PyPI, the locked dependencies. What is missing and cannot
-# be installed is named, with the command that fixes it, and looked for again at the next run.
+# Sets up $VENV: system packages from packages.txt, uv from PyPI, the locked dependencies. Prints what is missing and cannot
+# be installed, with the command that fixes it, and checks again at the next run.
 set -euo pipefail
 
 python=${PYTHON:-python3}
@@ -27,7 +27,7 @@ missing=$(list_missing)
 if [ -n "$missing" ] && { [ "$(id -u)" -eq 0 ] || [ -n "$as_root" ]; }; then
     echo "Installing system packages:$missing"
     install() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
-    $as_root apt-get update -qq || say "The package lists could not be updated; using those that are there."
+    $as_root apt-get update -qq || say "The package lists could not be updated; using the existing ones."
     # shellcheck disable=SC2086 # a list of names
     install $missing || for package in $missing; do
         install "$package" || say "$package could not be installed."
@@ -37,12 +37,12 @@ fi
 if [ -n "$missing" ]; then
     say "System packages are missing. To install them:" "    sudo apt-get install -y --no-install-recommends$missing"
 elif ! command -v dpkg-query >/dev/null; then
-    say "packages.txt lists what this machine needs, by Debian's names; it has no dpkg to check them with."
+    say "dpkg is not installed, so system packages were not checked: packages.txt lists the Debian packages that are needed."
 fi
 install_hint=python3-venv
 [ -z "$missing" ] || install_hint="the packages above"
 "$python" -c 'import ensurepip, venv' 2>/dev/null ||
-    fail "$python has no module venv, without which nothing can be set up. Install ${install_hint}, then run make again."
+    fail "$python has no module venv, which is required. Install ${install_hint}, then run make again."
 
 if [ ! -x "$venv/bin/python" ]; then
     echo "Creating $venv"

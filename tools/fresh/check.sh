@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Checks the two commands on fresh machines: blank Debian roots with git, make, python3 and ca-certificates only.
+# Tests `make up` and `make test` in blank Debian installations with only git, make, python3 and ca-certificates.
 #
-#     tools/fresh/check.sh                     # what continuous integration runs
+#     tools/fresh/check.sh                     # the cases that CI runs: bookworm/container and trixie/user
 #     tools/fresh/check.sh trixie/user         # one case: SUITE/root, SUITE/user or SUITE/container
 #     FRESH_TESTS=tests/unit tools/fresh/check.sh sid/root
 #
-# In each, HEAD is cloned, `make up` is run, the README's tour is followed to the demo guest's own report, and
-# FRESH_TESTS are run. `root` has all capabilities, `user` no sudo, `container` is root with Docker's capabilities.
-# Roots and downloads are kept in the cache directory. Apt's and pip's configuration is the host's. All cases together
-# have FRESH_SECONDS.
+# Each case clones HEAD, runs `make up`, runs the README's tour until the demo guest has printed its hardware, and runs
+# FRESH_TESTS. `root` has all capabilities, `user` has no sudo, `container` is root with Docker's capabilities. Root file
+# systems and downloads are cached. apt and pip use the configuration of the host. FRESH_SECONDS limits all cases together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
