@@ -115,12 +115,12 @@ REFUSED: dict[str, tuple[Any, str | None, Any, Any, int, str]] = {
 
 
 @pytest.mark.parametrize(("vm", "phase", "action", "options", "change"), ACCEPTED.values(), ids=ACCEPTED)
-def test_a_request_becomes_a_change_of_the_vm(vm: Any, phase: str, action: Any, options: Any, change: Change) -> None:
+def test_action_returns_the_change_of_the_vm(vm: Any, phase: str, action: Any, options: Any, change: Change) -> None:
     assert action(vm, build_vmi(phase), options) == change
 
 
 @pytest.mark.parametrize(("vm", "phase", "action", "options", "code", "words"), REFUSED.values(), ids=REFUSED)
-def test_a_request_that_does_not_go_with_the_strategy_is_refused(
+def test_action_that_the_run_strategy_forbids_is_rejected(
     vm: Any, phase: str, action: Any, options: Any, code: int, words: str
 ) -> None:
     with pytest.raises(StatusError, match=words) as refused:
@@ -141,7 +141,7 @@ GUESTS: dict[str, tuple[Any, str, int, str]] = {
 
 
 @pytest.mark.parametrize(("vmi", "action", "code", "words"), GUESTS.values(), ids=GUESTS)
-def test_what_a_guest_cannot_do_as_it_is_is_refused(vmi: Any, action: str, code: int, words: str) -> None:
+def test_guest_action_in_wrong_state_is_rejected(vmi: Any, action: str, code: int, words: str) -> None:
     with pytest.raises(StatusError, match=words) as refused:
         check_guest_action(vmi, action)
     assert refused.value.code == code
@@ -156,5 +156,5 @@ def test_what_a_guest_cannot_do_as_it_is_is_refused(vmi: Any, action: str, code:
         (build_vmi(RUNNING), "reset"),
     ],
 )
-def test_what_a_guest_can_do_passes(vmi: Any, action: str) -> None:
+def test_valid_guest_action_is_accepted(vmi: Any, action: str) -> None:
     check_guest_action(vmi, action)

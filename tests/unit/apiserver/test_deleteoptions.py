@@ -81,13 +81,15 @@ DECIDED: dict[str, tuple[Tree, DeleteOptions, Tree | None]] = {
 
 
 @pytest.mark.parametrize(("tree", "options", "expected"), DECIDED.values(), ids=DECIDED)
-def test_decides(tree: Tree, options: DeleteOptions, expected: Tree | None) -> None:
+def test_deletion_by_propagation_policy_and_finalizers(
+    tree: Tree, options: DeleteOptions, expected: Tree | None
+) -> None:
     before = deepcopy(tree)
     assert decide_deletion(tree, options, VM, NOW) == Deletion(expected is None, tree if expected is None else expected)
     assert tree == before
 
 
-def test_an_object_that_is_marked_already_stays_the_same() -> None:
+def test_object_being_deleted_is_unchanged() -> None:
     assert decide_deletion(MARKED_BEFORE, NONE, VM, NOW).tree is MARKED_BEFORE
 
 
@@ -112,7 +114,7 @@ CONFLICTS: dict[str, tuple[Preconditions, str]] = {
 
 
 @pytest.mark.parametrize(("preconditions", "message"), CONFLICTS.values(), ids=CONFLICTS)
-def test_preconditions_must_be_met(preconditions: Preconditions, message: str) -> None:
+def test_unmet_precondition_is_a_conflict(preconditions: Preconditions, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         decide_deletion(build(), DeleteOptions(preconditions=preconditions), INSTANCETYPE, NOW)
     error = caught.value
@@ -125,17 +127,17 @@ def namespace(*finalizers: str, phase: str = "Active", **metadata: Any) -> Tree:
     return {"metadata": {"name": "n", **metadata}, "spec": spec, "status": {"phase": phase}}
 
 
-def test_a_namespace_becomes_terminating() -> None:
+def test_deleted_namespace_is_terminating() -> None:
     decided = decide_deletion(namespace("kubernetes"), NONE, NAMESPACE, NOW)
     assert decided == Deletion(False, namespace("kubernetes", phase="Terminating", deletionTimestamp=NOW))
 
 
-def test_a_terminating_namespace_stays_the_same() -> None:
+def test_terminating_namespace_is_unchanged() -> None:
     terminating = namespace("kubernetes", phase="Terminating", deletionTimestamp=EARLIER, finalizers=[])
     assert decide_deletion(terminating, NONE, NAMESPACE, NOW).tree is terminating
 
 
-def test_a_namespace_without_finalizers_goes() -> None:
+def test_namespace_without_finalizers_is_removed() -> None:
     assert decide_deletion(namespace(), NONE, NAMESPACE, NOW).gone
 
 
@@ -152,7 +154,7 @@ FINISHED: dict[str, tuple[Kind, Tree, bool]] = {
 
 
 @pytest.mark.parametrize(("kind", "tree", "expected"), FINISHED.values(), ids=FINISHED)
-def test_an_update_finishes_a_deletion_when_nothing_holds_the_object(kind: Kind, tree: Tree, expected: bool) -> None:
+def test_update_that_removes_the_last_finalizer_finishes_deletion(kind: Kind, tree: Tree, expected: bool) -> None:
     assert is_finished(tree, kind) is expected
 
 
@@ -181,7 +183,7 @@ READ: dict[str, tuple[bytes, Query, DeleteOptions]] = {
 
 
 @pytest.mark.parametrize(("body", "query", "expected"), READ.values(), ids=READ)
-def test_reads_options(body: bytes, query: Query, expected: DeleteOptions) -> None:
+def test_options_are_parsed(body: bytes, query: Query, expected: DeleteOptions) -> None:
     assert read_delete_options(body, query) == expected
 
 
@@ -219,14 +221,14 @@ REFUSED: dict[str, tuple[bytes, Query, int, str]] = {
 
 
 @pytest.mark.parametrize(("body", "query", "code", "words"), REFUSED.values(), ids=REFUSED)
-def test_refuses_options_that_make_no_sense(body: bytes, query: Query, code: int, words: str) -> None:
+def test_invalid_options_are_rejected(body: bytes, query: Query, code: int, words: str) -> None:
     with pytest.raises(StatusError) as caught:
         read_delete_options(body, query)
     assert caught.value.code == code
     assert caught.value.message.startswith(words)
 
 
-def test_options_may_be_yaml_and_nothing_else() -> None:
+def test_options_are_json_or_yaml() -> None:
     read = read_delete_options(b"propagationPolicy: Orphan\n", {}, "application/yaml")
     assert read == DeleteOptions(propagation_policy="Orphan")
     with pytest.raises(StatusError) as caught:

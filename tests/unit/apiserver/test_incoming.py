@@ -17,7 +17,7 @@ class Sender:
         self.invited += 1
 
 
-def test_all_that_came_is_read_at_once_and_then_the_end() -> None:
+def test_read_returns_all_received_bytes_then_the_end() -> None:
     async def scenario() -> None:
         sender = Sender()
         sender.body.feed(b"one ")
@@ -29,7 +29,7 @@ def test_all_that_came_is_read_at_once_and_then_the_end() -> None:
     asyncio.run(scenario())
 
 
-def test_who_reads_waits_for_what_comes() -> None:
+def test_read_waits_for_data() -> None:
     async def scenario() -> None:
         sender = Sender()
         reading = asyncio.create_task(sender.body.read())
@@ -41,7 +41,7 @@ def test_who_reads_waits_for_what_comes() -> None:
     asyncio.run(scenario())
 
 
-def test_a_sender_is_invited_when_its_body_is_first_asked_for() -> None:
+def test_first_read_sends_100_continue() -> None:
     async def scenario() -> None:
         sender = Sender()
         assert sender.invited == 0
@@ -54,7 +54,7 @@ def test_a_sender_is_invited_when_its_body_is_first_asked_for() -> None:
     asyncio.run(scenario())
 
 
-def test_a_sender_that_is_ahead_waits_until_it_is_caught_up_with() -> None:
+def test_fast_sender_is_throttled_until_read() -> None:
     async def scenario() -> None:
         sender = Sender()
         piece = bytes(MOST_UNREAD // 4)
@@ -67,7 +67,7 @@ def test_a_sender_that_is_ahead_waits_until_it_is_caught_up_with() -> None:
     asyncio.run(scenario())
 
 
-def test_what_nobody_reads_is_thrown_away_and_holds_nobody_up() -> None:
+def test_discarded_body_is_dropped_without_throttling() -> None:
     async def scenario() -> None:
         sender = Sender()
         sender.body.feed(bytes(MOST_UNREAD + 1))

@@ -4,7 +4,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.limits import LONGEST_SECONDS, Slots, check_nesting, check_size, read_timeout
 
 
-def test_what_is_too_much_at_once_is_to_come_again() -> None:
+def test_concurrent_writes_beyond_the_limit_get_429() -> None:
     slots = Slots(2)
     with slots, slots, pytest.raises(StatusError) as refusal, slots:
         pass
@@ -16,7 +16,7 @@ def test_what_is_too_much_at_once_is_to_come_again() -> None:
     assert slots.taken == 0
 
 
-def test_a_request_that_ends_makes_room_even_if_it_fails() -> None:
+def test_failed_request_releases_its_slot() -> None:
     slots = Slots(1)
     for _ in range(3):
         with pytest.raises(ValueError, match="no"), slots:
@@ -24,7 +24,7 @@ def test_a_request_that_ends_makes_room_even_if_it_fails() -> None:
     assert slots.taken == 0
 
 
-def test_a_body_that_is_too_large_is_refused() -> None:
+def test_too_large_body_is_rejected() -> None:
     check_size(3, largest=3)
     with pytest.raises(StatusError) as refusal:
         check_size(4, largest=3)
@@ -48,12 +48,12 @@ def test_a_body_that_is_too_large_is_refused() -> None:
         ("9999h", LONGEST_SECONDS),
     ],
 )
-def test_patience_is_read_as_go_writes_it(text: str, seconds: float) -> None:
+def test_timeout_is_a_go_duration(text: str, seconds: float) -> None:
     assert read_timeout(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["5", "soon", "-5s", "5 s", "1m-1s", "s", "5x", "1..5s", "9" * 90 + "s"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_invalid_duration_is_rejected(text: str) -> None:
     with pytest.raises(StatusError) as refusal:
         read_timeout(text)
     assert (refusal.value.code, refusal.value.reason) == (400, "BadRequest")
@@ -68,7 +68,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize("body", NESTED.values(), ids=NESTED.keys())
-def test_json_of_few_levels_is_let_through(body: bytes) -> None:
+def test_shallow_json_is_accepted(body: bytes) -> None:
     check_nesting(body, deepest=3)
 
 
@@ -77,11 +77,11 @@ def test_json_of_few_levels_is_let_through(body: bytes) -> None:
     [b"[[[[", b'{"a":{"b":{"c":{}}}}', b'{"\\"":[[["]"]]]}', b"[" * 1_000_000],
     ids=["open", "maps", "texts", "huge"],
 )
-def test_json_of_many_levels_is_refused(body: bytes) -> None:
+def test_deeply_nested_json_is_rejected(body: bytes) -> None:
     with pytest.raises(StatusError) as refusal:
         check_nesting(body, deepest=3)
     assert (refusal.value.code, refusal.value.message) == (400, "the body is nested more than 3 levels deep")
 
 
-def test_a_text_that_never_ends_is_looked_through_quickly() -> None:
+def test_unterminated_string_is_scanned_quickly() -> None:
     check_nesting(b'{"a": "' + b"\\" * 1_000_001 + b"[{" * 300, deepest=1000)

@@ -3,19 +3,19 @@
 from virtshape.apiserver.memorybudget import MemoryBudget
 
 
-def test_bodies_beyond_the_limit_are_refused_until_others_are_answered() -> None:
+def test_bodies_beyond_the_limit_are_rejected_until_others_are_released() -> None:
     backlog = MemoryBudget(most_received=100)
     assert [backlog.reserve(60), backlog.reserve(40), backlog.reserve(1)] == [True, True, False]
     backlog.release(60)
     assert backlog.reserve(60)
 
 
-def test_one_body_larger_than_the_limit_is_read_alone() -> None:
+def test_single_body_may_exceed_the_limit() -> None:
     backlog = MemoryBudget(most_received=100)
     assert [backlog.reserve(200), backlog.reserve(1)] == [True, False]
 
 
-def test_the_connection_that_has_not_read_for_longest_is_aborted() -> None:
+def test_connection_idle_for_longest_is_aborted() -> None:
     backlog = MemoryBudget(most_unsent=100)
     aborted: list[str] = []
 
@@ -39,7 +39,7 @@ def test_the_connection_that_has_not_read_for_longest_is_aborted() -> None:
     assert backlog.unsent == 0
 
 
-def test_a_response_larger_than_the_limit_is_sent_alone() -> None:
+def test_single_response_may_exceed_the_limit() -> None:
     backlog = MemoryBudget(most_unsent=100)
 
     def fail() -> None:

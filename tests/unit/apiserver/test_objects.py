@@ -28,7 +28,7 @@ def test_uids_are_random_uuids_that_differ() -> None:
     assert all(uuid.UUID(uid).version == 4 and uuid.UUID(uid).variant == uuid.RFC_4122 for uid in uids)
 
 
-def test_a_new_object_gets_what_the_server_says_and_keeps_what_was_written() -> None:
+def test_new_object_gets_server_set_metadata() -> None:
     new = initialize_object(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
     assert list(new) == ["apiVersion", "kind", "metadata", "spec"]
     assert new["spec"] == TREE["spec"]
@@ -43,13 +43,13 @@ def test_a_new_object_gets_what_the_server_says_and_keeps_what_was_written() -> 
     }
 
 
-def test_a_status_write_changes_the_status_alone() -> None:
+def test_status_write_changes_only_the_status() -> None:
     old = initialize_object(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
     new = replace(build_resource(), old, {**old, "spec": {"running": False}, "status": {"ready": True}}, "status")
     assert (new["spec"], new["status"]) == (old["spec"], {"ready": True})
 
 
-def test_the_revision_goes_between_the_parts_of_a_write() -> None:
+def test_write_has_a_gap_for_the_revision() -> None:
     old = initialize_object(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
     write = make_write(Key("r", "ns", "web"), 0, old)
     assert write.head.endswith(b'"resourceVersion":"')
@@ -57,6 +57,6 @@ def test_the_revision_goes_between_the_parts_of_a_write() -> None:
     assert encode_tree(old).count(b"resourceVersion") == 0, "an object that is not stored states none"
 
 
-def test_metadata_is_written_in_one_order() -> None:
+def test_metadata_has_a_fixed_order() -> None:
     tree = assemble(TREE, {"labels": {"a": "b"}, "name": "x", "uid": "u", "resourceVersion": "5"})
     assert list(tree["metadata"]) == ["name", "uid", "resourceVersion", "labels"]

@@ -37,7 +37,7 @@ class Taken:
 
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])
-def test_requests_come_out_however_they_come_in(size: int) -> None:
+def test_requests_are_parsed_from_any_chunks(size: int) -> None:
     taken = Taken()
     data = GET % b"a" + GET % b"b"
     for at in range(0, len(data), size):
@@ -46,7 +46,7 @@ def test_requests_come_out_however_they_come_in(size: int) -> None:
     assert taken.requests[0].peer == "1.2.3.4"
 
 
-def test_nothing_is_read_behind_a_request_that_may_change_the_protocol() -> None:
+def test_parsing_stops_after_an_upgrade_request() -> None:
     taken = Taken()
     taken.reader.feed(GET % b"a" + UPGRADE % b"b" + GET % b"c")
     taken.reader.feed(GET % b"d")
@@ -58,21 +58,21 @@ def test_nothing_is_read_behind_a_request_that_may_change_the_protocol() -> None
     assert len(taken.requests) == 4
 
 
-def test_what_stands_behind_it_is_the_new_protocols() -> None:
+def test_bytes_after_an_upgrade_belong_to_the_new_protocol() -> None:
     taken = Taken()
     taken.reader.feed(UPGRADE % b"a" + b"\x82\x85")
     taken.reader.feed(b"more")
     assert (taken.reader.take_rest(), taken.reader.take_rest()) == (b"\x82\x85more", b"")
 
 
-def test_many_that_ask_in_vain_are_all_read() -> None:
+def test_requests_after_refused_upgrades_are_read() -> None:
     taken = Taken(answers_at_once=True)
     taken.reader.feed(UPGRADE % b"a" * 3000)
     assert len(taken.requests) == 3000
 
 
 @pytest.mark.parametrize("header", [b"content-length: 3", b"transfer-encoding: chunked"])
-def test_a_body_and_another_protocol_do_not_go_together(header: bytes) -> None:
+def test_upgrade_request_with_body_is_rejected(header: bytes) -> None:
     taken = Taken()
     taken.reader.feed((UPGRADE % b"a").replace(b"\r\n\r\n", b"\r\n" + header + b"\r\n\r\nabc"))
     taken.reader.feed(GET % b"b")
@@ -80,7 +80,7 @@ def test_a_body_and_another_protocol_do_not_go_together(header: bytes) -> None:
     assert taken.requests == []
 
 
-def test_a_client_that_waits_is_invited() -> None:
+def test_expect_header_gets_100_continue() -> None:
     taken = Taken()
     taken.reader.feed(b"POST /a HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
     assert taken.invited == 1
@@ -98,7 +98,7 @@ def test_a_client_that_waits_is_invited() -> None:
         ("", "", False),
     ],
 )
-def test_a_request_says_whether_it_wants_a_websocket(upgrade: str, connection: str, wanted: bool) -> None:
+def test_wants_websocket(upgrade: str, connection: str, wanted: bool) -> None:
     assert Request("GET", "/", {"upgrade": upgrade, "connection": connection}).wants_websocket is wanted
 
 
@@ -106,7 +106,7 @@ UPLOAD = b"POST /v1beta1/upload-async HTTP/1.1\r\nhost: x\r\ncontent-length: %d\
 HUGE = 1 << 40
 
 
-def test_an_upload_is_passed_on_before_its_body_is_there() -> None:
+def test_upload_is_passed_on_before_its_body() -> None:
     async def scenario() -> None:
         taken = Taken()
         taken.reader.feed(UPLOAD % (6, b"") + b"abc")
@@ -121,7 +121,7 @@ def test_an_upload_is_passed_on_before_its_body_is_there() -> None:
     asyncio.run(scenario())
 
 
-def test_an_upload_may_be_of_any_size_and_is_invited_when_it_is_wanted() -> None:
+def test_upload_has_no_size_limit_and_gets_100_continue_on_first_read() -> None:
     async def scenario() -> None:
         taken = Taken()
         taken.reader.feed(UPLOAD % (HUGE, b"expect: 100-continue\r\n"))
@@ -138,7 +138,7 @@ def test_an_upload_may_be_of_any_size_and_is_invited_when_it_is_wanted() -> None
 
 
 @pytest.mark.parametrize("line", [b"PUT /v1beta1/upload-async", b"POST /v1beta1/upload-everything", b"POST /api"])
-def test_no_other_request_may_be_of_any_size(line: bytes) -> None:
+def test_other_requests_have_a_size_limit(line: bytes) -> None:
     taken = Taken()
     taken.reader.feed(line + b" HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % HUGE)
     assert [error.code for error in taken.refusals] == [413]

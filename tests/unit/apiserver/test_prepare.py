@@ -36,11 +36,11 @@ def kind_of(plural: str, group: str = "", version: str = "v1") -> Kind:
         pytest.param("configmaps", {"data": {}}, {"data": {}}, id="anything else"),
     ],
 )
-def test_new_objects_get_what_every_object_of_their_kind_has(plural: str, tree: Tree, completed: Tree) -> None:
+def test_new_objects_get_initial_fields(plural: str, tree: Tree, completed: Tree) -> None:
     assert prepare_for_create(kind_of(plural), tree) == completed
 
 
-def test_a_namespace_keeps_its_finalizers_unless_it_is_finalized() -> None:
+def test_namespace_finalizers_change_only_through_finalize() -> None:
     old = {"spec": {"finalizers": ["kubernetes"]}}
     assert prepare_for_update(kind_of("namespaces"), {"spec": {}}, old, "") == old
     assert prepare_for_update(kind_of("namespaces"), {"spec": {}}, old, "finalize") == {"spec": {}}

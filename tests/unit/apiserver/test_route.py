@@ -59,7 +59,7 @@ def show(route: Route | None) -> Found | None:
         ("GET", "/api/v1/namespaces/a/pods/b%20c", ("get", "pods", "a", "b c", "")),
     ],
 )
-def test_a_path_and_a_method_say_what_is_to_be_done(method: str, target: str, expected: Found) -> None:
+def test_path_and_method_give_the_route(method: str, target: str, expected: Found) -> None:
     assert show(find_route(Request(method, target, {}))) == expected
 
 
@@ -82,5 +82,5 @@ def test_a_path_and_a_method_say_what_is_to_be_done(method: str, target: str, ex
         ("GET", "*"),
     ],
 )
-def test_other_paths_are_those_of_no_resource(method: str, target: str) -> None:
+def test_other_paths_have_no_route(method: str, target: str) -> None:
     assert find_route(Request(method, target, {})) is None

@@ -44,7 +44,7 @@ def build(size: str = "1Gi", *, phase: str = "Bound", **spec: object) -> Tree:
         "attributes",
     ],
 )
-def test_claims_keep_what_they_asked_for(new: Tree, old: Tree, field: str | None) -> None:
+def test_claim_spec_is_immutable(new: Tree, old: Tree, field: str | None) -> None:
     assert [cause.field for cause in check_claim(new, old)] == ([field] if field else [])
 
 
@@ -57,7 +57,7 @@ def test_claims_keep_what_they_asked_for(new: Tree, old: Tree, field: str | None
         ({"spec": {}}, build(), False),
     ],
 )
-def test_a_bound_claim_may_ask_for_more(new: Tree, old: Tree, more: bool) -> None:
+def test_bound_claim_may_be_expanded(new: Tree, old: Tree, more: bool) -> None:
     assert requests_expansion(new, old) is more
 
 
@@ -71,5 +71,5 @@ def test_a_bound_claim_may_ask_for_more(new: Tree, old: Tree, more: bool) -> Non
         ({"allowVolumeExpansion": True}, {}, []),
     ],
 )
-def test_classes_keep_what_volumes_were_made_by(new: Tree, old: Tree, fields: list[str]) -> None:
+def test_storage_class_fields_are_immutable(new: Tree, old: Tree, fields: list[str]) -> None:
     assert [cause.field for cause in check_class(new, old)] == fields

@@ -49,7 +49,7 @@ def admit(tree: Tree, user: User = ADMIN, old: Tree | None = None, operation: st
     return admitted
 
 
-def test_a_binding_gets_its_groups() -> None:
+def test_binding_api_groups_are_defaulted() -> None:
     assert admit(BINDING) == COMPLETE
 
 
@@ -67,7 +67,7 @@ ADMITTED: dict[str, tuple[Tree, User, Tree | None]] = {
 
 
 @pytest.mark.parametrize(("tree", "user", "old"), ADMITTED.values(), ids=ADMITTED.keys())
-def test_what_is_right_stays_as_it_is(tree: Tree, user: User, old: Tree | None) -> None:
+def test_valid_object_is_unchanged(tree: Tree, user: User, old: Tree | None) -> None:
     assert admit(tree, user, old) is tree
 
 
@@ -106,12 +106,12 @@ REFUSED: dict[str, tuple[Tree, User, Tree | None, int, str]] = {
 
 
 @pytest.mark.parametrize(("tree", "user", "old", "code", "words"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_is_wrong_is_refused(tree: Tree, user: User, old: Tree | None, code: int, words: str) -> None:
+def test_invalid_object_is_rejected(tree: Tree, user: User, old: Tree | None, code: int, words: str) -> None:
     with pytest.raises(StatusError) as caught:
         admit(tree, user, old)
     assert caught.value.code == code
     assert words in caught.value.message
 
 
-def test_anyone_who_may_delete_a_role_can() -> None:
+def test_delete_is_not_checked_for_escalation() -> None:
     assert admit(DELETE, BOB, DELETE, "DELETE") is None

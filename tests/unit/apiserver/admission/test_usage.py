@@ -64,7 +64,7 @@ def count(mentions: UsageIndex) -> set[Reference]:
 
 @pytest.mark.parametrize(("spec", "named"), NAMED.values(), ids=NAMED)
 @pytest.mark.parametrize("asked_before", [False, True], ids=["written before", "written after"])
-def test_what_a_vm_names_is_counted(tmp_path: Path, spec: Tree, named: set[Reference], asked_before: bool) -> None:
+def test_references_of_a_vm_are_counted(tmp_path: Path, spec: Tree, named: set[Reference], asked_before: bool) -> None:
     async def story(machines: Machines, mentions: UsageIndex) -> None:
         if asked_before:
             assert count(mentions) == set()
@@ -74,7 +74,7 @@ def test_what_a_vm_names_is_counted(tmp_path: Path, spec: Tree, named: set[Refer
     run(tmp_path, story)
 
 
-def test_a_vm_that_changes_is_counted_for_what_it_names_now(tmp_path: Path) -> None:
+def test_updated_vm_is_counted_by_its_new_references(tmp_path: Path) -> None:
     async def story(machines: Machines, mentions: UsageIndex) -> None:
         await machines.write("vm1", instancetype="small", preference="linux")
         await machines.write("vm2", instancetype="small")
@@ -87,7 +87,7 @@ def test_a_vm_that_changes_is_counted_for_what_it_names_now(tmp_path: Path) -> N
     run(tmp_path, story)
 
 
-def test_a_vm_that_is_gone_is_not_counted(tmp_path: Path) -> None:
+def test_deleted_vm_is_not_counted(tmp_path: Path) -> None:
     async def story(machines: Machines, mentions: UsageIndex) -> None:
         await machines.write("vm1", instancetype="small")
         assert mentions.count(SMALL) == 1

@@ -9,7 +9,7 @@ from virtshape.apiserver.auth.authorization import Authorizer
 READER = build_rule("get", "virtualmachines")
 
 
-def test_a_gathering_role_has_the_rules_of_those_it_selects_and_of_those_they_select() -> None:
+def test_aggregated_role_includes_rules_of_selected_roles_transitively() -> None:
     authorizer = Authorizer(
         [
             build_aggregated_role("r", "to-r"),
@@ -23,7 +23,7 @@ def test_a_gathering_role_has_the_rules_of_those_it_selects_and_of_those_they_se
     assert not authorizer.authorize(BOB, build_attributes("get")).allowed
 
 
-def test_roles_that_gather_one_another_end_up_with_the_rules_of_all() -> None:
+def test_roles_that_aggregate_each_other_share_all_rules() -> None:
     roles = [
         build_aggregated_role("a", "to-a", **{"to-b": "true"}),
         build_aggregated_role("b", "to-b", **{"to-a": "true"}),
@@ -45,7 +45,7 @@ def test_roles_that_gather_one_another_end_up_with_the_rules_of_all() -> None:
         ("Near", None, False),
     ],
 )
-def test_a_gathering_role_may_select_by_expressions(operator: str, values: list[str] | None, selected: bool) -> None:
+def test_aggregated_role_selects_by_expressions(operator: str, values: list[str] | None, selected: bool) -> None:
     expression = {"key": "x", "operator": operator, "values": values}
     role = build_role(name="a", aggregationRule={"clusterRoleSelectors": [{"matchExpressions": [expression]}]})
     leaf = build_role(READER, name="leaf", labels={"x": "y"})

@@ -97,7 +97,7 @@ ADMIN = User("admin", ("system:masters", "system:authenticated"))
 
 
 @pytest.mark.parametrize("header", ["Bearer {}", "bearer {}", "Bearer   {} "])
-def test_a_registered_token_is_its_user(world: World, header: str) -> None:
+def test_registered_token_authenticates_its_user(world: World, header: str) -> None:
     assert world.authenticator.authenticate(header.format(ADMIN_TOKEN)) == ADMIN
 
 
@@ -117,25 +117,25 @@ def test_a_registered_token_is_its_user(world: World, header: str) -> None:
         "Bearer ..",
     ],
 )
-def test_who_brings_no_good_token_is_refused(world: World, header: str | None) -> None:
+def test_invalid_credentials_are_rejected(world: World, header: str | None) -> None:
     with pytest.raises(StatusError) as refusal:
         world.authenticator.authenticate(header)
     assert (refusal.value.code, refusal.value.message) == (401, "Unauthorized")
 
 
-def test_the_register_keeps_no_token(world: World) -> None:
+def test_registry_stores_no_token(world: World) -> None:
     assert ADMIN_TOKEN not in world.path.read_text()
     assert world.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_token_ends_when_it_was_said_to(world: World) -> None:
+def test_token_expires(world: World) -> None:
     world.registry.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), issued=START, expires=START + 2))
     assert world.ask("t").name == "bob"
     world.now += 2
     assert_refused(world, "t")
 
 
-def test_a_user_added_by_another_process_is_known_at_once_and_gone_within_seconds(world: World) -> None:
+def test_registry_changes_by_another_process_are_seen(world: World) -> None:
     other = UserRegistry(world.path, world.clock)
     other.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), groups=("dev",), issued=START))
     assert world.ask("t") == User("bob", ("dev", "system:authenticated"))
@@ -145,13 +145,13 @@ def test_a_user_added_by_another_process_is_known_at_once_and_gone_within_second
     assert world.ask(ADMIN_TOKEN) == ADMIN
 
 
-def test_a_register_that_cannot_be_read_is_named(world: World) -> None:
+def test_unreadable_registry_error_names_the_file(world: World) -> None:
     world.path.write_text("scribble")
     with pytest.raises(UserRegistryError, match=r"users\.json is not a user registry"):
         UserRegistry(world.path)
 
 
-def test_a_token_of_a_service_account_has_kubernetes_claims(world: World) -> None:
+def test_service_account_token_has_kubernetes_claims(world: World) -> None:
     claims = read_claims(world.token(expiration_seconds=600))
     assert len(claims.pop("jti")) == 36
     assert claims == {
@@ -165,7 +165,7 @@ def test_a_token_of_a_service_account_has_kubernetes_claims(world: World) -> Non
     }
 
 
-def test_a_service_account_is_a_user_of_its_groups(world: World) -> None:
+def test_service_account_user_has_its_groups(world: World) -> None:
     token = world.token()
     assert world.ask(token) == User(
         ROBOT_NAME,
@@ -175,7 +175,7 @@ def test_a_service_account_is_a_user_of_its_groups(world: World) -> None:
     )
 
 
-def test_the_answer_to_a_token_request_is_whole(world: World) -> None:
+def test_token_request_response_is_complete(world: World) -> None:
     answer = to_tree(world.request())
     token = answer["status"].pop("token")
     assert world.ask(token).name == ROBOT_NAME
@@ -197,7 +197,7 @@ def test_the_answer_to_a_token_request_is_whole(world: World) -> None:
     ("seconds", "words"),
     [(599, "less than 10 minutes"), (-1, "less than 10 minutes"), ((1 << 32) + 1, "larger than 2^32 seconds")],
 )
-def test_a_token_of_an_unfit_duration_is_refused(world: World, seconds: int, words: str) -> None:
+def test_invalid_token_duration_is_rejected(world: World, seconds: int, words: str) -> None:
     with pytest.raises(StatusError) as refusal:
         world.token(expiration_seconds=seconds)
     message = f"Invalid value: {seconds}: may not specify a duration {words}"
@@ -213,13 +213,13 @@ def test_a_token_of_an_unfit_duration_is_refused(world: World, seconds: int, wor
         pytest.param({"kind": "ConfigMap", "name": "web"}, 400, id="a kind that tokens are not bound to"),
     ],
 )
-def test_a_token_cannot_be_bound_to_what_is_not_there(world: World, reference: dict[str, str], code: int) -> None:
+def test_token_bound_to_missing_object_is_rejected(world: World, reference: dict[str, str], code: int) -> None:
     with pytest.raises(StatusError) as refusal:
         world.token(bound_object_ref=BoundObjectReference(**reference))
     assert refusal.value.code == code
 
 
-def test_a_service_account_that_is_not_there_has_no_tokens(world: World) -> None:
+def test_token_request_for_missing_service_account_fails(world: World) -> None:
     del world.uids[ROBOT]
     with pytest.raises(StatusError) as refusal:
         world.token()
@@ -227,7 +227,7 @@ def test_a_service_account_that_is_not_there_has_no_tokens(world: World) -> None
 
 
 @pytest.mark.parametrize("uid", [None, "another"], ids=["deleted", "made anew"])
-def test_tokens_end_with_their_service_account(world: World, uid: str | None) -> None:
+def test_token_is_invalid_after_its_service_account_is_deleted(world: World, uid: str | None) -> None:
     token = world.token()
     world.ask(token)
     if uid is None:
@@ -242,7 +242,9 @@ def test_tokens_end_with_their_service_account(world: World, uid: str | None) ->
     ("kind", "key", "uid"),
     [("Pod", ("pods", "prod", "web"), "pod-uid"), ("Node", ("nodes", "", "n1"), "node-uid")],
 )
-def test_a_bound_token_ends_with_its_object(world: World, kind: str, key: tuple[str, str, str], uid: str) -> None:
+def test_bound_token_is_invalid_after_its_object_is_deleted(
+    world: World, kind: str, key: tuple[str, str, str], uid: str
+) -> None:
     token = world.token(bound_object_ref=BoundObjectReference(api_version="v1", kind=kind, name=key[2]))
     assert read_claims(token)["kubernetes.io"][kind.lower()] == {"name": key[2], "uid": uid}
     assert world.ask(token).extra[f"authentication.kubernetes.io/{kind.lower()}-uid"] == (uid,)
@@ -251,7 +253,7 @@ def test_a_bound_token_ends_with_its_object(world: World, kind: str, key: tuple[
     assert_refused(world, token)
 
 
-def test_a_token_for_someone_else_is_not_for_us(world: World) -> None:
+def test_token_for_other_audience_is_rejected(world: World) -> None:
     token = world.token(audiences=["vault"])
     assert_refused(world, token)
     assert world.authenticator.review_token(token, ["vault", "other"]).audiences == ("vault",)
@@ -259,7 +261,7 @@ def test_a_token_for_someone_else_is_not_for_us(world: World) -> None:
         world.authenticator.review_token(token, ["other"])
 
 
-def test_an_expired_token_is_refused_even_while_it_is_remembered(world: World) -> None:
+def test_expired_token_is_rejected_although_cached(world: World) -> None:
     token = world.token(expiration_seconds=600)
     world.now += 599
     world.ask(token)
@@ -290,11 +292,11 @@ FORGERIES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES.keys())
-def test_a_forged_token_is_refused(world: World, forge: Any) -> None:
+def test_forged_token_is_rejected(world: World, forge: Any) -> None:
     assert_refused(world, forge(world.token()))
 
 
-def test_a_token_of_another_server_is_refused(world: World) -> None:
+def test_token_of_another_server_is_rejected(world: World) -> None:
     assert_refused(world, world.token(TokenSigner(make_key())))
 
 
@@ -305,25 +307,25 @@ PEER = {
 }
 
 
-def test_a_client_certificate_is_its_common_name_with_organizations_as_groups(world: World) -> None:
+def test_client_certificate_common_name_is_user_and_organizations_are_groups(world: World) -> None:
     certificate = read_certificate(PEER)
     assert certificate == ClientCertificate(User("alice", ("dev", "ops", "system:authenticated")), "0AFE", 1893456000)
     assert world.authenticator.authenticate(None, certificate) == certificate.user
 
 
 @pytest.mark.parametrize("peer", [None, {}, {"subject": ((("organizationName", "dev"),),)}])
-def test_a_certificate_without_a_name_is_nobody(peer: dict[str, Any] | None) -> None:
+def test_certificate_without_common_name_has_no_user(peer: dict[str, Any] | None) -> None:
     assert read_certificate(peer) is None
 
 
-def test_a_certificate_that_ended_during_its_connection_is_refused(world: World) -> None:
+def test_certificate_that_expires_during_a_connection_is_rejected(world: World) -> None:
     certificate = read_certificate(PEER)
     world.now = 1893456000
     with pytest.raises(StatusError):
         world.authenticator.authenticate(None, certificate)
 
 
-def test_a_certificate_that_was_taken_back_is_refused(world: World) -> None:
+def test_revoked_certificate_is_rejected(world: World) -> None:
     certificate = read_certificate(PEER)
     world.registry.add(RegistryEntry(name="alice", kind="certificate", id="0AFE", issued=START, expires=1893456000))
     world.authenticator.authenticate(None, certificate)
@@ -333,7 +335,7 @@ def test_a_certificate_that_was_taken_back_is_refused(world: World) -> None:
         world.authenticator.authenticate(None, certificate)
 
 
-def test_two_certificates_of_one_serial_number_are_two_users(world: World) -> None:
+def test_certificates_with_same_serial_number_are_separate_users(world: World) -> None:
     alice, bob = (ClientCertificate(User(name), "01", START + 60) for name in ("alice", "bob"))
     names = [world.authenticator.authenticate(None, certificate).name for certificate in (alice, bob, alice)]
     assert names == ["alice", "bob", "alice"]

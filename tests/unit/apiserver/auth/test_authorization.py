@@ -71,7 +71,7 @@ RULES: dict[str, tuple[Tree, Attributes, bool]] = {
 
 
 @pytest.mark.parametrize(("rule", "wanted", "allowed"), RULES.values(), ids=RULES.keys())
-def test_a_rule_permits_what_it_says(rule: Tree, wanted: Attributes, allowed: bool) -> None:
+def test_rule_permits_listed_verbs_and_resources(rule: Tree, wanted: Attributes, allowed: bool) -> None:
     assert is_allowed(BOB, wanted, build_role(rule), build_binding("User/bob")) is allowed
 
 
@@ -94,7 +94,7 @@ SUBJECTS: dict[str, tuple[User, str, str, bool]] = {
 
 
 @pytest.mark.parametrize(("user", "subject", "namespace", "allowed"), SUBJECTS.values(), ids=SUBJECTS.keys())
-def test_a_binding_speaks_for_its_subjects(user: User, subject: str, namespace: str, allowed: bool) -> None:
+def test_binding_applies_to_its_subjects(user: User, subject: str, namespace: str, allowed: bool) -> None:
     assert (
         is_allowed(
             user, build_attributes("get"), build_role(READER), build_binding(subject, namespace=namespace or None)
@@ -103,7 +103,7 @@ def test_a_binding_speaks_for_its_subjects(user: User, subject: str, namespace: 
     )
 
 
-def test_a_role_counts_in_its_namespace_alone() -> None:
+def test_role_applies_only_in_its_namespace() -> None:
     role = build_role(READER, namespace="prod")
     assert is_allowed(BOB, build_attributes("get"), role, build_binding("User/bob", "Role/r", "prod"))
     assert not is_allowed(
@@ -111,13 +111,13 @@ def test_a_role_counts_in_its_namespace_alone() -> None:
     )
 
 
-def test_a_binding_in_a_namespace_permits_nothing_cluster_wide() -> None:
+def test_role_binding_permits_nothing_cluster_wide() -> None:
     objects = build_role(build_rule("*", "*", "*")), build_binding("User/bob", namespace="prod")
     assert not is_allowed(BOB, build_attributes("list", namespace=""), *objects)
     assert not is_allowed(BOB, Attributes("get", path="/healthz"), *objects)
 
 
-def test_masters_may_do_everything_without_any_role() -> None:
+def test_masters_need_no_role() -> None:
     authorizer = Authorizer()
     assert authorizer.authorize(ADMIN, build_attributes("get")).allowed
     assert authorizer.authorize(ADMIN, Attributes("get", path="/x")).allowed
@@ -140,7 +140,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize(("user", "binding", "words"), REASONS.values(), ids=REASONS.keys())
-def test_a_permission_says_what_it_comes_from(user: User, binding: AccessObject, words: str) -> None:
+def test_allowed_decision_names_binding_and_role(user: User, binding: AccessObject, words: str) -> None:
     decision = Authorizer([build_role(READER), binding]).authorize(user, build_attributes("get"))
     assert decision == (True, f"RBAC: allowed by {words}")
 
@@ -176,7 +176,7 @@ FORBIDDEN: dict[str, tuple[Attributes, str]] = {
 
 
 @pytest.mark.parametrize(("wanted", "message"), FORBIDDEN.values(), ids=FORBIDDEN.keys())
-def test_a_refusal_reads_as_users_of_kubectl_know_it(wanted: Attributes, message: str) -> None:
+def test_forbidden_message_matches_kubernetes(wanted: Attributes, message: str) -> None:
     with pytest.raises(StatusError) as refusal:
         Authorizer().require(BOB, wanted)
     assert (refusal.value.code, refusal.value.reason, refusal.value.message) == (403, "Forbidden", message)
@@ -184,12 +184,12 @@ def test_a_refusal_reads_as_users_of_kubectl_know_it(wanted: Attributes, message
     assert refusal.value.details.name == (wanted.name or None)
 
 
-def test_a_binding_to_a_role_that_is_not_there_is_named_in_the_refusal() -> None:
+def test_forbidden_message_names_missing_role() -> None:
     with pytest.raises(StatusError, match=f'"prod": RBAC: clusterrole.{RBAC} "r" not found$'):
         Authorizer([build_binding("User/bob")]).require(BOB, build_attributes("get"))
 
 
-def test_changes_of_roles_and_bindings_count_at_once() -> None:
+def test_role_and_binding_changes_apply_immediately() -> None:
     authorizer = Authorizer()
     answers = []
 
@@ -209,7 +209,7 @@ def test_changes_of_roles_and_bindings_count_at_once() -> None:
     assert answers == [False, True, False, True, False, True, False, True, False]
 
 
-def test_bindings_of_one_name_in_two_namespaces_are_two() -> None:
+def test_bindings_with_same_name_in_two_namespaces_are_separate() -> None:
     bindings = [build_binding("User/bob", namespace=namespace) for namespace in ("prod", "test")]
     authorizer = Authorizer([build_role(READER), *bindings])
     authorizer.update("RoleBinding", "test", "b", None)

@@ -42,7 +42,7 @@ BUILT_IN: dict[str, tuple[str, Attributes, bool]] = {
 
 
 @pytest.mark.parametrize(("role", "wanted", "allowed"), BUILT_IN.values(), ids=BUILT_IN.keys())
-def test_built_in_roles_in_a_namespace(role: str, wanted: Attributes, allowed: bool) -> None:
+def test_builtin_roles_in_a_namespace(role: str, wanted: Attributes, allowed: bool) -> None:
     binding = build_binding("User/bob", f"ClusterRole/{role}", "prod")
     assert is_allowed(BOB, wanted, *build_roles(), *build_bindings(), binding) is allowed
 
@@ -69,7 +69,7 @@ EVERYONE: dict[str, tuple[Attributes, bool]] = {
 
 
 @pytest.mark.parametrize(("wanted", "allowed"), EVERYONE.values(), ids=EVERYONE.keys())
-def test_what_everyone_may(wanted: Attributes, allowed: bool) -> None:
+def test_permissions_of_all_authenticated_users(wanted: Attributes, allowed: bool) -> None:
     assert is_allowed(BOB, wanted, *build_roles(), *build_bindings()) is allowed
 
 
@@ -79,11 +79,11 @@ def test_cluster_admin_may_do_everything() -> None:
     assert is_allowed(BOB, Attributes("anything", path="/x"), *objects)
 
 
-def test_built_in_roles_survive_being_written_and_read() -> None:
+def test_builtin_roles_round_trip() -> None:
     for item in (*build_roles(), *build_bindings()):
         assert from_tree(to_tree(item), type(item)) == item
 
 
-def test_every_built_in_binding_names_a_built_in_role() -> None:
+def test_builtin_bindings_refer_to_builtin_roles() -> None:
     names = {role.metadata.name for role in build_roles() if role.metadata}
     assert {binding.role_ref.name for binding in build_bindings()} <= names

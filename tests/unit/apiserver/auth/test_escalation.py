@@ -46,7 +46,7 @@ ESCALATIONS: dict[str, tuple[list[Tree], list[str]]] = {
 
 
 @pytest.mark.parametrize(("rules", "missing"), ESCALATIONS.values(), ids=ESCALATIONS.keys())
-def test_nobody_writes_a_role_that_permits_more_than_they_may(rules: list[Tree], missing: list[str]) -> None:
+def test_role_beyond_own_permissions_is_rejected(rules: list[Tree], missing: list[str]) -> None:
     role, authorizer = build_role(*rules, name="new"), Authorizer(GRANTOR)
     check_role(ADMIN, authorizer, role)
     check_role(BOB, authorizer, role, before=role)
@@ -60,7 +60,7 @@ def test_nobody_writes_a_role_that_permits_more_than_they_may(rules: list[Tree],
     assert refusal.value.code == 403
 
 
-def test_a_name_held_permits_no_more_than_that_name() -> None:
+def test_permission_on_one_name_grants_only_that_name() -> None:
     authorizer = Authorizer(
         [build_role(build_rule("get", "secrets", "", resourceNames=["x"])), build_binding("User/bob")]
     )
@@ -70,7 +70,7 @@ def test_a_name_held_permits_no_more_than_that_name() -> None:
             check_role(BOB, authorizer, build_role(build_rule("get", "secrets", "", resourceNames=names), name="new"))
 
 
-def test_who_may_escalate_writes_any_role() -> None:
+def test_escalate_verb_allows_any_role() -> None:
     escalate = build_role(build_rule("escalate", "roles", RBAC, resourceNames=["new"]), name="e")
     authorizer = Authorizer([escalate, build_binding("User/bob", "ClusterRole/e")])
     check_role(BOB, authorizer, build_role(build_rule("*", "*", "*"), name="new", namespace="prod"))
@@ -78,7 +78,7 @@ def test_who_may_escalate_writes_any_role() -> None:
         check_role(BOB, authorizer, build_role(build_rule("*", "*", "*"), name="other", namespace="prod"))
 
 
-def test_only_who_may_do_everything_lets_a_role_gather_others() -> None:
+def test_aggregation_rule_requires_cluster_admin() -> None:
     role = build_aggregated_role("new", "x")
     with pytest.raises(StatusError, match="must have cluster-admin privileges to use the aggregationRule"):
         check_role(BOB, Authorizer(GRANTOR), role)
@@ -86,7 +86,7 @@ def test_only_who_may_do_everything_lets_a_role_gather_others() -> None:
     check_role(BOB, Authorizer(everything), role)
 
 
-def test_nobody_binds_a_role_that_permits_more_than_they_may() -> None:
+def test_binding_beyond_own_permissions_is_rejected() -> None:
     big = build_role(build_rule("delete", "virtualmachines"), name="big")
     authorizer = Authorizer([*GRANTOR, big])
     check_binding(BOB, authorizer, build_binding("User/eve"))
@@ -101,7 +101,7 @@ def test_nobody_binds_a_role_that_permits_more_than_they_may() -> None:
     )
 
 
-def test_the_admin_of_a_namespace_binds_its_roles_to_others_there_and_nowhere_else() -> None:
+def test_namespace_admin_binds_roles_only_in_that_namespace() -> None:
     objects = [*build_roles(), *build_bindings(), build_binding("User/bob", "ClusterRole/admin", "prod")]
     authorizer = Authorizer(objects)
     for role in ("view", "edit", "admin"):
@@ -111,7 +111,7 @@ def test_the_admin_of_a_namespace_binds_its_roles_to_others_there_and_nowhere_el
             check_binding(BOB, authorizer, build_binding("User/eve", f"ClusterRole/{role}", namespace))
 
 
-def test_who_may_bind_a_role_grants_more_than_they_may() -> None:
+def test_bind_verb_allows_granting_more() -> None:
     bind = build_role(build_rule("bind", "clusterroles", RBAC, resourceNames=["big"]), name="bind")
     big = build_role(build_rule("*", "*", "*"), name="big")
     authorizer = Authorizer([bind, big, build_binding("User/bob", "ClusterRole/bind", "prod")])
@@ -120,7 +120,7 @@ def test_who_may_bind_a_role_grants_more_than_they_may() -> None:
         check_binding(BOB, authorizer, build_binding("User/eve", "ClusterRole/big", "test", name="new"))
 
 
-def test_a_role_that_is_not_there_can_only_be_bound_by_who_may_bind_it() -> None:
+def test_binding_a_missing_role_requires_the_bind_verb() -> None:
     with pytest.raises(StatusError) as refusal:
         check_binding(BOB, Authorizer(), build_binding("User/eve", "ClusterRole/none"))
     assert (refusal.value.code, refusal.value.message) == (404, f'clusterroles.{RBAC} "none" not found')

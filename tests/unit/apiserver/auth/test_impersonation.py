@@ -29,7 +29,7 @@ TAKEN: dict[str, tuple[Headers, User]] = {
 
 
 @pytest.mark.parametrize(("headers", "user"), TAKEN.values(), ids=TAKEN.keys())
-def test_who_may_acts_as_someone_else(headers: Headers, user: User) -> None:
+def test_permitted_user_is_impersonated(headers: Headers, user: User) -> None:
     assert impersonate(ADMIN, headers, Authorizer()) == user
 
 
@@ -61,7 +61,7 @@ NEEDED: dict[str, tuple[Tree, Headers, str | None]] = {
 
 
 @pytest.mark.parametrize(("rule", "headers", "refusal"), NEEDED.values(), ids=NEEDED.keys())
-def test_each_thing_taken_on_needs_its_permission(rule: Tree, headers: Headers, refusal: str | None) -> None:
+def test_each_impersonated_attribute_needs_permission(rule: Tree, headers: Headers, refusal: str | None) -> None:
     authorizer = Authorizer([build_role(rule), build_binding("User/bob")])
     if refusal is None:
         impersonate(BOB, headers, authorizer)
@@ -72,7 +72,7 @@ def test_each_thing_taken_on_needs_its_permission(rule: Tree, headers: Headers, 
     assert error.value.message.startswith(f'{refusal}: User "bob" cannot impersonate resource')
 
 
-def test_groups_without_a_user_are_refused() -> None:
+def test_impersonating_groups_without_a_user_is_rejected() -> None:
     with pytest.raises(StatusError) as error:
         impersonate(ADMIN, {"impersonate-group": ["dev"]}, Authorizer())
     assert error.value.code == 400

@@ -14,7 +14,7 @@ def data(pem: bytes) -> str:
     return b64encode(pem).decode()
 
 
-def test_a_kubeconfig_with_a_token() -> None:
+def test_kubeconfig_with_token() -> None:
     text = render_kubeconfig(SERVER, "alice", "s3cret", namespace="prod")
     assert [document.tree for document in read_documents(text)] == [
         {
@@ -39,7 +39,7 @@ def test_a_kubeconfig_with_a_token() -> None:
     ]
 
 
-def test_a_kubeconfig_with_a_client_certificate() -> None:
+def test_kubeconfig_with_client_certificate() -> None:
     text = render_kubeconfig(SERVER, "alice", ClientKey(b"certificate", b"key"))
     (document,) = read_documents(text)
     assert document.tree["users"] == [
@@ -51,7 +51,7 @@ def test_a_kubeconfig_with_a_client_certificate() -> None:
     assert b64decode(document.tree["clusters"][0]["cluster"]["certificate-authority-data"]) == SERVER.authority
 
 
-def test_a_kubeconfig_is_its_owners_alone_and_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_kubeconfig_is_private_and_replaced_atomically(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text("old")
     path.chmod(0o644)
@@ -71,5 +71,5 @@ def test_a_kubeconfig_is_its_owners_alone_and_replaced_as_a_whole(tmp_path: Path
         pytest.param("{", None, id="no YAML"),
     ],
 )
-def test_the_token_of_a_kubeconfig_is_found_again(text: str, token: str | None) -> None:
+def test_token_of_a_kubeconfig_is_found(text: str, token: str | None) -> None:
     assert find_token(text) == token

@@ -24,7 +24,7 @@ def hosts_of(certificate: x509.Certificate) -> set[str]:
     return {str(name.value) for name in names}
 
 
-def test_all_files_are_their_owners_alone(tmp_path: Path) -> None:
+def test_all_files_are_readable_by_the_owner_only(tmp_path: Path) -> None:
     pki = Pki(tmp_path / "pki")
     pki.ensure_server_certificate()
     pki.ensure_signing_key()
@@ -33,14 +33,14 @@ def test_all_files_are_their_owners_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "pki").stat().st_mode) == 0o700
 
 
-def test_a_key_that_others_may_read_is_closed_to_them(tmp_path: Path) -> None:
+def test_readable_key_is_made_private(tmp_path: Path) -> None:
     Pki(tmp_path)
     (tmp_path / "ca.key").chmod(0o644)
     Pki(tmp_path)
     assert stat.S_IMODE((tmp_path / "ca.key").stat().st_mode) == 0o600
 
 
-def test_keys_and_certificates_are_kept_from_one_start_to_the_next(tmp_path: Path) -> None:
+def test_keys_and_certificates_survive_a_restart(tmp_path: Path) -> None:
     def start() -> dict[str, bytes]:
         pki = Pki(tmp_path, NOW)
         pki.ensure_server_certificate(now=NOW)
@@ -50,7 +50,7 @@ def test_keys_and_certificates_are_kept_from_one_start_to_the_next(tmp_path: Pat
     assert start() == start()
 
 
-def test_the_server_is_known_by_every_name_it_is_reached_under(tmp_path: Path) -> None:
+def test_server_certificate_covers_all_host_names(tmp_path: Path) -> None:
     files = Pki(tmp_path).ensure_server_certificate(["192.0.2.7", "VMs.Example.org"])
     assert hosts_of(read_certificate(files.certificate)) == {
         "127.0.0.1",
@@ -77,7 +77,7 @@ def test_the_server_is_known_by_every_name_it_is_reached_under(tmp_path: Path) -
         pytest.param(timedelta(), ["192.0.2.8"], True, id="a host that it does not cover"),
     ],
 )
-def test_the_server_certificate_is_renewed_when_needed(
+def test_server_certificate_is_renewed_when_needed(
     tmp_path: Path, later: timedelta, hosts: list[str], is_new: bool
 ) -> None:
     pki = Pki(tmp_path, NOW)
@@ -86,7 +86,7 @@ def test_the_server_certificate_is_renewed_when_needed(
     assert (first != second) is is_new
 
 
-def test_a_server_certificate_that_does_not_fit_its_key_is_made_again(tmp_path: Path) -> None:
+def test_server_certificate_that_does_not_match_its_key_is_recreated(tmp_path: Path) -> None:
     pki = Pki(tmp_path)
     files = pki.ensure_server_certificate()
     before = files.certificate.read_bytes()
@@ -95,7 +95,7 @@ def test_a_server_certificate_that_does_not_fit_its_key_is_made_again(tmp_path: 
     assert files.certificate.read_bytes() != before
 
 
-def test_a_server_certificate_of_another_authority_is_made_again(tmp_path: Path) -> None:
+def test_server_certificate_of_another_ca_is_recreated(tmp_path: Path) -> None:
     Pki(tmp_path).ensure_server_certificate()
     before = (tmp_path / "apiserver.crt").read_bytes()
     (tmp_path / "ca.crt").unlink()
@@ -104,14 +104,14 @@ def test_a_server_certificate_of_another_authority_is_made_again(tmp_path: Path)
     assert (tmp_path / "apiserver.crt").read_bytes() != before
 
 
-def test_an_authority_that_ends_soon_is_renewed_with_its_key(tmp_path: Path) -> None:
+def test_expiring_ca_is_renewed_with_its_key(tmp_path: Path) -> None:
     old = Pki(tmp_path, NOW).authority.certificate
     new = Pki(tmp_path, NOW + timedelta(days=3650 - 380)).authority.certificate
     assert new.not_valid_after_utc > old.not_valid_after_utc
     assert (new.public_key(), new.subject) == (old.public_key(), old.subject)
 
 
-def test_an_authority_that_was_interrupted_before_its_certificate_is_completed(tmp_path: Path) -> None:
+def test_ca_key_without_certificate_is_completed(tmp_path: Path) -> None:
     key = Pki(tmp_path).authority.certificate.public_key()
     (tmp_path / "ca.crt").unlink()
     assert Pki(tmp_path).authority.certificate.public_key() == key
@@ -124,21 +124,21 @@ def test_an_authority_that_was_interrupted_before_its_certificate_is_completed(t
         pytest.param("ca.crt", "is not a certificate", id="certificate"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, broken: str, words: str) -> None:
+def test_error_names_the_invalid_file(tmp_path: Path, broken: str, words: str) -> None:
     Pki(tmp_path)
     (tmp_path / broken).write_bytes(b"scribble")
     with pytest.raises(PkiError, match=f"{broken} {words}"):
         Pki(tmp_path)
 
 
-def test_a_certificate_without_its_key_is_not_replaced_silently(tmp_path: Path) -> None:
+def test_ca_certificate_without_key_is_an_error(tmp_path: Path) -> None:
     Pki(tmp_path)
     (tmp_path / "ca.key").unlink()
     with pytest.raises(PkiError, match=r"ca\.key is missing"):
         Pki(tmp_path)
 
 
-def test_a_certificate_and_a_key_of_two_authorities_are_refused(tmp_path: Path) -> None:
+def test_mismatched_ca_certificate_and_key_are_rejected(tmp_path: Path) -> None:
     Pki(tmp_path / "a")
     Pki(tmp_path / "b")
     (tmp_path / "a" / "ca.key").replace(tmp_path / "b" / "ca.key")
@@ -146,14 +146,14 @@ def test_a_certificate_and_a_key_of_two_authorities_are_refused(tmp_path: Path) 
         Pki(tmp_path / "b")
 
 
-def test_no_certificate_outlives_its_authority(tmp_path: Path) -> None:
+def test_certificates_do_not_outlive_the_ca(tmp_path: Path) -> None:
     authority = Pki(tmp_path, NOW).authority
     credential = authority.issue_client("alice", lifetime=timedelta(days=9999), now=NOW)
     assert credential.expires == authority.certificate.not_valid_after_utc
 
 
 @pytest.mark.parametrize(("number", "text"), [(0xABC, "0ABC"), (0xABCD, "ABCD"), (1, "01")])
-def test_a_serial_number_is_written_as_tls_libraries_do(number: int, text: str) -> None:
+def test_serial_number_format_matches_tls_libraries(number: int, text: str) -> None:
     assert format_serial(number) == text
 
 
@@ -209,7 +209,7 @@ def connect(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "kubernetes.default.svc"])
-def test_client_and_server_know_each_other_by_their_certificates(tmp_path: Path, host: str) -> None:
+def test_client_and_server_authenticate_by_certificate(tmp_path: Path, host: str) -> None:
     pki = Pki(tmp_path / "pki")
     client = pki.authority.issue_client("alice", ["dev", "ops"])
     peer = connect(pki, pki.authority.pem, client, tmp_path, host)
@@ -223,30 +223,30 @@ def test_client_and_server_know_each_other_by_their_certificates(tmp_path: Path,
     assert ssl.cert_time_to_seconds(peer["notAfter"]) == client.expires.timestamp()
 
 
-def test_a_client_without_a_certificate_may_connect(tmp_path: Path) -> None:
+def test_client_without_certificate_may_connect(tmp_path: Path) -> None:
     pki = Pki(tmp_path / "pki")
     assert not connect(pki, pki.authority.pem, None, tmp_path, "localhost")
 
 
-def test_a_client_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
+def test_client_certificate_of_another_ca_is_rejected(tmp_path: Path) -> None:
     pki, other = Pki(tmp_path / "pki"), Pki(tmp_path / "other")
     with pytest.raises(ssl.SSLError):
         connect(pki, pki.authority.pem, other.authority.issue_client("alice"), tmp_path, "localhost")
 
 
-def test_a_server_certificate_does_not_pass_for_a_clients(tmp_path: Path) -> None:
+def test_server_certificate_is_rejected_as_client_certificate(tmp_path: Path) -> None:
     pki = Pki(tmp_path / "pki")
     with pytest.raises(ssl.SSLError):
         connect(pki, pki.authority.pem, pki.authority.issue_server(["localhost"]), tmp_path, "localhost")
 
 
-def test_a_server_of_another_authority_is_not_trusted(tmp_path: Path) -> None:
+def test_server_of_another_ca_is_not_trusted(tmp_path: Path) -> None:
     pki, other = Pki(tmp_path / "pki"), Pki(tmp_path / "other")
     with pytest.raises(ssl.SSLError):
         connect(pki, other.authority.pem, None, tmp_path, "localhost")
 
 
-def test_certificates_of_before_a_renewal_of_the_authority_still_work(tmp_path: Path) -> None:
+def test_certificates_stay_valid_after_ca_renewal(tmp_path: Path) -> None:
     old = Pki(tmp_path / "pki")
     client = old.authority.issue_client("alice")
     (tmp_path / "pki" / "ca.crt").unlink()

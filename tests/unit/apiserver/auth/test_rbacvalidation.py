@@ -89,24 +89,24 @@ FLAWED: dict[str, tuple[Any, list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize(("item", "flaws"), FLAWED.values(), ids=FLAWED.keys())
-def test_flaws_are_named_with_their_fields(item: Any, flaws: list[tuple[str, str]]) -> None:
+def test_problems_have_field_paths(item: Any, flaws: list[tuple[str, str]]) -> None:
     causes = check_rbac_object(default_rbac_object(item))
     assert [(cause.field, cause.message) for cause in causes] == flaws
 
 
-def test_an_account_without_a_namespace_is_one_of_the_bindings_own() -> None:
+def test_service_account_namespace_defaults_to_the_bindings() -> None:
     binding = build_flawed_binding(namespace="prod", subject={"kind": "ServiceAccount", "apiGroup": None})
     assert check_rbac_object(default_rbac_object(binding)) == []
 
 
-def test_a_selector_that_cannot_be_read_is_a_flaw() -> None:
+def test_invalid_selector_is_a_problem() -> None:
     selector = {"matchExpressions": [{"key": "x", "operator": "Near"}]}
     role = build_role(aggregationRule={"clusterRoleSelectors": [selector]})
     (cause,) = check_rbac_object(role)
     assert cause.field == "aggregationRule.clusterRoleSelectors[0]"
 
 
-def test_the_role_of_a_binding_never_changes() -> None:
+def test_role_reference_is_immutable() -> None:
     bindings = [build_binding("User/bob"), build_binding("User/eve"), build_binding("User/bob", "ClusterRole/other")]
     before, others, another_role = map(default_rbac_object, bindings)
     assert check_rbac_object(others, before) == []
@@ -115,12 +115,12 @@ def test_the_role_of_a_binding_never_changes() -> None:
 
 
 @pytest.mark.parametrize("item", [*build_roles(), *build_bindings(), build_aggregated_role("a", "x")])
-def test_what_is_built_in_has_no_flaw(item: Any) -> None:
+def test_builtin_roles_and_bindings_are_valid(item: Any) -> None:
     assert default_rbac_object(item) == item
     assert check_rbac_object(item) == []
 
 
-def test_api_groups_are_filled_in() -> None:
+def test_api_groups_are_defaulted() -> None:
     tree: Tree = {
         "apiVersion": f"{RBAC}/v1",
         "kind": "ClusterRoleBinding",

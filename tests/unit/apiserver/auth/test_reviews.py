@@ -51,7 +51,7 @@ def assert_refused(code: int, message: str, *arguments: Any, **rest: Any) -> Non
     assert (refusal.value.code, refusal.value.message) == (code, message)
 
 
-def test_may_i(judge: AuthContext) -> None:
+def test_self_subject_access_review(judge: AuthContext) -> None:
     for wanted, status in [
         (GET_VM, {"allowed": True, "reason": ALLOWED}),
         (GET_VM | {"verb": "delete"}, {"allowed": False}),
@@ -60,13 +60,13 @@ def test_may_i(judge: AuthContext) -> None:
         assert ask("SelfSubjectAccessReview", judge, spec={"resourceAttributes": wanted}) == status
 
 
-def test_may_i_read_a_path(judge: AuthContext) -> None:
+def test_self_subject_access_review_of_a_path(judge: AuthContext) -> None:
     spec = {"nonResourceAttributes": {"path": "/healthz", "verb": "get"}}
     assert ask("SelfSubjectAccessReview", judge, spec=spec) == {"allowed": False}
     assert ask("SelfSubjectAccessReview", judge, ADMIN, spec=spec) == {"allowed": True}
 
 
-def test_may_they(judge: AuthContext) -> None:
+def test_subject_access_review(judge: AuthContext) -> None:
     cases: list[tuple[Tree, bool]] = [
         ({"user": "bob"}, True),
         ({"user": "eve"}, False),
@@ -77,7 +77,7 @@ def test_may_they(judge: AuthContext) -> None:
         assert status["allowed"] is allowed
 
 
-def test_may_they_in_a_namespace(judge: AuthContext) -> None:
+def test_local_subject_access_review(judge: AuthContext) -> None:
     spec = {"user": "bob", "resourceAttributes": GET_VM}
     status = ask("LocalSubjectAccessReview", judge, ADMIN, "prod", spec)
     assert status == {"allowed": True, "reason": ALLOWED}
@@ -118,20 +118,18 @@ def test_may_they_in_a_namespace(judge: AuthContext) -> None:
         ),
     ],
 )
-def test_a_question_that_makes_no_sense_is_refused(
-    judge: AuthContext, kind: str, spec: Tree, code: int, message: str
-) -> None:
+def test_invalid_access_review_is_rejected(judge: AuthContext, kind: str, spec: Tree, code: int, message: str) -> None:
     assert_refused(code, f'{kind}.authorization.k8s.io "" is invalid: {message}', kind, judge, spec=spec)
 
 
-def test_a_local_question_is_about_its_namespace(judge: AuthContext) -> None:
+def test_local_review_namespace_must_match(judge: AuthContext) -> None:
     spec = {"user": "bob", "resourceAttributes": GET_VM}
     head = 'LocalSubjectAccessReview.authorization.k8s.io "" is invalid'
     words = f'{head}: spec.resourceAttributes.namespace: Invalid value: "prod": must match metadata.namespace'
     assert_refused(422, words, "LocalSubjectAccessReview", judge, namespace="test", spec=spec)
 
 
-def test_what_may_i(judge: AuthContext) -> None:
+def test_self_subject_rules_review(judge: AuthContext) -> None:
     assert ask("SelfSubjectRulesReview", judge, spec={"namespace": "prod"}) == {
         "incomplete": False,
         "resourceRules": [{"verbs": ["get"], "apiGroups": ["kubevirt.io"], "resources": ["virtualmachines"]}],
@@ -144,7 +142,7 @@ def test_what_may_i(judge: AuthContext) -> None:
     }
 
 
-def test_what_may_a_master_and_a_viewer(judge: AuthContext) -> None:
+def test_rules_review_of_master_and_viewer(judge: AuthContext) -> None:
     everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
     assert ask("SelfSubjectRulesReview", judge, ADMIN, spec={"namespace": "x"})["resourceRules"] == [everything]
     viewer = build_binding("User/bob", "ClusterRole/view", "prod")
@@ -154,11 +152,11 @@ def test_what_may_a_master_and_a_viewer(judge: AuthContext) -> None:
     assert {("kubevirt.io", "virtualmachines"), ("", "pods"), ("cdi.kubevirt.io", "datavolumes")} <= granted
 
 
-def test_rules_are_asked_for_in_a_namespace(judge: AuthContext) -> None:
+def test_rules_review_requires_a_namespace(judge: AuthContext) -> None:
     assert_refused(400, "no namespace on request", "SelfSubjectRulesReview", judge, spec={})
 
 
-def test_whose_token_is_it(judge: AuthContext) -> None:
+def test_token_review_returns_the_user(judge: AuthContext) -> None:
     assert ask("TokenReview", judge, spec={"token": "t"}) == {
         "authenticated": True,
         "user": {"username": "eve", "groups": ["dev", "system:authenticated"]},
@@ -171,18 +169,18 @@ def test_whose_token_is_it(judge: AuthContext) -> None:
     [({"token": "x"}, "unknown token"), ({"token": "t", "audiences": ["vault"]}, "the token is valid for audiences")],
     ids=["unknown", "for others"],
 )
-def test_a_token_that_is_not_good_is_nobodys(judge: AuthContext, spec: Tree, words: str) -> None:
+def test_token_review_of_invalid_token(judge: AuthContext, spec: Tree, words: str) -> None:
     status = ask("TokenReview", judge, spec=spec)
     assert status.pop("error").startswith(words)
     assert status == {"user": {}}
 
 
-def test_a_question_about_no_token_is_refused(judge: AuthContext) -> None:
+def test_token_review_without_token_is_rejected(judge: AuthContext) -> None:
     words = "token is required for TokenReview in authentication"
     assert_refused(400, words, "TokenReview", judge, spec={"token": ""})
 
 
-def test_who_am_i(judge: AuthContext) -> None:
+def test_self_subject_review(judge: AuthContext) -> None:
     user = User("bob", ("dev",), "u1", {"scopes": ("all",)})
     assert ask("SelfSubjectReview", judge, user) == {
         "userInfo": {"username": "bob", "groups": ["dev"], "uid": "u1", "extra": {"scopes": ["all"]}}

@@ -35,13 +35,13 @@ def read_kubeconfig(text: str) -> Any:
     return document.tree
 
 
-def test_the_admin_gets_a_kubeconfig_and_may_do_everything(directory: Directory) -> None:
+def test_admin_kubeconfig_grants_everything(directory: Directory) -> None:
     text = ensure_admin(directory, URL).read_text()
     assert authenticate(directory, text) == User("admin", ("system:masters", "system:authenticated"))
     assert directory.kubeconfig.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_admins_token_stays_while_its_file_does(directory: Directory) -> None:
+def test_admin_token_is_kept_while_its_file_exists(directory: Directory) -> None:
     first = ensure_admin(directory, URL).read_text()
     moved = ensure_admin(directory, "https://127.0.0.1:7443").read_text()
     assert find_token(first) == find_token(moved)
@@ -49,9 +49,7 @@ def test_the_admins_token_stays_while_its_file_does(directory: Directory) -> Non
 
 
 @pytest.mark.parametrize("content", [None, "", "scribble: [", "users: [{user: {token: guess}}]"])
-def test_an_admin_whose_file_is_lost_gets_a_new_token_and_the_old_one_ends(
-    directory: Directory, content: str | None
-) -> None:
+def test_lost_admin_kubeconfig_gets_a_new_token_and_revokes_the_old(directory: Directory, content: str | None) -> None:
     old = ensure_admin(directory, URL).read_text()
     if content is None:
         directory.kubeconfig.unlink()
@@ -63,20 +61,20 @@ def test_an_admin_whose_file_is_lost_gets_a_new_token_and_the_old_one_ends(
         authenticate(directory, old)
 
 
-def test_the_token_of_another_user_does_not_become_the_admins(directory: Directory) -> None:
+def test_token_of_another_user_is_not_used_for_admin(directory: Directory) -> None:
     ensure_admin(directory, URL)
     directory.kubeconfig.write_text(create_user(directory, URL, "eve", by="token").kubeconfig)
     text = ensure_admin(directory, URL).read_text()
     assert authenticate(directory, text).name == "admin"
 
 
-def test_a_user_with_a_token(directory: Directory) -> None:
+def test_user_with_token(directory: Directory) -> None:
     user = create_user(directory, URL, "eve@example.org", by="token", groups=["dev"])
     assert authenticate(directory, user.kubeconfig) == User("eve@example.org", ("dev", "system:authenticated"))
     assert user.bindings == []
 
 
-def test_a_user_with_a_certificate(directory: Directory) -> None:
+def test_user_with_certificate(directory: Directory) -> None:
     user = create_user(directory, URL, "eve", groups=["dev"], lifetime=timedelta(days=2))
     (entry,) = list_users(directory)
     entered = read_kubeconfig(user.kubeconfig)["users"][0]["user"]
@@ -85,7 +83,7 @@ def test_a_user_with_a_certificate(directory: Directory) -> None:
     assert entry.expires == pytest.approx(entry.issued + 2 * 86400, abs=5)
 
 
-def test_a_name_in_any_language_fits_a_certificate(directory: Directory) -> None:
+def test_certificate_accepts_unicode_names(directory: Directory) -> None:
     credential = directory.pki.authority.issue_client("ève")
     subject = x509.load_pem_x509_certificate(credential.certificate).subject
     assert subject.rfc4514_string() == "CN=ève"
@@ -95,7 +93,7 @@ def test_a_name_in_any_language_fits_a_certificate(directory: Directory) -> None
     ("namespace", "kind", "here", "elsewhere"),
     [("prod", "RoleBinding", True, False), (None, "ClusterRoleBinding", True, True)],
 )
-def test_a_user_gets_a_role_in_a_namespace_or_everywhere(
+def test_user_role_is_bound_in_namespace_or_cluster_wide(
     directory: Directory, namespace: str | None, kind: str, here: bool, elsewhere: bool
 ) -> None:
     user = create_user(directory, URL, "eve", namespace=namespace, role="view")
@@ -119,7 +117,7 @@ def test_a_user_gets_a_role_in_a_namespace_or_everywhere(
 
 
 @pytest.mark.parametrize("by", ["token", "certificate"])
-def test_a_removed_user_gets_in_no_more(directory: Directory, by: Literal["token", "certificate"]) -> None:
+def test_removed_user_is_rejected(directory: Directory, by: Literal["token", "certificate"]) -> None:
     text = create_user(directory, URL, "eve", by=by, namespace="prod", role="edit").kubeconfig
     create_user(directory, URL, "eve", by=by, role="view")
     create_user(directory, URL, "joe", by=by)
@@ -141,14 +139,14 @@ def test_a_removed_user_gets_in_no_more(directory: Directory, by: Literal["token
             authenticator.authenticate(None, certificate)
 
 
-def test_a_user_who_is_not_there_cannot_be_removed(directory: Directory) -> None:
+def test_removing_unknown_user_fails(directory: Directory) -> None:
     with pytest.raises(StatusError) as refusal:
         remove_user(directory, "eve")
     assert (refusal.value.code, refusal.value.message) == (404, 'users "eve" not found')
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "a%b", "a\n", "x" * 65, "system:admin", "admin"])
-def test_a_name_that_users_cannot_have_is_refused(directory: Directory, name: str) -> None:
+def test_invalid_user_name_is_rejected(directory: Directory, name: str) -> None:
     with pytest.raises(StatusError) as refusal:
         create_user(directory, URL, name)
     assert refusal.value.code == 422

@@ -42,7 +42,7 @@ def list_resources(version: Tree) -> dict[str, tuple[str, list[str]]]:
     return {name: facts for name, facts in found.items() if facts[0]}
 
 
-def test_both_forms_list_the_same_resources(aggregated: dict[str, Tree], plain: dict[str, Tree]) -> None:
+def test_both_formats_list_the_same_resources(aggregated: dict[str, Tree], plain: dict[str, Tree]) -> None:
     for (group, version), listed in list_aggregated(aggregated).items():
         document = plain[f"/apis/{group}/{version}" if group else f"/api/{version}"]
         resources = {
@@ -53,9 +53,7 @@ def test_both_forms_list_the_same_resources(aggregated: dict[str, Tree], plain: 
         assert list_resources(listed) == resources
 
 
-def test_both_forms_list_the_same_versions_in_the_same_order(
-    aggregated: dict[str, Tree], plain: dict[str, Tree]
-) -> None:
+def test_both_formats_list_the_same_versions_in_order(aggregated: dict[str, Tree], plain: dict[str, Tree]) -> None:
     listed = [
         (group["metadata"]["name"], [version["version"] for version in group["versions"]])
         for group in aggregated["/apis"]["items"]
@@ -65,11 +63,11 @@ def test_both_forms_list_the_same_versions_in_the_same_order(
     ]
 
 
-def test_the_core_group_stands_apart(aggregated: dict[str, Tree]) -> None:
+def test_core_group_has_its_own_document(aggregated: dict[str, Tree]) -> None:
     assert [group["metadata"] for group in aggregated["/api"]["items"]] == [{}]
 
 
-def test_actions_hang_below_resources_without_a_kind(aggregated: dict[str, Tree]) -> None:
+def test_actions_are_subresources_of_resources_without_a_kind(aggregated: dict[str, Tree]) -> None:
     actions = list_aggregated(aggregated)["subresources.kubevirt.io", "v1"]["resources"]
     nothing = {"group": "", "version": "", "kind": ""}
     assert {resource["resource"] for resource in actions} == {
@@ -81,5 +79,5 @@ def test_actions_hang_below_resources_without_a_kind(aggregated: dict[str, Tree]
     assert all(resource["responseKind"] == nothing for resource in actions)
 
 
-def test_the_media_type_tells_the_form() -> None:
+def test_content_type_names_the_format() -> None:
     assert {document.content_type for document in write_aggregated_discovery().values()} == {CONTENT_TYPE}

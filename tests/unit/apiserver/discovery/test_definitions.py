@@ -19,7 +19,7 @@ def find_versions(name: str) -> dict[str, Tree]:
 
 
 @each_definition
-def test_a_definition_is_an_object_of_its_kind(name: str) -> None:
+def test_definition_decodes_as_its_kind(name: str) -> None:
     definition = from_tree(write_served_definition(name, CREATED), CustomResourceDefinition)
     assert definition.spec.names.plural + "." + definition.spec.group == name
 
@@ -34,7 +34,7 @@ def test_exactly_one_version_is_stored(name: str) -> None:
 
 
 @each_definition
-def test_every_version_has_a_schema_and_columns_beside_the_name(name: str) -> None:
+def test_every_version_has_schema_and_columns(name: str) -> None:
     for version in find_versions(name).values():
         schema = version["schema"]["openAPIV3Schema"]
         assert schema["type"] == "object"
@@ -56,7 +56,7 @@ def test_names_and_scope_are_those_of_the_kind() -> None:
     }
 
 
-def test_versions_come_newest_first() -> None:
+def test_versions_are_sorted_newest_first() -> None:
     versions = find_versions("virtualmachinepreferences.instancetype.kubevirt.io")
     assert [(name, facts.get("deprecated", False)) for name, facts in versions.items()] == [
         ("v1beta2", False),
@@ -66,7 +66,7 @@ def test_versions_come_newest_first() -> None:
     ]
 
 
-def test_a_deprecated_version_names_the_better_one() -> None:
+def test_deprecated_version_names_its_replacement() -> None:
     warning = find_versions("virtualmachines.kubevirt.io")["v1alpha3"]["deprecationWarning"]
     assert warning == "kubevirt.io/v1alpha3 VirtualMachine is deprecated; use kubevirt.io/v1 VirtualMachine"
 
@@ -79,12 +79,12 @@ def test_a_deprecated_version_names_the_better_one() -> None:
         ("virtualmachineinstancetypes.instancetype.kubevirt.io", None),
     ],
 )
-def test_only_some_kinds_have_a_status_to_write(name: str, subresources: Tree | None) -> None:
+def test_status_subresource_matches_the_kind(name: str, subresources: Tree | None) -> None:
     for version in find_versions(name).values():
         assert version.get("subresources") == subresources
 
 
-def test_a_served_definition_is_the_same_object_every_time() -> None:
+def test_served_definition_is_stable() -> None:
     name = "virtualmachines.kubevirt.io"
     served = write_served_definition(name, CREATED)
     assert served == write_served_definition(name, CREATED)

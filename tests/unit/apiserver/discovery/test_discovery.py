@@ -20,7 +20,7 @@ def find_resource(document: Tree, name: str) -> Tree:
     return next(resource for resource in document["resources"] if resource["name"] == name)
 
 
-def test_every_kind_is_listed_where_it_is_served(documents: dict[str, Tree]) -> None:
+def test_every_served_kind_is_listed(documents: dict[str, Tree]) -> None:
     for kind in KINDS:
         path = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
         resource = find_resource(documents[path], kind.plural)
@@ -31,7 +31,7 @@ def test_every_kind_is_listed_where_it_is_served(documents: dict[str, Tree]) -> 
         )
 
 
-def test_no_name_stands_for_two_kinds_of_one_group(documents: dict[str, Tree]) -> None:
+def test_names_are_unique_in_a_group(documents: dict[str, Tree]) -> None:
     for document in documents.values():
         names = [resource["name"] for resource in document.get("resources", ())]
         assert len(names) == len(set(names))
@@ -46,9 +46,7 @@ def test_no_name_stands_for_two_kinds_of_one_group(documents: dict[str, Tree]) -
         ("apps", ["v1"]),
     ],
 )
-def test_the_newest_version_of_a_group_comes_first_and_is_preferred(
-    documents: dict[str, Tree], group: str, versions: list[str]
-) -> None:
+def test_newest_version_is_first_and_preferred(documents: dict[str, Tree], group: str, versions: list[str]) -> None:
     document = documents[f"/apis/{group}"]
     assert [version["version"] for version in document["versions"]] == versions
     assert document["preferredVersion"] == {"groupVersion": f"{group}/{versions[0]}", "version": versions[0]}
@@ -57,7 +55,7 @@ def test_the_newest_version_of_a_group_comes_first_and_is_preferred(
     )
 
 
-def test_the_core_group_is_found_by_its_versions_alone(documents: dict[str, Tree]) -> None:
+def test_core_group_is_listed_only_by_version(documents: dict[str, Tree]) -> None:
     assert documents["/api"]["versions"] == ["v1"]
     assert documents["/api"]["serverAddressByClientCIDRs"][0]["serverAddress"] == "127.0.0.1:6443"
     assert "" not in [group["name"] for group in documents["/apis"]["groups"]]
@@ -75,22 +73,24 @@ def test_the_core_group_is_found_by_its_versions_alone(documents: dict[str, Tree
         ("/apis/subresources.kubevirt.io/v1", "virtualmachines/start", None),
     ],
 )
-def test_verbs_are_what_can_be_done(documents: dict[str, Tree], path: str, name: str, verbs: list[str] | None) -> None:
+def test_verbs_match_supported_operations(
+    documents: dict[str, Tree], path: str, name: str, verbs: list[str] | None
+) -> None:
     assert find_resource(documents[path], name)["verbs"] == verbs
 
 
-def test_instances_have_no_status_of_their_own_to_write(documents: dict[str, Tree]) -> None:
+def test_vmis_have_no_status_subresource(documents: dict[str, Tree]) -> None:
     names = {resource["name"] for resource in documents["/apis/kubevirt.io/v1"]["resources"]}
     assert "virtualmachineinstances" in names
     assert "virtualmachineinstances/status" not in names
 
 
 @pytest.mark.parametrize("plural", ["virtualmachines", "virtualmachineinstances"])
-def test_machines_belong_to_all(documents: dict[str, Tree], plural: str) -> None:
+def test_vms_are_in_category_all(documents: dict[str, Tree], plural: str) -> None:
     assert find_resource(documents["/apis/kubevirt.io/v1"], plural)["categories"] == ["all"]
 
 
-def test_all_versions_of_a_kind_share_one_storage(documents: dict[str, Tree]) -> None:
+def test_all_versions_of_a_kind_share_storage(documents: dict[str, Tree]) -> None:
     hashes = {
         find_resource(documents[f"/apis/instancetype.kubevirt.io/{version}"], "virtualmachinepreferences")[
             "storageVersionHash"

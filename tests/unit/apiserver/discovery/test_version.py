@@ -6,12 +6,12 @@ import re
 from virtshape.apiserver.discovery.version import write_root, write_version
 
 
-def test_the_version_is_one_that_clients_can_compare() -> None:
+def test_version_is_comparable() -> None:
     version = json.loads(write_version().body)
     assert re.fullmatch(r"v1\.\d+\.\d+\+virtshape-\d+\.\d+\.\d+\S*", version["gitVersion"])
     assert version["gitVersion"].startswith(f"v{version['major']}.{version['minor']}.")
     assert all(isinstance(value, str) for value in version.values())
 
 
-def test_the_root_lists_paths_in_order() -> None:
+def test_root_lists_paths_in_order() -> None:
     assert json.loads(write_root(["/version", "/api"]).body) == {"paths": ["/api", "/version"]}

@@ -33,7 +33,7 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
         (8 * YEAR + 364 * DAY, "8y"),
     ],
 )
-def test_the_longer_a_duration_is_the_coarser_it_is_written(seconds: float, text: str) -> None:
+def test_longer_durations_are_coarser(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
 
 
@@ -47,5 +47,5 @@ def test_the_longer_a_duration_is_the_coarser_it_is_written(seconds: float, text
         pytest.param("yesterday", "<invalid>", id="no time"),
     ],
 )
-def test_an_age_is_counted_from_a_time(time: str | None, text: str) -> None:
+def test_age_of_a_timestamp(time: str | None, text: str) -> None:
     assert format_age(time, now=1000.0) == text

@@ -27,7 +27,7 @@ def show(api_version: str, kind_name: str, **parts: Any) -> Tree:
     return dict(zip(names, table["rows"][0]["cells"], strict=True))
 
 
-def test_vms_show_what_they_do_and_how_large_they_are() -> None:
+def test_vm_columns() -> None:
     cells = show(
         "kubevirt.io/v1",
         "VirtualMachine",
@@ -54,7 +54,7 @@ def test_vms_show_what_they_do_and_how_large_they_are() -> None:
     }
 
 
-def test_instances_show_where_they_run() -> None:
+def test_vmi_columns() -> None:
     cells = show(
         "kubevirt.io/v1",
         "VirtualMachineInstance",
@@ -86,7 +86,7 @@ def test_instances_show_where_they_run() -> None:
         pytest.param({"topology": {"sockets": 2, "threads": 2}}, 4, "2x1x2", id="topology"),
     ],
 )
-def test_instance_types_show_their_size(version: str, cpu: Tree, vcpus: int, topology: str | None) -> None:
+def test_instancetype_columns(version: str, cpu: Tree, vcpus: int, topology: str | None) -> None:
     cells = show(
         f"instancetype.kubevirt.io/{version}",
         "VirtualMachineClusterInstancetype",
@@ -102,12 +102,12 @@ def test_instance_types_show_their_size(version: str, cpu: Tree, vcpus: int, top
     }
 
 
-def test_an_instance_type_without_sizes_shows_none() -> None:
+def test_instancetype_without_sizes_has_empty_cells() -> None:
     cells = show("instancetype.kubevirt.io/v1beta2", "VirtualMachineInstancetype", spec={})
     assert cells == {"Name": "one", "vCPU": None, "Memory": None, "Topology": None, "Dedicated": None, "Age": "90s"}
 
 
-def test_preferences_show_what_they_need() -> None:
+def test_preference_columns() -> None:
     cells = show(
         "instancetype.kubevirt.io/v1beta2",
         "VirtualMachinePreference",
@@ -127,7 +127,7 @@ def test_preferences_show_what_they_need() -> None:
     }
 
 
-def test_data_volumes_show_their_progress() -> None:
+def test_datavolume_columns() -> None:
     cells = show(
         "cdi.kubevirt.io/v1beta1",
         "DataVolume",
@@ -137,7 +137,7 @@ def test_data_volumes_show_their_progress() -> None:
     assert cells == {"Name": "one", "Phase": "ImportInProgress", "Progress": "40.1%", "Restarts": 1, "Age": "90s"}
 
 
-def test_a_claim_shows_its_volume() -> None:
+def test_claim_columns() -> None:
     cells = show(
         "v1",
         "PersistentVolumeClaim",
@@ -161,12 +161,12 @@ def test_a_claim_shows_its_volume() -> None:
     }
 
 
-def test_a_claim_on_its_way_out_is_terminating() -> None:
+def test_deleted_claim_is_terminating() -> None:
     cells = show("v1", "PersistentVolumeClaim", metadata={"deletionTimestamp": CREATED}, status={"phase": "Bound"})
     assert cells["Status"] == "Terminating"
 
 
-def test_a_volume_shows_its_claim() -> None:
+def test_volume_columns() -> None:
     cells = show(
         "v1",
         "PersistentVolume",
@@ -186,7 +186,7 @@ def test_a_volume_shows_its_claim() -> None:
     ("annotations", "name"),
     [({"storageclass.kubernetes.io/is-default-class": "true"}, "one (default)"), ({}, "one")],
 )
-def test_the_default_storage_class_says_so(annotations: Tree, name: str) -> None:
+def test_default_storage_class_is_marked(annotations: Tree, name: str) -> None:
     cells = show("storage.k8s.io/v1", "StorageClass", metadata={"annotations": annotations}, provisioner="local")
     assert cells == {
         "Name": name,
@@ -208,7 +208,7 @@ def test_the_default_storage_class_says_so(annotations: Tree, name: str) -> None
         ("True", True, "Ready,SchedulingDisabled"),
     ],
 )
-def test_a_node_shows_whether_it_takes_work(ready: str | None, unschedulable: bool | None, status: str) -> None:
+def test_node_status(ready: str | None, unschedulable: bool | None, status: str) -> None:
     conditions = [{"type": "Ready", "status": ready}] if ready else []
     cells = show("v1", "Node", spec={"unschedulable": unschedulable}, status={"conditions": conditions})
     assert cells["Status"] == status
@@ -222,11 +222,11 @@ def test_a_node_shows_whether_it_takes_work(ready: str | None, unschedulable: bo
         ({"kubernetes.io/role": "edge"}, "edge"),
     ],
 )
-def test_a_node_shows_its_roles(labels: Tree, roles: str) -> None:
+def test_node_roles(labels: Tree, roles: str) -> None:
     assert show("v1", "Node", metadata={"labels": labels})["Roles"] == roles
 
 
-def test_a_node_shows_its_addresses() -> None:
+def test_node_addresses() -> None:
     addresses = [{"type": "Hostname", "address": "n"}, {"type": "InternalIP", "address": "10.0.0.1"}]
     cells = show("v1", "Node", status={"addresses": addresses})
     assert (cells["Internal-IP"], cells["External-IP"]) == ("10.0.0.1", "<none>")
@@ -263,11 +263,11 @@ def build_container_status(*, ready: bool = False, restarts: int = 0, state: Tre
         ),
     ],
 )
-def test_a_pod_shows_what_it_does(status: Tree, metadata: Tree, shown: str) -> None:
+def test_pod_status(status: Tree, metadata: Tree, shown: str) -> None:
     assert show("v1", "Pod", metadata=metadata, status=status)["Status"] == shown
 
 
-def test_a_pod_counts_its_containers() -> None:
+def test_pod_containers() -> None:
     cells = show(
         "v1",
         "Pod",
@@ -291,7 +291,7 @@ def test_a_pod_counts_its_containers() -> None:
     }
 
 
-def test_a_deployment_counts_its_pods() -> None:
+def test_deployment_columns() -> None:
     template = {"spec": {"containers": [{"name": "a", "image": "x"}, {"name": "b", "image": "y"}]}}
     cells = show(
         "apps/v1",
@@ -321,22 +321,22 @@ def test_a_deployment_counts_its_pods() -> None:
         ({"type": "ExternalName", "externalName": "example.com"}, {}, "example.com"),
     ],
 )
-def test_a_service_shows_how_it_is_reached_from_outside(spec: Tree, status: Tree, address: str) -> None:
+def test_service_external_addresses(spec: Tree, status: Tree, address: str) -> None:
     assert show("v1", "Service", spec=spec, status=status)["External-IP"] == address
 
 
-def test_a_service_shows_its_ports() -> None:
+def test_service_ports() -> None:
     ports = [{"port": 80, "nodePort": 30080, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]
     assert show("v1", "Service", spec={"ports": ports})["Port(s)"] == "80:30080/TCP,53/UDP"
 
 
-def test_a_revision_shows_whose_state_it_keeps() -> None:
+def test_revision_columns() -> None:
     owner = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "web", "uid": "1", "controller": True}
     cells = show("apps/v1", "ControllerRevision", metadata={"ownerReferences": [owner]}, revision=3)
     assert cells == {"Name": "one", "Controller": "virtualmachine.kubevirt.io/web", "Revision": 3, "Age": "90s"}
 
 
-def test_an_event_shows_what_happened_to_what() -> None:
+def test_event_columns() -> None:
     cells = show(
         "v1",
         "Event",
@@ -363,7 +363,7 @@ def test_an_event_shows_what_happened_to_what() -> None:
     }
 
 
-def test_a_binding_shows_who_gets_which_role() -> None:
+def test_binding_columns() -> None:
     cells = show(
         "rbac.authorization.k8s.io/v1",
         "RoleBinding",
@@ -417,5 +417,5 @@ def test_a_binding_shows_who_gets_which_role() -> None:
     ],
     ids=["Namespace", "Secret", "ConfigMap", "ServiceAccount", "Lease", "Role", "KubeVirt"],
 )
-def test_simple_kinds_show_a_thing_or_two(api_version: str, kind: str, parts: Tree, cells: Tree) -> None:
+def test_columns_of_simple_kinds(api_version: str, kind: str, parts: Tree, cells: Tree) -> None:
     assert show(api_version, kind, **parts) == cells

@@ -47,11 +47,11 @@ OBJECT = {
         (".absent.below", None),
     ],
 )
-def test_a_path_leads_to_a_value_or_to_none(path: str, value: Any) -> None:
+def test_path_returns_value_or_none(path: str, value: Any) -> None:
     assert FieldReader([path]).read(json.dumps(OBJECT).encode()) == [value]
 
 
-def test_values_come_in_the_order_of_their_paths() -> None:
+def test_values_are_in_path_order() -> None:
     paths = [
         ".status.conditions[?(@.type=='Ready')].status",
         ".spec.cpu.guest",
@@ -61,25 +61,25 @@ def test_values_come_in_the_order_of_their_paths() -> None:
     assert FieldReader(paths).read(json.dumps(OBJECT).encode()) == ["True", 2, "web", "False"]
 
 
-def test_a_null_on_the_way_hides_only_what_is_below_it() -> None:
+def test_null_parent_affects_only_paths_below() -> None:
     reader = FieldReader([".spec.cpu.guest", ".metadata.name", ".status.conditions[?(@.type=='Ready')].status"])
     data = b'{"spec":null,"metadata":{"name":"web"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}'
     assert reader.read(data) == [None, "web", "True"]
 
 
-def test_a_value_can_be_read_as_a_type_of_its_own() -> None:
+def test_value_is_decoded_as_given_type() -> None:
     reader = FieldReader({".metadata": msgspec.Raw, ".spec.cpu.guest": Any})
     metadata, guest = reader.read(b'{"metadata": {"name":"web"}, "spec":{"cpu":{"guest":2}}}')
     assert (bytes(metadata), guest) == (b'{"name":"web"}', 2)
 
 
 @pytest.mark.parametrize("path", ["", "metadata.name", ".metadata..name", ".spec[*]", ".spec.cpu["])
-def test_what_is_no_path_is_refused(path: str) -> None:
+def test_invalid_path_is_rejected(path: str) -> None:
     with pytest.raises(ValueError, match="is not a field path"):
         FieldReader([path])
 
 
 @pytest.mark.parametrize("paths", [[".spec", ".spec.cpu"], [".spec.cpu", ".spec"]])
-def test_a_value_is_read_as_a_whole_or_in_part(paths: list[str]) -> None:
+def test_overlapping_paths_are_rejected(paths: list[str]) -> None:
     with pytest.raises(TypeError, match="already"):
         FieldReader(paths)

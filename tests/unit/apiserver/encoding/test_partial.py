@@ -14,7 +14,7 @@ OBJECT = json.dumps(
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_an_object_keeps_its_metadata(version: str) -> None:
+def test_partial_object_has_the_metadata(version: str) -> None:
     assert json.loads(partial_object(OBJECT, version)) == {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",
@@ -22,12 +22,12 @@ def test_an_object_keeps_its_metadata(version: str) -> None:
     }
 
 
-def test_an_object_without_metadata_has_empty_metadata() -> None:
+def test_partial_object_without_metadata() -> None:
     assert json.loads(partial_object(b"{}"))["metadata"] == {}
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_a_list_has_a_partial_object_for_each_object(count: int) -> None:
+def test_partial_list_has_one_item_per_object(count: int) -> None:
     metadata = {"resourceVersion": "5", "continue": "abc"}
     assert json.loads(partial_list([OBJECT] * count, metadata)) == {
         "kind": "PartialObjectMetadataList",

@@ -118,7 +118,7 @@ SENT: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("sent", "tree"), SENT.values(), ids=SENT.keys())
-def test_what_kubectl_sends_is_understood(sent: str, tree: dict[str, Any]) -> None:
+def test_recorded_bodies_are_converted(sent: str, tree: dict[str, Any]) -> None:
     assert json.loads(translate(bytes.fromhex(sent))) == tree
 
 
@@ -197,7 +197,7 @@ VALUES: dict[str, tuple[str, str, tuple[int, Any], Any]] = {
 
 
 @pytest.mark.parametrize(("api_version", "kind", "field", "tree"), VALUES.values(), ids=VALUES.keys())
-def test_values_of_every_type_are_read(api_version: str, kind: str, field: tuple[int, Any], tree: Any) -> None:
+def test_values_of_every_type_are_decoded(api_version: str, kind: str, field: tuple[int, Any], tree: Any) -> None:
     assert read(api_version, kind, field) == tree
 
 
@@ -209,7 +209,7 @@ OWN = [
 
 
 @pytest.mark.parametrize("kind", OWN, ids=lambda kind: kind.kind)
-def test_every_kind_of_kubernetes_itself_is_known(kind: Kind) -> None:
+def test_all_builtin_kinds_are_supported(kind: Kind) -> None:
     assert read(kind.api_version, kind.kind, (1, [(1, "x")])) == {"metadata": {"name": "x"}}
 
 
@@ -229,7 +229,7 @@ BROKEN: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN.keys())
-def test_a_body_that_cannot_be_read_is_refused(body: bytes) -> None:
+def test_invalid_body_is_rejected(body: bytes) -> None:
     with pytest.raises(StatusError) as caught:
         translate(body)
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")

@@ -39,7 +39,7 @@ def read_table(kind: Kind, *trees: Tree, **options: Any) -> Tree:
     return table
 
 
-def test_a_row_has_the_objects_metadata_unless_asked_otherwise() -> None:
+def test_row_contains_metadata_by_default() -> None:
     vm = build_object(VM, spec={"secret": 1}, metadata={"labels": {"a": "b"}})
     (row,) = read_table(VM, vm)["rows"]
     assert row["object"] == {
@@ -50,34 +50,34 @@ def test_a_row_has_the_objects_metadata_unless_asked_otherwise() -> None:
 
 
 @pytest.mark.parametrize(("include", "expected"), [("None", None), ("Object", build_object(NAMESPACE))])
-def test_a_row_has_the_whole_object_or_none_of_it_on_request(include: str, expected: Tree | None) -> None:
+def test_row_contains_object_or_nothing_on_request(include: str, expected: Tree | None) -> None:
     (row,) = read_table(NAMESPACE, build_object(NAMESPACE), include=include)["rows"]
     assert row["object"] == expected
 
 
-def test_another_wish_is_refused() -> None:
+def test_unknown_include_object_value_is_rejected() -> None:
     with pytest.raises(StatusError, match="unrecognized includeObject value"):
         read_table(NAMESPACE, include="Half")
 
 
-def test_the_version_asked_for_is_that_of_the_table_and_its_rows() -> None:
+def test_requested_version_applies_to_table_and_rows() -> None:
     table = read_table(NAMESPACE, build_object(NAMESPACE), version="v1beta1")
     assert table["apiVersion"] == table["rows"][0]["object"]["apiVersion"] == "meta.k8s.io/v1beta1"
 
 
-def test_an_empty_list_has_no_rows_but_columns() -> None:
+def test_empty_list_has_columns_and_no_rows() -> None:
     table = read_table(NAMESPACE, revision="12")
     assert table["rows"] == []
     assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Status", "Age"]
     assert table["metadata"] == {"resourceVersion": "12"}
 
 
-def test_a_list_says_where_it_goes_on() -> None:
+def test_table_has_the_continue_token() -> None:
     metadata = {"resourceVersion": "12", "continue": "abc", "remainingItemCount": 3}
     assert read_table(NAMESPACE, metadata=metadata)["metadata"] == metadata
 
 
-def test_a_single_object_gives_its_version_to_the_table() -> None:
+def test_table_of_one_object_has_its_resource_version() -> None:
     assert read_table(NAMESPACE, build_object(NAMESPACE))["metadata"] == {"resourceVersion": "7"}
 
 
@@ -87,12 +87,12 @@ def test_later_tables_of_a_watch_have_no_columns() -> None:
     assert len(table["rows"]) == 1
 
 
-def test_cells_without_a_value_are_null() -> None:
+def test_missing_values_are_null_cells() -> None:
     (row,) = read_table(VM, build_object(VM))["rows"]
     assert row["cells"] == ["one", "90s", None, None, None, None, None, None]
 
 
-def test_columns_are_described() -> None:
+def test_columns_have_descriptions() -> None:
     assert read_table(VM)["columnDefinitions"][:2] == [
         {"name": "Name", "type": "string", "format": "name", "description": "Name of the object.", "priority": 0},
         {
@@ -106,7 +106,7 @@ def test_columns_are_described() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=[f"{kind.api_version} {kind.kind}" for kind in KINDS])
-def test_every_kind_can_be_shown_even_if_it_holds_nothing(kind: Kind) -> None:
+def test_every_kind_renders_an_empty_object(kind: Kind) -> None:
     table = read_table(kind, build_object(kind))
     (row,) = table["rows"]
     assert len(row["cells"]) == len(table["columnDefinitions"])

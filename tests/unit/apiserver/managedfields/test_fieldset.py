@@ -36,45 +36,45 @@ def build(members: frozenset[Path]) -> FieldSet:
 
 
 @given(PATHS)
-def test_the_members_are_those_it_was_made_of(members: frozenset[Path]) -> None:
+def test_paths_of_a_built_set(members: frozenset[Path]) -> None:
     assert frozenset(paths(build(members))) == members
 
 
 @given(PATHS)
-def test_reading_what_was_written_changes_nothing(members: frozenset[Path]) -> None:
+def test_parse_round_trips(members: frozenset[Path]) -> None:
     assert parse_fields(build(members)) == build(members)
 
 
 @given(PATHS, PATHS)
-def test_a_union_has_the_members_of_both(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_union(one: frozenset[Path], other: frozenset[Path]) -> None:
     assert union(build(one), build(other)) == build(one | other)
 
 
 @given(PATHS, PATHS)
-def test_an_intersection_has_the_members_that_both_have(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_intersection(one: frozenset[Path], other: frozenset[Path]) -> None:
     assert intersection(build(one), build(other)) == build(one & other)
 
 
 @given(PATHS, PATHS)
-def test_a_difference_has_the_members_that_only_the_first_has(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_difference(one: frozenset[Path], other: frozenset[Path]) -> None:
     assert difference(build(one), build(other)) == build(one - other)
 
 
 @given(PATHS, PATHS)
-def test_nothing_that_is_given_is_changed(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_arguments_are_not_modified(one: frozenset[Path], other: frozenset[Path]) -> None:
     first, second = build(one), build(other)
     union(first, second), intersection(first, second), difference(first, second)
     assert (first, second) == (build(one), build(other))
 
 
 @given(PATHS)
-def test_leaves_are_the_members_with_none_below(members: frozenset[Path]) -> None:
+def test_leaves(members: frozenset[Path]) -> None:
     inner = {path[:length] for path in members for length in range(len(path))}
     assert frozenset(leaves(build(members))) == members - inner
 
 
 @given(PATHS, PATHS)
-def test_what_is_not_touched_is_the_same_object(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_unchanged_set_is_returned_identically(one: frozenset[Path], other: frozenset[Path]) -> None:
     fields = build(one)
     assert union(fields, intersection(fields, build(other))) is fields
     assert difference(fields, build(other - one)) is fields
@@ -88,7 +88,7 @@ def test_what_is_not_touched_is_the_same_object(one: frozenset[Path], other: fro
         pytest.param({"f:a": {}}, False, id="a node that only leads elsewhere"),
     ],
 )
-def test_a_node_is_in_the_set(node: FieldSet, member: bool) -> None:
+def test_is_member(node: FieldSet, member: bool) -> None:
     assert is_member(node) is member
 
 
@@ -105,7 +105,7 @@ def test_a_node_is_in_the_set(node: FieldSet, member: bool) -> None:
         pytest.param({".": {}}, {}, id="the whole object, which nobody owns"),
     ],
 )
-def test_what_clients_send_is_put_into_one_form(sent: Any, read: FieldSet) -> None:
+def test_client_sets_are_normalized(sent: Any, read: FieldSet) -> None:
     assert parse_fields(sent) == read
 
 
@@ -120,7 +120,7 @@ def test_what_clients_send_is_put_into_one_form(sent: Any, read: FieldSet) -> No
         pytest.param({"i:x": {}}, id="an index that is no number"),
     ],
 )
-def test_what_is_no_set_of_fields_is_refused(sent: Any) -> None:
+def test_invalid_set_is_rejected(sent: Any) -> None:
     with pytest.raises(FieldSetError):
         parse_fields(sent)
 
@@ -139,5 +139,5 @@ def test_what_is_no_set_of_fields_is_refused(sent: Any) -> None:
         pytest.param(("f:args", "i:2"), ".args[2]", id="an item by its index"),
     ],
 )
-def test_a_path_reads_as_in_messages(path: Path, text: str) -> None:
+def test_path_format(path: Path, text: str) -> None:
     assert format_fields(path) == text

@@ -48,11 +48,11 @@ def facts() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("struct", "name"), sorted(facts()), ids=str)
-def test_every_fact_is_about_a_field_that_there_is(struct: str, name: str) -> None:
+def test_list_types_name_existing_fields(struct: str, name: str) -> None:
     assert name in built_in_structs()[struct]
 
 
-def test_every_atomic_struct_is_one_that_there_is() -> None:
+def test_atomic_structs_exist() -> None:
     assert built_in_structs().keys() >= ATOMIC_STRUCTS
 
 
@@ -77,7 +77,7 @@ def find_type(api_version: str, kind: str, path: str) -> FieldType:
         pytest.param("v1", "ConfigMap", "data.any", id="a value in a map"),
     ],
 )
-def test_some_fields_belong_to_one_manager_as_a_whole(api_version: str, kind: str, path: str) -> None:
+def test_atomic_fields(api_version: str, kind: str, path: str) -> None:
     assert find_type(api_version, kind, path) is None
 
 
@@ -96,13 +96,13 @@ def test_some_fields_belong_to_one_manager_as_a_whole(api_version: str, kind: st
         pytest.param("v1", "Node", "spec.podCIDRs", (), id="by value"),
     ],
 )
-def test_some_lists_are_merged(api_version: str, kind: str, path: str, keys: tuple[str, ...]) -> None:
+def test_merged_lists(api_version: str, kind: str, path: str, keys: tuple[str, ...]) -> None:
     type_ = find_type(api_version, kind, path)
     assert isinstance(type_, ListType)
     assert type_.keys == keys
 
 
-def test_facts_about_built_in_kinds_do_not_hold_in_custom_ones() -> None:
+def test_builtin_list_types_do_not_apply_to_custom_resources() -> None:
     template = find_type("kubevirt.io/v1", "VirtualMachine", "spec.dataVolumeTemplates")
     claim = find_type("cdi.kubevirt.io/v1beta1", "DataVolume", "spec.pvc")
     assert template is None
@@ -110,5 +110,5 @@ def test_facts_about_built_in_kinds_do_not_hold_in_custom_ones() -> None:
     assert claim.standing == frozenset()
 
 
-def test_a_field_that_no_struct_has_is_of_unknown_type() -> None:
+def test_unknown_field_has_unknown_type() -> None:
     assert find_type("kubevirt.io/v1", "VirtualMachine", "spec.unheardOf.deeper") is UNKNOWN

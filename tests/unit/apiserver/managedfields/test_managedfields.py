@@ -104,7 +104,7 @@ SPEC: Tree = {".": {}, "f:cpu": {".": {}, "f:guest": {}}, "f:memory": {".": {}, 
         ),
     ],
 )
-def test_a_new_object_belongs_to_its_creator(tree: Tree, fields: Tree) -> None:
+def test_creator_owns_all_fields(tree: Tree, fields: Tree) -> None:
     entries = record_update(None, tree, Write("kubectl-create", INSTANCETYPES, MORNING), INSTANCETYPE)
     assert entries == [build_entry(fields)]
 
@@ -207,13 +207,13 @@ BUILT_IN_CASES = [
 
 
 @pytest.mark.parametrize(("tree", "fields"), BUILT_IN_CASES)
-def test_the_kinds_of_kubernetes_are_taken_apart_in_their_own_way(tree: Tree, fields: Tree) -> None:
+def test_builtin_kinds_use_their_list_types(tree: Tree, fields: Tree) -> None:
     kind = type_of(tree["apiVersion"], tree["kind"])
     (entry,) = record_update(None, tree, Write("m", tree["apiVersion"], MORNING), kind)
     assert entry["fieldsV1"] == fields
 
 
-def test_what_leads_to_a_changed_field_stays_with_its_owner() -> None:
+def test_parents_of_a_changed_field_keep_their_owner() -> None:
     old = create(build_instancetype())
     new = change(old, "spec", "cpu", "guest", to=2)
     assert record_update(old, new, Write("kubectl-patch", INSTANCETYPES, NOON), INSTANCETYPE) == [
@@ -222,7 +222,7 @@ def test_what_leads_to_a_changed_field_stays_with_its_owner() -> None:
     ]
 
 
-def test_a_second_change_by_the_same_manager_adds_to_its_entry() -> None:
+def test_second_update_extends_the_managers_entry() -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "labels", to={"z": "1"})
     assert record_update(old, new, Write("kubectl-create", INSTANCETYPES, NOON), INSTANCETYPE) == [
@@ -230,7 +230,7 @@ def test_a_second_change_by_the_same_manager_adds_to_its_entry() -> None:
     ]
 
 
-def test_removing_a_field_removes_its_owner_and_ages_nobody() -> None:
+def test_removing_a_field_changes_no_times() -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "labels", to={"env": "dev"})
     new["metadata"]["managedFields"] = record_update(old, new, Write("label", INSTANCETYPES, NOON), INSTANCETYPE)
@@ -241,20 +241,20 @@ def test_removing_a_field_removes_its_owner_and_ages_nobody() -> None:
     ]
 
 
-def test_a_write_that_changes_nothing_keeps_the_very_entries() -> None:
+def test_unchanged_object_keeps_identical_entries() -> None:
     old = create(build_instancetype())
     (entry,) = record_update(old, deepcopy(old), Write("other", INSTANCETYPES, NOON), INSTANCETYPE)
     assert entry is entries_of(old)[0]
 
 
-def test_entries_that_a_write_does_not_touch_are_not_copied() -> None:
+def test_unchanged_entries_are_not_copied() -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "labels", to={"z": "1"})
     first, _ = record_update(old, new, Write("label", INSTANCETYPES, NOON), INSTANCETYPE)
     assert first is entries_of(old)[0]
 
 
-def test_each_version_of_an_updater_has_its_own_entry() -> None:
+def test_updater_has_one_entry_per_version() -> None:
     old = create(build_instancetype())
     new = change(old, "spec", "cpu", "guest", to=2)
     newer = "instancetype.kubevirt.io/v1beta2"
@@ -262,7 +262,7 @@ def test_each_version_of_an_updater_has_its_own_entry() -> None:
     assert [entry["apiVersion"] for entry in entries] == [INSTANCETYPES, newer]
 
 
-def test_an_owner_at_a_version_that_is_gone_goes_too() -> None:
+def test_entries_with_unknown_version_are_removed() -> None:
     old = create(build_instancetype())
     old["metadata"]["managedFields"][0]["apiVersion"] = "instancetype.kubevirt.io/v1alpha0"
     new = change(old, "spec", "cpu", "guest", to=2)
@@ -274,7 +274,7 @@ def build_vm(**parts: Any) -> Tree:
     return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}, **parts}
 
 
-def test_the_status_has_an_entry_of_its_own() -> None:
+def test_status_has_a_separate_entry() -> None:
     old = create(build_vm(spec={"running": False}), VM)
     new = old | {"spec": {"running": True}, "status": {"ready": True, "conditions": [{"type": "Ready"}]}}
     entries = record_update(old, new, Write("kubectl-create", "kubevirt.io/v1", NOON, "status"), VM)
@@ -289,12 +289,12 @@ def test_the_status_has_an_entry_of_its_own() -> None:
     ]
 
 
-def test_a_status_beside_the_spec_belongs_to_nobody() -> None:
+def test_status_in_a_spec_write_has_no_owner() -> None:
     tree = build_vm(spec={"running": False}, status={"ready": True})
     assert entries_of(create(tree, VM))[0]["fieldsV1"] == {"f:spec": {".": {}, "f:running": {}}}
 
 
-def test_the_status_of_a_built_in_kind_may_come_with_labels() -> None:
+def test_status_write_of_builtin_kind_may_own_labels() -> None:
     kind = type_of("v1", "Pod")
     old = create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n"}}, kind)
     new = change(change(old, "metadata", "labels", to={"a": "1"}), "status", "phase", to="Running")
@@ -302,7 +302,7 @@ def test_the_status_of_a_built_in_kind_may_come_with_labels() -> None:
     assert entry["fieldsV1"] == {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}, "f:status": {"f:phase": {}}}
 
 
-def test_items_are_owned_one_by_one() -> None:
+def test_list_items_are_owned_separately() -> None:
     kind = type_of("v1", "Service")
     one, two = {"port": 80, "name": "a"}, {"port": 81, "name": "b"}
     old = create(
@@ -325,14 +325,14 @@ def test_items_are_owned_one_by_one() -> None:
         pytest.param(["a", "b"], ["b", "a"], None, id="the order belongs to nobody"),
     ],
 )
-def test_sets_with_odd_items(before: list[str], after: list[str], fields: Tree | None) -> None:
+def test_set_lists_with_unusual_items(before: list[str], after: list[str], fields: Tree | None) -> None:
     old = create(build_instancetype(finalizers=before))
     new = change(old, "metadata", "finalizers", to=after)
     taken = [e["fieldsV1"] for e in record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE)[1:]]
     assert taken == ([{"f:metadata": {"f:finalizers": fields}}] if fields else [])
 
 
-def test_items_without_their_keys_make_the_list_one_field() -> None:
+def test_list_with_items_without_keys_is_atomic() -> None:
     kind = type_of("v1", "Pod")
     tree = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"volumes": [{"emptyDir": {}}]}}
     assert entries_of(create(tree, kind))[0]["fieldsV1"] == {"f:spec": {"f:volumes": {}}}
@@ -346,7 +346,7 @@ def test_items_without_their_keys_make_the_list_one_field() -> None:
         pytest.param("b", {}, id="text is a leaf"),
     ],
 )
-def test_a_field_that_no_struct_has_is_taken_as_it_looks(value: Any, fields: Tree) -> None:
+def test_unknown_field_is_typed_by_its_value(value: Any, fields: Tree) -> None:
     tree = change(build_instancetype(), "spec", to={"unheardOf": value})
     assert entries_of(create(tree))[0]["fieldsV1"] == {"f:spec": {".": {}, "f:unheardOf": fields}}
 
@@ -359,7 +359,7 @@ def test_a_field_that_no_struct_has_is_taken_as_it_looks(value: Any, fields: Tre
         pytest.param({"a": 1}, {}, None, {}, id="an object emptied"),
     ],
 )
-def test_a_value_that_changes_its_nature(before: Any, after: Any, taken: Tree | None, left: Tree | None) -> None:
+def test_value_that_changes_its_type(before: Any, after: Any, taken: Tree | None, left: Tree | None) -> None:
     old = create(change(build_instancetype(), "spec", to={"odd": before}))
     new = change(old, "spec", "odd", to=after)
     entries = record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE)
@@ -367,7 +367,7 @@ def test_a_value_that_changes_its_nature(before: Any, after: Any, taken: Tree | 
     assert odd == {"kubectl-create": left} | ({} if taken is None else {"m": taken})
 
 
-def test_who_emptied_the_entries_wants_no_tracking() -> None:
+def test_empty_entries_disable_tracking() -> None:
     old = create(build_instancetype())
     reset = change(old, "metadata", "managedFields", to=[{}])
     assert record_update(old, reset, Write("m", INSTANCETYPES, NOON), INSTANCETYPE) == []
@@ -376,7 +376,7 @@ def test_who_emptied_the_entries_wants_no_tracking() -> None:
     assert record_update(untracked, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE) == []
 
 
-def test_a_client_may_edit_the_entries() -> None:
+def test_client_may_edit_entries() -> None:
     old = create(build_instancetype())
     renamed = build_entry({"f:spec": {"f:cpu": {".": {}}}}, "kubectl", operation="Apply")
     new = change(old, "metadata", "managedFields", to=[renamed])
@@ -395,20 +395,20 @@ def test_a_client_may_edit_the_entries() -> None:
         pytest.param([build_entry({}), 1], id="with a number among them"),
     ],
 )
-def test_entries_that_cannot_be_read_are_ignored(sent: Any) -> None:
+def test_invalid_entries_are_ignored(sent: Any) -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "managedFields", to=sent)
     assert parse_entries(sent) is None
     assert record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE) == entries_of(old)
 
 
-def test_entries_cannot_be_edited_by_way_of_the_status() -> None:
+def test_status_write_cannot_edit_entries() -> None:
     old = create(build_vm(spec={"running": False}), VM)
     new = change(old, "metadata", "managedFields", to=[])
     assert record_update(old, new, Write("m", "kubevirt.io/v1", NOON, "status"), VM) == entries_of(old)
 
 
-def test_the_oldest_updaters_become_one_when_there_are_too_many() -> None:
+def test_oldest_updaters_are_merged_beyond_the_limit() -> None:
     tree = create(build_instancetype())
     for number in range(MOST_UPDATERS + 2):
         new = change(tree, "metadata", "labels", f"l{number}", to="1")
@@ -434,11 +434,11 @@ def test_the_oldest_updaters_become_one_when_there_are_too_many() -> None:
         pytest.param("", "é" * 100, "é" * 64, id="128 bytes at most"),
     ],
 )
-def test_a_manager_has_a_name(asked: str, agent: str, name: str) -> None:
+def test_manager_name(asked: str, agent: str, name: str) -> None:
     assert name_manager(asked, agent) == name
 
 
-def test_times_go_back_if_nothing_else_is_different() -> None:
+def test_times_are_restored_if_nothing_else_changed() -> None:
     old = create(build_instancetype())
     new = deepcopy(old)
     new["metadata"]["managedFields"][0]["time"] = NOON
@@ -446,7 +446,7 @@ def test_times_go_back_if_nothing_else_is_different() -> None:
     assert new == old
 
 
-def test_times_stay_if_something_else_is_different() -> None:
+def test_times_are_kept_if_something_else_changed() -> None:
     old = create(build_instancetype())
     new = change(old, "spec", "cpu", "guest", to=2)
     new["metadata"]["managedFields"][0]["time"] = NOON

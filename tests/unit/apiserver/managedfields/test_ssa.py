@@ -102,21 +102,21 @@ SIZE_FIELDS: Tree = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}}
         ),
     ],
 )
-def test_applying_a_new_object_owns_what_it_says(applied: Tree, fields: Tree) -> None:
+def test_apply_of_new_object_owns_applied_fields(applied: Tree, fields: Tree) -> None:
     result = put(None, applied)
     entry = {"manager": "m1", "operation": "Apply", "apiVersion": applied["apiVersion"], "time": MORNING}
     assert entries_of(result) == [{**entry, "fieldsType": "FieldsV1", "fieldsV1": fields}]
     assert without_entries(result) == applied
 
 
-def test_an_applied_status_is_left_out() -> None:
+def test_applied_status_is_ignored() -> None:
     vm = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}, "spec": {}}
     live = put(None, vm) | {"status": {"ready": True}}
     assert put(None, vm | {"status": {"created": True}}) == put(None, vm)
     assert put(live, vm | {"status": {"created": True}}) == live
 
 
-def test_the_status_is_applied_by_itself() -> None:
+def test_status_is_applied_through_its_subresource() -> None:
     vm: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}}
     live = put(None, vm | {"spec": {"running": True}})
     patch = vm | {
@@ -137,26 +137,26 @@ def test_the_status_is_applied_by_itself() -> None:
     }
 
 
-def test_applying_the_same_again_changes_nothing_and_no_time() -> None:
+def test_repeated_apply_changes_nothing() -> None:
     live = put(None, build_instancetype(SIZES))
     assert put(live, build_instancetype(SIZES), time=NOON) == live
 
 
-def test_a_change_of_an_own_value_is_dated() -> None:
+def test_changed_value_updates_the_time() -> None:
     live = put(None, build_instancetype(SIZES))
     result = put(live, build_instancetype({**SIZES, "cpu": {"guest": 4}}), time=NOON)
     assert result["spec"]["cpu"] == {"guest": 4}
     assert entries_of(result)[0]["time"] == NOON
 
 
-def test_the_same_value_has_two_owners() -> None:
+def test_equal_values_are_shared_by_two_managers() -> None:
     live = put(None, build_instancetype(SIZES))
     result = put(live, build_instancetype({"cpu": {"guest": 2}}), "m2", time=NOON)
     assert fields_by_manager(result) == {"m1": {"f:spec": SIZE_FIELDS}, "m2": {"f:spec": {"f:cpu": {"f:guest": {}}}}}
     assert without_entries(result) == without_entries(live)
 
 
-def test_one_conflict_is_told_on_one_line() -> None:
+def test_single_conflict_message() -> None:
     live = put(None, build_instancetype(SIZES))
     error = refusal(live, build_instancetype({**SIZES, "cpu": {"guest": 3}}))
     assert (error.code, error.reason) == (409, "Conflict")
@@ -164,7 +164,7 @@ def test_one_conflict_is_told_on_one_line() -> None:
     assert error.causes == (Cause("FieldManagerConflict", 'conflict with "m1"', ".spec.cpu.guest"),)
 
 
-def test_several_conflicts_are_listed_by_manager() -> None:
+def test_conflicts_are_grouped_by_manager() -> None:
     live = put(None, build_instancetype(SIZES))
     live = edit(live, live | {"spec": {**SIZES, "memory": {"guest": "9Gi"}}})
     error = refusal(live, build_instancetype({"cpu": {"guest": 5}, "memory": {"guest": "5Gi"}}), "m3")
@@ -178,20 +178,20 @@ def test_several_conflicts_are_listed_by_manager() -> None:
     )
 
 
-def test_a_conflict_names_the_subresource() -> None:
+def test_conflict_message_names_the_subresource() -> None:
     vm: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}}
     live = put(put(None, vm | {"spec": {}}), vm | {"status": {"ready": True}}, subresource="status")
     error = refusal(live, vm | {"status": {"ready": False}}, subresource="status")
     assert error.causes[0].message == 'conflict with "m1" with subresource "status"'
 
 
-def test_a_conflict_in_an_item_shows_its_keys() -> None:
+def test_conflict_in_list_item_shows_its_keys() -> None:
     live = put(None, build_service({"port": 80, "name": "web"}))
     error = refusal(live, build_service({"port": 80, "name": "www"}))
     assert [cause.field for cause in error.causes] == ['.spec.ports[port=80,protocol="TCP"].name']
 
 
-def test_force_takes_the_field_away() -> None:
+def test_force_takes_over_the_field() -> None:
     live = put(None, build_instancetype(SIZES))
     result = put(live, build_instancetype({**SIZES, "cpu": {"guest": 3}}), "m2", force=True)
     assert result["spec"]["cpu"] == {"guest": 3}
@@ -201,14 +201,14 @@ def test_force_takes_the_field_away() -> None:
     }
 
 
-def test_an_updater_of_the_same_name_is_another_manager() -> None:
+def test_updater_with_same_name_is_another_manager() -> None:
     live = put(None, build_instancetype(SIZES))
     live = edit(live, live | {"spec": {**SIZES, "cpu": {"guest": 9}}}, "m1")
     error = refusal(live, build_instancetype(SIZES), "m1")
     assert error.causes[0].message == f'conflict with "m1" using {INSTANCETYPES}'
 
 
-def test_what_is_no_longer_applied_goes_unless_somebody_else_has_it() -> None:
+def test_field_no_longer_applied_is_removed_unless_shared() -> None:
     live = put(None, build_instancetype({**SIZES, "annotations": {"x": "1"}}, labels={"mine": "1", "shared": "1"}))
     live = put(live, build_instancetype(labels={"shared": "1", "other": "1"}), "m2")
     result = put(live, build_instancetype(SIZES))
@@ -219,12 +219,12 @@ def test_what_is_no_longer_applied_goes_unless_somebody_else_has_it() -> None:
     }
 
 
-def test_applying_nothing_gives_up_everything() -> None:
+def test_empty_apply_removes_all_owned_fields() -> None:
     live = put(None, build_instancetype(SIZES, labels={"a": "1"}))
     assert put(live, build_instancetype()) == build_instancetype()
 
 
-def test_fields_that_nobody_owns_stay() -> None:
+def test_unowned_fields_are_kept() -> None:
     live = put(None, build_instancetype({"cpu": {"guest": 2}}))
     live["spec"]["schedulerName"] = "from-admission"
     live["metadata"]["uid"] = "1"
@@ -233,13 +233,13 @@ def test_fields_that_nobody_owns_stay() -> None:
     assert result["metadata"]["uid"] == "1"
 
 
-def test_an_updater_keeps_a_struct_by_owning_one_field_of_it() -> None:
+def test_struct_is_kept_while_an_updater_owns_a_field_in_it() -> None:
     live = put(None, build_instancetype({"cpu": {"guest": 2}}))
     live = edit(live, live | {"spec": {"cpu": {"guest": 2, "model": "host-model"}}})
     assert put(live, build_instancetype({}))["spec"] == {"cpu": {"model": "host-model"}}
 
 
-def test_an_updater_does_not_keep_an_item_by_owning_one_field_of_it() -> None:
+def test_list_item_is_removed_although_an_updater_owns_a_field_in_it() -> None:
     live = put(None, build_service({"port": 80}, {"port": 81}))
     live = edit(live, live | {"spec": {"ports": [{"port": 80, "nodePort": 30000}, {"port": 81}]}})
     result = put(live, build_service({"port": 81}))
@@ -247,12 +247,12 @@ def test_an_updater_does_not_keep_an_item_by_owning_one_field_of_it() -> None:
     assert list(fields_by_manager(result)) == ["m1"]
 
 
-def test_the_last_item_takes_its_list_along() -> None:
+def test_removing_the_last_item_removes_the_list() -> None:
     live = put(None, build_instancetype(SIZES, finalizers=["x/y"]))
     assert without_entries(put(live, build_instancetype(SIZES))) == build_instancetype(SIZES)
 
 
-def test_null_removes_a_field_and_owns_its_absence() -> None:
+def test_applied_null_removes_and_owns_the_field() -> None:
     live = put(None, build_instancetype(SIZES))
     applied = build_instancetype({**SIZES, "memory": None})
     result = put(live, applied)
@@ -272,7 +272,7 @@ def test_null_removes_a_field_and_owns_its_absence() -> None:
         pytest.param("ab", "cd", "abcd", id="nothing is shared"),
     ],
 )
-def test_items_of_both_are_put_in_order(live: str, applied: str, merged: str) -> None:
+def test_merged_items_are_ordered(live: str, applied: str, merged: str) -> None:
     tree = edit(build_instancetype(), build_instancetype(finalizers=list(live)))
     result = put(tree, build_instancetype(finalizers=list(applied)))
     assert "".join(result["metadata"]["finalizers"]) == merged
@@ -284,7 +284,7 @@ def test_items_with_the_same_keys_are_merged() -> None:
     assert result["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "name": "web", "nodePort": 30000}]
 
 
-def test_live_items_that_cannot_be_told_apart_are_all_kept() -> None:
+def test_duplicate_live_items_are_kept() -> None:
     result = put(edit(build_service(), build_service({"port": 1}, {"port": 1})), build_service({"port": 2}))
     assert result["spec"]["ports"] == [{"port": 1}, {"port": 1}, {"port": 2}]
 
@@ -304,31 +304,31 @@ def test_live_items_that_cannot_be_told_apart_are_all_kept() -> None:
         ),
     ],
 )
-def test_applied_items_that_cannot_be_told_apart_are_refused(applied: Tree, problem: str) -> None:
+def test_duplicate_applied_items_are_rejected(applied: Tree, problem: str) -> None:
     error = refusal(None, applied)
     assert (error.code, error.reason) == (500, "")
     assert error.message.endswith(f": {problem}")
 
 
-def test_null_in_place_of_what_others_own_leaves_it() -> None:
+def test_applied_null_keeps_granular_values_of_others() -> None:
     live = put(None, build_instancetype(SIZES))
     result = put(live, build_instancetype({"memory": None}), manager="m2")
     assert result["spec"] == SIZES
     assert fields_by_manager(result)["m2"] == {"f:spec": {"f:memory": {}}}
 
 
-def test_null_in_place_of_a_value_of_others_is_a_conflict() -> None:
+def test_applied_null_conflicts_with_a_value_of_others() -> None:
     live = put(None, build_instancetype(SIZES))
     error = refusal(live, build_instancetype({"cpu": {"guest": None}}), manager="m2")
     assert error.message == 'Apply failed with 1 conflict: conflict with "m1": .spec.cpu.guest'
 
 
-def test_a_list_whose_items_lack_their_keys_is_replaced() -> None:
+def test_list_with_items_without_keys_is_replaced() -> None:
     live = put(None, build_service({"port": 80}))
     assert put(live, build_service({"name": "odd"}))["spec"]["ports"] == [{"name": "odd"}]
 
 
-def test_an_object_without_owners_gets_one_for_the_time_before() -> None:
+def test_untracked_object_gets_a_before_first_apply_manager() -> None:
     live = build_instancetype(SIZES)
     error = refusal(live, build_instancetype({"cpu": {"guest": 9}}))
     assert error.message == (
@@ -338,7 +338,7 @@ def test_an_object_without_owners_gets_one_for_the_time_before() -> None:
     assert list(fields_by_manager(result)) == ["m1", "before-first-apply"]
 
 
-def test_an_applier_has_one_entry_whatever_version_it_uses() -> None:
+def test_applier_has_one_entry_for_all_versions() -> None:
     live = put(None, build_instancetype(SIZES))
     newer = build_instancetype(SIZES) | {"apiVersion": "instancetype.kubevirt.io/v1beta2"}
     (entry,) = entries_of(put(live, newer, time=NOON))
@@ -358,7 +358,7 @@ def edit_from_nothing(tree: Tree) -> Tree:
     return {**tree, "metadata": {**tree["metadata"], "managedFields": entries}}
 
 
-def test_kubectl_goes_over_from_client_side_apply_without_conflict() -> None:
+def test_kubectl_migrates_from_client_side_apply_without_conflict() -> None:
     live = build_client_side(build_instancetype(SIZES))
     applied = build_instancetype({**SIZES, "cpu": {"guest": 4}})
     result = put(live, applied, "kubectl")
@@ -383,18 +383,18 @@ def test_kubectl_goes_over_from_client_side_apply_without_conflict() -> None:
         ),
     ],
 )
-def test_client_side_apply_excuses_no_other_conflict(live: Tree, manager: str) -> None:
+def test_last_applied_annotation_does_not_hide_other_conflicts(live: Tree, manager: str) -> None:
     error = refusal(live, build_instancetype({**SIZES, "cpu": {"guest": 4}}), manager)
     assert [cause.field for cause in error.causes] == [".spec.cpu.guest"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}"], ids=["empty", "no JSON", "no object", "an empty object"])
-def test_an_odd_annotation_excuses_nothing(text: str) -> None:
+def test_invalid_last_applied_annotation_is_ignored(text: str) -> None:
     live = edit_from_nothing(build_instancetype(SIZES, annotations={ANNOTATION: text}))
     assert refusal(live, build_instancetype({"cpu": {"guest": 4}}), "kubectl").code == 409
 
 
-def test_an_annotation_that_would_be_too_large_is_left_out() -> None:
+def test_too_large_last_applied_annotation_is_omitted() -> None:
     live = build_client_side(build_instancetype(SIZES))
     applied = build_instancetype(SIZES, annotations={"large": "x" * 200_000})
     assert list(put(live, applied, "kubectl")["metadata"]["annotations"]) == ["large"]
@@ -414,13 +414,13 @@ def test_an_annotation_that_would_be_too_large_is_left_out() -> None:
         pytest.param({"apiVersion": "v1", "kind": "Pod"}, "invalid object type: /v1, Kind=Pod", id="of another kind"),
     ],
 )
-def test_a_body_that_cannot_be_applied_is_refused(applied: Tree, message: str) -> None:
+def test_invalid_apply_body_is_rejected(applied: Tree, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         check_apply_body(applied, kind_of(build_instancetype()))
     assert (caught.value.code, caught.value.reason, caught.value.message) == (400, "BadRequest", message)
 
 
-def test_a_body_that_fits_passes() -> None:
+def test_valid_apply_body_is_accepted() -> None:
     applied = build_instancetype(SIZES)
     check_apply_body(applied, kind_of(applied))
     assert find_undeclared(applied, kind_of(applied)) is None
@@ -437,7 +437,7 @@ def test_a_body_that_fits_passes() -> None:
         ),
     ],
 )
-def test_fields_that_a_kind_does_not_have_are_told(spec: Tree, problems: str) -> None:
+def test_undeclared_fields_are_reported(spec: Tree, problems: str) -> None:
     applied = build_instancetype(spec)
     error = find_undeclared(applied, kind_of(applied))
     assert error is not None
@@ -468,20 +468,20 @@ SERVICES = st.builds(
 
 
 @given(SERVICES, SERVICES)
-def test_applying_twice_is_applying_once(first: Tree, second: Tree) -> None:
+def test_apply_is_idempotent(first: Tree, second: Tree) -> None:
     live = put(put(None, first), second, "m2", force=True)
     again = put(live, second, "m2", time=NOON)
     assert again == live
 
 
 @given(SERVICES, SERVICES)
-def test_a_sole_applier_leaves_no_traces_of_what_it_applied_before(first: Tree, second: Tree) -> None:
+def test_sole_applier_replaces_its_previous_configuration(first: Tree, second: Tree) -> None:
     result = put(put(None, first), second)
     assert _plain(result) == _plain(put(None, second))
 
 
 @given(SERVICES, SERVICES, SERVICES)
-def test_nothing_that_is_given_is_changed(first: Tree, second: Tree, third: Tree) -> None:
+def test_arguments_are_not_modified(first: Tree, second: Tree, third: Tree) -> None:
     live = put(put(None, first), second, "m2", force=True)
     before = deepcopy((live, third))
     put(live, third, force=True)
@@ -489,7 +489,7 @@ def test_nothing_that_is_given_is_changed(first: Tree, second: Tree, third: Tree
 
 
 @given(SERVICES, SERVICES)
-def test_after_a_forced_apply_the_same_conflicts_with_nobody(first: Tree, second: Tree) -> None:
+def test_forced_apply_leaves_no_conflict(first: Tree, second: Tree) -> None:
     live = put(None, first)
     result = put(live, second, "m2", force=True)
     assert put(result, second, "m2") == result

@@ -62,20 +62,18 @@ def find_patches(paths: Tree) -> dict[tuple[str, str, str], set[str]]:
     return found
 
 
-def test_references_of_version_2_lead_somewhere(v2: Tree) -> None:
+def test_v2_references_resolve(v2: Tree) -> None:
     assert set(find_references(v2)) <= {f"#/definitions/{name}" for name in v2["definitions"]}
 
 
 @each_group_version
-def test_references_of_version_3_lead_somewhere(group: str, version: str) -> None:
+def test_v3_references_resolve(group: str, version: str) -> None:
     tree = read_v3(group, version)
     assert set(find_references(tree)) <= {f"#/components/schemas/{name}" for name in tree["components"]["schemas"]}
 
 
 @each_group_version
-def test_every_kind_that_can_be_patched_says_what_kubectl_may_ask_of_a_patch(
-    group: str, version: str, v2: Tree
-) -> None:
+def test_patchable_kinds_list_patch_parameters(group: str, version: str, v2: Tree) -> None:
     patched = [kind for kind in KINDS if (kind.group, kind.version) == (group, version) and "patch" in list_verbs(kind)]
     for paths in (v2["paths"], read_v3(group, version)["paths"]):
         patches = find_patches(paths)
@@ -83,7 +81,7 @@ def test_every_kind_that_can_be_patched_says_what_kubectl_may_ask_of_a_patch(
             assert patches[group, version, kind.kind] == {"dryRun", "fieldManager", "fieldValidation", "force"}
 
 
-def test_operations_have_names_of_their_own(v2: Tree) -> None:
+def test_operation_ids_are_unique(v2: Tree) -> None:
     names = [
         operation["operationId"]
         for item in v2["paths"].values()
@@ -107,23 +105,23 @@ def test_operations_have_names_of_their_own(v2: Tree) -> None:
         ),
     ],
 )
-def test_operations_are_named_as_generated_clients_expect(v2: Tree, path: str, method: str, name: str) -> None:
+def test_operation_ids_match_kubernetes(v2: Tree, path: str, method: str, name: str) -> None:
     assert v2["paths"][path][method]["operationId"] == name
 
 
-def test_only_built_in_kinds_take_strategic_patches(v2: Tree) -> None:
+def test_only_builtin_kinds_accept_strategic_patches(v2: Tree) -> None:
     strategic = "application/strategic-merge-patch+json"
     assert strategic in v2["paths"]["/api/v1/nodes/{name}"]["patch"]["consumes"]
     vms = "/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines/{name}"
     assert strategic not in v2["paths"][vms]["patch"]["consumes"]
 
 
-def test_definitions_are_only_read(v2: Tree) -> None:
+def test_definitions_are_read_only(v2: Tree) -> None:
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     assert set(v2["paths"][path]) == {"get"}
 
 
-def test_the_index_leads_to_every_document() -> None:
+def test_index_lists_every_document() -> None:
     index = json.loads(write_v3_index().body)["paths"]
     assert index["api/v1"] == {"serverRelativeURL": f"/openapi/v3/api/v1?hash={v3_hash('', 'v1')}"}
     assert [entry["serverRelativeURL"] for entry in index.values()] == [
@@ -132,17 +130,17 @@ def test_the_index_leads_to_every_document() -> None:
 
 
 @each_group_version
-def test_the_tag_of_a_document_is_the_hash_in_the_index(group: str, version: str) -> None:
+def test_etag_matches_hash_in_the_index(group: str, version: str) -> None:
     document = write_v3(group, version)
     assert document is not None
     assert document.etag == f'"{v3_hash(group, version)}"'
 
 
-def test_tags_are_known_beforehand_and_differ() -> None:
+def test_etags_are_known_before_generation_and_differ() -> None:
     assert write_v2().etag == v2_etag()
     assert write_v2_protobuf().etag == v2_etag("protobuf")
     assert len({v2_etag(), v2_etag("protobuf"), *(v3_hash(*key) for key in GROUP_VERSIONS)}) == len(GROUP_VERSIONS) + 2
 
 
-def test_there_is_no_document_of_an_unknown_version() -> None:
+def test_unknown_version_has_no_document() -> None:
     assert write_v3("kubevirt.io", "v7") is None

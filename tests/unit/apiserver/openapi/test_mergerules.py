@@ -32,18 +32,18 @@ def test_containers_are_merged_by_name(definitions: Tree) -> None:
         assert containers["x-kubernetes-list-map-keys"] == ["name"]
 
 
-def test_the_spec_in_a_kind_has_the_same_rules_as_the_spec_by_itself(definitions: Tree) -> None:
+def test_inlined_spec_has_the_same_rules(definitions: Tree) -> None:
     spec = definitions["io.k8s.api.core.v1.Pod"]["properties"]["spec"]
     assert spec["properties"]["volumes"] == definitions["io.k8s.api.core.v1.PodSpec"]["properties"]["volumes"]
 
 
-def test_a_map_can_belong_to_one_manager(definitions: Tree) -> None:
+def test_atomic_map_type(definitions: Tree) -> None:
     assert definitions["io.k8s.api.rbac.v1.Subject"]["x-kubernetes-map-type"] == "atomic"
     selector = definitions["io.k8s.api.core.v1.Service"]["properties"]["spec"]["properties"]["selector"]
     assert selector["x-kubernetes-map-type"] == "atomic"
 
 
-def test_custom_kinds_go_by_their_own_schema() -> None:
+def test_custom_resources_use_their_own_schema() -> None:
     owners = read_schemas("kubevirt.io", "v1")["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"]
     assert "x-kubernetes-patch-strategy" not in owners["ownerReferences"]
     assert owners["ownerReferences"]["x-kubernetes-list-map-keys"] == ["uid"]

@@ -106,17 +106,17 @@ def tree() -> Tree:
     return tree
 
 
-def test_it_says_what_it_is(document: Message, tree: Tree) -> None:
+def test_document_head(document: Message, tree: Tree) -> None:
     info = document.message(2)
     assert (document.text(1), info.text(1), info.text(2)) == ("2.0", tree["info"]["title"], tree["info"]["version"])
 
 
-def test_every_definition_is_the_same_as_in_json(document: Message, tree: Tree) -> None:
+def test_definitions_match_json(document: Message, tree: Tree) -> None:
     definitions = document.message(9).named(1)
     assert {name: read_schema(schema) for name, schema in definitions.items()} == tree["definitions"]
 
 
-def test_every_path_has_the_same_operations_as_in_json(document: Message, tree: Tree) -> None:
+def test_paths_match_json(document: Message, tree: Tree) -> None:
     methods = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
     found = {
         path: {method: item.message(number).text(5) for method, number in methods.items() if number in item.fields}
@@ -128,7 +128,7 @@ def test_every_path_has_the_same_operations_as_in_json(document: Message, tree: 
     }
 
 
-def test_an_old_kubectl_finds_that_a_kind_can_be_patched_on_trial(document: Message) -> None:
+def test_patch_has_dry_run_parameter_for_old_kubectl(document: Message) -> None:
     path = "/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines/{name}"
     patch = document.message(8).named(2)[path].message(8)
     kind = read_extensions(patch, 13)["x-kubernetes-group-version-kind"]
@@ -138,7 +138,7 @@ def test_an_old_kubectl_finds_that_a_kind_can_be_patched_on_trial(document: Mess
     assert "dryRun" in queries
 
 
-def test_path_and_body_parameters_are_told_apart(document: Message) -> None:
+def test_path_and_body_parameters_are_distinct(document: Message) -> None:
     item = document.message(8).named(2)["/api/v1/nodes/{name}"]
     assert item.message(9).message(1, 2, 4).text(4) == "name"
     bodies = [parameter.message(1) for parameter in item.message(3).messages(8) if 1 in parameter.message(1).fields]
@@ -154,6 +154,6 @@ def test_path_and_body_parameters_are_told_apart(document: Message) -> None:
         pytest.param({"paths": {"/": {"get": {"parameters": [{"in": "header"}]}}}}, id="of a parameter"),
     ],
 )
-def test_a_member_without_a_number_is_refused(tree: Tree) -> None:
+def test_unknown_member_raises(tree: Tree) -> None:
     with pytest.raises(KeyError):
         encode_document(tree)

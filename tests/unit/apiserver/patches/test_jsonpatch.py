@@ -108,14 +108,14 @@ MALFORMED: dict[str, object] = {
 
 
 @pytest.mark.parametrize(("tree", "operations", "expected"), APPLIED.values(), ids=APPLIED)
-def test_applies(tree: Tree, operations: Operations, expected: Tree) -> None:
+def test_operations_are_applied(tree: Tree, operations: Operations, expected: Tree) -> None:
     before = deepcopy((tree, operations))
     assert patch_json(tree, operations) == expected
     assert (tree, operations) == before
 
 
 @pytest.mark.parametrize(("tree", "operations"), REFUSED.values(), ids=REFUSED)
-def test_refuses_what_does_not_apply(tree: Tree, operations: Operations) -> None:
+def test_inapplicable_operation_is_rejected(tree: Tree, operations: Operations) -> None:
     before = deepcopy(tree)
     with pytest.raises(StatusError) as caught:
         patch_json(tree, [op("add", "/changed", value=1), *operations])
@@ -125,19 +125,19 @@ def test_refuses_what_does_not_apply(tree: Tree, operations: Operations) -> None
     assert tree == before
 
 
-def test_null_is_no_operation() -> None:
+def test_null_patch_changes_nothing() -> None:
     tree = {"a": 1}
     assert patch_json(tree, None) is tree
 
 
 @pytest.mark.parametrize("operations", MALFORMED.values(), ids=MALFORMED)
-def test_refuses_what_is_no_list_of_operations(operations: object) -> None:
+def test_invalid_operations_are_rejected(operations: object) -> None:
     with pytest.raises(StatusError, match=r"^error decoding patch: json: cannot unmarshal") as caught:
         patch_json({}, operations)
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
 
 
-def test_refuses_more_operations_than_kubernetes_takes() -> None:
+def test_number_of_operations_is_limited() -> None:
     operations = [op("test", "/a", value=1)] * MOST_OPERATIONS
     assert patch_json({"a": 1}, operations) == {"a": 1}
     with pytest.raises(StatusError, match="maximum operations in a JSON patch is 10000, got 10001") as caught:
@@ -145,14 +145,14 @@ def test_refuses_more_operations_than_kubernetes_takes() -> None:
     assert (caught.value.code, caught.value.reason) == (413, "RequestEntityTooLarge")
 
 
-def test_copies_only_on_the_way_to_a_change() -> None:
+def test_only_parents_of_changes_are_copied() -> None:
     tree: Tree = {"a": {"b": {}}, "c": {"d": {}}}
     patched = patch_json(tree, [op("add", "/a/x", value=1), op("test", "/c/d", value={})])
     assert patched["a"]["b"] is tree["a"]["b"]
     assert patched["c"] is tree["c"]
 
 
-def test_names_members_that_no_operation_has() -> None:
+def test_unknown_members_are_reported() -> None:
     operations = [op("remove", "/a"), op("remove", "/b", foo=1)]
     assert find_unknown_members(operations) == ['json patch unknown field "[1].foo"']
 
@@ -191,7 +191,7 @@ def perform_simply(tree: Tree, name: str, steps: tuple[str, ...], value: Any) ->
 
 
 @given(tree=TREES, data=st.data())
-def test_agrees_with_operations_on_a_full_copy(tree: Tree, data: st.DataObject) -> None:
+def test_result_equals_operations_on_a_full_copy(tree: Tree, data: st.DataObject) -> None:
     expected, operations = tree, []
     for _ in range(data.draw(st.integers(0, 6))):
         pointers = list_pointers(expected)[1:]

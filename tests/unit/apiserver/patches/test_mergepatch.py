@@ -32,7 +32,7 @@ CASES: dict[str, tuple[Tree, Any, Tree]] = {
 
 
 @pytest.mark.parametrize(("tree", "patch", "expected"), CASES.values(), ids=CASES)
-def test_merges(tree: Tree, patch: Tree, expected: Tree) -> None:
+def test_patch_is_merged(tree: Tree, patch: Tree, expected: Tree) -> None:
     before = deepcopy((tree, patch))
     merged = patch_merge(tree, patch)
     assert merged == expected
@@ -41,20 +41,20 @@ def test_merges(tree: Tree, patch: Tree, expected: Tree) -> None:
 
 
 @pytest.mark.parametrize("patch", [[], "x", 1, None, True])
-def test_refuses_a_patch_that_is_no_object(patch: object) -> None:
+def test_patch_must_be_an_object(patch: object) -> None:
     with pytest.raises(StatusError, match=r"^error decoding patch: ") as caught:
         patch_merge({}, patch)
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
 
 
-def test_copies_only_on_the_way_to_a_change() -> None:
+def test_only_parents_of_changes_are_copied() -> None:
     tree: Tree = {"metadata": {"labels": {"a": "1"}}, "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}}
     merged = patch_merge(tree, {"spec": {"cpu": {"guest": 2}}})
     assert merged["metadata"] is tree["metadata"]
     assert merged["spec"]["memory"] is tree["spec"]["memory"]
 
 
-def test_gives_the_same_tree_back_if_nothing_changes() -> None:
+def test_identical_tree_is_returned_if_nothing_changes() -> None:
     tree = {"spec": {"cpu": {"guest": 1}}, "status": {}}
     assert patch_merge(tree, {"spec": {"cpu": {"guest": 1}, "gone": None}, "status": {}}) is tree
 
@@ -92,18 +92,18 @@ PATCHES: st.SearchStrategy[Tree] = st.recursive(
 
 
 @given(old=TREES, new=TREES)
-def test_a_difference_merged_in_leads_to_the_new_tree(old: Tree, new: Tree) -> None:
+def test_merging_a_difference_gives_the_new_tree(old: Tree, new: Tree) -> None:
     assert patch_merge(old, diff(old, new)) == new
 
 
 @given(tree=TREES, patch=PATCHES)
-def test_agrees_with_the_rfc_and_changes_no_input(tree: Tree, patch: Tree) -> None:
+def test_result_matches_rfc_7386_and_inputs_are_not_modified(tree: Tree, patch: Tree) -> None:
     before = deepcopy((tree, patch))
     assert patch_merge(tree, patch) == merge_by_the_letter(tree, patch)
     assert (tree, patch) == before
 
 
 @given(tree=TREES, patch=PATCHES)
-def test_merging_twice_is_merging_once(tree: Tree, patch: Tree) -> None:
+def test_merge_is_idempotent(tree: Tree, patch: Tree) -> None:
     once = patch_merge(tree, patch)
     assert patch_merge(once, patch) == once

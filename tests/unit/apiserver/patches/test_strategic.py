@@ -280,21 +280,21 @@ REFUSED: dict[str, tuple[type, Tree, Any, str]] = {
 
 
 @pytest.mark.parametrize(("struct", "tree", "patch", "expected"), MERGED.values(), ids=MERGED)
-def test_merges(struct: type, tree: Tree, patch: Tree, expected: Tree) -> None:
+def test_patch_is_merged(struct: type, tree: Tree, patch: Tree, expected: Tree) -> None:
     before = deepcopy((tree, patch))
     assert patch_strategic(tree, patch, struct) == expected
     assert (tree, patch) == before
 
 
 @pytest.mark.parametrize(("struct", "tree", "patch", "expected"), DIRECTED.values(), ids=DIRECTED)
-def test_obeys_directives(struct: type, tree: Tree, patch: Tree, expected: Tree) -> None:
+def test_directives(struct: type, tree: Tree, patch: Tree, expected: Tree) -> None:
     before = deepcopy((tree, patch))
     assert patch_strategic(tree, patch, struct) == expected
     assert (tree, patch) == before
 
 
 @pytest.mark.parametrize(("struct", "tree", "patch", "words"), REFUSED.values(), ids=REFUSED)
-def test_refuses_a_patch_that_makes_no_sense(struct: type, tree: Tree, patch: Any, words: str) -> None:
+def test_invalid_patch_is_rejected(struct: type, tree: Tree, patch: Any, words: str) -> None:
     with pytest.raises(StatusError) as caught:
         patch_strategic(tree, patch, struct)
     expected = (500, "") if isinstance(patch, dict) else (400, "BadRequest")
@@ -303,7 +303,7 @@ def test_refuses_a_patch_that_makes_no_sense(struct: type, tree: Tree, patch: An
 
 
 @given(tree=TREES, patch=TREES)
-def test_is_a_merge_patch_where_no_list_is_merged(tree: Tree, patch: Tree) -> None:
+def test_equals_merge_patch_without_merged_lists(tree: Tree, patch: Tree) -> None:
     assert patch_strategic({"data": tree}, {"data": patch}, ConfigMap) == patch_merge({"data": tree}, {"data": patch})
 
 
@@ -321,7 +321,7 @@ def list_structs(shape: inspect.Type, found: dict[str, set[str]]) -> dict[str, s
     return found
 
 
-def test_every_strategy_is_of_a_field_that_there_is() -> None:
+def test_strategies_name_existing_fields() -> None:
     found: dict[str, set[str]] = {}
     for kind in KINDS:
         if not kind.group.endswith("kubevirt.io"):

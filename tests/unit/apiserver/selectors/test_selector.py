@@ -92,13 +92,13 @@ REFUSED: dict[str, str] = {
 
 
 @pytest.mark.parametrize(("text", "expected"), SELECTED.items(), ids=SELECTED)
-def test_selects(text: str, expected: str) -> None:
+def test_selector_matches(text: str, expected: str) -> None:
     matches = compile_label_selector(text)
     assert "".join(name for name, labels in OBJECTS.items() if matches(labels)) == expected
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.items(), ids=REFUSED)
-def test_refuses(text: str, message: str) -> None:
+def test_invalid_selector_is_rejected(text: str, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         parse_label_selector(text)
     assert (caught.value.code, caught.value.reason, caught.value.message) == (400, "BadRequest", message)
@@ -131,19 +131,19 @@ UNREADABLE: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("selector", "expected"), READ.values(), ids=READ)
-def test_reads_selectors_of_objects(selector: Tree, expected: str) -> None:
+def test_label_selector_object_is_parsed(selector: Tree, expected: str) -> None:
     matches = compile_requirements(read_selector(selector))
     assert "".join(name for name, labels in OBJECTS.items() if matches(labels)) == expected
 
 
 @pytest.mark.parametrize("selector", UNREADABLE.values(), ids=UNREADABLE)
-def test_refuses_selectors_of_objects(selector: Tree) -> None:
+def test_invalid_label_selector_object_is_rejected(selector: Tree) -> None:
     with pytest.raises(StatusError) as caught:
         read_selector(selector)
     assert caught.value.code == 400
 
 
 @given(st.text("ab=!<>(), in", max_size=12))
-def test_reads_or_refuses_whatever_it_is_given(text: str) -> None:
+def test_arbitrary_text_is_parsed_or_rejected(text: str) -> None:
     with suppress(StatusError):
         compile_label_selector(text)({"a": "b"})

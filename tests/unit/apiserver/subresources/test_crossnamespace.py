@@ -15,7 +15,7 @@ async def allow(_: Attributes) -> Decision:
     return Decision(allowed=True)
 
 
-def test_the_number_of_foreign_objects_is_limited() -> None:
+def test_number_of_objects_in_other_namespaces_is_limited() -> None:
     async def decide(permitted: Collection[Reference]) -> None:
         raise CrossNamespaceReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
 

@@ -39,16 +39,16 @@ async def take(body: bytes, size: int, content_type: str = TYPE) -> bytes:
     ],
     ids=["alone", "among others", "behind a preamble"],
 )
-def test_the_file_comes_out_whole(form: bytes, size: int) -> None:
+def test_file_is_extracted(form: bytes, size: int) -> None:
     assert asyncio.run(take(form, size)) == FILE
 
 
 @pytest.mark.parametrize("content_type", [TYPE, 'multipart/form-data; charset=utf-8; boundary="XyZ"'])
-def test_a_boundary_may_be_quoted(content_type: str) -> None:
+def test_boundary_may_be_quoted(content_type: str) -> None:
     assert asyncio.run(take(build_form((b"file", b"x")), 5, content_type)) == b"x"
 
 
-def test_a_file_may_be_empty() -> None:
+def test_file_may_be_empty() -> None:
     assert asyncio.run(take(build_form((b"file", b"")), 3)) == b""
 
 
@@ -65,7 +65,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("body", "content_type", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_form_with_a_file_is_refused(body: bytes, content_type: str, words: str) -> None:
+def test_invalid_form_is_rejected(body: bytes, content_type: str, words: str) -> None:
     with pytest.raises(FormError, match=words):
         asyncio.run(take(body, 1000, content_type))
 
@@ -80,7 +80,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("content_type", HEADERS.values(), ids=HEADERS)
-def test_a_long_content_type_is_read_in_linear_time(content_type: str) -> None:
+def test_long_content_type_is_parsed_in_linear_time(content_type: str) -> None:
     began = time.process_time()
     with pytest.raises(FormError):
         asyncio.run(take(b"", 1000, content_type))

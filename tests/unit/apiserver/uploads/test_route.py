@@ -14,7 +14,7 @@ from virtshape.apiserver.uploads.route import UploadRoute, find_upload, is_uploa
         ("upload-form-async", UploadRoute(is_form=True, waits=False)),
     ],
 )
-def test_every_path_of_the_proxy_is_known(version: str, ending: str, route: UploadRoute) -> None:
+def test_upload_paths_have_routes(version: str, ending: str, route: UploadRoute) -> None:
     path = f"/{version}/{ending}"
     assert find_upload(path) == route
     assert is_upload("POST", f"{path}?x=y")
@@ -22,5 +22,5 @@ def test_every_path_of_the_proxy_is_known(version: str, ending: str, route: Uplo
 
 
 @pytest.mark.parametrize("path", ["/v1/upload", "/v1beta1/upload/", "/v1beta1", "/upload", "/v1beta1/uploads"])
-def test_no_other_path_is(path: str) -> None:
+def test_other_paths_have_no_route(path: str) -> None:
     assert find_upload(path) is None

@@ -9,17 +9,17 @@ from virtshape.apiserver.uploads.tokens import Grant, TokenError, UploadTokens
 GRANT = Grant(namespace="ns", name="c1", uid="u1", user="jane", groups=("team",), expires=1300.0)
 
 
-def test_a_token_says_again_what_it_was_issued_for() -> None:
+def test_token_round_trips() -> None:
     tokens = UploadTokens()
     assert tokens.read(tokens.issue(GRANT), 1000.0) == GRANT
 
 
-def test_a_token_has_only_characters_that_clients_and_proxies_take() -> None:
+def test_token_has_only_bearer_token_characters() -> None:
     assert re.fullmatch(r"[A-Za-z0-9\-._~+/]+", UploadTokens().issue(GRANT))
 
 
 @pytest.mark.parametrize(("moment", "good"), [(1300.0, True), (1309.0, True), (1311.0, False)])
-def test_a_token_ends_in_its_time_give_or_take_a_few_seconds(moment: float, good: bool) -> None:
+def test_token_expires(moment: float, good: bool) -> None:
     tokens = UploadTokens()
     token = tokens.issue(GRANT)
     if good:
@@ -29,7 +29,7 @@ def test_a_token_ends_in_its_time_give_or_take_a_few_seconds(moment: float, good
             tokens.read(token, moment)
 
 
-def test_a_token_of_somebody_else_or_a_changed_one_is_no_good() -> None:
+def test_foreign_or_modified_token_is_rejected() -> None:
     tokens = UploadTokens()
     token = tokens.issue(GRANT)
     body, _, seal = token.partition(".")

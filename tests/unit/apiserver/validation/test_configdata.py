@@ -36,12 +36,12 @@ CHECKED: dict[str, tuple[str, Tree, list[str]]] = {
 
 
 @pytest.mark.parametrize(("name", "tree", "expected"), CHECKED.values(), ids=CHECKED)
-def test_tells_what_is_wrong(name: str, tree: Tree, expected: list[str]) -> None:
+def test_problems_of_config_data(name: str, tree: Tree, expected: list[str]) -> None:
     assert [cause.field.partition("[")[0] for cause in check_config_data(kind(name), tree)] == expected
 
 
 @pytest.mark.parametrize(("name", "field"), [(OPAQUE, "data"), (CONFIG, "binaryData")])
-def test_what_is_no_base64_cannot_be_read(name: str, field: str) -> None:
+def test_invalid_base64_is_rejected(name: str, field: str) -> None:
     assert check_config_data(kind(name), {field: {"a": "YWJj\nZGVm"}}) == []
     with pytest.raises(StatusError) as caught:
         check_config_data(kind(name), {field: {"a": "not base64!"}})

@@ -119,13 +119,13 @@ def word(causes: list[Cause]) -> str:
 
 
 @pytest.mark.parametrize(("metadata", "words"), CREATED.values(), ids=CREATED)
-def test_metadata_of_new_objects_is_checked(metadata: Tree, words: str) -> None:
+def test_problems_of_new_metadata(metadata: Tree, words: str) -> None:
     before = deepcopy(metadata)
     assert word(check_created(metadata, INSTANCETYPE)) == words
     assert metadata == before
 
 
-def test_refusal_names_the_object_and_every_cause() -> None:
+def test_error_names_the_object_and_every_cause() -> None:
     causes = check_created({"name": "Bad_Name"}, INSTANCETYPE)
     error = invalid_error(INSTANCETYPE.group, INSTANCETYPE.kind, "Bad_Name", causes)
     assert (error.code, error.reason) == (422, "Invalid")
@@ -137,13 +137,13 @@ def test_refusal_names_the_object_and_every_cause() -> None:
     assert (details.group, details.kind, details.name) == (INSTANCETYPE.group, INSTANCETYPE.kind, "Bad_Name")
 
 
-def test_own_kinds_of_kubernetes_want_qualified_finalizers() -> None:
+def test_builtin_kinds_require_qualified_finalizers() -> None:
     causes = check_created({"name": "a", "finalizers": ["nodomain", "kubernetes", "a/b"]}, CONFIG_MAP)
     words = "name is neither a standard finalizer name nor is it fully qualified"
     assert word(causes) == f'metadata.finalizers[0]: Invalid value: "nodomain": {words}'
 
 
-def test_custom_kinds_warn_of_unqualified_finalizers() -> None:
+def test_custom_resources_warn_about_unqualified_finalizers() -> None:
     metadata = {"finalizers": ["nodomain", "orphan", "a/b", "old"]}
     assert find_finalizer_warnings(metadata, {"finalizers": ["old"]}, INSTANCETYPE) == [
         (
@@ -190,7 +190,7 @@ RESTORED: dict[str, tuple[Tree, Tree, Tree]] = {
 
 
 @pytest.mark.parametrize(("metadata", "old", "expected"), RESTORED.values(), ids=RESTORED)
-def test_an_update_keeps_what_is_the_servers(metadata: Tree, old: Tree, expected: Tree) -> None:
+def test_update_keeps_server_set_metadata(metadata: Tree, old: Tree, expected: Tree) -> None:
     before = deepcopy((metadata, old))
     assert restore_metadata(metadata, old) == expected
     assert (metadata, old) == before
@@ -233,11 +233,11 @@ UPDATED: dict[str, tuple[Tree, Tree, list[Cause]]] = {
 
 
 @pytest.mark.parametrize(("metadata", "old", "causes"), UPDATED.values(), ids=UPDATED)
-def test_updates_are_checked(metadata: Tree, old: Tree, causes: list[Cause]) -> None:
+def test_problems_of_updated_metadata(metadata: Tree, old: Tree, causes: list[Cause]) -> None:
     assert check_updated(metadata, old, INSTANCETYPE) == causes
 
 
-def test_refusal_of_an_update_says_everything_once() -> None:
+def test_update_error_has_no_duplicates() -> None:
     causes = check_updated({**OLD, "uid": "2"}, OLD, INSTANCETYPE)
     assert word(causes) == 'metadata.uid: Invalid value: "2": field is immutable'
 
@@ -255,7 +255,7 @@ ADDRESSED: dict[str, tuple[Tree, str]] = {
 
 
 @pytest.mark.parametrize(("metadata", "message"), ADDRESSED.values(), ids=ADDRESSED)
-def test_metadata_cannot_contradict_the_path(metadata: Tree, message: str) -> None:
+def test_metadata_must_match_the_path(metadata: Tree, message: str) -> None:
     if not message:
         check_address(metadata, name="pp", namespace="wire")
         return
@@ -269,5 +269,5 @@ def test_metadata_cannot_contradict_the_path(metadata: Tree, message: str) -> No
     [(INSTANCETYPE, False), (CONFIG_MAP, True), (kind("Lease", "coordination.k8s.io/v1"), False)],
     ids=lambda value: value.kind if isinstance(value, Kind) else str(value),
 )
-def test_only_some_kinds_are_replaced_whatever_is_there(of: Kind, blind: bool) -> None:
+def test_unconditional_update_depends_on_the_kind(of: Kind, blind: bool) -> None:
     assert allows_blind_update(of) is blind

@@ -121,7 +121,9 @@ PRUNED: dict[str, tuple[Kind, Tree, Tree, list[str]]] = {
 
 @pytest.mark.parametrize("validation", ["Ignore", "Warn"])
 @pytest.mark.parametrize(("of", "tree", "expected", "unknown"), PRUNED.values(), ids=PRUNED)
-def test_prunes(of: Kind, tree: Tree, expected: Tree, unknown: list[str], validation: str) -> None:
+def test_unknown_fields_and_nulls_are_dropped(
+    of: Kind, tree: Tree, expected: Tree, unknown: list[str], validation: str
+) -> None:
     before = deepcopy(tree)
     warnings = [f'unknown field "{path}"' for path in unknown] if validation == "Warn" else []
     assert admit(tree, of, validation) == (expected, warnings)
@@ -129,12 +131,12 @@ def test_prunes(of: Kind, tree: Tree, expected: Tree, unknown: list[str], valida
     assert tree == before
 
 
-def test_gives_the_same_tree_back_if_nothing_had_to_go() -> None:
+def test_identical_tree_is_returned_if_nothing_was_dropped() -> None:
     tree = vm()
     assert admit(tree, VM)[0] is tree
 
 
-def test_tells_no_more_than_a_client_should_read() -> None:
+def test_warnings_are_limited() -> None:
     _, warnings = admit(instancetype(**{f"field{number}": 1 for number in range(1000)}), INSTANCETYPE)
     assert 50 < len(warnings) < 1000
     assert sum(map(len, warnings)) <= MOST_WARNING_CHARACTERS
@@ -153,7 +155,7 @@ DUPLICATES: dict[str, tuple[str, list[str]]] = {
 
 
 @pytest.mark.parametrize(("text", "expected"), DUPLICATES.values(), ids=DUPLICATES)
-def test_finds_fields_that_stand_twice(text: str, expected: list[str]) -> None:
+def test_duplicate_fields_are_found(text: str, expected: list[str]) -> None:
     assert find_duplicates(text.encode(), msgspec.json.decode(text)) == expected
 
 
@@ -163,14 +165,14 @@ TWICE = (
 )
 
 
-def test_warns_of_fields_that_stand_twice_and_takes_the_last() -> None:
+def test_duplicate_field_warns_and_last_value_wins() -> None:
     tree, warnings = admit_fields(msgspec.json.decode(TWICE), TWICE, INSTANCETYPE, "Warn")
     assert tree["spec"] == {"cpu": {"guest": 3}, "memory": {"guest": "1Gi"}}
     assert warnings == ['duplicate field "spec.cpu"', 'unknown field "spec.bogus"']
     assert admit_fields(msgspec.json.decode(TWICE), TWICE, INSTANCETYPE, "Ignore") == (tree, [])
 
 
-def test_strictness_refuses_with_all_problems() -> None:
+def test_strict_validation_reports_all_problems() -> None:
     with pytest.raises(StatusError) as caught:
         admit_fields(msgspec.json.decode(TWICE), TWICE, INSTANCETYPE, "Strict")
     error = caught.value
@@ -181,7 +183,7 @@ def test_strictness_refuses_with_all_problems() -> None:
     )
 
 
-def test_strictness_refuses_a_patch_in_another_way() -> None:
+def test_strict_validation_of_a_patch() -> None:
     with pytest.raises(StatusError) as caught:
         admit_fields({"spec": {"bogus": 1}}, None, INSTANCETYPE, "Strict", patching=True)
     error = caught.value
@@ -276,7 +278,7 @@ BROKEN: dict[str, tuple[Kind, Tree, str]] = {
 
 
 @pytest.mark.parametrize(("of", "tree", "words"), BROKEN.values(), ids=BROKEN)
-def test_refuses_what_breaks_the_schema(of: Kind, tree: Tree, words: str) -> None:
+def test_schema_violation_is_rejected(of: Kind, tree: Tree, words: str) -> None:
     with pytest.raises(StatusError) as caught:
         admit(tree, of, "Strict")
     error = caught.value
@@ -286,7 +288,7 @@ def test_refuses_what_breaks_the_schema(of: Kind, tree: Tree, words: str) -> Non
     assert (error.details.kind, error.details.name) == (of.kind, "a")
 
 
-def test_refuses_a_quantity_that_is_none() -> None:
+def test_invalid_quantity_is_rejected() -> None:
     with pytest.raises(
         StatusError, match=r'spec.memory.guest: Invalid value: "a lot": spec.memory.guest in body is no'
     ):
@@ -318,7 +320,7 @@ UNREADABLE: dict[str, tuple[Kind, Tree, str]] = {
 
 
 @pytest.mark.parametrize(("of", "tree", "words"), UNREADABLE.values(), ids=UNREADABLE)
-def test_refuses_what_cannot_be_read(of: Kind, tree: Tree, words: str) -> None:
+def test_undecodable_object_is_rejected(of: Kind, tree: Tree, words: str) -> None:
     with pytest.raises(StatusError) as caught:
         admit(tree, of)
     error = caught.value
@@ -329,7 +331,7 @@ def test_refuses_what_cannot_be_read(of: Kind, tree: Tree, words: str) -> None:
     assert (caught.value.code, caught.value.causes[0].field) == (422, "patch")
 
 
-def test_strictness_of_kubernetes_own_kinds_wants_what_is_required() -> None:
+def test_builtin_kinds_require_required_fields() -> None:
     with pytest.raises(StatusError, match=r'^Pod "a" is invalid: spec.containers: Required value$') as caught:
         admit(build(POD, spec={"hostNetwork": True}), POD)
     assert caught.value.code == 422
@@ -344,9 +346,7 @@ def spoil(tree: Any, key: str) -> Any:
 
 @settings(max_examples=50)
 @given(machine=structs(VirtualMachine, metadata=ObjectMeta(name="a")), spoilt=st.booleans())
-def test_every_object_that_a_struct_can_hold_is_told_from_what_does_not_belong(
-    machine: VirtualMachine, spoilt: bool
-) -> None:
+def test_generated_objects_are_normalized_correctly(machine: VirtualMachine, spoilt: bool) -> None:
     tree = {**to_tree(machine), "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine"}
     try:
         admitted, warnings = admit(spoil(tree, "nobodyKnows") if spoilt else tree, VM)
