@@ -1,4 +1,4 @@
-"""The accounts that write on behalf of the system itself: one list for the embedded server and for the webhook."""
+"""Service accounts of the system itself, shared by the embedded server and the webhook."""
 
 from typing import Final
 

@@ -1,8 +1,4 @@
-"""
-What becomes of an object before it is stored, by its kind: completed, checked, refused for all that is wrong with it.
-
-Kinds that are none of KubeVirt's pass as they are.
-"""
+"""Admission entry points: default and validate an object by its kind, and reject it with all causes at once."""
 
 from typing import Any, Final
 
@@ -23,12 +19,12 @@ _GROUPS: Final = frozenset({"kubevirt.io", "cdi.kubevirt.io", INSTANCETYPE_GROUP
 
 
 def has_rules(kind: Kind) -> bool:
-    """Whether admission has anything to say of a kind."""
+    """Return True if admission has rules for this kind."""
     return kind.group in _GROUPS
 
 
 def admit(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool = False) -> Admitted:
-    """The object to store; `old` is what it replaces. StatusError with a cause for each violation to refuse it."""
+    """Return the object to store; `old` is the object it replaces. Raise StatusError with one cause per violation."""
     match kind.group, kind.kind:
         case "kubevirt.io", "VirtualMachine":
             return admit_vm(new, old, cluster)
@@ -45,7 +41,7 @@ def admit(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState, *, tru
 
 
 def complete(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool = False) -> Admitted:
-    """Return the object with what admission adds to it, without checking it any further."""
+    """Return the object with the defaults that admission adds, without validating it."""
     match kind.group, kind.kind:
         case "kubevirt.io", "VirtualMachine":
             return complete_vm(new, old, cluster)

@@ -1,8 +1,4 @@
-"""
-Copies across namespaces: from which other namespaces DataVolumes take their content.
-
-Only finds out; whether somebody may is decided where it is known who asks.
-"""
+"""Find the other namespaces that DataVolumes and VMs clone data from. The caller checks the permissions."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -20,14 +16,14 @@ _LONGEST_CHAIN: Final = 8
 
 
 class CloneSources(NamedTuple):
-    """What an object's author must be allowed to copy from, or the account that the object acts as."""
+    """Namespaces that an object's author, or the service account it acts as, must be allowed to clone from."""
 
     namespaces: tuple[str, ...] = ()
     account: str = ""
 
 
 def find_clone_sources(kind: Kind, new: Tree, old: Tree | None, namespace: str, lookup: Lookup) -> CloneSources:
-    """The namespaces that an object takes content from, unless it did so before."""
+    """Return the namespaces that an object clones from, or none if its spec did not change."""
     if old is not None and new.get("spec") == old.get("spec"):
         return CloneSources()
     match kind.group, kind.kind:
@@ -43,7 +39,7 @@ def find_clone_sources(kind: Kind, new: Tree, old: Tree | None, namespace: str, 
 
 
 def explain_forbidden_clone(users: Iterable[str], namespace: str) -> str:
-    """Say that none of these users may copy from a namespace, and what it would take."""
+    """Return the message for users that may not clone from a namespace, with the missing permission."""
     names = " and ".join(f'"{user}"' for user in users)
     reason = f"User {names} has insufficient permissions in clone source namespace {namespace}"
     return f"{reason}: needs to create datavolumes/source in API group {GROUP} there"
@@ -54,7 +50,7 @@ def _clone_from(namespaces: Iterable[str], account: str = "") -> CloneSources:
 
 
 def list_foreign_origins(spec: DataVolumeSpec, namespace: str, lookup: Lookup) -> set[str]:
-    """The namespaces, other than its own, that a DataVolume copies from."""
+    """Return the other namespaces that a DataVolume clones from."""
     if spec.source is not None:
         found = _namespaces(spec.source, namespace)
     elif spec.source_ref is not None:
@@ -65,20 +61,20 @@ def list_foreign_origins(spec: DataVolumeSpec, namespace: str, lookup: Lookup) -
 
 
 def list_foreign_targets(source: DataSourceSource, namespace: str) -> set[str]:
-    """The namespaces, other than its own, that a data source points into."""
+    """Return the other namespaces that a DataSource points to."""
     further = source.data_source.namespace if source.data_source is not None else None
     return {*_namespaces(source, namespace), further or namespace} - {namespace}
 
 
 def list_template_origins(vm: VirtualMachine, lookup: Lookup) -> set[str]:
-    """The namespaces, other than its own, that the disks of a VM are copied from."""
+    """Return the other namespaces that the disks of a VM are cloned from."""
     namespace = namespace_of(vm)
     templates = vm.spec.data_volume_templates or ()
     return {origin for one in templates for origin in list_foreign_origins(one.spec, namespace, lookup)}
 
 
 def find_service_account(vm: VirtualMachine) -> str:
-    """The service account that a VM acts as."""
+    """Return the service account that a VM uses."""
     template = vm.spec.template.spec
     for volume in (template.volumes if template else None) or ():
         if volume.service_account is not None and volume.service_account.service_account_name:
@@ -94,7 +90,7 @@ def _namespaces(source: DataVolumeSource | DataSourceSource, namespace: str) -> 
 
 
 def _follow(name: str, namespace: str, lookup: Lookup) -> Iterator[str]:
-    """Where the content is that a data source stands for; where the data source is, as long as nobody knows."""
+    """Yield the namespaces of the data behind a DataSource; its own namespace if it cannot be resolved."""
     for _ in range(_LONGEST_CHAIN):
         found = lookup(Reference("cdi.kubevirt.io", "DataSource", namespace, name))
         if not isinstance(found, DataSource):

@@ -1,7 +1,7 @@
 """
-What admission asks of the system around it: objects, names, the configuration.
+What admission reads from the cluster: objects, names, configuration.
 
-Only the protocol. An API server answers from its store, a webhook from its caches.
+Only protocols: the API server implements them with its store, the webhook with its caches.
 """
 
 from collections.abc import Collection
@@ -15,41 +15,41 @@ Tree = dict[str, Any]
 
 
 class Admitted(NamedTuple):
-    """The object to store, and what its author should know."""
+    """The object to store, and warnings for its author."""
 
     tree: Tree
     warnings: list[str]
 
 
 class Finder(Protocol):
-    """Finds objects, and the names that there are."""
+    """Finds objects and lists names."""
 
     def find(self, reference: Reference) -> Model | None:
-        """The object at a reference; it is shared, and not to be changed."""
+        """Return the object, or None. It is shared and must not be changed."""
 
     def list_names(self, group: str, kind: str, namespace: str) -> Collection[str]:
-        """The names of all objects of a kind, in a namespace if it is a namespaced one."""
+        """Return the names of all objects of a kind, in a namespace if the kind is namespaced."""
 
 
 class ClusterState(Finder, Protocol):
-    """The system that an object is admitted to."""
+    """The cluster that an object is admitted to."""
 
     @property
     def configuration(self) -> KubeVirtConfiguration | None:
-        """What the administrator has set."""
+        """The KubeVirt configuration."""
 
     @property
     def architecture(self) -> str:
-        """The architecture of guests that name none."""
+        """The default architecture of guests."""
 
     def explain_host_disk(self, path: str) -> str:
-        """Return why a guest may not have this file of its host as a disk; empty if it may."""
+        """Return why a guest may not use this host file as a disk; empty if it may."""
 
     def make_uid(self) -> str:
-        """A name that nothing else has or will have."""
+        """Return a new unique ID."""
 
     def now(self) -> str:
-        """The moment, as objects state it."""
+        """Return the current time as a Kubernetes timestamp."""
 
     def count_machines(self, reference: Reference) -> int:
-        """How many VMs name this instance type, flavor or preference."""
+        """Return the number of VMs that refer to this instance type, flavor or preference."""

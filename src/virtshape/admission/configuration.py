@@ -1,8 +1,4 @@
-"""
-Admits the object that holds the configuration: unknown settings stay, and are warned of like deprecated ones.
-
-A change that leaves the configuration alone always passes.
-"""
+"""Admission of the KubeVirt object: validate settings and warn about unknown and deprecated ones."""
 
 from virtshape.admission.clusterstate import Admitted, Tree
 from virtshape.admission.machine import refuse
@@ -13,7 +9,7 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 
 
 def admit_configuration(new: Tree, old: Tree | None) -> Admitted:
-    """The object to store, with a warning for each setting that is not taken up; StatusError if one cannot be."""
+    """Return the object to store, with a warning per ignored setting. Raise StatusError if a setting is invalid."""
     settings = (new.get("spec") or {}).get("configuration")
     if not settings or (old is not None and settings == (old.get("spec") or {}).get("configuration")):
         return Admitted(new, [])

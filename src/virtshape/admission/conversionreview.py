@@ -1,7 +1,7 @@
 """
-ConversionReview, as an API server asks for objects at another version: the question read, the answer written.
+Decode ConversionReview requests and encode responses.
 
-Pure. Versions of our groups share their fields, so nothing of an object changes but what it says its version is.
+Versions of our groups share their fields, so only apiVersion changes.
 """
 
 from typing import Any, Final
@@ -18,7 +18,7 @@ KIND: Final = "ConversionReview"
 
 
 class Request(Struct, frozen=True):
-    """Objects, and the version that they are wanted at."""
+    """Objects to convert, and the version to convert them to."""
 
     uid: str
     desired: str = field(name="desiredAPIVersion")
@@ -37,13 +37,13 @@ class _Head(Struct):
 
 
 def answer_conversion(data: bytes) -> bytes:
-    """The answer to a request's body, whether the objects can be had at the version or not; StatusError for others."""
+    """Return the response to a ConversionReview; raise StatusError if the body is not one."""
     try:
         review = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise StatusError(400, "BadRequest", f"the body is no {KIND}: {error}") from error
+        raise StatusError(400, "BadRequest", f"the body is not a valid {KIND}: {error}") from error
     if (review.api_version, review.kind) != (API_VERSION, KIND) or review.request is None:
-        raise StatusError(400, "BadRequest", f"a {KIND} of {API_VERSION} with a request is asked for")
+        raise StatusError(400, "BadRequest", f"expected a {KIND} of {API_VERSION} with a request")
     try:
         converted = [_convert(bytes(item), review.request.desired) for item in review.request.objects]
     except StatusError as error:
@@ -55,7 +55,7 @@ def _convert(item: bytes, desired: str) -> bytes:
     head = _head_decoder.decode(item)
     group, _, version = desired.partition("/")
     if head.api_version.partition("/")[0] != group or version not in VERSIONS.get(group, ()):
-        reason = f"{head.api_version} {head.kind} cannot be had as {desired}: there is no such version"
+        reason = f"cannot convert {head.api_version} {head.kind} to {desired}: unknown version"
         raise StatusError(400, "BadRequest", reason)
     return convert_bytes(item, desired)
 

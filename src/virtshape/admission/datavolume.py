@@ -1,8 +1,4 @@
-"""
-Whether a DataVolume, or a template for one, contradicts itself.
-
-Pure: yields violations. Of several origins one is used, so they are only warned of.
-"""
+"""Validate DataVolumes and DataVolume templates. Multiple sources only cause a warning, because one of them is used."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -16,7 +12,7 @@ _CONTENT_TYPES: Final = ("kubevirt", "archive")
 
 
 def check_data_volume(spec: DataVolumeSpec, at: str) -> Iterator[Violation]:
-    """Whether the volume has one origin and one claim; `at` is where its spec stands."""
+    """Check the sources and the claim of a DataVolume; `at` is the path of its spec."""
     if spec.pvc is not None and spec.storage is not None:
         message = f"Duplicate storage definition, both target storage and target pvc defined: keep {at}.storage"
         yield Violation("one-of", f"{at}.pvc", message)

@@ -1,8 +1,4 @@
-"""
-Whether a VM fits what shapes it, all of it at once: requirements count even where there are conflicts to resolve first.
-
-Pure: looks at a draft, which it never changes.
-"""
+"""Check a VM against its instance type and preference, including requirements when there are conflicts."""
 
 from collections.abc import Iterable
 from copy import copy
@@ -26,7 +22,7 @@ from virtshape.engine.requirements import check_requirements
 
 
 class Fit(NamedTuple):
-    """A VM, and what it is to fit."""
+    """A VM draft with an instance type and a preference to check it against."""
 
     draft: Draft
     instancetype: VirtualMachineInstancetypeSpec | None
@@ -34,19 +30,19 @@ class Fit(NamedTuple):
     architecture: str
 
     def check_sizes(self) -> list[Conflict]:
-        """What the VM and its instance type both say, and memory that nobody gives."""
+        """Return the conflicts between the VM and its instance type, and missing memory."""
         if self.instancetype is not None:
             return check_instancetype(self.draft, self.instancetype, TEMPLATE_ROOT)
         missing = check_memory_given(self.draft.spec.domain, TEMPLATE_ROOT, None)
         return [missing] if missing else []
 
     def check_spread(self) -> Conflict | None:
-        """Whether the vCPUs can be spread as the preference asks."""
+        """Return a conflict if the vCPUs cannot be spread as the preference asks."""
         given = self.instancetype.cpu if self.instancetype else None
         return check_vcpus_spread(self.draft.spec.domain.cpu, TEMPLATE_ROOT, given, self.preference)
 
     def check_requirements(self) -> list[Conflict]:
-        """The requirements that the VM would not meet once its conflicts are resolved in the instance type's favour."""
+        """Return the preference requirements that stay unmet if the instance type wins all conflicts."""
         if self.preference is None or self.preference.requirements is None:
             return []
         cpu = self.draft.spec.domain.cpu
@@ -54,7 +50,7 @@ class Fit(NamedTuple):
         return check_requirements(self.instancetype, self.preference, self._predict(self.preference), own_vcpus)
 
     def _predict(self, preference: VirtualMachinePreferenceSpec) -> VirtualMachineInstanceSpec:
-        """What is to be started, as far as requirements look at it."""
+        """Return the instance spec that would start, as far as requirements depend on it."""
         spec = self.draft.spec
         given = self.instancetype.memory.guest if self.instancetype and self.instancetype.memory else None
         domain = DomainSpec(
@@ -69,7 +65,7 @@ class Fit(NamedTuple):
         return predicted
 
     def advise(self, candidates: Iterable[Candidate], near_to: str) -> str:
-        """Name the instance types that would do in with_default_field of the one there is."""
+        """Return a hint that names instance types which fit."""
         present = {conflict.fields for conflict in self.check_sizes()}
 
         def would_do(candidate: VirtualMachineInstancetypeSpec) -> bool:

@@ -1,8 +1,4 @@
-"""
-Host access of a VM: what it may not use, blamed on the field or the instance type that asks for it.
-
-Pure. Admission refuses for it, and lint reports it where a configuration is given.
-"""
+"""Check which host resources a VM may not use, and report the field or instance type that requests them."""
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
@@ -20,13 +16,13 @@ def check_vm_host_access(
     configuration: KubeVirtConfiguration | None,
     explain_host_disk: ExplainHostDisk,
 ) -> list[Conflict]:
-    """Return all that the guest of a VM may not use of its host; `spec` is what the VM would start."""
+    """Return every host resource that the VM's guest may not use; `spec` is the expanded instance spec."""
     found = check_host_access(spec, TEMPLATE_ROOT, configuration, explain_host_disk)
     return [_attribute_to_instancetype(conflict, vm, shape) for conflict in found]
 
 
 def _attribute_to_instancetype(conflict: Conflict, vm: VirtualMachine, shape: Shape) -> Conflict:
-    """Name the instance type as the field if it gives what is refused: the VM has no field for that."""
+    """Report the instance type as the field if it requests the resource: the VM has no such field."""
     given = shape.instancetype
     if given is None:
         return conflict

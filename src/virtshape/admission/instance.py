@@ -1,7 +1,7 @@
 """
-Admission of VMIs: completes a new one with everything that it needs to run; only the system may change its spec.
+Admission of VMIs: set the defaults of new ones, and let only the system change their spec.
 
-A VMI that a VM controller created has most of it already; existing values are kept.
+Values that the VM controller has already set are kept.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _RESTRICTED: Final = Cause("FieldValueNotSupported", "update of VMI object is re
 
 
 def admit_vmi(new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool) -> Admitted:
-    """The VMI to store; `trusted` says that the system itself writes it."""
+    """Return the VMI to store; `trusted` means that the system itself writes it."""
     if old is not None:
         if not trusted:
             _check_changed(new, old)
@@ -112,7 +112,7 @@ def _complete(vmi: VirtualMachineInstance, cluster: ClusterState) -> list[Cause]
 
 
 def _begin_status(spec: VirtualMachineInstanceSpec, now: str) -> Tree:
-    """What a VMI says of itself before anybody has looked at it."""
+    """Return the initial status of a VMI."""
     cpu, memory = spec.domain.cpu, spec.domain.memory
     guest = memory.guest if memory else None
     status: dict[str, Any] = {

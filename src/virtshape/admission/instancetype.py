@@ -1,8 +1,4 @@
-"""
-Whether an instance type, a flavor or a preference may be stored, and what its author should know.
-
-Pure: returns every violation and every warning.
-"""
+"""Validate instance types, flavors and preferences; return all violations and warnings."""
 
 from collections.abc import Iterator
 
@@ -17,7 +13,7 @@ SIZES_OPTIONAL_IN = "v1beta2"
 
 
 def check_instancetype(spec: VirtualMachineInstancetypeSpec, version: str) -> CheckResult:
-    """Judge an instance type written at this version of its group."""
+    """Check an instance type written at this version of its group."""
     sized = version != SIZES_OPTIONAL_IN
     causes = [*_check_cpu(spec.cpu, sized=sized), *_check_memory(spec.memory, sized=sized)]
     warnings = []
@@ -59,7 +55,7 @@ def _check_memory(memory: MemoryInstancetype | None, *, sized: bool) -> Iterator
 
 
 def check_preference(spec: VirtualMachinePreferenceSpec) -> CheckResult:
-    """Judge a preference."""
+    """Check a preference."""
     causes = list(_check_topology(spec))
     warnings = []
     name = spec.cpu.preferred_cpu_topology if spec.cpu else None

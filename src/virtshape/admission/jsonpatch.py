@@ -1,8 +1,4 @@
-"""
-What turns one tree into another, as a JSON patch.
-
-Pure. Lists of one length are compared item by item, others replaced as a whole.
-"""
+"""Create a JSON patch from two trees. Lists of equal length are compared item by item, others are replaced."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +7,7 @@ Operation = dict[str, Any]
 
 
 def create_json_patch(before: Any, after: Any) -> list[Operation]:
-    """The operations that make `after` of `before`; none if they are the same."""
+    """Return the operations that turn `before` into `after`; empty if they are equal."""
     return list(_compare(before, after, ""))
 
 
@@ -23,7 +19,7 @@ def _compare(before: Any, after: Any, path: str) -> Iterator[Operation]:
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _compare(old, new, f"{path}/{number}")
-    elif type(before) is not type(after) or before != after:  # a number may equal a truth, and is none
+    elif type(before) is not type(after) or before != after:  # 1 == True, but they are different values
         yield {"op": "replace", "path": path, "value": after}
 
 

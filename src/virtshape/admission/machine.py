@@ -1,7 +1,7 @@
 """
-Admits VMs: completes them, then finds everything that stands against them, and refuses for all of it at once.
+Admission of VMs: set defaults, collect all violations, and reject with all of them at once.
 
-A change that leaves the spec alone, once it is completed, always passes, and so does any change to a VM that is being
+An update that leaves the spec unchanged after defaulting always passes, and so does any update to a VM that is being
 deleted.
 """
 
@@ -37,7 +37,7 @@ _ARCHITECTURE: Final = (f"{TEMPLATE_ROOT}.architecture",)
 
 
 def admit_vm(new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
-    """The VM to store; StatusError with a cause for each violation if it may not be."""
+    """Return the VM to store; raise StatusError with one cause per violation."""
     if _is_unchanged(new, old):
         return Admitted(new, [])
     draft = _draft(new, old, cluster)
@@ -51,7 +51,7 @@ def admit_vm(new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
 
 
 def complete_vm(new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
-    """The VM completed, before others have had their say in it; StatusError if it cannot be."""
+    """Return the VM with defaults, before other webhooks change it. Raise StatusError if that is not possible."""
     if _is_unchanged(new, old):
         return Admitted(new, [])
     draft = _draft(new, old, cluster)
@@ -59,7 +59,7 @@ def complete_vm(new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
 
 
 class _Draft(NamedTuple):
-    """A VM on its way in: completed, as it was before that, and what it replaces."""
+    """A VM during admission: with defaults, as it was sent, and the stored VM that it replaces."""
 
     vm: VirtualMachine
     given: Tree
@@ -67,7 +67,7 @@ class _Draft(NamedTuple):
     warnings: list[str]
 
     def write(self, new: Tree) -> Tree:
-        """The tree that it was read from, with what completion has added."""
+        """Return the tree as it was sent, plus the defaults."""
         tree: Tree = overlay(new, self.given, to_tree(self.vm))
         return tree
 
@@ -88,7 +88,7 @@ def _draft(new: Tree, old: Tree | None, cluster: ClusterState) -> _Draft:
 
 
 def refuse(causes: Iterable[Cause], warnings: Iterable[str] = ()) -> NoReturn:
-    """Refuse an object for all these causes; its author is still warned."""
+    """Raise StatusError with these causes and warnings."""
     causes = tuple(dict.fromkeys(causes))
     error = StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
     error.warnings = tuple(warnings)
@@ -96,7 +96,7 @@ def refuse(causes: Iterable[Cause], warnings: Iterable[str] = ()) -> NoReturn:
 
 
 class _Found(NamedTuple):
-    """What the VM names in its two roles, and whether these are there."""
+    """The instance type and preference of a VM, and whether each was found."""
 
     shape: Shape
     has_size: bool
@@ -104,7 +104,7 @@ class _Found(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is missing."""
+        """Return True if nothing is missing."""
         return self.has_size and self.has_preference
 
 
@@ -120,7 +120,7 @@ def _complete(vm: VirtualMachine, before: VirtualMachine | None, cluster: Cluste
 
 
 def _check(admitted: Tree, draft: _Draft, cluster: ClusterState) -> CheckResult:
-    """What stands against a VM that would be stored as this tree; its draft is used up."""
+    """Return the violations of a VM that would be stored as this tree. Consumes the draft."""
     vm, configuration = draft.vm, cluster.configuration
     result = split_violations(check_machine_without_guest(vm))
     found = _find_shape(vm, draft.before, cluster, result)
@@ -155,7 +155,7 @@ def _find_shape(
 def _find(
     vm: VirtualMachine, before: VirtualMachine | None, role: Role, cluster: ClusterState, result: CheckResult
 ) -> tuple[Model | None, bool]:
-    """The object named in a role, and whether that is all; what is missing is told in the result."""
+    """Return the object named in a role, and whether lookup succeeded; add what is missing to the result."""
     try:
         return find_object(vm, role, cluster.find), True
     except NotFoundError as error:
@@ -185,7 +185,7 @@ def _is_deferred(cluster: ClusterState) -> bool:
 
 
 def _describe_misfits(vm: VirtualMachine, found: _Found, dry_run: DryRun, cluster: ClusterState) -> list[Conflict]:
-    """All that stands against the VM with this shape, and instance types that would do."""
+    """Return all conflicts of the VM with its shape, and add instance types that fit to the messages."""
     fit = Fit(draft_template(vm), found.shape.instancetype, found.shape.preference, cluster.architecture)
     uneven = fit.check_spread()
     unmet = dry_run.unmet

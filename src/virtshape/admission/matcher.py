@@ -1,8 +1,4 @@
-"""
-Whether a VM's matchers make sense by themselves, and against what they were before.
-
-Pure: returns every violation.
-"""
+"""Validate the instance type, flavor and preference matchers of a VM, also against their previous values."""
 
 from collections.abc import Iterator
 
@@ -24,7 +20,7 @@ _POLICIES = ("Reject", "Ignore")
 
 
 def check_matchers(vm: VirtualMachine, old: VirtualMachine | None = None) -> list[Cause]:
-    """Everything that is wrong with the matchers of a VM; `old` is what an update replaces."""
+    """Return all violations in the matchers of a VM; `old` is the VM that an update replaces."""
     causes: list[Cause] = []
     for role in ROLES:
         matcher = find_matcher(vm, role)
@@ -58,7 +54,7 @@ def _check_matcher(matcher: Matcher, role: Role) -> Iterator[Cause]:
 
 
 def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator[Cause]:
-    """A revision is of one object: naming another one beside it cannot be meant."""
+    """Report a changed name with an unchanged revision: a revision belongs to one object."""
     if old is None or not matcher.revision_name or matcher.revision_name != old.revision_name:
         return
     if (matcher.name or "") != (old.name or ""):
@@ -71,10 +67,9 @@ def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator
 
 def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
     """
-    Drop revision names that the controller wrote and that no longer belong to the object named.
+    Remove revision names that the controller wrote and that belong to a previously named object.
 
-    Where nothing is named any more, what was meant to go was the matcher: server-side apply takes from it only what is
-    the user's own.
+    If nothing is named any more, remove the matcher: server-side apply removes only the fields that the user owns.
     """
     for role in ROLES:
         matcher, before, ref = find_matcher(vm, role), find_matcher(old, role), find_status_ref(old, role)
@@ -90,9 +85,9 @@ def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
 
 def keep_inferred(vm: VirtualMachine, old: VirtualMachine) -> list[str]:
     """
-    Take a manifest that is applied again for what it is: it asks for an inference that has happened already.
+    Keep an already inferred name when a manifest that asks for inference is applied again.
 
-    Whoever applies a file sends what stands there, beside what was inferred from it and has not changed since.
+    A client that applies such a file sends inferFromVolume together with the unchanged inferred name.
     """
     warnings = []
     for role in ROLES:
@@ -101,6 +96,6 @@ def keep_inferred(vm: VirtualMachine, old: VirtualMachine) -> list[str]:
             continue
         if matcher.name and (matcher.name, matcher.kind) == (before.name, before.kind):
             matcher.infer_from_volume = matcher.infer_from_volume_failure_policy = None
-            advice = f"remove spec.{role}.name and spec.{role}.kind to have it inferred anew"
+            advice = f"remove spec.{role}.name and spec.{role}.kind to infer it again"
             warnings.append(f"spec.{role}: {matcher.name} was inferred before and is kept; {advice}")
     return warnings

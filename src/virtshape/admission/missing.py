@@ -1,8 +1,4 @@
-"""
-What to say of an object that a VM names and that is not there: what has a name near to it, and what else is meant.
-
-Never raises.
-"""
+"""Messages for objects that a VM names and that do not exist: similar names, and other likely intentions."""
 
 from virtshape.admission.clusterstate import Finder
 from virtshape.engine.nearest import Candidate
@@ -12,13 +8,13 @@ from virtshape.resolve.reference import NotFoundError, Reference
 
 
 def describe_missing(reference: Reference, finder: Finder) -> str:
-    """Say that an object is not there, and which others have a name near to it."""
+    """Return a message that an object does not exist, with similar names."""
     names = finder.list_names(reference.group, reference.kind, reference.namespace)
     return NotFoundError(reference, "").suggest(list(names)).message
 
 
 def explain_missing(reference: Reference, role: Role, namespace: str, finder: Finder, advice: str) -> str:
-    """Say that an object is not there, and what a VM of the namespace may mean instead; else give the advice."""
+    """Return a message that an object does not exist, and what the VM may mean instead, or else the advice."""
     message = describe_missing(reference, finder)
     kinds = KINDS[role]
     other = kinds.namespaced if reference.kind == kinds.cluster else kinds.cluster
@@ -33,7 +29,7 @@ def explain_missing(reference: Reference, role: Role, namespace: str, finder: Fi
 
 
 def list_candidates(group: str, namespace: str, finder: Finder) -> tuple[Candidate, ...]:
-    """All instance types, or flavors, that a VM of the namespace may name."""
+    """Return all instance types, or flavors, that a VM in the namespace can use."""
     kinds = KINDS["flavor" if group == FLAVOR_GROUP else "instancetype"]
     candidates = []
     for kind, where in ((kinds.cluster, ""), (kinds.namespaced, namespace)):

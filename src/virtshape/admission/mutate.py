@@ -1,7 +1,7 @@
 """
-Completes a VM before it is checked: infers its matchers, and writes what the preference fixes for good.
+Defaulting of VMs: infer matchers, and store what the preference sets permanently.
 
-Changes the VM it is given, which is its caller's copy.
+Changes the VM passed in, which is the caller's copy.
 """
 
 from typing import NamedTuple
@@ -19,14 +19,14 @@ from virtshape.resolve.reference import Lookup
 
 
 class Mutated(NamedTuple):
-    """The completed VM, and what its owner should know."""
+    """The VM with defaults, and warnings for its owner."""
 
     vm: VirtualMachine
     warnings: list[str]
 
 
 def mutate_vm(vm: VirtualMachine, lookup: Lookup, old: VirtualMachine | None = None) -> Mutated:
-    """Complete the VM given; `old` is what an update replaces."""
+    """Set the defaults of the VM; `old` is the VM that an update replaces."""
     warnings: list[str] = []
     if old is not None:
         clear_captured_revisions(vm, old)
@@ -37,7 +37,7 @@ def mutate_vm(vm: VirtualMachine, lookup: Lookup, old: VirtualMachine | None = N
     warnings += infer_matchers(vm, lookup)
     try:
         preference = preference_spec(find_object(vm, "preference", lookup))
-    except StatusError:  # that is for validation to refuse or to put up with
+    except StatusError:  # validation decides about it
         preference = None
     if preference is not None:
         write_preferred(vm, preference)
@@ -45,7 +45,7 @@ def mutate_vm(vm: VirtualMachine, lookup: Lookup, old: VirtualMachine | None = N
 
 
 def write_preferred(vm: VirtualMachine, preference: VirtualMachinePreferenceSpec) -> None:
-    """Write into the VM what its guest relies on for as long as it lives."""
+    """Store the preferred values that must not change during the guest's life."""
     spec = draft_template(vm).spec
     spec.architecture = spec.architecture or preference.preferred_architecture
     if preference.machine is not None:

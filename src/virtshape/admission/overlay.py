@@ -1,14 +1,10 @@
-"""
-Writes changes to a struct back into the tree that it was read from.
-
-What did not change stays as its author wrote it. Never changes the trees it is given.
-"""
+"""Write the changes to a struct back into the tree it was decoded from, and leave the rest of the tree as it was."""
 
 from typing import Any
 
 
 def overlay(tree: Any, before: Any, after: Any) -> Any:
-    """The tree with all that differs between `before` and `after`, two renderings of what was read from it."""
+    """Return the tree with all differences between `before` and `after`, two encodings of its struct."""
     return tree if before == after else _overlay_unequal(tree, before, after)
 
 

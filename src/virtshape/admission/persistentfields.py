@@ -1,7 +1,7 @@
 """
-What a guest relies on for as long as it lives, and so is written into its VM once: its machine and its identity.
+Fields that must not change during a guest's life (machine type, firmware UUID, ...) and are stored in its VM.
 
-Changes the VM it is given, which is its caller's copy.
+Changes the VM passed in, which is the caller's copy.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ _ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
 
 
 def keep_persistent_fields(vm: VirtualMachine, before: VirtualMachine) -> None:
-    """Keep of the VM as it was what the new one leaves out: no guest should wake up on another machine."""
+    """Copy from the old VM what the new one omits, so that the guest keeps its machine."""
     spec, old = vm.spec.template.spec, before.spec.template.spec
     if spec is None or old is None:
         return
@@ -38,7 +38,7 @@ def keep_persistent_fields(vm: VirtualMachine, before: VirtualMachine) -> None:
 
 
 def set_persistent_fields(vm: VirtualMachine, cluster: ClusterState) -> None:
-    """Choose for a new VM what neither its owner nor its preference did."""
+    """Set the fields of a new VM that neither its owner nor its preference has set."""
     spec = vm.spec.template.spec
     if spec is None:
         return
@@ -59,7 +59,7 @@ def _annotate_template(vm: VirtualMachine, topology: str) -> None:
 
 
 def mark_recapture(vm: VirtualMachine, before: VirtualMachine) -> None:
-    """Note on the VM which objects are to be captured anew: their revision was taken away, or is of another object."""
+    """Annotate the VM with the roles whose revision was removed or belongs to another object."""
     roles = [role for role in _ROLES if _is_released(vm, before, role)]
     if roles:
         metadata = vm.metadata = vm.metadata or ObjectMeta()

@@ -1,7 +1,7 @@
 """
-Which instance types give what is needed, the smallest first, and why the others do not.
+Recommend instance types for given needs, smallest first, and explain why others do not fit.
 
-Pure: looks at what it is given. Those that leave a size to the VM are no candidates: they give nothing by themselves.
+Instance types that leave a size to the VM are not candidates.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ NOTHING: Final = Quantity("0")
 
 
 class Offer(NamedTuple):
-    """An instance type, by its kind and name."""
+    """An instance type with its kind and name."""
 
     kind: str
     name: str
@@ -33,33 +33,33 @@ class Offer(NamedTuple):
 
     @property
     def vcpus(self) -> int:
-        """How many vCPUs it gives; 0 if it leaves them to the VM."""
+        """Number of vCPUs; 0 if the VM chooses it."""
         return count_vcpus(self.spec.cpu)
 
     @property
     def memory(self) -> Quantity:
-        """How much memory it gives; 0 if it leaves that to the VM."""
+        """Guest memory; 0 if the VM chooses it."""
         return (self.spec.memory.guest if self.spec.memory else None) or NOTHING
 
     @property
     def is_dedicated(self) -> bool:
-        """Whether its vCPUs have CPUs of the node for themselves."""
+        """Return True if vCPUs are pinned to dedicated CPUs."""
         return bool(self.spec.cpu and self.spec.cpu.dedicated_cpu_placement)
 
     @property
     def hugepages(self) -> str | None:
-        """The size of its hugepages, if its memory is made of them."""
+        """The huge page size, or None."""
         pages = self.spec.memory.hugepages if self.spec.memory else None
         return (pages.page_size or "") if pages else None
 
     @property
     def gpus(self) -> int:
-        """How many GPUs it gives."""
+        """Number of GPUs."""
         return len(self.spec.gpus or ())
 
 
 class Need(NamedTuple):
-    """What an instance type is to give; what is None does not matter."""
+    """Requirements for an instance type; None means any value."""
 
     cpu_min: int | None = None
     cpu_max: int | None = None
@@ -70,25 +70,25 @@ class Need(NamedTuple):
     gpus: int = 0
     preference: VirtualMachinePreferenceSpec | None = None
     architecture: str = DEFAULT_ARCHITECTURE
-    """That of VMs that name none, for what the preference requires."""
+    """Architecture of VMs that do not set one; used for preference requirements."""
 
 
 class Miss(NamedTuple):
-    """An instance type that does not give what is needed, and why not."""
+    """An instance type that does not fit, and the reasons."""
 
     offer: Offer
     reasons: list[str]
 
 
 class Recommendation(NamedTuple):
-    """The instance types that give what is needed, the smallest first, and the others, the nearest first."""
+    """Instance types that fit, smallest first, and the others, closest first."""
 
     fitting: list[Offer]
     missing: list[Miss]
 
 
 def recommend(offers: Iterable[Offer], need: Need) -> Recommendation:
-    """Sort instance types out by what is needed; of two of one size, the plainer comes first."""
+    """Sort instance types by the need; of two with the same size, the one with fewer features comes first."""
     fitting, missing = [], []
     for offer in offers:
         if offer.vcpus and offer.memory.amount > 0:
@@ -126,7 +126,7 @@ def _find_reasons(offer: Offer, need: Need) -> Iterator[str]:
 
 
 def _find_unmet(offer: Offer, need: Need) -> Iterator[str]:
-    """What the preference has against the instance type, in a VM that says nothing else."""
+    """Yield the preference requirements that a VM with only this instance type does not meet."""
     if need.preference is None:
         return
     empty = Draft(ObjectMeta(), VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices())))
@@ -138,7 +138,7 @@ def _find_unmet(offer: Offer, need: Need) -> Iterator[str]:
 
 
 def _measure_distance(offer: Offer, need: Need) -> Decimal:
-    """How many times too small or too large an instance type is, and how many GPUs it lacks."""
+    """Return by which factor an instance type is too small or too large, plus missing GPUs."""
     required = need.preference.requirements if need.preference else None
     least_vcpus = max(need.cpu_min or 0, required.cpu.guest if required and required.cpu else 0)
     most_vcpus = Decimal(need.cpu_max) if need.cpu_max is not None else None

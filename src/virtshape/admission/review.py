@@ -1,8 +1,4 @@
-"""
-AdmissionReview, as an API server asks a webhook: the request read, the answer written.
-
-Pure: what the answer is comes from elsewhere.
-"""
+"""Decode AdmissionReview requests and encode responses."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -22,7 +18,7 @@ KIND: Final = "AdmissionReview"
 
 
 class GroupVersionKind(Struct, frozen=True):
-    """What an object is."""
+    """Group, version and kind of an object."""
 
     kind: str
     version: str
@@ -30,7 +26,7 @@ class GroupVersionKind(Struct, frozen=True):
 
 
 class UserInfo(Struct, frozen=True):
-    """Who makes the request."""
+    """The user who makes the request."""
 
     username: str = ""
     uid: str = ""
@@ -39,7 +35,7 @@ class UserInfo(Struct, frozen=True):
 
 
 class AdmissionRequest(Struct, frozen=True, rename="camel"):
-    """A write that the API server asks about."""
+    """The request in an AdmissionReview."""
 
     uid: str
     kind: GroupVersionKind
@@ -53,7 +49,7 @@ class AdmissionRequest(Struct, frozen=True, rename="camel"):
     dry_run: bool | None = None
 
     def find_kind(self) -> Kind | None:
-        """The kind of the object, if it is one of those that we know."""
+        """Return the kind of the object, or None if it is unknown."""
         return find_kind(
             f"{self.kind.group}/{self.kind.version}" if self.kind.group else self.kind.version, self.kind.kind
         )
@@ -66,19 +62,19 @@ class _Review(Struct):
 
 
 def parse_admission_request(data: bytes) -> AdmissionRequest:
-    """The request in a request's body; StatusError 400 if there is none."""
+    """Decode the request of an AdmissionReview; raise StatusError 400 if the body is not one."""
     try:
         review = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise StatusError(400, "BadRequest", f"the body is no {KIND}: {error}") from error
+        raise StatusError(400, "BadRequest", f"the body is not a valid {KIND}: {error}") from error
     if (review.api_version, review.kind) != (API_VERSION, KIND) or review.request is None:
-        stated = f"{review.api_version} {review.kind}".strip() or "nothing of the kind"
-        raise StatusError(400, "BadRequest", f"a {KIND} of {API_VERSION} with a request is asked for, not {stated}")
+        stated = f"{review.api_version} {review.kind}".strip() or "an object without apiVersion and kind"
+        raise StatusError(400, "BadRequest", f"expected a {KIND} of {API_VERSION} with a request, got {stated}")
     return review.request
 
 
 def allow(request: AdmissionRequest, admitted: Admitted | None = None) -> bytes:
-    """The answer that lets the write pass, changed into what was admitted, if that is something else."""
+    """Return the response that allows the write, with a JSON patch if the admitted object differs."""
     response: Tree = {"uid": request.uid, "allowed": True}
     if admitted is not None and admitted.tree is not request.new:
         patch = create_json_patch(request.new, admitted.tree)
@@ -90,7 +86,7 @@ def allow(request: AdmissionRequest, admitted: Admitted | None = None) -> bytes:
 
 
 def deny(request: AdmissionRequest, error: StatusError) -> bytes:
-    """The answer that refuses the write, with all causes."""
+    """Return the response that rejects the write, with all causes."""
     response: Tree = {"uid": request.uid, "allowed": False, "status": to_tree(error.status)}
     return _write(response | ({"warnings": list(error.warnings)} if error.warnings else {}))
 

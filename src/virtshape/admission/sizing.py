@@ -1,8 +1,4 @@
-"""
-What is wrong with an instance type, a flavor or a preference by itself, and what in it is deprecated.
-
-Pure: looks at one object and at no VM that uses it.
-"""
+"""Validate instance types, flavors and preferences, and report deprecated fields, without looking at VMs."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -18,7 +14,7 @@ _EFI_FIELDS: Final = {"preferred_use_efi": "preferredUseEfi", "preferred_use_sec
 
 
 def check_sizing(found: Any) -> Iterator[Violation]:
-    """Everything that is wrong with an object that shapes VMs; nothing for objects of other kinds."""
+    """Yield all violations of an instance type, flavor or preference; nothing for other kinds."""
     instancetype = instancetype_spec(found)
     if instancetype is not None:
         result = check_instancetype(instancetype, _version_of(found))
@@ -26,7 +22,7 @@ def check_sizing(found: Any) -> Iterator[Violation]:
     preference = preference_spec(found)
     if preference is not None:
         result = check_preference(preference)
-        if found.api_version.startswith(FLAVOR_GROUP):  # what is deprecated elsewhere has no other name there
+        if found.api_version.startswith(FLAVOR_GROUP):  # fields that are deprecated elsewhere have no replacement there
             yield from _report(result._replace(warnings=[]), "invalid-preference", "")
         else:
             yield from _report(result, "invalid-preference", "spec.cpu.preferredCPUTopology")

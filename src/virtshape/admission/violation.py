@@ -1,8 +1,4 @@
-"""
-What is wrong with an object by itself, as data: which rule, in which field, in reason.
-
-Pure: returned by checks, never raised. Admission refuses for it, lint reports it.
-"""
+"""A violation of a rule as data: rule, field, message. Checks return violations; admission rejects, lint reports."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -11,11 +7,11 @@ from virtshape.api.status import Cause
 from virtshape.engine.conflict import VALUE_INVALID
 
 DEPRECATED: Final = "deprecated-field"
-"""The rule that is broken by what still works: it warrants a warning, no refusal."""
+"""Rule for deprecated fields: they cause a warning, not a rejection."""
 
 
 class Violation(NamedTuple):
-    """One rule broken in one field, the reason for it, and what Kubernetes calls it."""
+    """One rule broken in one field, with a message and the Kubernetes cause type."""
 
     rule: str
     field: str
@@ -24,19 +20,19 @@ class Violation(NamedTuple):
 
     @property
     def cause(self) -> Cause:
-        """The violation as a cause of a refusal."""
+        """The violation as a cause of a Kubernetes Status."""
         return Cause(self.type, self.message, self.field)
 
 
 class CheckResult(NamedTuple):
-    """What to refuse an object for, and what to warn its author of."""
+    """Causes to reject an object for, and warnings for its author."""
 
     causes: list[Cause]
     warnings: list[str]
 
 
 def split_violations(violations: Iterable[Violation]) -> CheckResult:
-    """Tell violations to refuse for from those to warn of."""
+    """Split violations into causes and warnings."""
     result = CheckResult([], [])
     for violation in violations:
         if violation.rule == DEPRECATED:

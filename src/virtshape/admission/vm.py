@@ -1,8 +1,4 @@
-"""
-Whether a VM fits its instance type and preference: all of it at once, as it would be started.
-
-Changes no VM but one that it is given to use up.
-"""
+"""Dry run of a VM with its instance type and preference: all conflicts and unmet requirements at once."""
 
 from contextlib import suppress
 from typing import NamedTuple
@@ -24,7 +20,7 @@ from virtshape.resolve.reference import Lookup, NotFoundError
 
 
 class DryRun(NamedTuple):
-    """What would be started: what stands against it, and the guest, complete if nothing does."""
+    """Result of a dry run: conflicts, unmet requirements, and the instance spec (complete if there are none)."""
 
     conflicts: list[Conflict]
     unmet: list[Conflict]
@@ -32,7 +28,7 @@ class DryRun(NamedTuple):
 
 
 def find_present_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
-    """What the VM names, as far as it exists: what is missing has no say yet."""
+    """Return the instance type and preference of a VM, ignoring those that do not exist."""
     instancetype = preference = None
     with suppress(NotFoundError):
         instancetype = instancetype_spec(find_object(vm, instancetype_role(vm), lookup))
@@ -47,7 +43,7 @@ def check_vm(
     configuration: KubeVirtConfiguration | None = None,
     architecture: str = DEFAULT_ARCHITECTURE,
 ) -> list[Conflict]:
-    """Everything that keeps the VM from being started with this shape."""
+    """Return everything that prevents the VM from starting with this shape."""
     dry_run = dry_run_vm(vm, shape, configuration, architecture)
     return dry_run.conflicts or dry_run.unmet
 
@@ -55,14 +51,14 @@ def check_vm(
 def dry_run_vm(
     vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str
 ) -> DryRun:
-    """Make of a copy of the VM what would be started."""
+    """Expand a copy of the VM."""
     return dry_run_vm_in_place(duplicate(vm), shape, configuration, architecture)
 
 
 def dry_run_vm_in_place(
     vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str
 ) -> DryRun:
-    """Make of the VM itself what would be started; it is good for nothing else then."""
+    """Expand the VM itself, which must not be used afterwards."""
     draft = draft_template(vm)
     domain = draft.spec.domain
     own_vcpus = domain.cpu.guest if domain.cpu else None
@@ -81,10 +77,10 @@ def dry_run_vm_in_place(
 
 
 def with_default_field(conflict: Conflict, root: str) -> Conflict:
-    """The conflict with a field to name: the only one without is that no interface can be chosen for the guest."""
+    """Return the conflict with a field; only a missing default interface has none."""
     return conflict if conflict.fields else conflict._replace(fields=(f"{root}.domain.devices.interfaces",))
 
 
 def describe_unmet(conflict: Conflict) -> Conflict:
-    """An unmet requirement as a reason to refuse a VM."""
+    """Return the conflict with KubeVirt's message for an unmet requirement."""
     return conflict._replace(message=f"failure checking preference requirements: {conflict.message}")

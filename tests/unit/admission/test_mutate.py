@@ -161,7 +161,7 @@ def test_a_manifest_that_is_applied_again_keeps_what_was_inferred_from_it() -> N
     again = build_vm(instancetype={**INFERRED, **ASKING}, template=VOLUMES)
     tree, warnings = mutate(again, build_claim(), old=before)
     assert tree == to_tree(before)
-    advice = "remove spec.instancetype.name and spec.instancetype.kind to have it inferred anew"
+    advice = "remove spec.instancetype.name and spec.instancetype.kind to infer it again"
     assert warnings == [f"spec.instancetype: small was inferred before and is kept; {advice}"]
 
 

@@ -131,7 +131,7 @@ def test_objects_come_at_the_version_that_is_wanted_and_lose_nothing(version: st
 def test_what_there_is_not_cannot_be_had(wanted: str) -> None:
     result = ask_to_convert(wanted, OBJECT)["result"]
     assert result["status"] == "Failure"
-    assert f"cannot be had as {wanted}" in result["message"]
+    assert f"to {wanted}: unknown version" in result["message"]
 
 
 def test_what_is_no_conversion_is_refused() -> None:

@@ -1,1 +1,1 @@
-"""What a VM and its guest may say: one module a topic, each rule told at the field that breaks it."""
+"""Validation rules for VMs and VMIs, one module per topic."""

@@ -1,8 +1,4 @@
-"""
-Licence tables for Windows: each comes from a Secret that is a volume of the guest.
-
-Pure: yields violations.
-"""
+"""Validate ACPI tables (Windows licenses): each must refer to a Secret volume of the guest."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +8,7 @@ from virtshape.api.kubevirt.volume import Volume
 
 
 def check_acpi_tables(acpi: ACPI, volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
-    """Whether the tables can be found; `at` is where they are named."""
+    """Check the volume references; `at` is the path of the ACPI settings."""
     if not acpi.slic_name_ref and not acpi.msdm_name_ref:
         message = "ACPI was set but no SLIC nor MSDM volume reference was set: add slicNameRef or msdmNameRef"
         yield Violation("one-of", at, message)

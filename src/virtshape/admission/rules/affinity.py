@@ -1,8 +1,4 @@
-"""
-Affinity: nodes and neighbours that a scheduler could look for.
-
-Pure: yields violations.
-"""
+"""Validate node affinity, pod affinity and pod anti-affinity."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -33,7 +29,7 @@ _SELECTOR_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def check_affinity(affinity: Affinity, at: str) -> Iterator[Violation]:
-    """Whether a scheduler can look for all of it; `at` is where it stands."""
+    """Check all affinity terms; `at` is the path of the affinity."""
     if affinity.node_affinity is not None:
         yield from _check_nodes(affinity.node_affinity, f"{at}.nodeAffinity")
     if affinity.pod_affinity is not None:
@@ -113,7 +109,7 @@ def _check_pod_term(term: PodAffinityTerm, at: str) -> Iterator[Violation]:
 def _check_namespaces(names: Sequence[str], at: str) -> Iterator[Violation]:
     for index, name in enumerate(names):
         if not is_label(name):
-            yield Violation("invalid-name", f"{at}[{index}]", f"{at}[{index}]: {name} is no name of a namespace")
+            yield Violation("invalid-name", f"{at}[{index}]", f"{at}[{index}]: {name} is not a valid namespace name")
 
 
 def _check_selector(selector: LabelSelector, at: str) -> Iterator[Violation]:
@@ -133,11 +129,11 @@ def _check_selector(selector: LabelSelector, at: str) -> Iterator[Violation]:
 
 def _check_weight(weight: int, field: str) -> Iterator[Violation]:
     if not 0 < weight <= _MOST_WEIGHT:
-        yield Violation("invalid-value", field, f"{field}: must be in the range 1-{_MOST_WEIGHT}, unlike {weight}")
+        yield Violation("invalid-value", field, f"{field}: must be in the range 1-{_MOST_WEIGHT}, not {weight}")
 
 
 def _check_key(key: str, field: str) -> Iterator[Violation]:
     prefix, slash, name = key.rpartition("/")
     has_prefix = not slash or is_subdomain(prefix)
     if not has_prefix or len(name) > LONGEST_LABEL or not _NAME.fullmatch(name):
-        yield Violation("invalid-name", field, f"{field}: {key} is no name of a label")
+        yield Violation("invalid-name", field, f"{field}: {key} is not a valid label key")

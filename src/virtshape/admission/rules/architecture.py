@@ -1,8 +1,4 @@
-"""
-What guests of each architecture cannot have: devices, buses, firmware and CPU models that it lacks.
-
-Pure: yields violations.
-"""
+"""Validate devices, buses, firmware and CPU models against the guest's architecture."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -21,7 +17,7 @@ _RULE: Final = "unsupported-value"
 
 
 def check_architecture(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
-    """Whether a guest that is all there can be of its architecture; `root` is where its spec stands."""
+    """Check an expanded guest against its architecture; `root` is the path of its spec."""
     match spec.architecture:
         case "arm64":
             yield from _check_video(spec, root, "arm64")

@@ -1,8 +1,4 @@
-"""
-Boot orders: counted from 1, and each given once among disks and interfaces.
-
-Pure: yields violations.
-"""
+"""Validate boot orders: positive, and unique among disks and interfaces."""
 
 from collections.abc import Iterator
 
@@ -11,7 +7,7 @@ from virtshape.api.kubevirt.devices import Devices
 
 
 def check_boot_orders(devices: Devices, at: str) -> Iterator[Violation]:
-    """Whether the guest can tell which device to try first."""
+    """Check that boot orders are positive and unique."""
     seen: dict[int, str] = {}
     orders = [("disks", index, disk.boot_order) for index, disk in enumerate(devices.disks or ())]
     orders += [("interfaces", index, item.boot_order) for index, item in enumerate(devices.interfaces or ())]

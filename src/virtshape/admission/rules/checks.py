@@ -1,8 +1,4 @@
-"""
-Checks that many topics share: names that must differ or belong together, one of several members, known values.
-
-Pure: each yields violations.
-"""
+"""Checks shared by many rules: unique names, matching names, exactly one member set, supported values."""
 
 from collections.abc import Collection, Generator, Iterable, Iterator
 from operator import attrgetter
@@ -19,41 +15,41 @@ DUPLICATE: Final = "FieldValueDuplicate"
 
 
 class Named(Protocol):
-    """Something with a name."""
+    """An object with a name."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name."""
 
 
 class Members:
-    """Members of a struct of which one says what it is: `names` is what they are called on the wire."""
+    """Mutually exclusive members of a struct; `names` are their JSON names."""
 
     def __init__(self, attributes: Iterable[str], names: Iterable[str]) -> None:
         self.names = tuple(names)
         self._read = attrgetter(*attributes)
 
     def count_present(self, item: object) -> int:
-        """How many of them an item has."""
+        """Return the number of members that are set."""
         return len(self.names) - self._read(item).count(None)
 
     def list_present(self, item: object) -> list[str]:
-        """The wire names of those that an item has."""
+        """Return the JSON names of the members that are set."""
         return [name for name, _ in self.list_values(item)]
 
     def list_values(self, item: object) -> list[tuple[str, Any]]:
-        """The wire names of those that an item has, and what stands there."""
+        """Return the JSON names and values of the members that are set."""
         return [(name, value) for name, value in zip(self.names, self._read(item), strict=True) if value is not None]
 
 
 def list_members(struct: type[Model], *wanted: str) -> Members:
-    """The members of a struct with these attributes; all but the name where none are given."""
+    """Return the members with these attributes; all except `name` if none are given."""
     found = [each for each in fields(struct) if each.name in wanted or (not wanted and each.name != "name")]
     return Members([each.name for each in found], [each.encode_name for each in found])
 
 
 def check_names(what: str, items: Collection[Named], at: str) -> Generator[Violation, None, set[str]]:
-    """Tell of each name that was there before; returns all names."""
+    """Report duplicate names; return all names."""
     names = {item.name for item in items}
     if len(names) == len(items):
         return names
@@ -80,7 +76,7 @@ def _describe_duplicate(what: str, name: str, places: str) -> str:
 def check_partners(
     what: str, items: Iterable[Named], at: str, partner: str, known: Collection[str]
 ) -> Iterator[Violation]:
-    """Tell of each item that has no partner of its name."""
+    """Report items without a partner of the same name."""
     for index, item in enumerate(items):
         if item.name not in known:
             hint = suggest(item.name, known) or f": add one, or remove the {what}"
@@ -91,7 +87,7 @@ def check_partners(
 
 
 def check_one_of(what: str, item: Named, members: Members, at: str, *, least: int) -> Iterator[Violation]:
-    """Tell of an item that is several things at once, or none where it must be one."""
+    """Report an item with several members set, or with none if one is required."""
     if least <= members.count_present(item) <= 1:
         return
     present = members.list_present(item)
@@ -119,13 +115,13 @@ def _describe_one_of(what: str, name: str, present: list[str], at: str) -> str:
 
 
 def check_value(at: str, name: str, value: str | None, allowed: tuple[str, ...]) -> Iterable[Violation]:
-    """Tell of a value that is none of those allowed; an empty one is none at all. It stands at a name."""
+    """Report a value that is not allowed; an empty value is treated as unset."""
     if not value or value in allowed:
         return ()
     return (Violation("unsupported-value", f"{at}.{name}", describe_unsupported(value, allowed)),)
 
 
 def describe_unsupported(value: str, allowed: tuple[str, ...]) -> str:
-    """Say that a value is none of those allowed, and which one may be meant."""
+    """Return a message that a value is not supported, with a suggestion."""
     reason = f"{quote(value)} is not supported{suggest(value, allowed)}"
     return reason if reason.endswith("?") else f"{reason}: use one of {', '.join(allowed)}"

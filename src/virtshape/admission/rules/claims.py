@@ -1,8 +1,4 @@
-"""
-Devices out of resource claims: the claims that there are, and what GPUs, host devices and networks take from them.
-
-Pure: yields violations.
-"""
+"""Validate resource claims, and the GPUs, host devices and networks that use them (DRA)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -19,7 +15,7 @@ _RULE: Final = "impossible-combination"
 
 
 def check_claims(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
-    """Whether the guest can have the devices that it claims; `root` is where its spec stands."""
+    """Check the resource claims and their users; `root` is the path of the guest's spec."""
     devices, networks = spec.domain.devices, spec.networks or ()
     known = {claim.name for claim in spec.resource_claims or ()}
     taken: dict[tuple[str, str], str] = {}

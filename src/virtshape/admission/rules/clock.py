@@ -1,8 +1,4 @@
-"""
-Clock and timers of a guest: one offset, and tick policies that its timers have.
-
-Pure: yields violations.
-"""
+"""Validate clock and timers: one offset, and supported tick policies."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +15,7 @@ _TICK_POLICIES: Final = {
 
 
 def check_clock(clock: Clock, at: str) -> Iterator[Violation]:
-    """Whether the clock can be set like this; `at` is where it stands."""
+    """Check the clock; `at` is its path."""
     if clock.utc is not None and clock.timezone is not None:
         message = f"{at} must have only one of utc and timezone set: keep one of them"
         yield Violation("one-of", f"{at}.timezone", message)

@@ -1,8 +1,4 @@
-"""
-Cloud-init data in a VM: one source each for user and network data, and little of it where it stands in the VM itself.
-
-Pure: yields violations.
-"""
+"""Validate cloud-init volumes: one source each for user and network data, and the size limit of inline data."""
 
 from base64 import b64decode
 from collections.abc import Iterator
@@ -13,13 +9,13 @@ from virtshape.api.core.pod import LocalObjectReference
 from virtshape.api.kubevirt.volume import CloudInitConfigDriveSource, CloudInitNoCloudSource
 
 MOST_BYTES: Final = 2048
-"""How much of either may stand in the VM; more goes into a Secret."""
+"""Maximum size of inline user or network data; larger data must be in a Secret."""
 
 Source = CloudInitNoCloudSource | CloudInitConfigDriveSource
 
 
 def check_cloud_init(source: Source, at: str) -> Iterator[Violation]:
-    """Whether the data is there, once, and small enough; `at` is where the source stands."""
+    """Check the sources and their size; `at` is the path of the volume source."""
     user = (source.user_data, source.user_data_base64, source.secret_ref)
     network = (source.network_data, source.network_data_base64, source.network_data_secret_ref)
     has_user, has_network = any(user), any(network)

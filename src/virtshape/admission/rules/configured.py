@@ -1,8 +1,4 @@
-"""
-What the administrator's configuration rules out for guests: machine types, and bridges on the pod network.
-
-Pure: yields violations.
-"""
+"""Validate guests against the KubeVirt configuration: machine types, and bridges on the pod network."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -20,7 +16,7 @@ _MACHINES: Final = {"amd64": ("q35*", "pc-q35*"), "arm64": ("virt*",), "s390x": 
 def check_configured(
     spec: VirtualMachineInstanceSpec, root: str, configuration: KubeVirtConfiguration | None
 ) -> Iterator[Violation]:
-    """Whether a guest that is all there may be as it is; `root` is where its spec stands."""
+    """Check an expanded guest against the configuration; `root` is the path of its spec."""
     machine = spec.domain.machine
     if machine is not None and machine.type:
         patterns = _list_machines(spec.architecture or DEFAULT_ARCHITECTURE, configuration)
@@ -34,7 +30,7 @@ def check_configured(
 
 
 def _list_machines(architecture: str, configuration: KubeVirtConfiguration | None) -> tuple[str, ...]:
-    """The patterns of machine types that guests of an architecture may name; none for one that nobody knows."""
+    """Return the machine type patterns allowed for an architecture; empty if it is unknown."""
     if configuration is not None:
         if configuration.emulated_machines:
             return tuple(configuration.emulated_machines)

@@ -1,8 +1,4 @@
-"""
-vCPUs of a guest that is all there: how many, which features they have, and what needs CPUs of its own.
-
-Pure: yields violations.
-"""
+"""Validate the CPUs of an expanded guest: count, features, dedicated CPUs, NUMA, realtime."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -19,7 +15,7 @@ _MOST_CPUS: Final = 2**32 - 1
 
 
 def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
-    """Whether the CPUs can be had as they are asked for; `at` is where the domain stands."""
+    """Check CPUs and CPU resources; `at` is the path of the domain."""
     resources, cpu = domain.resources, domain.cpu
     if resources is not None and (resources.requests or resources.limits):
         requested, limit = (resources.requests or {}).get("cpu"), (resources.limits or {}).get("cpu")
@@ -45,7 +41,7 @@ def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
 
 
 def _check_countable(amount: Quantity | None, field: str) -> Iterator[Violation]:
-    """A guest for which nobody chose vCPUs gets as many as are asked of the node."""
+    """Check that a CPU amount can be used as a vCPU count, which it is if no vCPUs are set."""
     if amount is not None and amount.amount > _MOST_CPUS:
         yield Violation("invalid-value", field, f"{field} '{amount}': must be less than or equal to {_MOST_CPUS}.")
 
@@ -80,7 +76,7 @@ def _check_realtime(cpu: CPU, at: str) -> Iterator[Violation]:
 
 
 def check_amounts(resource: str, requested: Quantity | None, limit: Quantity | None, at: str) -> Iterator[Violation]:
-    """Whether a request and a limit are amounts, and the limit the larger one."""
+    """Check that request and limit are not negative, and that the request does not exceed the limit."""
     for name, amount in (("requests", requested), ("limits", limit)):
         if amount is not None and amount.amount < 0:
             field = f"{at}.{name}.{resource}"

@@ -1,8 +1,4 @@
-"""
-SSH keys and passwords for a guest: each is one thing, from one with_default_field, and gets there in one way.
-
-Pure: yields violations.
-"""
+"""Validate access credentials: one type, one source and one propagation method each."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -23,7 +19,7 @@ _METHODS: Final = list_members(SSHPublicKeyAccessCredentialPropagationMethod)
 def check_credentials(
     credentials: Sequence[AccessCredential], volumes: Sequence[Volume], at: str
 ) -> Iterator[Violation]:
-    """Whether all of them can be brought into the guest; `at` is where they stand."""
+    """Check all access credentials; `at` is their path."""
     for index, credential in enumerate(credentials):
         keys, passwords = credential.ssh_public_key, credential.user_password
         if (keys is None) == (passwords is None):

@@ -1,8 +1,4 @@
-"""
-CPUs that a guest has to itself: whole ones, as many as it has vCPUs, and memory as firmly its own.
-
-Pure: yields violations.
-"""
+"""Validate dedicated CPU placement: whole CPUs, one per vCPU, and equal memory request and limit."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -19,7 +15,7 @@ Amounts = Mapping[str, Quantity]
 
 
 def check_dedicated(domain: DomainSpec, cpu: CPU, at: str) -> Iterator[Violation]:
-    """Whether the CPUs asked for can be the guest's alone; `at` is where the domain stands."""
+    """Check requests and limits of a guest with dedicated CPUs; `at` is the path of the domain."""
     resources = domain.resources
     if resources is not None and (resources.requests or resources.limits):
         yield from _check_shares(resources.requests or {}, resources.limits or {}, cpu, at)
@@ -55,4 +51,4 @@ def _check_shares(requests: Amounts, limits: Amounts, cpu: CPU, at: str) -> Iter
 
 
 def _is_whole(amount: Quantity) -> bool:
-    return amount.amount == amount.amount.to_integral_value()  # its digits are not written out: it may have millions
+    return amount.amount == amount.amount.to_integral_value()  # avoids int(): the number may have millions of digits

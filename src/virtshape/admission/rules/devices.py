@@ -1,8 +1,4 @@
-"""
-Devices besides disks and interfaces: known models, names of their own.
-
-Pure: yields violations.
-"""
+"""Validate devices other than disks and interfaces: supported models and unique names."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -29,7 +25,7 @@ _WATCHDOGS: Final = list_members(Watchdog)
 
 
 def check_devices(devices: Devices, at: str) -> Iterator[Violation]:
-    """Whether there are such devices; `at` is where they stand."""
+    """Check these devices; `at` is their path."""
     if devices.inputs:
         yield from _check_inputs(devices.inputs, f"{at}.inputs")
     if devices.sound is not None:

@@ -1,8 +1,4 @@
-"""
-Disks, filesystems and the volumes behind them: each has one of its name, and is one thing.
-
-Pure: yields violations.
-"""
+"""Validate disks, filesystems and their volumes: matching names, one target, supported options."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +22,7 @@ _LEAST_BLOCK, _MOST_BLOCK = 512, 2 * 1024**2
 
 
 def check_disks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
-    """Whether disks, filesystems and volumes belong together."""
+    """Check disks, filesystems and volumes."""
     devices, volumes = spec.domain.devices, spec.volumes or ()
     disks, filesystems = devices.disks or (), devices.filesystems or ()
     if not (volumes or disks or filesystems):

@@ -1,8 +1,4 @@
-"""
-Disks and what is behind them: names that containers can have, and volumes that can be such disks.
-
-Pure: yields violations.
-"""
+"""Validate disks against their volumes: disk names, LUNs and downward metrics."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,12 +10,12 @@ from virtshape.engine.conflict import VALUE_REQUIRED
 
 
 def check_disk_volumes(disks: Sequence[Disk], volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
-    """Whether disks and volumes fit each other; `at` is where the disks stand."""
+    """Check disks against their volumes; `at` is the path of the disks."""
     by_name = {volume.name: volume for volume in volumes}
     for index, disk in enumerate(disks):
         if not is_label(disk.name):
             reason = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'"
-            yield Violation("invalid-name", f"{at}[{index}].name", f"{reason}, at most 63 of them, unlike {disk.name}")
+            yield Violation("invalid-name", f"{at}[{index}].name", f"{reason}, at most 63 of them, not {disk.name}")
         volume = by_name.get(disk.name)
         if volume is None:
             continue

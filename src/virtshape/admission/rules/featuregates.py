@@ -1,8 +1,4 @@
-"""
-Feature gates of KubeVirt: which there are, and which one need not name any more.
-
-Only the table and the warning for a name. What a gate guards here is in engine/hostaccess.
-"""
+"""KubeVirt's feature gates, and warnings for those that are graduated, retired or unknown."""
 
 from typing import Final
 
@@ -50,7 +46,7 @@ ACTIVE: Final = frozenset(
         "WorkloadEncryptionTDX",
     }
 )
-"""Gates of features that are not generally available in KubeVirt; those in hostaccess.HONOURED are checked here."""
+"""Gates of features that are not GA in KubeVirt; virtshape honours those in hostaccess.HONOURED."""
 
 _GRADUATED: Final = frozenset(
     {
@@ -98,7 +94,7 @@ _RETIRED: Final = {
 
 
 def describe_feature_gate(name: str) -> str | None:
-    """What an administrator should know who names a gate; None if there is nothing to say."""
+    """Return a warning for a feature gate, or None."""
     if name in ACTIVE:
         return None
     if name in _GRADUATED:

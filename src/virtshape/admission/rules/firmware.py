@@ -1,8 +1,4 @@
-"""
-Firmware of a guest that is all there: one bootloader, SMM for SecureBoot, a kernel for kernel arguments.
-
-Pure: yields violations.
-"""
+"""Validate the firmware of an expanded guest: bootloader, SMM for Secure Boot, kernel boot."""
 
 from collections.abc import Iterator
 
@@ -15,7 +11,7 @@ from virtshape.engine.conflict import VALUE_REQUIRED
 
 
 def check_firmware(domain: DomainSpec, at: str) -> Iterator[Violation]:
-    """Whether the guest can boot as it is asked to; `at` is where the domain stands."""
+    """Check the firmware; `at` is the path of the domain."""
     firmware = domain.firmware
     if firmware is None:
         return
@@ -42,7 +38,7 @@ def _check_bootloader(loader: Bootloader, features: Features | None, at: str) ->
 
 
 def has_smm(features: Features | None) -> bool:
-    """Whether the guest has System Management Mode."""
+    """Return True if System Management Mode is enabled."""
     smm = features.smm if features is not None else None
     return smm is not None and smm.enabled is not False
 

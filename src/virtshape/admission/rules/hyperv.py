@@ -1,7 +1,7 @@
 """
-Hyper-V enlightenments: those that others rely on are not switched off, and numbers and names are within bounds.
+Validate Hyper-V enlightenments: dependencies that are disabled, and value ranges.
 
-What is merely left out is no fault: it is switched on with what relies on it. Pure: yields violations.
+Dependencies that are only unset are valid: they are enabled automatically.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _NESTING: Final = "vmx"
 
 
 def check_hyperv(features: Features, hyperv: FeatureHyperv, cpu: CPU | None, at: str) -> Iterator[Violation]:
-    """Whether the guest can have these together; `at` is where they stand."""
+    """Check the enlightenments; `at` is their path."""
     passthrough = features.hyperv_passthrough
     if passthrough is not None and passthrough.enabled is not False:
         reason = "Cannot explicitly set hyperV features if HypervPassthrough is being used"

@@ -1,8 +1,4 @@
-"""
-Everything that is wrong with a guest by itself, topic by topic.
-
-Pure. Most of it holds before an instance type and a preference have had their say as it does after.
-"""
+"""All rules for a guest, before and after its instance type and preference are applied."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -28,7 +24,7 @@ _ARCHITECTURES: Final = ("amd64", "arm64", "s390x")
 
 
 def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
-    """Everything that is wrong with what a VM starts; `root` is where it stands."""
+    """Yield all violations of a VMI spec before expansion; `root` is its path."""
     domain = spec.domain
     at_devices = f"{root}.domain.devices"
     if spec.eviction_strategy and spec.eviction_strategy not in _EVICTION_STRATEGIES:
@@ -57,7 +53,7 @@ def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
 
 
 def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
-    """The same for a guest that is all there: instance type, preference and defaults have had their say."""
+    """Yield all violations of a VMI spec after instance type, preference and defaults were applied."""
     yield from check_instance(spec, root)
     at = f"{root}.domain"
     yield from check_cpus(spec.domain, at)

@@ -1,8 +1,4 @@
-"""
-Interfaces of a guest by themselves: known models and states, bindings that fit the network, addresses that are such.
-
-Pure: yields violations.
-"""
+"""Validate network interfaces: models, states, bindings, addresses, ports and DHCP options."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +12,7 @@ from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.network import DHCPOptions, Interface, Network
 
 RESERVED_MAC: Final = "02:00:00:00:00:00"
-"""That of the bridge which a guest behind a masquerade sees."""
+"""MAC address of the in-pod bridge that masquerade uses."""
 
 _BINDINGS: Final = list_members(
     Interface, "masquerade", "bridge", "sriov", "passt_binding", "binding", "macvtap", "passt", "slirp"
@@ -37,7 +33,7 @@ Bindings = list[tuple[str, Any]]
 
 
 def check_interface(interface: Interface, network: Network | None, at: str, index: int) -> Iterator[Violation]:
-    """Whether there is such an interface on its network; `at` is where all of them stand."""
+    """Check one interface and its network; `at` is the path of the interface list."""
     bindings = _BINDINGS.list_values(interface)
     if bindings:
         yield from _check_bindings(interface, bindings, network, f"{at}[{index}]")
@@ -117,5 +113,5 @@ def _check_options(options: DHCPOptions, at: str) -> Iterator[Violation]:
     for index, number in enumerate(numbers):
         if not _LEAST_OPTION <= number <= _MOST_OPTION:
             reason = f"must be in range {_LEAST_OPTION} to {_MOST_OPTION}"
-            message = f"provided DHCPPrivateOptions are out of range, {reason}, unlike {number}"
+            message = f"provided DHCPPrivateOptions are out of range, {reason}, not {number}"
             yield Violation("invalid-value", f"{at}.privateOptions[{index}].option", message)

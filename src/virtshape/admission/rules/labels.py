@@ -1,8 +1,4 @@
-"""
-Labels that the system itself puts on instances, by which its parts find them: nobody else may.
-
-Pure: yields violations.
-"""
+"""Validate reserved labels, which only the system may set on VMIs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -23,7 +19,7 @@ RESERVED_LABELS: Final = frozenset(
 
 
 def check_labels(labels: Mapping[str, str], at: str) -> Iterator[Violation]:
-    """Tell of labels that only the system may set; `at` is where they stand."""
+    """Report reserved labels; `at` is the path of the labels."""
     if not RESERVED_LABELS.isdisjoint(labels):
         reserved = ", ".join(sorted(RESERVED_LABELS & labels.keys()))
         reason = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
@@ -31,7 +27,7 @@ def check_labels(labels: Mapping[str, str], at: str) -> Iterator[Violation]:
 
 
 def check_label_changes(labels: Mapping[str, str], before: Mapping[str, str], at: str) -> Iterator[Violation]:
-    """Tell of changes to labels that only the system may change; `before` is what they were."""
+    """Report changes to reserved labels; `before` are the previous labels."""
     changed = sorted(label for label in RESERVED_LABELS if labels.get(label) != before.get(label))
     if changed:
         reason = "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited"

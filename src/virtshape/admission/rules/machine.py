@@ -1,8 +1,4 @@
-"""
-Everything that is wrong with a VM by itself, topic by topic.
-
-Pure: looks at one VM and at nothing that it names.
-"""
+"""All rules for a VM, without looking at the objects it refers to."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -21,14 +17,14 @@ _VOLUME_STRATEGIES: Final = ("Replacement", "Migration")
 
 
 def check_machine(vm: VirtualMachine) -> Iterator[Violation]:
-    """Everything that is wrong with the VM, whatever it names."""
+    """Yield all violations of the VM."""
     yield from check_machine_without_guest(vm)
     if vm.spec.template.spec is not None:
         yield from check_instance(vm.spec.template.spec, TEMPLATE_ROOT)
 
 
 def check_machine_without_guest(vm: VirtualMachine) -> Iterator[Violation]:
-    """The same without its guest."""
+    """Yield the violations of the VM outside the guest's spec."""
     spec, metadata = vm.spec, vm.spec.template.metadata
     yield from check_run_strategy(spec)
     if spec.update_volumes_strategy:

@@ -1,8 +1,4 @@
-"""
-Memory of a guest that is all there: no more than its limit, in whole pages, and room to grow if it may.
-
-Pure: yields violations.
-"""
+"""Validate the memory of an expanded guest: minimum, limits, huge pages, hotplug."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -18,7 +14,7 @@ _LEAST_MEMORY: Final = Decimal(10**6)
 
 
 def check_guest_memory(domain: DomainSpec, at: str) -> Iterator[Violation]:
-    """Whether the memory can be had as it is asked for; `at` is where the domain stands."""
+    """Check memory and memory resources; `at` is the path of the domain."""
     resources, memory = domain.resources, domain.memory
     guest = memory.guest if memory is not None else None
     if resources is not None and (resources.requests or resources.limits):
@@ -50,7 +46,7 @@ def _check_pages(pages: Hugepages, at_size: str, given: Quantity | None, at_give
     try:
         size = Quantity(pages.page_size or "")
     except ValueError:
-        message = f"{at_size} '{pages.page_size}': is no amount of memory, such as 2Mi"
+        message = f"{at_size} '{pages.page_size}': is not a quantity, for example 2Mi"
         yield Violation("invalid-value", at_size, message)
         return
     if size.amount <= 0:

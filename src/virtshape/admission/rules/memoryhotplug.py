@@ -1,8 +1,4 @@
-"""
-Memory that a running guest can grow to: what it needs for that, and what it cannot have beside it.
-
-Pure: yields violations.
-"""
+"""Validate memory hotplug (maxGuest): incompatible features, alignment and minimum size."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -18,7 +14,7 @@ _RULE: Final = "impossible-combination"
 
 
 def check_memory_hotplug(domain: DomainSpec, memory: Memory, most: Quantity, at: str) -> Iterator[Violation]:
-    """Whether the guest can get as much memory as it may; `at` is where the domain stands."""
+    """Check that the guest can grow to its maximum memory; `at` is the path of the domain."""
     cpu, field = domain.cpu, f"{at}.memory.maxGuest"
     if cpu is not None and cpu.realtime is not None:
         yield Violation(_RULE, field, f"Memory hotplug is not compatible with realtime VMs: remove {field}")
@@ -40,7 +36,7 @@ def _check_sizes(memory: Memory, guest: Quantity, most: Quantity, at: str) -> It
     block = _LARGE_BLOCK if memory.hugepages is not None and memory.hugepages.page_size == "1Gi" else _BLOCK
     for name, size, field in (("Guest memory", guest, at_guest), ("MaxGuest", most, at_most)):
         if size.value() % block.value():
-            yield Violation(_RULE, field, f"{name} must be {block} aligned to grow: {size} is no multiple of it")
+            yield Violation(_RULE, field, f"{name} must be {block} aligned to grow: {size} is not a multiple of it")
     if guest.amount < _LEAST_GUEST.amount:
         reason = f"Memory hotplug is only available for VMs with at least {_LEAST_GUEST} of guest memory"
         yield Violation(_RULE, at_guest, f"{reason}, not {guest}: remove {at_most}")

@@ -1,8 +1,4 @@
-"""
-Names that a guest has on networks, and how it finds those of others.
-
-Pure: yields violations.
-"""
+"""Validate host name, subdomain and DNS settings of a guest."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,7 +20,7 @@ _SPELLING: Final = "use lower case letters, digits and '-', beginning and ending
 
 
 def check_guest_names(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
-    """Whether host name, subdomain and DNS settings are such."""
+    """Check host name, subdomain and DNS settings."""
     if spec.hostname and not is_label(spec.hostname):
         reason = f"{_SPELLING}, at most {LONGEST_LABEL} of them"
         message = f"{root}.hostname does not conform to the kubernetes DNS_LABEL rules : {reason}"
@@ -43,12 +39,12 @@ def check_guest_names(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[V
 
 @lru_cache(maxsize=1024)  # disks have the same few names in most VMs
 def is_label(text: str) -> bool:
-    """Whether a text is a name of one part, as DNS has them."""
+    """Return True if the text is a DNS label."""
     return len(text) <= LONGEST_LABEL and _LABEL.fullmatch(text) is not None
 
 
 def is_subdomain(text: str) -> bool:
-    """Whether a text is a name of one or more parts, as DNS has them."""
+    """Return True if the text is a DNS subdomain."""
     return len(text) <= LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(text) is not None
 
 
@@ -81,4 +77,4 @@ def _check_searches(searches: Sequence[str], field: str) -> Iterator[Violation]:
         yield Violation("invalid-value", field, message)
     for index, search in enumerate(searches):
         if search != "." and not is_subdomain(search.removesuffix(".")):
-            yield Violation("invalid-name", f"{field}[{index}]", f"{search} is no domain to search in: {_SPELLING}")
+            yield Violation("invalid-name", f"{field}[{index}]", f"{search} is not a valid search domain: {_SPELLING}")

@@ -1,8 +1,4 @@
-"""
-Networks and the interfaces on them: each has one of its name, and is one thing.
-
-Pure: yields violations.
-"""
+"""Validate networks and their interfaces: matching names, one source, one default network."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -19,7 +15,7 @@ _MOST_ACPI_INDEX: Final = 16 * 1024 - 1
 
 
 def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
-    """Whether interfaces and networks belong together."""
+    """Check networks and interfaces."""
     networks, interfaces = spec.networks or (), spec.domain.devices.interfaces or ()
     if not (networks or interfaces):
         return
@@ -44,7 +40,7 @@ def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
 
 
 def _check_sole(networks: Sequence[Network], at: str, at_interfaces: str) -> Iterator[Violation]:
-    """A guest has one network that it is on by default."""
+    """Check that there is at most one default network."""
     pods = sum(network.pod is not None for network in networks)
     defaults = sum(network.multus is not None and bool(network.multus.default) for network in networks)
     if pods > 1:

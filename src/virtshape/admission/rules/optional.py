@@ -1,8 +1,4 @@
-"""
-Rules for what few guests have: one look at each field, and nothing more for those that lack it.
-
-Pure: returns violations.
-"""
+"""Rules for fields that few guests set. Each rule runs only if its field is set, which keeps admission fast."""
 
 from collections.abc import Sequence
 
@@ -20,7 +16,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 
 def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violation]:
-    """What holds for a guest before instance type and preference had their say; `root` is where its spec stands."""
+    """Return violations of a VMI spec before expansion; `root` is its path."""
     found: list[Violation] = []
     domain, devices = spec.domain, spec.domain.devices
     if spec.access_credentials:
@@ -42,7 +38,7 @@ def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Viol
 
 
 def check_optional_complete(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violation]:
-    """What holds for a guest that is all there: instance type, preference and defaults have had their say."""
+    """Return violations of a VMI spec after expansion; `root` is its path."""
     found: list[Violation] = []
     if spec.domain.launch_security is not None:
         found += check_launch_security(spec, spec.domain.launch_security, root)
@@ -52,7 +48,7 @@ def check_optional_complete(spec: VirtualMachineInstanceSpec, root: str) -> Sequ
 
 
 def _has_claimed_network(spec: VirtualMachineInstanceSpec) -> bool:
-    for network in spec.networks or ():  # noqa: SIM110 - a generator would cost more than all of it
+    for network in spec.networks or ():  # noqa: SIM110 - a generator is slower than the loop
         if network.resource_claim is not None:
             return True
     return False

@@ -1,8 +1,4 @@
-"""
-Ports that are let through to a guest: numbers that there are, known protocols, names as services refer to them.
-
-Pure: yields violations.
-"""
+"""Validate ports of an interface: numbers, protocols and names."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +15,7 @@ _NAME: Final = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def check_ports(ports: Sequence[Port], at: str) -> Iterator[Violation]:
-    """Whether there are such ports, each with a name of its own; `at` is where they stand."""
+    """Check ports and their names; `at` is their path."""
     named: set[str] = set()
     for index, port in enumerate(ports):
         if port.port == 0:
@@ -42,14 +38,14 @@ def check_ports(ports: Sequence[Port], at: str) -> Iterator[Violation]:
 
 
 def check_port_ranges(interface: Interface, ranges: Sequence[PortRange], at: str) -> Iterator[Violation]:
-    """Whether there are such ranges, on an interface that can have them; `at` is where they stand."""
+    """Check port ranges, and that the interface supports them; `at` is their path."""
     if interface.ports:
         yield Violation("one-of", at, f"{at} cannot be combined with ports: keep one of them")
     if interface.masquerade is None:
         yield Violation("impossible-combination", at, f"{at} needs an interface bound by masquerade")
     for index, each in enumerate(ranges):
         if not 0 < each.start <= each.end <= _MOST_PORTS:
-            message = f"{each.start} to {each.end} is no range of ports: it must go up, from 1 to {_MOST_PORTS} at most"
+            message = f"invalid port range {each.start}-{each.end}: must be ascending, within 1-{_MOST_PORTS}"
             yield Violation("invalid-value", f"{at}[{index}]", message)
         if each.protocol not in _PROTOCOLS:
             yield _describe_protocol(each.protocol, f"{at}[{index}].protocol")

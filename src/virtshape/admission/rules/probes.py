@@ -1,8 +1,4 @@
-"""
-Probes: how one finds out whether a guest is well. Each asks in one way, at sensible times.
-
-Pure: yields violations.
-"""
+"""Validate readiness and liveness probes: one handler each, and valid times."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +15,7 @@ _TIMES: Final = list_members(
 
 
 def check_probes(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
-    """Whether the guest can be asked how it is."""
+    """Check the readiness and liveness probes."""
     if spec.readiness_probe is not None:
         yield from _check_probe(spec.readiness_probe, spec, f"{root}.readinessProbe")
     probe = spec.liveness_probe
@@ -34,7 +30,7 @@ def _check_probe(probe: Probe, spec: VirtualMachineInstanceSpec, at: str) -> Ite
     ways = _WAYS.list_present(probe)
     if not ways:
         reason = f"either {at}.tcpSocket, {at}.exec or {at}.httpGet must be set if a {at} is specified"
-        yield Violation("one-of", at, f"{reason}; {at}.guestAgentPing will do as well", VALUE_REQUIRED)
+        yield Violation("one-of", at, f"{reason}; {at}.guestAgentPing is supported too", VALUE_REQUIRED)
     elif len(ways) > 1:
         message = f"{at} must have exactly one probe type set: it has {' and '.join(ways)}"
         yield Violation("one-of", f"{at}.{ways[1]}", message)

@@ -1,8 +1,4 @@
-"""
-How a VM runs: by `runStrategy`, or by the older `running`, and never by both.
-
-Pure: yields violations.
-"""
+"""Validate `runStrategy` and the older `running`: exactly one must be set."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -15,7 +11,7 @@ RUN_STRATEGIES: Final = ("Always", "Halted", "Manual", "RerunOnFailure", "Once",
 
 
 def check_run_strategy(spec: VirtualMachineSpec) -> Iterator[Violation]:
-    """Whether exactly one of both says how the VM runs, and in reason that there are."""
+    """Check that exactly one of both is set, to a supported value."""
     strategy = spec.run_strategy
     if spec.running is not None:
         if strategy is not None:

@@ -1,8 +1,4 @@
-"""
-Where and when a guest may run: tolerations, spreading, how it starts and how long it may take to end.
-
-Pure: yields violations.
-"""
+"""Validate tolerations, topology spread constraints, start strategy and grace period."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +9,7 @@ from virtshape.engine.conflict import VALUE_REQUIRED
 
 
 def check_scheduling(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
-    """Whether a scheduler could make sense of it."""
+    """Check the scheduling fields of a VMI spec."""
     for index, toleration in enumerate(spec.tolerations or ()):
         yield from _check_toleration(toleration, f"{root}.tolerations[{index}]")
     if spec.topology_spread_constraints:
@@ -33,7 +29,7 @@ def _check_start(spec: VirtualMachineInstanceSpec, strategy: str, root: str) -> 
         yield Violation("unsupported-value", field, message)
     elif spec.liveness_probe is not None:
         reason = f"either {field} or {root}.livenessProbe should be provided"
-        message = f"{reason}.Pausing VMI with LivenessProbe is not supported: what is paused does not answer"
+        message = f"{reason}.Pausing VMI with LivenessProbe is not supported: a paused guest does not respond"
         yield Violation("impossible-combination", field, message)
 
 

@@ -1,8 +1,4 @@
-"""
-Launch security: one technology, on the architecture that has it, and nothing beside it that would undo it.
-
-Pure: yields violations.
-"""
+"""Validate launch security: one technology, supported by the architecture, and compatible with other fields."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -21,7 +17,7 @@ _SECURE_EXECUTION: Final = "s390x"
 
 
 def check_launch_security(spec: VirtualMachineInstanceSpec, security: LaunchSecurity, root: str) -> Iterator[Violation]:
-    """Whether a guest that is all there can be shielded from its host; `root` is where its spec stands."""
+    """Check the launch security of an expanded guest; `root` is the path of its spec."""
     field = f"{root}.domain.launchSecurity"
     architecture = spec.architecture or DEFAULT_ARCHITECTURE
     chosen = _TECHNOLOGIES.list_present(security)

@@ -1,8 +1,4 @@
-"""
-Serial numbers of machines and disks: short, and of characters that need no quoting.
-
-Pure: yields violations.
-"""
+"""Validate serial numbers of machines and disks."""
 
 import re
 from collections.abc import Iterator
@@ -15,12 +11,12 @@ _SERIAL: Final = re.compile(r"[A-Za-z0-9_.+-]{1,256}")
 
 
 def is_serial(text: str) -> bool:
-    """Whether a text can be a serial number."""
+    """Return True if the text is a valid serial number."""
     return _SERIAL.fullmatch(text) is not None
 
 
 def check_serial(serial: str, field: str, at: str) -> Iterator[Violation]:
-    """Whether a text can be a serial number; it stands in a field, and `at` is what the sentence is about."""
+    """Check a serial number; `at` is the subject of the message."""
     if is_serial(serial):
         return
     if len(serial) > LONGEST_SERIAL:

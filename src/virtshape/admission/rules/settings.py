@@ -1,8 +1,4 @@
-"""
-The administrator's settings: values that there are, and warnings of what is deprecated, unknown or without effect.
-
-Pure: yields violations.
-"""
+"""Validate the KubeVirt configuration: supported values; warnings for deprecated and unknown settings."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -40,7 +36,7 @@ _GONE: Final = {
 
 
 def check_settings(configuration: KubeVirtConfiguration, tree: Tree) -> Iterator[Violation]:
-    """All that is wrong with a configuration; the tree is what it was read from."""
+    """Yield all violations of a configuration; `tree` is the JSON it was decoded from."""
     for name, allowed in _CHOICES:
         yield from check_value(AT, name, _find(tree, name), allowed)
     if configuration.developer_configuration is not None:
@@ -74,7 +70,7 @@ def _check_gates(developer: DeveloperConfiguration, at: str) -> Iterator[Violati
     enabled, disabled = developer.feature_gates or [], developer.disabled_feature_gates or []
     for index, name in enumerate(disabled):
         if name in enabled:
-            message = f"feature gate {name} stands in featureGates too: remove it from one of them"
+            message = f"feature gate {name} is also in featureGates: remove it from one of the lists"
             yield Violation("impossible-combination", f"{at}.disabledFeatureGates[{index}]", message)
     for name in dict.fromkeys([*enabled, *disabled]):
         reason = describe_feature_gate(name)
@@ -104,7 +100,7 @@ def _check_deprecated(tree: Tree) -> Iterator[Violation]:
 
 
 class _Unknown(NamedTuple):
-    """Where something unknown stands, its name, and the names that are known there."""
+    """An unknown setting: its path, its name, and the known names at that path."""
 
     at: str
     name: str

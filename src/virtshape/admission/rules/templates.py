@@ -1,8 +1,4 @@
-"""
-Templates of DataVolumes in a VM: each has a name of its own, a volume that uses it, an origin and room for it.
-
-Pure: yields violations.
-"""
+"""Validate dataVolumeTemplates of a VM: unique name, used by a volume, with a source and storage."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +15,7 @@ _SOURCES: Final = list_members(DataVolumeSource)
 
 
 def check_templates(vm: VirtualMachine) -> Iterator[Violation]:
-    """Whether the VM can have its disks made from these."""
+    """Check the DataVolume templates of a VM."""
     used, namespace = _find_used(vm.spec), namespace_of(vm)
     seen: set[str] = set()
     for index, template in enumerate(vm.spec.data_volume_templates or ()):

@@ -1,8 +1,4 @@
-"""
-Volumes by their sources: each names what it is made of.
-
-Pure: yields violations.
-"""
+"""Validate volumes and their sources."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -27,7 +23,7 @@ _WIRE: Final = {"claim_name": "claimName", "secret_name": "secretName", "service
 
 
 def check_sources(volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
-    """Whether each volume says all that its source needs."""
+    """Check that each volume has one complete source."""
     sole: list[str] = []
     for index, volume in enumerate(volumes):
         sources = SOURCES.list_values(volume)

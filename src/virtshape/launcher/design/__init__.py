@@ -1,1 +1,1 @@
-"""From an instance to a domain: decides everything, writes nothing."""
+"""Design a libvirt domain from an instance: all decisions, no XML."""

@@ -1,8 +1,4 @@
-"""
-What libvirt has no element for, and QEMU is told directly; and what a launcher on one machine cannot do.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""QEMU arguments for features that libvirt has no element for."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -22,20 +18,20 @@ IGNITION_FILE: Final = "ignition.json"
 
 
 def design_arguments(context: DesignContext) -> tuple[str, ...]:
-    """More words for QEMU's command line."""
+    """Return extra QEMU arguments."""
     if find_annotation(context, HOOKS_ANNOTATION):
-        context.refuse(locate_annotation(HOOKS_ANNOTATION), "there are no sidecars on one machine")
+        context.refuse(locate_annotation(HOOKS_ANNOTATION), "hook sidecars are not supported")
     return (*_design_ignition(context), *_design_msdm(context))
 
 
 def restrict_interfaces(interfaces: Iterable[Interface]) -> tuple[str, ...]:
-    """Return the words that have user-mode networking let nothing out."""
+    """Return the QEMU arguments that block outgoing traffic of user-mode networking."""
     restricted = [interface for interface in interfaces if interface.restricted]
     return tuple(word for one in restricted for word in ("-set", f"netdev.{one.netdev}.restrict=on"))
 
 
 def _design_ignition(context: DesignContext) -> tuple[str, ...]:
-    """The first-boot configuration of CoreOS, which its guest reads from the firmware; often with secrets in it."""
+    """Pass Ignition data, which may contain secrets, as a firmware configuration file."""
     config = find_annotation(context, IGNITION_ANNOTATION)
     if not config or "ignition" not in config:
         return ()
@@ -51,5 +47,5 @@ def _design_msdm(context: DesignContext) -> tuple[str, ...]:
 
 
 def _escape(value: str) -> str:
-    """QEMU ends a value at a comma, unless there are two."""
+    """Escape commas, which separate QEMU options."""
     return value.replace(",", ",,")

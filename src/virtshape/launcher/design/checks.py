@@ -1,8 +1,4 @@
-"""
-How a guest is asked whether it is well.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the readiness and liveness checks of a guest."""
 
 from msgspec.structs import replace
 
@@ -12,7 +8,7 @@ from virtshape.launcher.design.context import DesignContext
 
 
 def design_checks(context: DesignContext) -> Checks:
-    """What is to be asked, and when."""
+    """Return the checks for the guest's probes."""
     return Checks(
         readiness=_design_check(context, context.spec.readiness_probe, "spec.readinessProbe"),
         liveness=_design_check(context, context.spec.liveness_probe, "spec.livenessProbe"),
@@ -49,21 +45,21 @@ def _choose_way(context: DesignContext, probe: Probe, at: str) -> Check | None:
         return Check(way="tcp", port=port, host=probe.tcp_socket.host or "")
     if probe.exec is not None:
         if not probe.exec.command:
-            context.refuse(f"{at}.exec.command", "names no command")
+            context.refuse(f"{at}.exec.command", "is required")
         return Check(way="exec", command=tuple(probe.exec.command or ()))
     if probe.guest_agent_ping is not None:
         return Check(way="ping")
-    context.refuse(at, "does not say how to ask the guest")
+    context.refuse(at, "has no handler: set httpGet, tcpSocket, exec or guestAgentPing")
     return None
 
 
 def _find_port(context: DesignContext, wanted: int | str, field: str) -> int:
-    """The number of a port that may be given by the name it has at an interface."""
+    """Return a port number; a name refers to a port of an interface."""
     if isinstance(wanted, int) or wanted.isdecimal():
         return int(wanted)
     for interface in context.devices.interfaces or ():
         for port in interface.ports or ():
             if port.name == wanted and port.port:
                 return port.port
-    context.refuse(field, f"no interface has a port of the name {wanted}")
+    context.refuse(field, f"no interface has a port named {wanted}")
     return 0

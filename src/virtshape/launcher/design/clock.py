@@ -1,8 +1,4 @@
-"""
-The hardware clock and the timers of a guest.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the hardware clock and timers of a guest."""
 
 from typing import Final
 
@@ -22,7 +18,7 @@ _TRACKS: Final = ("guest", "wall")
 
 
 def design_clock(context: DesignContext) -> Clock:
-    """UTC, where nobody says otherwise."""
+    """Return the clock; UTC by default."""
     asked = context.spec.domain.clock or AskedClock()
     timers = (*_design_timers(context, asked.timer or AskedTimers()), *_design_tsc(context))
     if asked.utc is not None:
@@ -59,30 +55,30 @@ def _check_timers(context: DesignContext, asked: AskedTimers) -> None:
         if timer is None or timer.present is False:
             continue
         if context.host.architecture != "amd64":
-            context.refuse(f"{_CLOCK}.timer.{name}", "only amd64 guests can have it")
+            context.refuse(f"{_CLOCK}.timer.{name}", "is supported only for amd64 guests")
         elif name in ("kvm", "hyperv") and not context.host.kvm:
-            context.note(f"{_CLOCK}.timer.{name}", "without KVM the guest is not shown it")
+            context.note(f"{_CLOCK}.timer.{name}", "has no effect without KVM")
 
 
 def _check_policy(context: DesignContext, timer: str, policy: str | None) -> str | None:
     field, known = f"{_CLOCK}.timer.{timer}.tickPolicy", _TICK_POLICIES[timer]
     if policy and policy not in known:
-        context.refuse(field, f"{policy} is none of {', '.join(known)}")
+        context.refuse(field, f"unsupported value {policy}: use one of {', '.join(known)}")
         return None
     if timer == "hpet" and policy and policy != "delay":
-        context.note(field, f"QEMU's HPET delays ticks; it cannot {policy} them")
+        context.note(field, f"QEMU's HPET supports only delay, not {policy}")
     return policy or None
 
 
 def _check_track(context: DesignContext, track: str | None) -> str | None:
     if track and track not in _TRACKS:
-        context.refuse(f"{_CLOCK}.timer.rtc.track", f"{track} is none of {', '.join(_TRACKS)}")
+        context.refuse(f"{_CLOCK}.timer.rtc.track", f"unsupported value {track}: use one of {', '.join(_TRACKS)}")
         return None
     return track or None
 
 
 def _design_tsc(context: DesignContext) -> list[Timer]:
-    """The time stamp counter keeps the frequency that the instance was placed for, if its guest counts on it."""
+    """Return a timer with the TSC frequency of the instance's topology hints, if the guest depends on it."""
     status = context.vmi.status
     hints = status.topology_hints if status is not None else None
     frequency = hints.tsc_frequency if hints is not None else None

@@ -1,8 +1,4 @@
-"""
-What the design of devices starts from, and the place where it says what cannot be had.
-
-Nothing here decides on a device.
-"""
+"""Input of the design functions, and the list where they report unsupported and substituted fields."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -20,27 +16,27 @@ DEVICES: Final = "spec.domain.devices"
 
 
 class DesignContext(Struct, kw_only=True):
-    """An instance, the host it shall run on, and what is found out about the two."""
+    """An instance, the host it runs on, and the refusals and notes found so far."""
 
     vmi: VirtualMachineInstance
     host: Host
     sources: Mapping[str, Source]
-    """Images that are ready, by the name of their volume."""
+    """Prepared images by volume name."""
     directory: str
-    """Where the guest's sockets and logs lie."""
+    """Directory of the guest's sockets and logs."""
     files: dict[str, str] = field(default_factory=dict)
-    """Contents of files that the domain names and that only the guest's user may read, by their paths."""
+    """Contents of files that the domain refers to, by path; readable only by the guest's user."""
     refusals: list[Refusal] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
     @property
     def spec(self) -> VirtualMachineInstanceSpec:
-        """What is asked for."""
+        """The instance's spec."""
         return self.vmi.spec
 
     @property
     def devices(self) -> Devices:
-        """The devices that are asked for."""
+        """The requested devices."""
         return self.vmi.spec.domain.devices
 
     @property
@@ -50,14 +46,14 @@ class DesignContext(Struct, kw_only=True):
 
     @property
     def virtio(self) -> str:
-        """The model of virtio devices: which generations of the protocol they speak."""
-        if self.architecture == "s390x":  # its devices are not on PCI, where the generations differ
+        """The model of virtio devices."""
+        if self.architecture == "s390x":  # s390x has no PCI, and only PCI distinguishes virtio generations
             return "virtio"
         return "virtio-transitional" if self.devices.use_virtio_transitional else "virtio-non-transitional"
 
     @property
     def iommu(self) -> bool:
-        """Whether the host cannot read the guest's memory, so that virtio must not count on it."""
+        """Return True if the host cannot read guest memory, so that virtio needs an IOMMU."""
         security = self.spec.domain.launch_security
         if security is None:
             return False
@@ -65,17 +61,17 @@ class DesignContext(Struct, kw_only=True):
 
     @property
     def has_screen(self) -> bool:
-        """Whether the guest has a graphics card."""
+        """Return True if the guest has a graphics card."""
         return self.devices.autoattach_graphics_device is not False
 
     def refuse(self, field: str, reason: str) -> None:
-        """Say that this host cannot honour a field."""
+        """Report a field that this host cannot support."""
         self.refusals.append(Refusal(field, reason))
 
     def note(self, field: str, text: str) -> None:
-        """Say what stands in for what a field asks for."""
+        """Report what the guest gets instead of what a field requests."""
         self.notes.append(Note(field, text))
 
     def locate(self, name: str) -> str:
-        """The path of one of the guest's sockets or logs."""
+        """Return the path of one of the guest's sockets or logs."""
         return f"{self.directory}/{name}"

@@ -1,8 +1,4 @@
-"""
-Model and features of the vCPUs.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the CPU model and CPU features."""
 
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -20,10 +16,10 @@ _HOST_MODES: Final[dict[str, Literal["host-model", "host-passthrough"]]] = {
 }
 _POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
 
-# What QEMU emulates in full; on amd64 also the newest that shows hyper-threads to the guest.
+# Models that QEMU emulates completely; on amd64 the newest one that shows hyper-threads to the guest.
 _STAND_INS: Final[dict[Architecture, str]] = {"amd64": "Westmere", "arm64": "max", "s390x": "max"}
 
-# libvirt counts it to models that QEMU gives without it.
+# libvirt expects it in models that QEMU provides without it.
 _DEPRECATED: Final = Feature("mpx", "disable")
 
 
@@ -34,7 +30,7 @@ class _Model(NamedTuple):
 
 
 def design_cpu(context: DesignContext, topology: Topology, cells: tuple[Cell, ...]) -> Cpu:
-    """The model that is asked for, or what stands in for it without KVM, with its features."""
+    """Return the requested CPU model, or a substitute without KVM, with its features."""
     asked = context.spec.domain.cpu or CPU()
     model = _design_model(context, asked.model or "host-model")
     features = _design_features(context, asked.features or [])
@@ -57,7 +53,7 @@ def _design_model(context: DesignContext, wanted: str) -> _Model:
         if host.kvm:
             return _Model(mode)
         stand_in = _STAND_INS[host.architecture]
-        context.note(_MODEL, f"{wanted} needs KVM; the guest has the model {stand_in} instead")
+        context.note(_MODEL, f"{wanted} needs KVM; the guest gets the model {stand_in} instead")
         return _Model("custom", stand_in)
     if wanted in host.cpu_models:
         return _Model("custom", wanted)
@@ -65,8 +61,12 @@ def _design_model(context: DesignContext, wanted: str) -> _Model:
         context.note(_MODEL, f"QEMU emulates {wanted} without some of its features")
         return _Model("custom", wanted, "none")
     known = ", ".join(sorted(host.cpu_models)) or "none"
-    lacking = "has no CPU with all features of" if wanted in host.partial_cpu_models else "knows no CPU model"
-    context.refuse(_MODEL, f"this machine {lacking} {wanted}; it has: {known}")
+    lacking = (
+        "does not support all features of the CPU model"
+        if wanted in host.partial_cpu_models
+        else "does not know the CPU model"
+    )
+    context.refuse(_MODEL, f"this host {lacking} {wanted}; it supports: {known}")
     return _Model("custom", wanted)
 
 
@@ -75,7 +75,9 @@ def _design_features(context: DesignContext, asked: list[CPUFeature]) -> list[Fe
     for index, one in enumerate(asked):
         policy = next((known for known in _POLICIES if known == (one.policy or "require")), None)
         if policy is None:
-            context.refuse(f"{_FEATURES}[{index}].policy", f"{one.policy} is none of {', '.join(_POLICIES)}")
+            context.refuse(
+                f"{_FEATURES}[{index}].policy", f"unsupported value {one.policy}: use one of {', '.join(_POLICIES)}"
+            )
             continue
         if policy == "require":
             _check_feature(context, f"{_FEATURES}[{index}].name", one.name)
@@ -86,16 +88,16 @@ def _design_features(context: DesignContext, asked: list[CPUFeature]) -> list[Fe
 
 
 def _check_feature(context: DesignContext, field: str, name: str) -> None:
-    """QEMU's emulation leaves out what it cannot do, so libvirt would not notice."""
+    """Check that QEMU supports a feature: its emulator drops unsupported features silently."""
     known = context.host.cpu_features
     if known and name not in known:
-        context.refuse(field, f"no guest of this machine can have the CPU feature {name}")
+        context.refuse(field, f"this host does not support the CPU feature {name}")
     elif not known and not context.host.kvm:
-        context.note(field, f"QEMU emulates {name} if it can; nobody has looked whether it does")
+        context.note(field, f"QEMU emulates {name} only if it supports it, which was not checked")
 
 
 def _needs_nesting(context: DesignContext) -> bool:
-    """Whether a guest is offered what only a nested hypervisor uses."""
+    """Return True if the guest uses eVMCS, which needs nested virtualization."""
     features = context.spec.domain.features
     hyperv = features.hyperv if features is not None else None
     return hyperv is not None and is_on(hyperv.evmcs)

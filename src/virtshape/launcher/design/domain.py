@@ -1,8 +1,7 @@
 """
-A whole domain, from an instance, the machine it shall run on, and its disks.
+Design a domain from an instance, its host and its disks.
 
-Pure: no I/O, no clock, no logging. What the machine cannot honour is refused, all of it at once; what stands in for
-something else is noted.
+Fields that the host cannot support are refused, all of them at once; substitutes are noted.
 """
 
 from collections.abc import Mapping
@@ -40,16 +39,16 @@ _REBOOT_POLICIES: Final = ("Reboot", "Terminate")
 
 
 class Design(Struct, frozen=True, kw_only=True):
-    """A domain, and what became of fields that it cannot carry as they are."""
+    """A domain, with refused and substituted fields."""
 
     domain: Domain
-    """Not to be started if anything is refused."""
+    """Must not be started if there are refusals."""
     refusals: tuple[Refusal, ...] = ()
     notes: tuple[Note, ...] = ()
     checks: Checks = Checks()
-    """How it is found out whether the guest is well."""
+    """Readiness and liveness checks."""
     files: Mapping[str, str] = {}
-    """Contents of files that have to be there before the domain starts, by their paths."""
+    """Contents of files to create before the domain starts, by path."""
 
 
 def design_domain(
@@ -62,16 +61,16 @@ def design_domain(
     state_directory: str | None = None,
 ) -> Design:
     """
-    Decide on everything that a guest is made of.
+    Design the domain of an instance.
 
-    `directory` is where its sockets and logs lie, `state_directory` what outlives the instance. The assigned CPUs are
-    for a guest with dedicated ones; without them, and without the annotation, it has the first of the machine's.
+    `directory` holds its sockets and logs, `state_directory` what outlives the instance. `assigned_cpus` are the
+    dedicated CPUs; by default the first CPUs of the host.
     """
     context = DesignContext(vmi=vmi, host=host, sources=sources, directory=directory)
     parts, checks = design_devices(vmi, host, sources, directory), design_checks(context)
     check_unsupported_fields(context)
     domain = _compose(context, parts, assigned_cpus, state_directory)
-    # Where the guest's architecture is another one, whatever else is in the way would not be so on the right machine.
+    # With another architecture, the other refusals would not apply on a suitable host.
     elsewhere = check_architecture(vmi, host)
     return Design(
         domain=domain,
@@ -86,7 +85,7 @@ def _compose(
     context: DesignContext, parts: DeviceDesign, assigned: tuple[int, ...], state_directory: str | None
 ) -> Domain:
     if not context.host.kvm:
-        context.note("spec.domain", "KVM does not work on this machine: QEMU emulates the guest's CPUs, which is slow")
+        context.note("spec.domain", "KVM is not available on this host: QEMU emulates the guest's CPUs, which is slow")
     machine, start = design_machine(context), lay_out_vcpus(context.spec.domain)
     topology, memory = design_topology(context, machine), design_memory(context)
     tune = design_cpu_tune(context, start, parts.io_threads, assigned)
@@ -121,5 +120,7 @@ def _compose(
 def _ends_at_reboot(context: DesignContext) -> bool:
     policy = context.spec.domain.reboot_policy or "Reboot"
     if policy not in _REBOOT_POLICIES:
-        context.refuse("spec.domain.rebootPolicy", f"{policy} is none of {', '.join(_REBOOT_POLICIES)}")
+        context.refuse(
+            "spec.domain.rebootPolicy", f"unsupported value {policy}: use one of {', '.join(_REBOOT_POLICIES)}"
+        )
     return policy == "Terminate"

@@ -1,8 +1,4 @@
-"""
-Features of the virtual hardware, and how the hypervisor shows itself.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the hypervisor features of a guest."""
 
 from typing import Final
 
@@ -17,10 +13,10 @@ _FEATURES: Final = "spec.domain.features"
 
 
 def design_features(context: DesignContext, machine: str) -> Features:
-    """What is asked for; ACPI also where nobody says."""
+    """Return the requested features; ACPI is on by default."""
     asked, amd64 = context.spec.domain.features or AskedFeatures(), context.host.architecture == "amd64"
     if not amd64:
-        _refuse_beside_amd64(context, asked)
+        _refuse_unless_amd64(context, asked)
     return Features(
         acpi=context.host.architecture != "s390x" and read_switch(asked.acpi) is not False,
         apic=_design_apic(context, asked) if amd64 else None,
@@ -33,25 +29,25 @@ def design_features(context: DesignContext, machine: str) -> Features:
     )
 
 
-def _refuse_beside_amd64(context: DesignContext, asked: AskedFeatures) -> None:
+def _refuse_unless_amd64(context: DesignContext, asked: AskedFeatures) -> None:
     for name in ("apic", "pvspinlock", "smm"):
         if is_on(getattr(asked, name)):
-            context.refuse(f"{_FEATURES}.{name}", "only amd64 guests can have it")
+            context.refuse(f"{_FEATURES}.{name}", "is supported only for amd64 guests")
 
 
 def _design_apic(context: DesignContext, asked: AskedFeatures) -> Apic | None:
     if asked.apic is None:
         return None
     if not is_on(asked.apic):
-        context.note(f"{_FEATURES}.apic", "QEMU's machines have an APIC, whether it is asked for or not")
+        context.note(f"{_FEATURES}.apic", "QEMU's machines always have an APIC")
         return None
     if asked.apic.end_of_interrupt and not context.host.kvm:
-        context.note(f"{_FEATURES}.apic.endOfInterrupt", "without KVM the guest is not shown it")
+        context.note(f"{_FEATURES}.apic.endOfInterrupt", "has no effect without KVM")
     return Apic(end_of_interrupt=asked.apic.end_of_interrupt)
 
 
 def _design_kvm(context: DesignContext, asked: AskedFeatures) -> Kvm | None:
-    """A guest with CPUs for itself is told that it need not spare them."""
+    """Return the KVM features; dedicated CPUs set hint-dedicated."""
     cpu = context.spec.domain.cpu
     dedicated = bool(cpu is not None and cpu.dedicated_cpu_placement)
     hint = True if dedicated and context.host.kvm and context.host.architecture == "amd64" else None
@@ -62,18 +58,18 @@ def _design_kvm(context: DesignContext, asked: AskedFeatures) -> Kvm | None:
 
 def _design_pvspinlock(context: DesignContext, asked: AskedFeatures) -> bool | None:
     if is_on(asked.pvspinlock) and not context.host.kvm:
-        context.refuse(f"{_FEATURES}.pvspinlock", "needs KVM, which does not work on this machine")
+        context.refuse(f"{_FEATURES}.pvspinlock", "needs KVM, which is not available on this host")
     return read_switch(asked.pvspinlock)
 
 
 def _design_smm(context: DesignContext, asked: AskedFeatures, machine: str) -> bool | None:
     if is_on(asked.smm) and not is_q35(machine):
-        context.refuse(f"{_FEATURES}.smm", f"the machine type {machine} has none; q35 has")
+        context.refuse(f"{_FEATURES}.smm", f"the machine type {machine} does not support it: use q35")
     return read_switch(asked.smm)
 
 
 def _wants_no_pmu(context: DesignContext) -> bool:
-    """Performance counters interrupt realtime guests, and TDX forbids them."""
+    """Return True for realtime guests, which performance counters interrupt, and TDX, which forbids them."""
     cpu, security = context.spec.domain.cpu, context.spec.domain.launch_security
     realtime = cpu is not None and cpu.realtime is not None
     return realtime or (security is not None and security.tdx is not None)

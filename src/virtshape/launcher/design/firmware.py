@@ -1,8 +1,4 @@
-"""
-The firmware that starts a guest: BIOS or a build of UEFI.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the firmware of a guest: BIOS or UEFI."""
 
 from typing import Final
 
@@ -17,7 +13,7 @@ _EFI: Final = f"{_BOOTLOADER}.efi"
 
 
 def find_efi(context: DesignContext) -> EFI | None:
-    """What is asked of UEFI; Arm guests know nothing else."""
+    """Return the EFI settings; arm64 guests always use UEFI."""
     asked = context.spec.domain.firmware
     bootloader = (asked.bootloader if asked is not None else None) or Bootloader()
     if bootloader.efi is None and bootloader.bios is None and context.host.architecture == "arm64":
@@ -26,34 +22,34 @@ def find_efi(context: DesignContext) -> EFI | None:
 
 
 def design_loader(context: DesignContext, state_directory: str | None) -> Loader | None:
-    """The build of UEFI that fits; None for a guest that boots with the BIOS."""
+    """Return the matching UEFI build; None for a BIOS guest."""
     efi = find_efi(context)
     if efi is None:
         _check_no_efi(context)
         return None
     if context.host.architecture == "s390x":
-        context.refuse(_EFI, "s390x guests have no UEFI")
+        context.refuse(_EFI, "is not supported for s390x guests")
         return None
     secure = efi.secure_boot is not False
     if secure:
         _check_secure_boot(context)
     found = next((one for one in context.host.firmwares if one.secure_boot == secure), None)
     if found is None:
-        context.refuse(_EFI, f"this machine has no build of UEFI {'with' if secure else 'without'} Secure Boot")
+        context.refuse(_EFI, f"this host has no UEFI firmware {'with' if secure else 'without'} Secure Boot")
         return None
     return _make_loader(context, efi, found, state_directory)
 
 
 def design_bios_on_serial(context: DesignContext) -> bool:
-    """Whether the BIOS prints on the serial console."""
+    """Return True if the BIOS prints to the serial console."""
     asked = context.spec.domain.firmware
     bios = asked.bootloader.bios if asked is not None and asked.bootloader is not None else None
     if bios is None:
         return False
     if context.host.architecture != "amd64":
-        context.refuse(f"{_BOOTLOADER}.bios", f"{context.host.architecture} guests have no BIOS")
+        context.refuse(f"{_BOOTLOADER}.bios", f"is not supported for {context.host.architecture} guests")
     elif bios.use_serial and context.devices.autoattach_serial_console is False:
-        context.refuse(f"{_BOOTLOADER}.bios.useSerial", "the guest has no serial console to print on")
+        context.refuse(f"{_BOOTLOADER}.bios.useSerial", "needs a serial console")
     else:
         return bios.use_serial is True
     return False
@@ -62,13 +58,13 @@ def design_bios_on_serial(context: DesignContext) -> bool:
 def _make_loader(context: DesignContext, efi: EFI, found: Firmware, state_directory: str | None) -> Loader:
     security = context.spec.domain.launch_security or LaunchSecurity()
     if security.snp is not None or security.tdx is not None:
-        # Such a guest measures its firmware, which therefore keeps nothing.
+        # The firmware of such guests is measured, so it cannot store variables.
         if efi.persistent:
-            context.refuse(f"{_EFI}.persistent", "the firmware of SEV-SNP and TDX guests keeps no variables")
+            context.refuse(f"{_EFI}.persistent", "is not supported for SEV-SNP and TDX guests")
         return Loader(code=found.code, kind="rom")
     variables = None
     if efi.persistent and state_directory is None:
-        context.refuse(f"{_EFI}.persistent", "there is no place that keeps the firmware's variables")
+        context.refuse(f"{_EFI}.persistent", "this host has no storage for persistent firmware variables")
     elif efi.persistent:
         name = context.vmi.metadata.name if context.vmi.metadata is not None else None
         variables = f"{state_directory}/{name}_VARS.fd"
@@ -78,12 +74,14 @@ def _make_loader(context: DesignContext, efi: EFI, found: Firmware, state_direct
 def _check_secure_boot(context: DesignContext) -> None:
     domain = context.spec.domain
     if context.host.architecture == "amd64" and not is_on(domain.features.smm if domain.features else None):
-        context.refuse("spec.domain.features.smm", "Secure Boot needs it: turn it on, or set efi.secureBoot to false")
+        context.refuse(
+            "spec.domain.features.smm", "is required for Secure Boot: enable it, or set efi.secureBoot to false"
+        )
     if domain.launch_security is not None and domain.launch_security != LaunchSecurity():
-        context.refuse(f"{_EFI}.secureBoot", "a guest whose memory is encrypted cannot have it: set it to false")
+        context.refuse(f"{_EFI}.secureBoot", "is not supported for guests with encrypted memory: set it to false")
 
 
 def _check_no_efi(context: DesignContext) -> None:
     security = context.spec.domain.launch_security
     if context.host.architecture == "amd64" and security is not None and security != LaunchSecurity():
-        context.refuse(_BOOTLOADER, "a guest whose memory is encrypted boots with EFI alone")
+        context.refuse(_BOOTLOADER, "guests with encrypted memory need EFI: set efi")

@@ -1,8 +1,4 @@
-"""
-What a guest is offered of Hyper-V.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the Hyper-V enlightenments of a guest."""
 
 from typing import Final
 
@@ -30,10 +26,10 @@ _NAMES: Final = {
     "ipi": "ipi",
     "evmcs": "evmcs",
 }
-"""What libvirt calls each, in its order."""
+"""libvirt's element names, in libvirt's order."""
 
-# QEMU starts with the others under TCG, but only KVM acts on them.
-_START_WITH_KVM_ALONE: Final = frozenset({"vpindex", "synic", "synictimer", "tlbflush", "ipi", "evmcs"})
+# Under TCG, QEMU accepts the others but ignores them.
+_NEED_KVM: Final = frozenset({"vpindex", "synic", "synictimer", "tlbflush", "ipi", "evmcs"})
 _NEEDS: Final = {
     "synic": ("vpindex",),
     "synictimer": ("vpindex", "synic"),
@@ -44,16 +40,16 @@ _NEEDS: Final = {
 
 
 def design_hyperv(context: DesignContext, features: Features) -> Hyperv | None:
-    """Each enlightenment that is named, or all that the machine has."""
+    """Return the requested enlightenments, or passthrough of all that the host supports."""
     asked, everything = features.hyperv, features.hyperv_passthrough
     if asked is not None:
         return _design_each(context, asked)
     if not is_on(everything):
         return None
     if context.host.architecture != "amd64":
-        context.refuse("spec.domain.features.hypervPassthrough", "only amd64 guests can have it")
+        context.refuse("spec.domain.features.hypervPassthrough", "is supported only for amd64 guests")
     elif not context.host.kvm:
-        context.note("spec.domain.features.hypervPassthrough", "without KVM there is nothing of Hyper-V to show")
+        context.note("spec.domain.features.hypervPassthrough", "has no effect without KVM")
     return Hyperv(mode="passthrough")
 
 
@@ -61,7 +57,7 @@ def _design_each(context: DesignContext, asked: FeatureHyperv) -> Hyperv:
     named = {name: state for name in _NAMES if (state := getattr(asked, name)) is not None}
     on = [name for name, state in named.items() if is_on(state)]
     if on and context.host.architecture != "amd64":
-        context.refuse(_HYPERV, "only amd64 guests can have it")
+        context.refuse(_HYPERV, "is supported only for amd64 guests")
     elif not context.host.kvm:
         _check_without_kvm(context, on)
     _check_needs(context, asked, on)
@@ -75,7 +71,7 @@ def _design_one(context: DesignContext, asked: FeatureHyperv, name: str) -> Enli
     if name == "spinlocks" and asked.spinlocks is not None and on:
         retries = asked.spinlocks.spinlocks or _LEAST_RETRIES
         if retries < _LEAST_RETRIES:
-            context.refuse(f"{_HYPERV}.spinlocks.spinlocks", f"is at least {_LEAST_RETRIES}")
+            context.refuse(f"{_HYPERV}.spinlocks.spinlocks", f"must be at least {_LEAST_RETRIES}")
     if name == "vendorid" and asked.vendorid is not None and on:
         value = _design_vendor(context, asked.vendorid.vendorid)
     if name == "synictimer" and asked.synictimer is not None and on:
@@ -86,33 +82,33 @@ def _design_one(context: DesignContext, asked: FeatureHyperv, name: str) -> Enli
 def _design_vendor(context: DesignContext, vendor: str | None) -> str | None:
     field = f"{_HYPERV}.vendorid.vendorid"
     if not vendor or len(vendor) > 12 or "," in vendor:
-        context.refuse(field, "is a name of 1 to 12 characters without a comma")
+        context.refuse(field, "must have 1 to 12 characters and no comma")
         return None
     return read_text(context, field, vendor)
 
 
 def _check_without_kvm(context: DesignContext, on: list[str]) -> None:
     for name in on:
-        if name in _START_WITH_KVM_ALONE:
-            context.refuse(f"{_HYPERV}.{name}", "needs KVM, which does not work on this machine")
-    idle = [name for name in on if name not in _START_WITH_KVM_ALONE]
+        if name in _NEED_KVM:
+            context.refuse(f"{_HYPERV}.{name}", "needs KVM, which is not available on this host")
+    idle = [name for name in on if name not in _NEED_KVM]
     if idle:
-        context.note(_HYPERV, f"without KVM the guest is not shown: {', '.join(idle)}")
+        context.note(_HYPERV, f"without KVM these have no effect: {', '.join(idle)}")
 
 
 def _check_needs(context: DesignContext, asked: FeatureHyperv, on: list[str]) -> None:
     for need in _NAMES:
         relying = [name for name in on if need in _NEEDS.get(name, ())]
         if relying and not is_on(getattr(asked, need)):
-            context.refuse(f"{_HYPERV}.{need}", f"is needed by {', '.join(relying)}")
+            context.refuse(f"{_HYPERV}.{need}", f"is required by {', '.join(relying)}")
     clock = context.spec.domain.clock
     timer = clock.timer.hyperv if clock is not None and clock.timer is not None else None
     if "synictimer" in on and (timer is None or timer.present is False):
-        context.refuse("spec.domain.clock.timer.hyperv", "is needed by features.hyperv.synictimer")
+        context.refuse("spec.domain.clock.timer.hyperv", "is required by features.hyperv.synictimer")
 
 
 def _check_flushes(context: DesignContext, asked: FeatureHyperv) -> None:
     flush = asked.tlbflush
     for name in ("direct", "extended"):
         if flush is not None and is_on(flush) and is_on(getattr(flush, name)):
-            context.refuse(f"{_HYPERV}.tlbflush.{name}", "this machine's libvirt has no word for it")
+            context.refuse(f"{_HYPERV}.tlbflush.{name}", "is not supported by the libvirt of this host")

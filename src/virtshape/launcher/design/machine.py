@@ -1,8 +1,4 @@
-"""
-The architecture and the machine type of a domain.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the architecture and machine type of a domain."""
 
 import re
 from typing import Final, Literal
@@ -21,37 +17,37 @@ _USUAL: Final[dict[Architecture, str]] = {"amd64": "q35", "arm64": "virt", "s390
 
 
 def check_architecture(vmi: VirtualMachineInstance, host: Host) -> list[Refusal]:
-    """Whether the machine runs guests of that architecture."""
+    """Return a refusal if this host cannot run guests of the instance's architecture."""
     wanted = vmi.spec.architecture or host.architecture
     if wanted == host.architecture:
         return []
-    return [Refusal("spec.architecture", f"this machine is {host.architecture}; it runs no guests of {wanted}")]
+    return [Refusal("spec.architecture", f"this host is {host.architecture} and cannot run {wanted} guests")]
 
 
 def name_architecture(host: Host) -> Literal["x86_64", "aarch64", "s390x"]:
-    """What libvirt calls the machine's architecture."""
+    """Return libvirt's name of the host's architecture."""
     return _IN_LIBVIRT[host.architecture]
 
 
 def design_machine(context: DesignContext) -> str:
-    """The machine type by its full name, which stays the same when QEMU gets newer."""
+    """Return the full, versioned name of the machine type, which does not change when QEMU is upgraded."""
     host, machine = context.host, context.spec.domain.machine
     wanted = (machine.type if machine is not None else None) or _USUAL[host.architecture]
     found = host.machine_aliases.get(wanted, wanted)
     if found not in host.machine_types:
         context.refuse(
-            "spec.domain.machine.type", f"QEMU has no machine type {wanted} here; it has: {_list_near(host)}"
+            "spec.domain.machine.type", f"QEMU on this host has no machine type {wanted}; it has: {_list_near(host)}"
         )
     return found
 
 
 def is_q35(machine: str) -> bool:
-    """Whether the machine type has the newer chipset."""
+    """Return True for q35 machine types."""
     return machine == "q35" or machine.startswith("pc-q35-")
 
 
 def _list_near(host: Host) -> str:
-    """The machine types in words: the short names, and what they stand for today; older versions are not listed."""
+    """Return a list of machine types for an error message, without older versions."""
     known = {*host.machine_types, *host.machine_aliases}
     shown = sorted({*host.machine_aliases, *host.machine_aliases.values()} & known or known, key=_by_version)
     more = len(known) - len(shown)
@@ -59,5 +55,5 @@ def _list_near(host: Host) -> str:
 
 
 def _by_version(name: str) -> list[tuple[int, str]]:
-    """Sort `pc-q35-2.10` after `pc-q35-2.9`."""
+    """Return a sort key that puts `pc-q35-2.10` after `pc-q35-2.9`."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]

@@ -1,8 +1,4 @@
-"""
-How much memory a guest has, and what stands behind it on the machine.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the memory of a guest and its backing."""
 
 from typing import Final
 
@@ -18,7 +14,7 @@ _USUAL_PAGE: Final = Quantity("2Mi")
 
 
 def find_memory(domain: DomainSpec) -> Quantity | None:
-    """The memory a guest starts with; the request or else the limit counts where none is given."""
+    """Return the initial guest memory; defaults to the memory request, then to the limit."""
     memory, resources = domain.memory, domain.resources
     if memory is not None and memory.guest is not None:
         return memory.guest
@@ -29,22 +25,22 @@ def find_memory(domain: DomainSpec) -> Quantity | None:
 
 
 def design_memory(context: DesignContext) -> Memory:
-    """The guest's memory, and how far it can grow."""
+    """Return the guest's memory and its maximum."""
     domain = context.spec.domain
     given, most = find_memory(domain), domain.memory.max_guest if domain.memory is not None else None
     if given is None:
-        context.refuse(f"{_MEMORY}.guest", "nobody says how much memory the guest has")
+        context.refuse(f"{_MEMORY}.guest", "is required")
     size = given.value() if given is not None else 0
     if most is None or most.value() == size:
         return Memory(size=size)
     if most.value() < size:
-        context.refuse(f"{_MEMORY}.maxGuest", f"is less than the {given} the guest starts with")
+        context.refuse(f"{_MEMORY}.maxGuest", f"is less than the {given} that the guest starts with")
         return Memory(size=size)
     return Memory(size=size, maximum=most.value())
 
 
 def design_backing(context: DesignContext, size: int, *, shared: bool) -> MemoryBacking | None:
-    """Huge pages, locked memory, and memory that other programs see; nothing for plain memory."""
+    """Return huge pages, locking and sharing of memory; None for ordinary memory."""
     memory = context.spec.domain.memory or AskedMemory()
     pages = _design_pages(context, memory, size)
     backing = MemoryBacking(
@@ -57,7 +53,7 @@ def design_backing(context: DesignContext, size: int, *, shared: bool) -> Memory
 
 
 def find_page_size(memory: AskedMemory) -> int | None:
-    """The size of a huge page, if the guest has such."""
+    """Return the huge page size, or None."""
     if memory.hugepages is None:
         return None
     return _read_page_size(memory.hugepages.page_size).value()
@@ -78,13 +74,11 @@ def _design_pages(context: DesignContext, memory: AskedMemory, size: int) -> tup
     count = there.get(page.value(), 0)
     if not count:
         known = ", ".join(known for known, count in context.host.hugepages.items() if count) or "none"
-        context.refuse(
-            field, f"this machine has no huge pages of {memory.hugepages.page_size or page}; it has: {known}"
-        )
+        context.refuse(field, f"this host has no huge pages of {memory.hugepages.page_size or page}; it has: {known}")
     elif size % page.value():
-        context.refuse(field, f"the guest's memory is no multiple of {page}")
+        context.refuse(field, f"the guest's memory is not a multiple of {page}")
     elif size // page.value() > count:
-        context.refuse(field, f"the guest needs {size // page.value()} huge pages of {page}; this machine has {count}")
+        context.refuse(field, f"the guest needs {size // page.value()} huge pages of {page}; this host has {count}")
     return (HugePages(page.value()),)
 
 
@@ -92,7 +86,7 @@ def _design_lock(context: DesignContext, memory: AskedMemory) -> bool:
     reserved, field = memory.reserved_overhead, f"{_MEMORY}.reservedOverhead.memLock"
     wanted = (reserved.mem_lock if reserved is not None else None) or "NotRequired"
     if wanted not in ("Required", "NotRequired"):
-        context.refuse(field, f"{wanted} is none of Required, NotRequired")
+        context.refuse(field, f"unsupported value {wanted}: use Required or NotRequired")
     elif wanted == "Required" and not context.host.locked_memory:
-        context.refuse(field, "this machine lets no guest keep its memory from being paged out")
+        context.refuse(field, "locked memory is not permitted on this host")
     return wanted == "Required"

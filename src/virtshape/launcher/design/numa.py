@@ -1,8 +1,4 @@
-"""
-The NUMA nodes of a guest, made like those that its CPUs lie on.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the NUMA cells of a guest, like those of its host CPUs."""
 
 from typing import Final, NamedTuple
 
@@ -20,7 +16,7 @@ _PASSTHROUGH: Final = "spec.domain.cpu.numa.guestMappingPassthrough"
 
 
 class Layout(NamedTuple):
-    """The NUMA nodes of a guest, and where their memory comes from."""
+    """The guest's NUMA cells, and the backing of their memory."""
 
     cells: tuple[Cell, ...] = ()
     tune: NumaTune | None = None
@@ -30,7 +26,7 @@ class Layout(NamedTuple):
 def design_numa(
     context: DesignContext, topology: Topology, memory: Memory, tune: CpuTune | None, backing: MemoryBacking | None
 ) -> Layout:
-    """One node for each that the vCPUs lie on, if that is asked for; one in all for memory that can grow."""
+    """Return a cell per host NUMA node if requested; a single cell for memory that can grow."""
     cpu = context.spec.domain.cpu
     if cpu is not None and cpu.numa is not None and cpu.numa.guest_mapping_passthrough is not None and tune is not None:
         return _mirror(context, topology, memory, tune, backing)
@@ -44,15 +40,15 @@ def _mirror(
 ) -> Layout:
     page = find_page_size(context.spec.domain.memory or AskedMemory())
     if not page or backing is None:
-        context.refuse(_PASSTHROUGH, "needs the guest's memory to be in huge pages")
+        context.refuse(_PASSTHROUGH, "needs memory.hugepages")
         return Layout((), None, backing)
     if topology.vcpus > len(tune.vcpu_pins):
-        context.refuse("spec.domain.cpu.maxSockets", "CPUs that are plugged in later have no place in the NUMA layout")
+        context.refuse("spec.domain.cpu.maxSockets", "CPU hotplug is not supported with guestMappingPassthrough")
         return Layout((), None, backing)
     nodes = _group(context, tune.vcpu_pins)
     sizes = _share(memory.size, page, len(nodes))
     if not all(sizes):
-        context.refuse(_PASSTHROUGH, f"the guest's memory has no huge page for each of {len(nodes)} NUMA nodes")
+        context.refuse(_PASSTHROUGH, f"the guest's memory has fewer huge pages than its {len(nodes)} NUMA nodes")
         return Layout((), None, backing)
     cells = tuple(Cell(number, nodes[node], sizes[number]) for number, node in enumerate(nodes))
     memory_nodes = tuple(MemoryNode(number, node) for number, node in enumerate(nodes))
@@ -69,7 +65,7 @@ def _mirror(
 
 
 def _group(context: DesignContext, pins: tuple[Pin, ...]) -> dict[int, tuple[int, ...]]:
-    """The vCPUs on each of the machine's nodes, in the machine's order."""
+    """Return the vCPUs on each host NUMA node, in the host's order."""
     nodes = {}
     for cell in find_cells(context.host, context.host.cpus):
         near = {number for core in cell.cores for number in core}
@@ -80,6 +76,6 @@ def _group(context: DesignContext, pins: tuple[Pin, ...]) -> dict[int, tuple[int
 
 
 def _share(size: int, page: int, parts: int) -> list[int]:
-    """Split the pages evenly; the first parts get what is left over."""
+    """Split the pages evenly; the first parts get the remainder."""
     pages, rest = divmod(size // page, parts)
     return [(pages + (part < rest)) * page for part in range(parts)]

@@ -1,8 +1,4 @@
-"""
-Lists of CPUs as people write them: `0-3,^1,8`.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Parse CPU lists such as `0-3,^1,8`."""
 
 import re
 from typing import Final
@@ -11,7 +7,7 @@ _PART: Final = re.compile(r"\s*(?P<without>\^?)(?P<first>[0-9]{1,5})(?:-(?P<last
 
 
 def parse_numbers(text: str) -> tuple[int, ...] | None:
-    """The numbers in order; None for a text that is no such list."""
+    """Return the sorted numbers; None if the text is not a valid list."""
     numbers: set[int] = set()
     for part in text.split(","):
         match = _PART.fullmatch(part)

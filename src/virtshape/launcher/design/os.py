@@ -1,8 +1,4 @@
-"""
-How a guest boots: firmware, kernel, tables and boot menu.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design how a guest boots: firmware, kernel, ACPI tables and boot menu."""
 
 from typing import Final
 
@@ -14,9 +10,9 @@ from virtshape.launcher.design.texts import read_text
 from virtshape.launcher.domain.os import AcpiTable, Kernel, Os
 
 KERNEL_SOURCE: Final = "kernelBoot/kernel"
-"""The name under which a kernel lies among the sources; no volume can have it."""
+"""Name of the kernel in the sources; not a valid volume name."""
 INITRD_SOURCE: Final = "kernelBoot/initrd"
-"""The same of an initial RAM disk."""
+"""Name of the initial RAM disk in the sources."""
 
 _KERNEL_BOOT: Final = "spec.domain.firmware.kernelBoot"
 _ACPI: Final = "spec.domain.firmware.acpi"
@@ -24,14 +20,14 @@ _BOOT_MENU_MILLISECONDS: Final = 10_000
 
 
 def design_os(context: DesignContext, machine: str, state_directory: str | None) -> Os:
-    """Everything between power-on and the guest's own boot loader."""
+    """Return the boot configuration."""
     return Os(
         architecture=name_architecture(context.host),
         machine=machine,
         loader=design_loader(context, state_directory),
         kernel=_design_kernel(context),
         acpi_tables=_design_tables(context),
-        # Who holds a guest at its start wants time to enter the firmware.
+        # A guest that starts paused gets a boot menu, to give time to enter the firmware.
         boot_menu=_BOOT_MENU_MILLISECONDS if context.spec.start_strategy == "Paused" else None,
         bios_on_serial=design_bios_on_serial(context),
         smbios=context.host.architecture != "s390x",
@@ -39,12 +35,12 @@ def design_os(context: DesignContext, machine: str, state_directory: str | None)
 
 
 def find_table(context: DesignContext, field: str, volume: str | None) -> str | None:
-    """The file that holds an ACPI table."""
+    """Return the path of the file with an ACPI table."""
     if not volume:
         return None
     source = context.sources.get(volume)
     if source is None:
-        context.refuse(f"{_ACPI}.{field}", f"the volume {volume} holds no such table")
+        context.refuse(f"{_ACPI}.{field}", f"the volume {volume} has no such table")
         return None
     return source.path
 
@@ -63,9 +59,7 @@ def _design_kernel(context: DesignContext) -> Kernel | None:
     kernel = _find_file(context, "kernelPath", container.kernel_path if container else None, KERNEL_SOURCE)
     initrd = _find_file(context, "initrdPath", container.initrd_path if container else None, INITRD_SOURCE)
     if boot.kernel_args and not (container and container.kernel_path):
-        context.refuse(
-            f"{_KERNEL_BOOT}.kernelArgs", "there is no kernel to give them to: container.kernelPath names none"
-        )
+        context.refuse(f"{_KERNEL_BOOT}.kernelArgs", "needs a kernel: set container.kernelPath")
     arguments = read_text(context, f"{_KERNEL_BOOT}.kernelArgs", boot.kernel_args)
     kept = Kernel(path=kernel, initrd=initrd, arguments=arguments or None)
     return kept if kept != Kernel() else None
@@ -76,6 +70,6 @@ def _find_file(context: DesignContext, field: str, path: str | None, name: str) 
         return None
     source = context.sources.get(name)
     if source is None:
-        context.refuse(f"{_KERNEL_BOOT}.container.{field}", f"the image holds no file {path}")
+        context.refuse(f"{_KERNEL_BOOT}.container.{field}", f"the image has no file {path}")
         return None
     return source.path

@@ -1,8 +1,7 @@
 """
-Which CPUs of the machine each thread of a guest has for itself.
+Assign host CPUs to the threads of a guest with dedicated CPUs.
 
-Threads of one virtual core go to CPUs of one real core as far as there are such, then to CPUs that are near the same
-memory, then to any. Pure: no I/O, no clock, no logging.
+Threads of a virtual core get CPUs of one physical core if possible, then CPUs of one NUMA node, then any.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,14 +15,14 @@ Chunk = tuple[int, ...]
 
 
 class Allotment(NamedTuple):
-    """CPUs for the vCPUs in their order, and those that are left over."""
+    """CPUs assigned to vCPUs, in order, and the remaining CPUs."""
 
     vcpus: Chunk
     spare: Chunk
 
 
 def find_cells(host: Host, cpus: Iterable[int]) -> tuple[NumaCell, ...]:
-    """How these CPUs lie on the machine."""
+    """Return the host NUMA cells, reduced to these CPUs."""
     allowed = set(cpus)
     cells = host.numa_cells or (NumaCell(0, tuple((cpu,) for cpu in host.cpus)),)
     kept = (NumaCell(cell.id, tuple(_keep(core, allowed) for core in cell.cores)) for cell in cells)
@@ -31,7 +30,7 @@ def find_cells(host: Host, cpus: Iterable[int]) -> tuple[NumaCell, ...]:
 
 
 def allot_cpus(cells: Sequence[NumaCell], topology: Topology, *, across_cells: bool) -> Allotment | None:
-    """Find CPUs for all virtual cores; None if there are not enough."""
+    """Return CPUs for all virtual cores; None if there are not enough."""
     threads, wanted = topology.threads, topology.sockets * topology.cores
     whole = [chunk for cell in cells for core in cell.cores for chunk in _split(core, threads)]
     loose = [[cpu for core in cell.cores for cpu in core[len(core) // threads * threads :]] for cell in cells]
@@ -46,7 +45,7 @@ def allot_cpus(cells: Sequence[NumaCell], topology: Topology, *, across_cells: b
 
 
 def spread_iothreads(count: int, cpus: Chunk) -> tuple[Pin, ...]:
-    """Give each thread its even share of the vCPUs' CPUs; where there are more threads than CPUs, one in turn."""
+    """Distribute the vCPUs' CPUs evenly over I/O threads; round-robin if there are more threads than CPUs."""
     if count >= len(cpus):
         return tuple(Pin(thread, (cpus[thread % len(cpus)],)) for thread in range(1, count + 1))
     size, rest = divmod(len(cpus), count)
@@ -63,5 +62,5 @@ def _keep(core: Chunk, allowed: set[int]) -> Chunk:
 
 
 def _split(cpus: Sequence[int], size: int) -> list[Chunk]:
-    """Full chunks of this size."""
+    """Return complete chunks of this size."""
     return [tuple(cpus[start : start + size]) for start in range(0, len(cpus) - size + 1, size)]

@@ -1,8 +1,4 @@
-"""
-What a guest takes from the machine, beside what it sees itself.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Check resource requests and limits against the host."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -17,7 +13,7 @@ _RESOURCES: Final = ("spec", "domain", "resources")
 
 
 def check_resources(context: DesignContext, vcpus: int) -> None:
-    """Whether the machine has what is requested, and keeps to the limits."""
+    """Check that the host has the requested resources, and that limits are respected."""
     resources = context.spec.domain.resources or ResourceRequirements()
     requests, limits = resources.requests or {}, resources.limits or {}
     _check_memory_request(context, requests)
@@ -38,26 +34,26 @@ def _check_memory_request(context: DesignContext, requests: Mapping[str, Quantit
     if there and total > there:
         field = "spec.domain.memory.guest" if "memory" not in requests else _field("requests", "memory")
         has = Quantity.of(there, "BinarySI")
-        context.refuse(field, f"asks for {Quantity.of(total, 'BinarySI')} of memory; this machine has {has}")
+        context.refuse(field, f"requests {Quantity.of(total, 'BinarySI')} of memory; this host has {has}")
 
 
 def _check_cpu_request(context: DesignContext, requests: Mapping[str, Quantity]) -> None:
     there = len(context.host.cpus)
     if there and "cpu" in requests and requests["cpu"].amount > there:
-        context.refuse(_field("requests", "cpu"), f"asks for {requests['cpu']} CPUs; this machine has {there}")
+        context.refuse(_field("requests", "cpu"), f"requests {requests['cpu']} CPUs; this host has {there}")
 
 
 def _check_limits(context: DesignContext, limits: Mapping[str, Quantity], vcpus: int) -> None:
     cpu, memory, guest = limits.get("cpu"), limits.get("memory"), find_memory(context.spec.domain)
     if cpu is not None and cpu.amount < vcpus:
-        context.note(_field("limits", "cpu"), f"nobody holds the guest to less than its {vcpus} vCPUs here")
+        context.note(_field("limits", "cpu"), f"is not enforced: the guest can use all of its {vcpus} vCPUs")
     if memory is not None and guest is not None and memory.amount < guest.amount:
         context.refuse(_field("limits", "memory"), f"is less than the {guest} that the guest has")
 
 
 def _check_name(context: DesignContext, kind: str, name: str) -> None:
     if name not in ("cpu", "memory") and not context.host.devices.get(name):
-        context.refuse(_field(kind, name), "this machine has nothing of that name to give")
+        context.refuse(_field(kind, name), "this host has no such resource")
 
 
 def _field(kind: str, name: str) -> str:

@@ -1,8 +1,4 @@
-"""
-Confidential computing: whether the machine can shield a guest from itself.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design confidential computing (launch security), if the host supports it."""
 
 from typing import Final
 
@@ -13,7 +9,7 @@ from virtshape.launcher.domain.security import LaunchSecurity
 
 _SECURITY: Final = "spec.domain.launchSecurity"
 
-# Bits of the policies that AMD defines.
+# Policy bits defined by AMD.
 _SEV_NO_DEBUG: Final = 1 << 0
 _SEV_ENCRYPTED_STATE: Final = 1 << 2
 _SNP_SMT_ALLOWED: Final = 1 << 16
@@ -21,7 +17,7 @@ _SNP_ALWAYS_ONE: Final = 1 << 17
 
 
 def design_security(context: DesignContext) -> LaunchSecurity | None:
-    """The one technology that is asked for."""
+    """Return the requested technology."""
     asked, host = context.spec.domain.launch_security, context.host
     if asked is None:
         return None
@@ -36,7 +32,7 @@ def design_security(context: DesignContext) -> LaunchSecurity | None:
     if asked.tdx is not None:
         _check(context, f"{_SECURITY}.tdx", "TDX", offered=host.tdx)
         return LaunchSecurity(kind="tdx")
-    context.refuse(_SECURITY, f"names no technology, and {host.architecture} has none that needs no name")
+    context.refuse(_SECURITY, f"needs a technology on {host.architecture}: set sev, snp or tdx")
     return None
 
 
@@ -48,10 +44,10 @@ def _design_sev(context: DesignContext, asked: SEV) -> LaunchSecurity:
         _check(context, f"{_SECURITY}.sev.policy.encryptedState", "SEV-ES", offered=context.host.sev_es)
     if asked.attestation is not None and context.spec.start_strategy != "Paused":
         field = f"{_SECURITY}.sev.attestation"
-        context.refuse(field, "the guest must start paused to be attested: set startStrategy to Paused")
+        context.refuse(field, "attestation needs a paused start: set startStrategy to Paused")
     return LaunchSecurity(kind="sev", policy=policy, dh_cert=asked.dh_cert or None, session=asked.session or None)
 
 
 def _check(context: DesignContext, field: str, name: str, *, offered: bool) -> None:
     if not offered:
-        context.refuse(field, f"this machine has no {name}")
+        context.refuse(field, f"this host does not support {name}")

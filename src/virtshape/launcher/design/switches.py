@@ -1,25 +1,21 @@
-"""
-Switches of an instance whose mere presence means on.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Feature states whose presence means enabled."""
 
 from typing import Protocol
 
 
 class Switch(Protocol):
-    """Something that can be enabled."""
+    """A feature state."""
 
     @property
     def enabled(self) -> bool | None:
-        """Whether it is; absent means yes."""
+        """Whether it is enabled; None means yes."""
 
 
 def read_switch(switch: Switch | None) -> bool | None:
-    """Whether it is on or off; None where nobody says."""
+    """Return whether it is enabled; None if it is not set."""
     return None if switch is None else switch.enabled is not False
 
 
 def is_on(switch: Switch | None) -> bool:
-    """Whether it is there and not turned off."""
+    """Return True if it is set and not disabled."""
     return read_switch(switch) is True

@@ -1,8 +1,4 @@
-"""
-Who a guest is: name, UUID, and what it reads about its hardware.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the identity of a guest: name, UUID and SMBIOS tables."""
 
 import re
 from typing import Final
@@ -18,13 +14,13 @@ _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def design_name(context: DesignContext) -> str:
-    """A name that no instance of another namespace has."""
+    """Return a domain name that is unique across namespaces."""
     metadata = context.vmi.metadata or ObjectMeta()
     return f"{metadata.namespace}_{metadata.name}"
 
 
 def design_metadata(context: DesignContext) -> Metadata | None:
-    """What is kept about the instance, if it has been stored already."""
+    """Return the instance's metadata, or None if it is not stored yet."""
     metadata = context.vmi.metadata or ObjectMeta()
     if metadata.uid is None:
         return None
@@ -32,20 +28,20 @@ def design_metadata(context: DesignContext) -> Metadata | None:
 
 
 def design_uuid(context: DesignContext) -> str | None:
-    """The firmware's UUID, which is also the domain's."""
+    """Return the firmware UUID, which is also the domain's UUID."""
     uuid = (context.spec.domain.firmware or Firmware()).uuid
     if uuid is not None and not _UUID.fullmatch(uuid):
-        context.refuse("spec.domain.firmware.uuid", f"{uuid} is no UUID")
+        context.refuse("spec.domain.firmware.uuid", f"invalid UUID {uuid}")
         return None
     return uuid.lower() if uuid is not None else None
 
 
 def design_sysinfo(context: DesignContext, uuid: str | None) -> SysInfo | None:
-    """System and chassis; s390x has no tables for them."""
+    """Return the system and chassis tables; s390x has none."""
     firmware, chassis = context.spec.domain.firmware or Firmware(), context.spec.domain.chassis
     if context.host.architecture == "s390x":
         if chassis is not None:
-            context.refuse("spec.domain.chassis", "s390x guests have no SMBIOS tables to show it in")
+            context.refuse("spec.domain.chassis", "is not supported for s390x guests, which have no SMBIOS tables")
         return None
     smbios = context.host.smbios
     system = {

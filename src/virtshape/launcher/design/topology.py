@@ -1,8 +1,4 @@
-"""
-How the vCPUs of a guest are laid out, and how many more can be plugged in.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the vCPU topology of a guest, including vCPUs that can be plugged in."""
 
 from typing import Final
 
@@ -14,7 +10,7 @@ _MOST_WITHOUT_IOMMU: Final = 255
 
 
 def lay_out_vcpus(domain: DomainSpec) -> Topology:
-    """The sockets, cores and threads that a guest starts with; CPU limits and requests count where none are given."""
+    """Return the initial sockets, cores and threads; defaults to CPU limits, then to requests."""
     cpu, resources = domain.cpu, domain.resources
     if cpu is not None and (cpu.sockets or cpu.cores or cpu.threads):
         return Topology(cpu.sockets or 1, cpu.cores or 1, cpu.threads or 1)
@@ -27,13 +23,15 @@ def lay_out_vcpus(domain: DomainSpec) -> Topology:
 
 
 def design_topology(context: DesignContext, machine: str) -> Topology:
-    """The layout with the sockets that can be plugged in later."""
+    """Return the topology with the sockets that can be plugged in later."""
     start, cpu = lay_out_vcpus(context.spec.domain), context.spec.domain.cpu
     most = (cpu.max_sockets if cpu is not None else None) or start.sockets
     if most < start.sockets:
-        context.refuse("spec.domain.cpu.maxSockets", f"is less than the {start.sockets} sockets the guest starts with")
+        context.refuse(
+            "spec.domain.cpu.maxSockets", f"is less than the {start.sockets} sockets that the guest starts with"
+        )
     elif most > start.sockets and context.host.architecture != "amd64":
-        context.note("spec.domain.cpu.maxSockets", "no CPUs can be plugged into guests of this architecture")
+        context.note("spec.domain.cpu.maxSockets", "CPU hotplug is not supported for this architecture")
         most = start.sockets
     full = Topology(max(most, start.sockets), start.cores, start.threads)
     _check_count(context, machine, start, full)
@@ -41,12 +39,12 @@ def design_topology(context: DesignContext, machine: str) -> Topology:
 
 
 def design_vcpus(start: Topology, full: Topology) -> Vcpus:
-    """All vCPUs; of the first socket none can be taken away."""
+    """Return all vCPUs; those of the first socket cannot be unplugged."""
     if full == start:
         return Vcpus(current=start.vcpus, maximum=full.vcpus)
-    lasting = start.cores * start.threads
+    fixed = start.cores * start.threads
     each = tuple(
-        Vcpu(id=number, enabled=number < start.vcpus, hotpluggable=number >= lasting) for number in range(full.vcpus)
+        Vcpu(id=number, enabled=number < start.vcpus, hotpluggable=number >= fixed) for number in range(full.vcpus)
     )
     return Vcpus(current=start.vcpus, maximum=full.vcpus, each=each)
 
@@ -58,4 +56,4 @@ def _check_count(context: DesignContext, machine: str, start: Topology, full: To
     if not limits or full.vcpus <= min(limits):
         return
     field = "spec.domain.cpu.maxSockets" if start.vcpus <= min(limits) else "spec.domain.cpu"
-    context.refuse(field, f"makes {full.vcpus} vCPUs; the machine type {machine} has {min(limits)} at most")
+    context.refuse(field, f"results in {full.vcpus} vCPUs; the machine type {machine} supports {min(limits)} at most")

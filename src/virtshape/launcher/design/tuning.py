@@ -1,8 +1,4 @@
-"""
-Dedicated CPUs, the emulator's own one, and realtime priority.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design dedicated CPUs, the CPU of the emulator thread, and realtime scheduling."""
 
 from typing import Final
 
@@ -25,7 +21,7 @@ _POLICIES: Final = ("shared", "auto", "supplementalPool")
 def design_cpu_tune(
     context: DesignContext, start: Topology, iothreads: int, assigned: tuple[int, ...]
 ) -> CpuTune | None:
-    """Where the threads of a guest with dedicated CPUs run; nothing for others."""
+    """Return the pinning of a guest with dedicated CPUs; None for others."""
     _check_policy(context)
     cpu = context.spec.domain.cpu or CPU()
     if not cpu.dedicated_cpu_placement:
@@ -50,10 +46,10 @@ def _check_policy(context: DesignContext) -> None:
     policy, pool = domain.io_threads_policy, domain.io_threads
     size = pool.supplemental_pool_thread_count if pool is not None else None
     if policy is not None and policy not in _POLICIES:
-        context.refuse("spec.domain.ioThreadsPolicy", f"{policy} is none of {', '.join(_POLICIES)}")
+        context.refuse("spec.domain.ioThreadsPolicy", f"unsupported value {policy}: use one of {', '.join(_POLICIES)}")
     elif (policy == "supplementalPool") != bool(size):
         field = "spec.domain.ioThreads.supplementalPoolThreadCount"
-        context.refuse(field, "goes with the I/O thread policy supplementalPool, and is at least 1 there")
+        context.refuse(field, "must be at least 1 with ioThreadsPolicy supplementalPool, and unset otherwise")
 
 
 def _refuse_without_dedication(context: DesignContext, cpu: CPU) -> None:
@@ -64,11 +60,11 @@ def _refuse_without_dedication(context: DesignContext, cpu: CPU) -> None:
     }
     for name, asked in needing.items():
         if asked:
-            context.refuse(f"{_CPU}.{name}", "only a guest with dedicatedCpuPlacement can have it")
+            context.refuse(f"{_CPU}.{name}", "needs dedicatedCpuPlacement")
 
 
 def _count_emulator_cpus(context: DesignContext, others: int) -> int:
-    """One, or two where an annotation wants the sum to be even."""
+    """Return 1, or 2 if an annotation asks for an even total."""
     even = find_annotation(context, EVEN_EMULATOR_ANNOTATION) is not None
     return 2 if even and others % 2 == 0 else 1
 
@@ -81,14 +77,15 @@ def _find_cpus(context: DesignContext, start: Topology, more: int, assigned: tup
     count = sum(len(core) for cell in cells for core in cell.cores)
     found = allot_cpus(cells, start, across_cells=not strict)
     if count < start.vcpus + more:
-        beside = f" and {more} beside them" if more else ""
+        extra = f" and {more} more" if more else ""
         context.refuse(
-            _PLACEMENT, f"needs a CPU for each of {start.vcpus} vCPUs{beside}; {count} of this machine's can be had"
+            _PLACEMENT, f"needs a CPU for each of {start.vcpus} vCPUs{extra}; this host has {count} available"
         )
         return None
     if found is None:
         context.refuse(
-            _PLACEMENT, "the threads of a core would be near different memory; the guest's NUMA layout forbids it"
+            _PLACEMENT,
+            "the threads of a core would be on different NUMA nodes, which guestMappingPassthrough does not allow",
         )
     return found
 
@@ -96,7 +93,7 @@ def _find_cpus(context: DesignContext, start: Topology, more: int, assigned: tup
 def _pin_iothreads(
     count: int, own: tuple[int, ...], emulator: tuple[int, ...], vcpus: tuple[int, ...]
 ) -> tuple[Pin, ...]:
-    """On CPUs of their own, else beside the emulator, else on those of the vCPUs."""
+    """Pin I/O threads to their own CPUs, else to the emulator's, else to those of the vCPUs."""
     if not count:
         return ()
     if own:
@@ -110,9 +107,11 @@ def _design_schedule(context: DesignContext, cpu: CPU, start: Topology) -> Sched
     if cpu.realtime is None:
         return None
     if not context.host.realtime:
-        context.refuse(f"{_CPU}.realtime", "this machine lets no guest run with realtime priority")
+        context.refuse(f"{_CPU}.realtime", "realtime scheduling is not permitted on this host")
     mask = cpu.realtime.mask or f"0-{start.vcpus - 1}"
     numbers = parse_numbers(mask)
     if not numbers or numbers[-1] >= start.vcpus:
-        context.refuse(f"{_CPU}.realtime.mask", f"{mask} names no vCPUs of 0-{start.vcpus - 1}, as in 0-3,^1")
+        context.refuse(
+            f"{_CPU}.realtime.mask", f"{mask} is not a list of vCPUs within 0-{start.vcpus - 1}, for example 0-3,^1"
+        )
     return Schedule(mask)

@@ -1,36 +1,32 @@
-"""
-What an instance asks of the world around its guest: names, placement, credentials, helpers.
-
-Pure: no I/O, no clock, no logging. Nothing of it is part of a domain; what nobody here sees to is said.
-"""
+"""Report instance fields that have no effect, or are not supported, outside a cluster. None is part of a domain."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from virtshape.launcher.design.context import DesignContext
 
-_ONE_MACHINE: Final = "there is one machine, which runs what fits"
+_ONE_MACHINE: Final = "has no effect: there is only one host"
 _PLACED_NOWHERE: Final = ("None", "External")
 
 
 def check_unsupported_fields(context: DesignContext) -> None:
-    """Refuse what the guest would be lacking, and say what has no meaning without a cluster."""
+    """Refuse unsupported fields, and note those that have no effect without a cluster."""
     for index in range(len(context.spec.utility_volumes or ())):
-        context.refuse(f"spec.utilityVolumes[{index}]", "nothing here would use it")
+        context.refuse(f"spec.utilityVolumes[{index}]", "is not supported")
     if context.host.cluster:
         return
-    for field, text in _find_meaningless(context):
+    for field, text in _find_ineffective(context):
         context.note(f"spec.{field}", text)
 
 
-def _find_meaningless(context: DesignContext) -> Iterator[tuple[str, str]]:
+def _find_ineffective(context: DesignContext) -> Iterator[tuple[str, str]]:
     spec, affinity = context.spec, context.spec.affinity
     if spec.subdomain:
-        yield "subdomain", "no name server here lists guests"
+        yield "subdomain", "has no effect: there is no DNS server for guests"
     if spec.dns_policy == "None":
-        yield "dnsPolicy", "guests behind the machine ask its own name servers"
+        yield "dnsPolicy", "has no effect: guests use the name servers of the host"
     if spec.dns_config is not None:
-        yield "dnsConfig", "guests behind the machine ask its own name servers"
+        yield "dnsConfig", "has no effect: guests use the name servers of the host"
     if affinity is not None and affinity.pod_affinity is not None:
         yield "affinity.podAffinity", _ONE_MACHINE
     if affinity is not None and affinity.pod_anti_affinity is not None:
@@ -40,6 +36,6 @@ def _find_meaningless(context: DesignContext) -> Iterator[tuple[str, str]]:
     if spec.scheduler_name:
         yield "schedulerName", _ONE_MACHINE
     if spec.priority_class_name:
-        yield "priorityClassName", "no guest gives way to another here"
+        yield "priorityClassName", "has no effect: guests are not preempted"
     if (spec.eviction_strategy or _PLACED_NOWHERE[0]) not in _PLACED_NOWHERE:
-        yield "evictionStrategy", "there is no other machine that the guest could move to"
+        yield "evictionStrategy", "has no effect: there is no other host to migrate to"

@@ -1,1 +1,1 @@
-"""A domain in libvirt's words: plain structs, one module a part."""
+"""Libvirt domains: plain structs and the functions that render them as XML, one module per part."""

@@ -9,7 +9,7 @@ from virtshape.launcher.domain.xml import add, yes_no
 
 
 class Timer(Struct, frozen=True, kw_only=True):
-    """One timer, given or denied."""
+    """A timer, present or absent."""
 
     name: Literal["rtc", "pit", "kvmclock", "hpet", "hypervclock", "tsc"]
     present: bool | None = None
@@ -23,7 +23,7 @@ class Clock(Struct, frozen=True, kw_only=True):
 
     offset: Literal["utc", "timezone"] = "utc"
     adjustment: int | Literal["reset"] | None = None
-    """Seconds beside UTC that the guest may change, or `reset` for UTC at every boot."""
+    """Offset from UTC in seconds, which the guest may change, or `reset` for UTC at every boot."""
     timezone: str | None = None
     timers: tuple[Timer, ...] = ()
 

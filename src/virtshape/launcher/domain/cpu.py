@@ -11,7 +11,7 @@ Policy = Literal["force", "require", "optional", "disable", "forbid"]
 
 
 class Topology(Struct, frozen=True):
-    """How vCPUs are laid out; with all that can be plugged in later."""
+    """vCPU topology, including vCPUs that can be plugged in later."""
 
     sockets: int = 1
     cores: int = 1
@@ -19,42 +19,42 @@ class Topology(Struct, frozen=True):
 
     @property
     def vcpus(self) -> int:
-        """How many there are."""
+        """Number of vCPUs."""
         return self.sockets * self.cores * self.threads
 
 
 class Feature(Struct, frozen=True):
-    """One CPU flag, and how firmly it is asked for."""
+    """A CPU feature and its policy."""
 
     name: str
     policy: Policy = "require"
 
 
 class Cell(Struct, frozen=True):
-    """One NUMA node that the guest sees."""
+    """A NUMA node of the guest."""
 
     id: int
     cpus: tuple[int, ...]
-    """The numbers of its vCPUs."""
+    """vCPU numbers."""
     memory: int
     """Bytes."""
 
 
 class Cpu(Struct, frozen=True, kw_only=True):
-    """What each vCPU looks like."""
+    """CPU model, topology, features and NUMA cells."""
 
     mode: Literal["custom", "host-model", "host-passthrough"]
     model: str | None = None
-    """The model's name; only in the mode `custom`."""
+    """Model name; only in mode `custom`."""
     check: Literal["none", "partial", "full"] | None = None
-    """How closely libvirt compares what the guest got with what was asked for; its own choice when absent."""
+    """How strictly libvirt compares the guest's CPU with the requested one; libvirt's default when None."""
     topology: Topology = Topology()
     features: tuple[Feature, ...] = ()
     cells: tuple[Cell, ...] = ()
 
 
 class Vcpu(Struct, frozen=True):
-    """One vCPU of a domain that vCPUs can be plugged into."""
+    """State of one vCPU of a domain with hotpluggable vCPUs."""
 
     id: int
     enabled: bool
@@ -62,16 +62,16 @@ class Vcpu(Struct, frozen=True):
 
 
 class Vcpus(Struct, frozen=True, kw_only=True):
-    """How many vCPUs a domain has."""
+    """Number of vCPUs of a domain."""
 
     current: int
     maximum: int
     each: tuple[Vcpu, ...] = ()
-    """Every single one, where some are yet to be plugged in."""
+    """Each vCPU, if some of them can be plugged in later."""
 
 
 def render_vcpus(domain: Element, vcpus: Vcpus) -> None:
-    """Append the elements `vcpu` and, where each is told apart, `vcpus`."""
+    """Append the element `vcpu` and, if vCPUs can be plugged in, `vcpus`."""
     current = vcpus.current if vcpus.current != vcpus.maximum else None
     add(domain, "vcpu", {"placement": "static", "current": current}, text=vcpus.maximum)
     if vcpus.each:

@@ -21,15 +21,15 @@ QEMU_NAMESPACE: Final = "http://libvirt.org/schemas/domain/qemu/1.0"
 
 
 class Metadata(Struct, frozen=True, kw_only=True):
-    """What is kept about the instance that a domain runs, for whoever finds the domain again."""
+    """Metadata about the instance, stored in the domain."""
 
     uid: str
     grace_period: int | None = None
-    """Seconds the guest gets to shut down."""
+    """Seconds until a shutdown is forced."""
 
 
 class Domain(Struct, frozen=True, kw_only=True):
-    """A guest in libvirt's words."""
+    """A libvirt domain."""
 
     type: Literal["kvm", "qemu"]
     name: str
@@ -53,11 +53,11 @@ class Domain(Struct, frozen=True, kw_only=True):
     devices: Devices
     security: LaunchSecurity | None = None
     arguments: tuple[str, ...] = ()
-    """More words for QEMU's command line, of what libvirt has no element for."""
+    """Extra QEMU arguments for features that libvirt has no element for."""
 
 
 def render_domain_xml(domain: Domain) -> str:
-    """The text that libvirt makes a guest from."""
+    """Return the XML of a domain."""
     root = Element("domain", {"type": domain.type})
     _render_identity(root, domain)
     _render_size(root, domain)
@@ -114,5 +114,5 @@ def _render_arguments(root: Element, arguments: tuple[str, ...]) -> None:
     element = add(root, "qemu:commandline")
     for argument in arguments:
         add(element, "qemu:arg", {"value": argument})
-    if "-set" in arguments:  # QEMU takes changes only to network devices that it was not told of in JSON
+    if "-set" in arguments:  # QEMU's -set works only on network devices that are not given as JSON
         add(add(root, "qemu:capabilities"), "qemu:del", {"capability": "netdev.json"})

@@ -9,41 +9,41 @@ from virtshape.launcher.domain.xml import add, on_off
 
 
 class Apic(Struct, frozen=True):
-    """The interrupt controller of an x86 guest."""
+    """The APIC of an x86 guest."""
 
     end_of_interrupt: bool | None = None
 
 
 class Enlightenment(Struct, frozen=True, kw_only=True):
-    """One thing of Hyper-V that a guest is offered."""
+    """A Hyper-V enlightenment."""
 
     name: str
-    """The name of its element."""
+    """Element name."""
     on: bool
     retries: int | None = None
-    """Only of `spinlocks`."""
+    """Only for `spinlocks`."""
     value: str | None = None
-    """Only of `vendor_id`."""
+    """Only for `vendor_id`."""
     direct: bool | None = None
-    """Only of `stimer`."""
+    """Only for `stimer`."""
 
 
 class Hyperv(Struct, frozen=True, kw_only=True):
-    """All of Hyper-V that a guest is offered."""
+    """The Hyper-V enlightenments of a guest."""
 
     mode: Literal["custom", "passthrough"] = "custom"
     enlightenments: tuple[Enlightenment, ...] = ()
 
 
 class Kvm(Struct, frozen=True, kw_only=True):
-    """How KVM shows itself."""
+    """Features of KVM."""
 
     hidden: bool | None = None
     hint_dedicated: bool | None = None
 
 
 class Features(Struct, frozen=True, kw_only=True):
-    """What the hardware and the hypervisor can do."""
+    """Hypervisor features of a domain."""
 
     acpi: bool = False
     apic: Apic | None = None

@@ -10,33 +10,33 @@ _SLOTS = 1
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """How much memory the guest sees."""
+    """Guest memory."""
 
     size: int
     maximum: int | None = None
-    """How far it can grow while the guest runs; not at all when absent."""
+    """Maximum size for memory hotplug; None without hotplug."""
 
 
 class HugePages(Struct, frozen=True):
-    """Pages of one size, for all of the guest's NUMA nodes or for some."""
+    """Huge pages of one size, for all or some of the guest's NUMA cells."""
 
     size: int
     cells: tuple[int, ...] = ()
 
 
 class MemoryBacking(Struct, frozen=True, kw_only=True):
-    """What stands behind the guest's memory."""
+    """Backing of the guest's memory."""
 
     hugepages: tuple[HugePages, ...] = ()
     memfd: bool = False
     shared: bool = False
-    """Whether other programs can see it."""
+    """Whether other processes can map it."""
     locked: bool = False
-    """Whether it is kept from being paged out."""
+    """Whether it is locked in RAM."""
     immediate: bool = False
-    """Whether all of it is taken before the guest starts."""
+    """Whether it is allocated before the guest starts."""
     unmerged: bool = False
-    """Whether equal pages of several guests are kept apart."""
+    """Whether page merging (KSM) is disabled."""
 
 
 def render_memory(domain: Element, memory: Memory) -> None:

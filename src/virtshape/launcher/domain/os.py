@@ -9,19 +9,19 @@ from virtshape.launcher.domain.xml import add, yes_no
 
 
 class Loader(Struct, frozen=True, kw_only=True):
-    """UEFI: where its code lies, and where it keeps its variables."""
+    """UEFI firmware and its variable store."""
 
     code: str
     kind: Literal["pflash", "rom"] = "pflash"
     secure: bool = False
-    """Whether only signed boot loaders start, and only System Management Mode writes the variables."""
+    """Whether Secure Boot is enabled; variables can then be written only in System Management Mode."""
     variables_template: str | None = None
     variables: str | None = None
-    """The guest's own variables; a place that libvirt chooses when absent."""
+    """File with the guest's variables; chosen by libvirt when None."""
 
 
 class Kernel(Struct, frozen=True, kw_only=True):
-    """A kernel that is started with no boot loader."""
+    """A kernel for direct boot."""
 
     path: str | None = None
     initrd: str | None = None
@@ -29,14 +29,14 @@ class Kernel(Struct, frozen=True, kw_only=True):
 
 
 class AcpiTable(Struct, frozen=True):
-    """A table that is handed to the guest as it is."""
+    """An ACPI table that is passed to the guest."""
 
     kind: Literal["slic"]
     path: str
 
 
 class Os(Struct, frozen=True, kw_only=True):
-    """What the guest boots on and with."""
+    """Boot configuration of the guest."""
 
     architecture: Literal["x86_64", "aarch64", "s390x"]
     machine: str
@@ -44,11 +44,11 @@ class Os(Struct, frozen=True, kw_only=True):
     kernel: Kernel | None = None
     acpi_tables: tuple[AcpiTable, ...] = ()
     boot_menu: int | None = None
-    """Milliseconds that a boot menu waits for a key; there is none when absent."""
+    """Timeout of the boot menu in milliseconds; no menu when None."""
     bios_on_serial: bool = False
-    """Whether the firmware's screen is also printed on the serial console."""
+    """Whether the BIOS also prints to the serial console."""
     smbios: bool = False
-    """Whether the guest reads the domain's own system information."""
+    """Whether the guest's SMBIOS tables show the domain's sysinfo."""
 
 
 def render_os(domain: Element, os: Os) -> None:

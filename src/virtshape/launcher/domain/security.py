@@ -9,7 +9,7 @@ from virtshape.launcher.domain.xml import add
 
 
 class LaunchSecurity(Struct, frozen=True, kw_only=True):
-    """One technology of confidential computing."""
+    """A confidential computing technology and its settings."""
 
     kind: Literal["sev", "sev-snp", "tdx", "s390-pv"]
     policy: int | None = None

@@ -8,14 +8,14 @@ from virtshape.launcher.domain.xml import add
 
 
 class Entry(Struct, frozen=True):
-    """One line of a table."""
+    """An entry of an SMBIOS table."""
 
     name: str
     value: str
 
 
 class SysInfo(Struct, frozen=True, kw_only=True):
-    """The tables that a domain fills in itself."""
+    """SMBIOS tables of a domain."""
 
     system: tuple[Entry, ...] = ()
     chassis: tuple[Entry, ...] = ()

@@ -8,39 +8,39 @@ from virtshape.launcher.domain.xml import add, format_numbers
 
 
 class Pin(Struct, frozen=True):
-    """One vCPU or I/O thread, and the machine's CPUs that it runs on."""
+    """A vCPU or I/O thread, and the host CPUs it runs on."""
 
     thread: int
     cpus: tuple[int, ...]
 
 
 class Schedule(Struct, frozen=True):
-    """vCPUs that run before everything else on their CPUs."""
+    """Realtime scheduling of vCPUs."""
 
     vcpus: str
-    """Which ones, as in `0-3,^1`."""
+    """CPU list, for example `0-3,^1`."""
     priority: int = 1
 
 
 class CpuTune(Struct, frozen=True, kw_only=True):
-    """Where the threads of a domain run."""
+    """CPU pinning and scheduling of a domain's threads."""
 
     vcpu_pins: tuple[Pin, ...] = ()
     emulator_pin: tuple[int, ...] = ()
-    """The machine's CPUs that QEMU's own work runs on; any when empty."""
+    """Host CPUs for QEMU's emulator threads; any if empty."""
     iothread_pins: tuple[Pin, ...] = ()
     realtime: Schedule | None = None
 
 
 class MemoryNode(Struct, frozen=True):
-    """Where the memory of one of the guest's NUMA nodes comes from."""
+    """The host NUMA node that backs a guest NUMA cell."""
 
     cell: int
     node: int
 
 
 class NumaTune(Struct, frozen=True):
-    """Which of the machine's NUMA nodes give the memory."""
+    """The host NUMA nodes that back the guest's memory."""
 
     nodes: tuple[int, ...]
     cells: tuple[MemoryNode, ...] = ()

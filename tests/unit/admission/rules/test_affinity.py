@@ -51,7 +51,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
     "a label that is none": (
         expression(key="a b", operator="Exists"),
-        [(f"{TERM}.matchExpressions[0].key", "is no name of a label")],
+        [(f"{TERM}.matchExpressions[0].key", "is not a valid label key")],
     ),
     "a field of nodes that is none": (
         node({"matchFields": [{"key": "metadata.uid", "operator": "In", "values": ["a"]}]}),
@@ -75,11 +75,11 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     "neighbours nowhere": (pod(topologyKey=""), [(f"{POD}.topologyKey", "can not be empty")]),
     "neighbours in a namespace that is none": (
         pod(namespaces=["A"]),
-        [(f"{POD}.namespaces[0]", "is no name of a namespace")],
+        [(f"{POD}.namespaces[0]", "is not a valid namespace name")],
     ),
     "neighbours with a label that is none": (
         pod(labelSelector={"matchLabels": {"/a": "b"}}),
-        [(f"{POD}.labelSelector.matchLabels", "is no name of a label")],
+        [(f"{POD}.labelSelector.matchLabels", "is not a valid label key")],
     ),
     "neighbours of no values": (
         pod(labelSelector={"matchExpressions": [{"key": "a", "operator": "NotIn"}]}),

@@ -46,7 +46,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
         [
             (
                 f"{D}.firmware.kernelBoot.container.kernelPath",
-                "must be an absolute path to a file without relative components, unlike k",
+                "must be an absolute path to a file without relative components, not k",
             )
         ],
     ),
@@ -59,7 +59,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
         [
             (
                 f"{D}.firmware.kernelBoot.container.initrdPath",
-                "must be an absolute path to a file without relative components, unlike /a/../b",
+                "must be an absolute path to a file without relative components, not /a/../b",
             )
         ],
     ),

@@ -45,7 +45,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
     "memory that grows beyond all measure": (
         domain(memory={"guest": "1Gi", "maxGuest": "1e999999999"}),
-        [(f"{D}.memory.maxGuest", "MaxGuest must be 2Mi aligned to grow: 1e999999999 is no multiple of it")],
+        [(f"{D}.memory.maxGuest", "MaxGuest must be 2Mi aligned to grow: 1e999999999 is not a multiple of it")],
     ),
     "pages in memory beyond all measure": (
         domain(memory={"guest": "1e999999999", "hugepages": {"pageSize": "2Mi"}}),
@@ -64,7 +64,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
     "pages of no size": (
         domain(memory={"guest": "1Gi", "hugepages": {"pageSize": "big"}}),
-        [(f"{D}.memory.hugepages.pageSize", "'big': is no amount of memory")],
+        [(f"{D}.memory.hugepages.pageSize", "'big': is not a quantity")],
     ),
     "pages of nothing": (
         domain(memory={"guest": "1Gi", "hugepages": {"pageSize": "0"}}),

@@ -41,7 +41,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
     "a search that is no domain": (
         guest(dnsConfig={"searches": ["A"]}),
-        [("spec.dnsConfig.searches[0]", "A is no domain to search in")],
+        [("spec.dnsConfig.searches[0]", "A is not a valid search domain")],
     ),
     "an option of no name": (
         guest(dnsConfig={"options": [{"value": "1"}]}),

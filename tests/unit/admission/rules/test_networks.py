@@ -165,7 +165,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     "a range that goes down": (
         interface(masquerade={}, portRanges=[{"start": 2, "end": 1, "protocol": "SMTP"}]),
         [
-            (f"{INTERFACE}.portRanges[0]", "2 to 1 is no range of ports"),
+            (f"{INTERFACE}.portRanges[0]", "invalid port range 2-1"),
             (f"{INTERFACE}.portRanges[0].protocol", "Unknown protocol, only TCP or UDP allowed, not SMTP"),
         ],
     ),

@@ -41,7 +41,7 @@ REFUSED: dict[str, tuple[Tree, str, str]] = {
     "a gate open and closed": (
         gates("Root", disabled=("Root",)),
         "developerConfiguration.disabledFeatureGates[0]",
-        "feature gate Root stands in featureGates too",
+        "feature gate Root is also in featureGates",
     ),
     "a ratio that is no number": (
         {"additionalGuestMemoryOverheadRatio": "much"},

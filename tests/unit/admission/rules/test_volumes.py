@@ -15,7 +15,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
         [
             (
                 f"{VOLUME}.containerDisk.path",
-                "must be an absolute path to a file without relative components, unlike disk/a",
+                "must be an absolute path to a file without relative components, not disk/a",
             )
         ],
     ),

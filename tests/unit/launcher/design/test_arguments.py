@@ -24,7 +24,7 @@ def test_qemu_is_told_directly(annotations: dict[str, str] | None, arguments: tu
 
 def test_sidecars_are_refused() -> None:
     refusals = list_refusals(design_guest(annotations={"hooks.kubevirt.io/hookSidecars": "[]"}))
-    assert refusals == {"metadata.annotations[hooks.kubevirt.io/hookSidecars]": "there are no sidecars on one machine"}
+    assert refusals == {"metadata.annotations[hooks.kubevirt.io/hookSidecars]": "hook sidecars are not supported"}
 
 
 def test_a_first_boot_configuration_is_a_file_and_not_an_argument() -> None:

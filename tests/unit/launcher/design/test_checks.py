@@ -55,10 +55,10 @@ IMPOSSIBLE: dict[str, tuple[Any, str, str]] = {
     "no port of that name": (
         {"httpGet": {"port": "ftp"}},
         "spec.livenessProbe.httpGet.port",
-        "no interface has a port of the name ftp",
+        "no interface has a port named ftp",
     ),
-    "no command": ({"exec": {}}, "spec.livenessProbe.exec.command", "names no command"),
-    "no way": ({}, "spec.livenessProbe", "does not say how to ask the guest"),
+    "no command": ({"exec": {}}, "spec.livenessProbe.exec.command", "is required"),
+    "no way": ({}, "spec.livenessProbe", "has no handler: set httpGet, tcpSocket, exec or guestAgentPing"),
 }
 
 

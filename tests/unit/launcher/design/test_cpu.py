@@ -8,7 +8,7 @@ from virtshape.launcher.domain.cpu import Cpu, Feature
 from virtshape.launcher.host import Architecture, Host
 
 NO_MPX = Feature("mpx", "disable")
-TCG = {"spec.domain": "KVM does not work on this machine: QEMU emulates the guest's CPUs, which is slow"}
+TCG = {"spec.domain": "KVM is not available on this host: QEMU emulates the guest's CPUs, which is slow"}
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ def test_with_kvm_the_model_is_as_asked(model: str | None, cpu: Cpu) -> None:
         pytest.param(
             "host-model",
             Cpu(mode="custom", model="Westmere"),
-            "host-model needs KVM; the guest has the model Westmere instead",
+            "host-model needs KVM; the guest gets the model Westmere instead",
             id="the machine's model",
         ),
         pytest.param(
             "host-passthrough",
             Cpu(mode="custom", model="Westmere"),
-            "host-passthrough needs KVM; the guest has the model Westmere instead",
+            "host-passthrough needs KVM; the guest gets the model Westmere instead",
             id="the machine's CPU",
         ),
         pytest.param("Penryn", Cpu(mode="custom", model="Penryn", features=(NO_MPX,)), None, id="emulated in full"),
@@ -72,11 +72,14 @@ def test_other_architectures_emulate_all_they_can(architecture: Architecture, ma
         pytest.param(
             ACCELERATED,
             "EPYC",
-            "this machine has no CPU with all features of EPYC; it has: Skylake-Server, Westmere",
+            "this host does not support all features of the CPU model EPYC; it supports: Skylake-Server, Westmere",
             id="lacking features",
         ),
         pytest.param(
-            EMULATING, "Z80", "this machine knows no CPU model Z80; it has: Penryn, Westmere", id="unheard of"
+            EMULATING,
+            "Z80",
+            "this host does not know the CPU model Z80; it supports: Penryn, Westmere",
+            id="unheard of",
         ),
     ],
 )
@@ -108,13 +111,13 @@ def test_features_keep_their_policy_and_order() -> None:
     [
         pytest.param(
             {"name": "vmx", "policy": "require"},
-            {"cpu.features[0].name": "no guest of this machine can have the CPU feature vmx"},
+            {"cpu.features[0].name": "this host does not support the CPU feature vmx"},
             id="lacking",
         ),
         pytest.param({"name": "vmx", "policy": "optional"}, {}, id="lacking but not needed"),
         pytest.param(
             {"name": "aes", "policy": "maybe"},
-            {"cpu.features[0].policy": "maybe is none of force, require, optional, disable, forbid"},
+            {"cpu.features[0].policy": "unsupported value maybe: use one of force, require, optional, disable, forbid"},
             id="an unknown policy",
         ),
     ],
@@ -126,7 +129,7 @@ def test_features_that_cannot_be_had_are_refused(feature: Tree, refusals: dict[s
 def test_an_emulated_feature_that_nobody_looked_for_is_noted() -> None:
     host = replace(EMULATING, cpu_features=frozenset())
     notes = list_notes(design_guest({"cpu": {"model": "Westmere", "features": [{"name": "avx2"}]}}, host=host))
-    assert notes == TCG | {"cpu.features[0].name": "QEMU emulates avx2 if it can; nobody has looked whether it does"}
+    assert notes == TCG | {"cpu.features[0].name": "QEMU emulates avx2 only if it supports it, which was not checked"}
 
 
 def test_nesting_brings_the_feature_it_builds_on() -> None:

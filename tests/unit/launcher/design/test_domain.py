@@ -134,10 +134,10 @@ def test_without_kvm_everything_else_stays_and_the_differences_are_noted() -> No
             devices=parts.devices,
         ),
         notes=(
-            Note("spec.domain", "KVM does not work on this machine: QEMU emulates the guest's CPUs, which is slow"),
-            Note("spec.domain.features.hyperv", "without KVM the guest is not shown: relaxed, vapic, spinlocks"),
-            Note("spec.domain.cpu.model", "host-model needs KVM; the guest has the model Westmere instead"),
-            Note("spec.domain.clock.timer.hyperv", "without KVM the guest is not shown it"),
+            Note("spec.domain", "KVM is not available on this host: QEMU emulates the guest's CPUs, which is slow"),
+            Note("spec.domain.features.hyperv", "without KVM these have no effect: relaxed, vapic, spinlocks"),
+            Note("spec.domain.cpu.model", "host-model needs KVM; the guest gets the model Westmere instead"),
+            Note("spec.domain.clock.timer.hyperv", "has no effect without KVM"),
             *parts.notes,
         ),
     )
@@ -191,4 +191,4 @@ def test_a_reboot_does_what_the_policy_says(policy: str | None, action: str) -> 
 
 def test_an_unknown_reboot_policy_is_refused() -> None:
     refusals = list_refusals(design_guest({"rebootPolicy": "Never"}))
-    assert refusals == {"rebootPolicy": "Never is none of Reboot, Terminate"}
+    assert refusals == {"rebootPolicy": "unsupported value Never: use one of Reboot, Terminate"}

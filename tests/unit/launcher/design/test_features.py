@@ -8,7 +8,7 @@ from virtshape.launcher.domain.features import Apic, Features, Kvm
 
 PLAIN = Features(acpi=True, vmport=False)
 ARM = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
-NO_KVM = "needs KVM, which does not work on this machine"
+NO_KVM = "needs KVM, which is not available on this host"
 
 
 @pytest.mark.parametrize(
@@ -48,28 +48,28 @@ def test_what_only_amd64_has_is_refused_elsewhere() -> None:
         "kvm": {"hidden": True},
     }
     assert list_refusals(design_guest({"features": asked}, host=ARM)) == {
-        "features.apic": "only amd64 guests can have it",
-        "features.pvspinlock": "only amd64 guests can have it",
-        "features.smm": "only amd64 guests can have it",
-        "features.hyperv": "only amd64 guests can have it",
+        "features.apic": "is supported only for amd64 guests",
+        "features.pvspinlock": "is supported only for amd64 guests",
+        "features.smm": "is supported only for amd64 guests",
+        "features.hyperv": "is supported only for amd64 guests",
     }
 
 
 def test_an_apic_cannot_be_taken_away() -> None:
     design = design_guest({"features": {"apic": {"enabled": False}}})
     assert design.domain.features == PLAIN
-    assert list_notes(design) == {"features.apic": "QEMU's machines have an APIC, whether it is asked for or not"}
+    assert list_notes(design) == {"features.apic": "QEMU's machines always have an APIC"}
 
 
 def test_the_older_chipset_has_no_system_management_mode() -> None:
     refusals = list_refusals(design_guest({"machine": {"type": "pc"}, "features": {"smm": {}}}))
-    assert refusals == {"features.smm": "the machine type pc-i440fx-7.2 has none; q35 has"}
+    assert refusals == {"features.smm": "the machine type pc-i440fx-7.2 does not support it: use q35"}
 
 
 def test_without_kvm_some_features_are_refused_and_some_are_idle() -> None:
     design = design_guest({"features": {"pvspinlock": {}, "apic": {"endOfInterrupt": True}}}, host=EMULATING)
     assert list_refusals(design) == {"features.pvspinlock": NO_KVM}
-    assert list_notes(design)["features.apic.endOfInterrupt"] == "without KVM the guest is not shown it"
+    assert list_notes(design)["features.apic.endOfInterrupt"] == "has no effect without KVM"
 
 
 def test_features_that_are_off_need_no_kvm() -> None:

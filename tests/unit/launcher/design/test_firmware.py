@@ -67,55 +67,58 @@ def test_firmware_that_is_measured_keeps_nothing(kind: str) -> None:
         pytest.param(
             {"firmware": {"bootloader": {"efi": {}}}},
             ACCELERATED,
-            {"features.smm": "Secure Boot needs it: turn it on, or set efi.secureBoot to false"},
+            {"features.smm": "is required for Secure Boot: enable it, or set efi.secureBoot to false"},
             id="Secure Boot without SMM",
         ),
         pytest.param(
             boot(efi={}),
             replace(ACCELERATED, firmwares=ACCELERATED.firmwares[1:]),
-            {"firmware.bootloader.efi": "this machine has no build of UEFI with Secure Boot"},
+            {"firmware.bootloader.efi": "this host has no UEFI firmware with Secure Boot"},
             id="no such build",
         ),
         pytest.param(
             boot(efi={"secureBoot": False}),
             replace(ACCELERATED, firmwares=()),
-            {"firmware.bootloader.efi": "this machine has no build of UEFI without Secure Boot"},
+            {"firmware.bootloader.efi": "this host has no UEFI firmware without Secure Boot"},
             id="no build",
         ),
         pytest.param(
             {"firmware": {"bootloader": {"efi": {}}}},
             MAINFRAME,
-            {"firmware.bootloader.efi": "s390x guests have no UEFI"},
+            {"firmware.bootloader.efi": "is not supported for s390x guests"},
             id="EFI on s390x",
         ),
         pytest.param(
             {"firmware": {"bootloader": {"bios": {}}}},
             ARM,
-            {"firmware.bootloader.bios": "arm64 guests have no BIOS"},
+            {"firmware.bootloader.bios": "is not supported for arm64 guests"},
             id="BIOS on arm64",
         ),
         pytest.param(
             {**boot(bios={"useSerial": True}), "devices": {"autoattachSerialConsole": False}},
             ACCELERATED,
-            {"firmware.bootloader.bios.useSerial": "the guest has no serial console to print on"},
+            {"firmware.bootloader.bios.useSerial": "needs a serial console"},
             id="nowhere to print",
         ),
         pytest.param(
             {**boot(efi={}), "launchSecurity": {"sev": {}}},
             ACCELERATED,
-            {"firmware.bootloader.efi.secureBoot": "a guest whose memory is encrypted cannot have it: set it to false"},
+            {
+                "firmware.bootloader.efi.secureBoot": "is not supported for guests with encrypted memory: "
+                "set it to false"
+            },
             id="Secure Boot beside SEV",
         ),
         pytest.param(
             {"launchSecurity": {"sev": {}}},
             ACCELERATED,
-            {"firmware.bootloader": "a guest whose memory is encrypted boots with EFI alone"},
+            {"firmware.bootloader": "guests with encrypted memory need EFI: set efi"},
             id="SEV without EFI",
         ),
         pytest.param(
             {**boot(efi={"secureBoot": False, "persistent": True}), "launchSecurity": {"snp": {}}},
             replace(ACCELERATED, snp=True),
-            {"firmware.bootloader.efi.persistent": "the firmware of SEV-SNP and TDX guests keeps no variables"},
+            {"firmware.bootloader.efi.persistent": "is not supported for SEV-SNP and TDX guests"},
             id="variables that cannot last",
         ),
     ],
@@ -127,5 +130,5 @@ def test_firmware_that_cannot_be_had_is_refused(domain: Tree, host: Host, refusa
 def test_variables_need_a_place_to_last_in() -> None:
     design = design_guest(boot(efi={"persistent": True}), state_directory=None)
     assert list_refusals(design) == {
-        "firmware.bootloader.efi.persistent": "there is no place that keeps the firmware's variables"
+        "firmware.bootloader.efi.persistent": "this host has no storage for persistent firmware variables"
     }

@@ -23,7 +23,7 @@ ALL: Tree = {
     "vpindex": {},
 }
 TIMER: Tree = {"timer": {"hyperv": {}}}
-NO_KVM = "needs KVM, which does not work on this machine"
+NO_KVM = "needs KVM, which is not available on this host"
 
 
 def on(*names: str) -> tuple[Enlightenment, ...]:
@@ -83,12 +83,12 @@ def test_without_kvm_what_would_not_start_is_refused_and_the_rest_is_idle() -> N
         "features.hyperv.evmcs": NO_KVM,
     }
     idle = "relaxed, vapic, spinlocks, runtime, reset, vendorid, frequencies, reenlightenment"
-    assert list_notes(design)["features.hyperv"] == f"without KVM the guest is not shown: {idle}"
+    assert list_notes(design)["features.hyperv"] == f"without KVM these have no effect: {idle}"
 
 
 def test_without_kvm_there_is_nothing_to_pass_through() -> None:
     design = design_guest({"features": {"hypervPassthrough": {"enabled": True}}}, host=EMULATING)
-    assert list_notes(design)["features.hypervPassthrough"] == "without KVM there is nothing of Hyper-V to show"
+    assert list_notes(design)["features.hypervPassthrough"] == "has no effect without KVM"
 
 
 def test_what_is_off_needs_no_kvm() -> None:
@@ -103,37 +103,39 @@ def test_what_is_off_needs_no_kvm() -> None:
     [
         pytest.param(
             {"ipi": {}, "tlbflush": {}},
-            {"features.hyperv.vpindex": "is needed by tlbflush, ipi"},
+            {"features.hyperv.vpindex": "is required by tlbflush, ipi"},
             id="something to build on",
         ),
         pytest.param(
             {"synictimer": {}, "synic": {}, "vpindex": {}},
-            {"clock.timer.hyperv": "is needed by features.hyperv.synictimer"},
+            {"clock.timer.hyperv": "is required by features.hyperv.synictimer"},
             id="a clock",
         ),
         pytest.param(
             {"evmcs": {}, "vapic": {"enabled": False}},
-            {"features.hyperv.vapic": "is needed by evmcs"},
+            {"features.hyperv.vapic": "is required by evmcs"},
             id="something that is off",
         ),
         pytest.param(
-            {"spinlocks": {"spinlocks": 7}}, {"features.hyperv.spinlocks.spinlocks": "is at least 4096"}, id="patience"
+            {"spinlocks": {"spinlocks": 7}},
+            {"features.hyperv.spinlocks.spinlocks": "must be at least 4096"},
+            id="patience",
         ),
         pytest.param(
             {"vendorid": {"vendorid": "a long, long name"}},
-            {"features.hyperv.vendorid.vendorid": "is a name of 1 to 12 characters without a comma"},
+            {"features.hyperv.vendorid.vendorid": "must have 1 to 12 characters and no comma"},
             id="a short name",
         ),
         pytest.param(
             {"vendorid": {}},
-            {"features.hyperv.vendorid.vendorid": "is a name of 1 to 12 characters without a comma"},
+            {"features.hyperv.vendorid.vendorid": "must have 1 to 12 characters and no comma"},
             id="a name at all",
         ),
         pytest.param(
             {"vpindex": {}, "tlbflush": {"direct": {}, "extended": {}}},
             {
-                "features.hyperv.tlbflush.direct": "this machine's libvirt has no word for it",
-                "features.hyperv.tlbflush.extended": "this machine's libvirt has no word for it",
+                "features.hyperv.tlbflush.direct": "is not supported by the libvirt of this host",
+                "features.hyperv.tlbflush.extended": "is not supported by the libvirt of this host",
             },
             id="words for it",
         ),
@@ -146,4 +148,4 @@ def test_what_lacks_something_is_refused(asked: Tree, refusals: dict[str, str]) 
 def test_only_amd64_has_any_of_it() -> None:
     host = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
     refusals = list_refusals(design_guest({"features": {"hypervPassthrough": {}}}, host=host))
-    assert refusals == {"features.hypervPassthrough": "only amd64 guests can have it"}
+    assert refusals == {"features.hypervPassthrough": "is supported only for amd64 guests"}

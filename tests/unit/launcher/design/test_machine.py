@@ -27,18 +27,20 @@ def test_a_machine_type_is_known_by_its_full_name(wanted: str | None, machine: s
 def test_an_unknown_machine_type_is_refused_with_those_that_are_known() -> None:
     design = design_guest({"machine": {"type": "pc-q35-rhel9.2.0"}})
     known = "pc, pc-i440fx-7.2, pc-q35-7.2, q35 and 1 more"
-    assert list_refusals(design) == {"machine.type": f"QEMU has no machine type pc-q35-rhel9.2.0 here; it has: {known}"}
+    assert list_refusals(design) == {
+        "machine.type": f"QEMU on this host has no machine type pc-q35-rhel9.2.0; it has: {known}"
+    }
 
 
 def test_versions_are_listed_in_their_order() -> None:
     host = replace(ACCELERATED, machine_types=frozenset({"pc-q35-2.10", "pc-q35-2.9"}), machine_aliases={})
     reason = list_refusals(design_guest(host=host))["machine.type"]
-    assert reason == "QEMU has no machine type q35 here; it has: pc-q35-2.9, pc-q35-2.10"
+    assert reason == "QEMU on this host has no machine type q35; it has: pc-q35-2.9, pc-q35-2.10"
 
 
 def test_another_architecture_is_all_that_is_refused() -> None:
     design = design_guest({"machine": {"type": "virt"}, "features": {"acpi": {}}}, architecture="arm64")
-    assert list_refusals(design) == {"spec.architecture": "this machine is amd64; it runs no guests of arm64"}
+    assert list_refusals(design) == {"spec.architecture": "this host is amd64 and cannot run arm64 guests"}
 
 
 @pytest.mark.parametrize(

@@ -90,40 +90,40 @@ def test_shared_directories_share_the_memory_too() -> None:
 @pytest.mark.parametrize(
     ("memory", "refusals"),
     [
-        pytest.param({}, {"memory.guest": "nobody says how much memory the guest has"}, id="no size"),
+        pytest.param({}, {"memory.guest": "is required"}, id="no size"),
         pytest.param(
             {"guest": "2Gi", "maxGuest": "1Gi"},
-            {"memory.maxGuest": "is less than the 2Gi the guest starts with"},
+            {"memory.maxGuest": "is less than the 2Gi that the guest starts with"},
             id="less later than at the start",
         ),
         pytest.param(
             {"guest": "1Gi", "hugepages": {"pageSize": "4Mi"}},
-            {"memory.hugepages.pageSize": "this machine has no huge pages of 4Mi; it has: 2Mi"},
+            {"memory.hugepages.pageSize": "this host has no huge pages of 4Mi; it has: 2Mi"},
             id="no such pages",
         ),
         pytest.param(
             {"guest": "1Gi", "hugepages": {"pageSize": "big"}},
-            {"memory.hugepages.pageSize": "this machine has no huge pages of big; it has: 2Mi"},
+            {"memory.hugepages.pageSize": "this host has no huge pages of big; it has: 2Mi"},
             id="no size of pages",
         ),
         pytest.param(
             {"guest": "1025Mi", "hugepages": {"pageSize": "2Mi"}},
-            {"memory.hugepages.pageSize": "the guest's memory is no multiple of 2Mi"},
+            {"memory.hugepages.pageSize": "the guest's memory is not a multiple of 2Mi"},
             id="no whole pages",
         ),
         pytest.param(
             {"guest": "4Gi", "hugepages": {"pageSize": "2Mi"}},
-            {"memory.hugepages.pageSize": "the guest needs 2048 huge pages of 2Mi; this machine has 1024"},
+            {"memory.hugepages.pageSize": "the guest needs 2048 huge pages of 2Mi; this host has 1024"},
             id="not enough pages",
         ),
         pytest.param(
             {"guest": "1Gi", "reservedOverhead": {"memLock": "Required"}},
-            {"memory.reservedOverhead.memLock": "this machine lets no guest keep its memory from being paged out"},
+            {"memory.reservedOverhead.memLock": "locked memory is not permitted on this host"},
             id="no locking",
         ),
         pytest.param(
             {"guest": "1Gi", "reservedOverhead": {"memLock": "Sometimes"}},
-            {"memory.reservedOverhead.memLock": "Sometimes is none of Required, NotRequired"},
+            {"memory.reservedOverhead.memLock": "unsupported value Sometimes: use Required or NotRequired"},
             id="an unknown lock",
         ),
     ],
@@ -136,4 +136,4 @@ def test_memory_that_cannot_be_had_is_refused(memory: Tree, refusals: dict[str, 
 def test_a_machine_without_huge_pages_says_so() -> None:
     host = replace(EMULATING, hugepages={})
     refusals = list_refusals(design_guest({"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}}, host=host))
-    assert refusals == {"memory.hugepages.pageSize": "this machine has no huge pages of 2Mi; it has: none"}
+    assert refusals == {"memory.hugepages.pageSize": "this host has no huge pages of 2Mi; it has: none"}

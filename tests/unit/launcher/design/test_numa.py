@@ -43,17 +43,17 @@ def test_the_pages_of_realtime_guests_are_theirs_alone() -> None:
     [
         pytest.param(
             {**mirror(cores=1), "memory": {"guest": "2Gi"}},
-            {"cpu.numa.guestMappingPassthrough": "needs the guest's memory to be in huge pages"},
+            {"cpu.numa.guestMappingPassthrough": "needs memory.hugepages"},
             id="no huge pages",
         ),
         pytest.param(
             mirror(cores=3, memory="1Gi"),
-            {"cpu.numa.guestMappingPassthrough": "the guest's memory has no huge page for each of 2 NUMA nodes"},
+            {"cpu.numa.guestMappingPassthrough": "the guest's memory has fewer huge pages than its 2 NUMA nodes"},
             id="a node without memory",
         ),
         pytest.param(
             mirror(cores=1, maxSockets=2),
-            {"cpu.maxSockets": "CPUs that are plugged in later have no place in the NUMA layout"},
+            {"cpu.maxSockets": "CPU hotplug is not supported with guestMappingPassthrough"},
             id="CPUs that come later",
         ),
     ],
@@ -65,6 +65,6 @@ def test_a_layout_that_cannot_be_made_is_refused(domain: Tree, refusals: dict[st
 def test_a_core_is_not_torn_apart() -> None:
     torn = replace(TWO, cpus=(0, 1, 2), numa_cells=(NumaCell(0, ((0,),)), NumaCell(1, ((1,),)), NumaCell(2, ((2,),))))
     assert list_refusals(design_guest(mirror(cores=1), host=torn)) == {
-        "cpu.dedicatedCpuPlacement": "the threads of a core would be near different memory; "
-        "the guest's NUMA layout forbids it"
+        "cpu.dedicatedCpuPlacement": "the threads of a core would be on different NUMA nodes, "
+        "which guestMappingPassthrough does not allow"
     }

@@ -59,21 +59,21 @@ def test_windows_licences_are_handed_on() -> None:
         pytest.param(
             {"kernelBoot": {"container": CONTAINER}},
             {
-                "firmware.kernelBoot.container.kernelPath": "the image holds no file /vmlinuz",
-                "firmware.kernelBoot.container.initrdPath": "the image holds no file /initrd",
+                "firmware.kernelBoot.container.kernelPath": "the image has no file /vmlinuz",
+                "firmware.kernelBoot.container.initrdPath": "the image has no file /initrd",
             },
             id="no kernel",
         ),
         pytest.param(
             {"kernelBoot": {"kernelArgs": "quiet"}},
-            {"firmware.kernelBoot.kernelArgs": "there is no kernel to give them to: container.kernelPath names none"},
+            {"firmware.kernelBoot.kernelArgs": "needs a kernel: set container.kernelPath"},
             id="words for no kernel",
         ),
         pytest.param(
             {"acpi": {"slicNameRef": "old", "msdmNameRef": "new"}},
             {
-                "firmware.acpi.slicNameRef": "the volume old holds no such table",
-                "firmware.acpi.msdmNameRef": "the volume new holds no such table",
+                "firmware.acpi.slicNameRef": "the volume old has no such table",
+                "firmware.acpi.msdmNameRef": "the volume new has no such table",
             },
             id="no tables",
         ),

@@ -38,22 +38,22 @@ def test_what_the_machine_has_can_be_taken(domain: Tree) -> None:
     [
         pytest.param(
             {"memory": {"guest": "16Gi"}},
-            {"memory.guest": "asks for 16Gi of memory; this machine has 8Gi"},
+            {"memory.guest": "requests 16Gi of memory; this host has 8Gi"},
             id="a guest larger than the machine",
         ),
         pytest.param(
             {"resources": {"requests": {"memory": "9Gi"}}},
-            {"resources.requests.memory": "asks for 9Gi of memory; this machine has 8Gi"},
+            {"resources.requests.memory": "requests 9Gi of memory; this host has 8Gi"},
             id="a request larger than the machine",
         ),
         pytest.param(
             {"memory": {"guest": "8Gi", "reservedOverhead": {"addedOverhead": "1Gi"}}},
-            {"memory.guest": "asks for 9Gi of memory; this machine has 8Gi"},
+            {"memory.guest": "requests 9Gi of memory; this host has 8Gi"},
             id="overhead",
         ),
         pytest.param(
             {"resources": {"requests": {"cpu": "2500m"}}},
-            {"resources.requests.cpu": "asks for 2500m CPUs; this machine has 2"},
+            {"resources.requests.cpu": "requests 2500m CPUs; this host has 2"},
             id="CPUs",
         ),
         pytest.param(
@@ -64,8 +64,8 @@ def test_what_the_machine_has_can_be_taken(domain: Tree) -> None:
         pytest.param(
             {"resources": {"requests": {"vendor.com/gpu": "1"}, "limits": {"vendor.com/gpu": "1"}}},
             {
-                "resources.requests[vendor.com/gpu]": "this machine has nothing of that name to give",
-                "resources.limits[vendor.com/gpu]": "this machine has nothing of that name to give",
+                "resources.requests[vendor.com/gpu]": "this host has no such resource",
+                "resources.limits[vendor.com/gpu]": "this host has no such resource",
             },
             id="a device that is not there",
         ),
@@ -77,7 +77,7 @@ def test_what_the_machine_lacks_is_refused(domain: Tree, refusals: dict[str, str
 
 def test_a_limit_that_nobody_holds_is_noted() -> None:
     design = design_guest({"cpu": {"sockets": 2}, "resources": {"limits": {"cpu": "500m"}}}, host=SMALL)
-    assert list_notes(design) == {"resources.limits.cpu": "nobody holds the guest to less than its 2 vCPUs here"}
+    assert list_notes(design) == {"resources.limits.cpu": "is not enforced: the guest can use all of its 2 vCPUs"}
 
 
 def test_a_machine_that_nobody_measured_refuses_no_size() -> None:

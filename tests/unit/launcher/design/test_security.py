@@ -44,7 +44,7 @@ def test_a_guest_that_is_attested_starts_paused() -> None:
     asked = shield(sev={"attestation": {}})
     assert list_refusals(design_guest(asked, startStrategy="Paused")) == {}
     assert list_refusals(design_guest(asked)) == {
-        "launchSecurity.sev.attestation": "the guest must start paused to be attested: set startStrategy to Paused"
+        "launchSecurity.sev.attestation": "attestation needs a paused start: set startStrategy to Paused"
     }
 
 
@@ -61,20 +61,20 @@ def test_nobody_counts_cycles_of_a_tdx_guest() -> None:
 @pytest.mark.parametrize(
     ("asked", "refusals"),
     [
-        pytest.param({"sev": {}}, {"launchSecurity.sev": "this machine has no SEV"}, id="SEV"),
+        pytest.param({"sev": {}}, {"launchSecurity.sev": "this host does not support SEV"}, id="SEV"),
         pytest.param(
             {"sev": {"policy": {"encryptedState": True}}},
             {
-                "launchSecurity.sev": "this machine has no SEV",
-                "launchSecurity.sev.policy.encryptedState": "this machine has no SEV-ES",
+                "launchSecurity.sev": "this host does not support SEV",
+                "launchSecurity.sev.policy.encryptedState": "this host does not support SEV-ES",
             },
             id="SEV-ES",
         ),
-        pytest.param({"snp": {}}, {"launchSecurity.snp": "this machine has no SEV-SNP"}, id="SEV-SNP"),
-        pytest.param({"tdx": {}}, {"launchSecurity.tdx": "this machine has no TDX"}, id="TDX"),
+        pytest.param({"snp": {}}, {"launchSecurity.snp": "this host does not support SEV-SNP"}, id="SEV-SNP"),
+        pytest.param({"tdx": {}}, {"launchSecurity.tdx": "this host does not support TDX"}, id="TDX"),
         pytest.param(
             {},
-            {"launchSecurity": "names no technology, and amd64 has none that needs no name"},
+            {"launchSecurity": "needs a technology on amd64: set sev, snp or tdx"},
             id="nothing in particular",
         ),
     ],
@@ -86,4 +86,4 @@ def test_a_machine_that_cannot_says_so(asked: Tree, refusals: dict[str, str]) ->
 def test_an_older_mainframe_says_so() -> None:
     host = replace(MAINFRAME, secure_execution=False)
     refusals = list_refusals(design_guest({"launchSecurity": {}}, host=host))
-    assert refusals == {"launchSecurity": "this machine has no Secure Execution"}
+    assert refusals == {"launchSecurity": "this host does not support Secure Execution"}

@@ -71,12 +71,12 @@ def test_s390x_has_no_tables() -> None:
 @pytest.mark.parametrize(
     ("domain", "refusals"),
     [
-        pytest.param({"firmware": {"uuid": "guest"}}, {"firmware.uuid": "guest is no UUID"}, id="a name is no UUID"),
+        pytest.param({"firmware": {"uuid": "guest"}}, {"firmware.uuid": "invalid UUID guest"}, id="a name is no UUID"),
         pytest.param(
             {"firmware": {"serial": "\x00"}, "chassis": {"asset": "a\x1b"}},
             {
-                "firmware.serial": "holds characters that libvirt cannot be told",
-                "chassis.asset": "holds characters that libvirt cannot be told",
+                "firmware.serial": "has characters that are not valid in XML",
+                "chassis.asset": "has characters that are not valid in XML",
             },
             id="what cannot be written",
         ),
@@ -88,4 +88,4 @@ def test_what_cannot_be_shown_is_refused(domain: Tree, refusals: dict[str, str])
 
 def test_a_case_cannot_be_shown_on_s390x() -> None:
     refusals = list_refusals(design_guest({"chassis": {"asset": "a"}}, host=MAINFRAME))
-    assert refusals == {"chassis": "s390x guests have no SMBIOS tables to show it in"}
+    assert refusals == {"chassis": "is not supported for s390x guests, which have no SMBIOS tables"}

@@ -53,17 +53,17 @@ def test_without_empty_sockets_vcpus_are_counted_alone(most: int | None) -> None
     [
         pytest.param(
             {"sockets": 4, "maxSockets": 2},
-            {"cpu.maxSockets": "is less than the 4 sockets the guest starts with"},
+            {"cpu.maxSockets": "is less than the 4 sockets that the guest starts with"},
             id="fewer at most than at the start",
         ),
         pytest.param(
             {"sockets": 256},
-            {"cpu": "makes 256 vCPUs; the machine type pc-q35-7.2 has 255 at most"},
+            {"cpu": "results in 256 vCPUs; the machine type pc-q35-7.2 supports 255 at most"},
             id="too many",
         ),
         pytest.param(
             {"sockets": 64, "maxSockets": 256},
-            {"cpu.maxSockets": "makes 256 vCPUs; the machine type pc-q35-7.2 has 255 at most"},
+            {"cpu.maxSockets": "results in 256 vCPUs; the machine type pc-q35-7.2 supports 255 at most"},
             id="too many later",
         ),
     ],
@@ -75,11 +75,11 @@ def test_impossible_numbers_are_refused(cpu: Tree, refusals: dict[str, str]) -> 
 def test_a_machine_type_with_fewer_vcpus_counts() -> None:
     host = replace(ACCELERATED, most_vcpus={"pc-q35-7.2": 8})
     refusals = list_refusals(design_guest({"cpu": {"cores": 16}}, host=host))
-    assert refusals == {"cpu": "makes 16 vCPUs; the machine type pc-q35-7.2 has 8 at most"}
+    assert refusals == {"cpu": "results in 16 vCPUs; the machine type pc-q35-7.2 supports 8 at most"}
 
 
 def test_arm_guests_stay_as_they_start() -> None:
     host = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
     design = design_guest({"cpu": {"sockets": 2, "maxSockets": 4}}, host=host)
     assert design.domain.vcpus == Vcpus(current=2, maximum=2)
-    assert list_notes(design) == {"cpu.maxSockets": "no CPUs can be plugged into guests of this architecture"}
+    assert list_notes(design) == {"cpu.maxSockets": "CPU hotplug is not supported for this architecture"}

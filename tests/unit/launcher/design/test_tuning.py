@@ -103,41 +103,38 @@ def test_io_threads_are_pinned_too(domain: Tree, pins: tuple[Pin, ...]) -> None:
     [
         pytest.param(
             {"cpu": dedicate(sockets=5)},
-            {"cpu.dedicatedCpuPlacement": "needs a CPU for each of 5 vCPUs; 4 of this machine's can be had"},
+            {"cpu.dedicatedCpuPlacement": "needs a CPU for each of 5 vCPUs; this host has 4 available"},
             id="too many vCPUs",
         ),
         pytest.param(
             {"cpu": dedicate(sockets=4, isolateEmulatorThread=True)},
-            {
-                "cpu.dedicatedCpuPlacement": "needs a CPU for each of 4 vCPUs and 1 beside them; "
-                "4 of this machine's can be had"
-            },
+            {"cpu.dedicatedCpuPlacement": "needs a CPU for each of 4 vCPUs and 1 more; this host has 4 available"},
             id="none left for the emulator",
         ),
         pytest.param(
             {"cpu": {"isolateEmulatorThread": True, "realtime": {}, "numa": {"guestMappingPassthrough": {}}}},
             {
-                "cpu.isolateEmulatorThread": "only a guest with dedicatedCpuPlacement can have it",
-                "cpu.realtime": "only a guest with dedicatedCpuPlacement can have it",
-                "cpu.numa.guestMappingPassthrough": "only a guest with dedicatedCpuPlacement can have it",
+                "cpu.isolateEmulatorThread": "needs dedicatedCpuPlacement",
+                "cpu.realtime": "needs dedicatedCpuPlacement",
+                "cpu.numa.guestMappingPassthrough": "needs dedicatedCpuPlacement",
             },
             id="what needs dedicated CPUs",
         ),
         pytest.param(
             {"cpu": dedicate(sockets=2, realtime={"mask": "0-2"})},
-            {"cpu.realtime.mask": "0-2 names no vCPUs of 0-1, as in 0-3,^1"},
+            {"cpu.realtime.mask": "0-2 is not a list of vCPUs within 0-1, for example 0-3,^1"},
             id="realtime for vCPUs that do not exist",
         ),
         pytest.param(
             {"ioThreadsPolicy": "many"},
-            {"ioThreadsPolicy": "many is none of shared, auto, supplementalPool"},
+            {"ioThreadsPolicy": "unsupported value many: use one of shared, auto, supplementalPool"},
             id="an unknown policy",
         ),
         pytest.param(
             {"ioThreadsPolicy": "auto", "ioThreads": {"supplementalPoolThreadCount": 2}},
             {
-                "ioThreads.supplementalPoolThreadCount": "goes with the I/O thread policy supplementalPool, "
-                "and is at least 1 there"
+                "ioThreads.supplementalPoolThreadCount": "must be at least 1 with ioThreadsPolicy supplementalPool, "
+                "and unset otherwise"
             },
             id="a pool without its policy",
         ),
@@ -149,7 +146,7 @@ def test_what_cannot_be_given_is_refused(domain: Tree, refusals: dict[str, str])
 
 def test_realtime_is_refused_where_nobody_may_have_it() -> None:
     refusals = list_refusals(design_guest({"cpu": dedicate(realtime={})}, host=EMULATING))
-    assert refusals == {"cpu.realtime": "this machine lets no guest run with realtime priority"}
+    assert refusals == {"cpu.realtime": "realtime scheduling is not permitted on this host"}
 
 
 def test_guests_know_that_their_cpus_are_their_own() -> None:

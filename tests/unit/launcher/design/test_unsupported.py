@@ -16,22 +16,22 @@ from virtshape.api.kubevirt.volume import Volume
 from virtshape.api.model import Model
 from virtshape.launcher.volumes.prepare import KINDS
 
-ONE_MACHINE = "there is one machine, which runs what fits"
-RESOLVERS = "guests behind the machine ask its own name servers"
+ONE_MACHINE = "has no effect: there is only one host"
+RESOLVERS = "has no effect: guests use the name servers of the host"
 SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
 
 NOTED: dict[str, tuple[Tree, str]] = {
-    "subdomain": ({"subdomain": "s"}, "no name server here lists guests"),
+    "subdomain": ({"subdomain": "s"}, "has no effect: there is no DNS server for guests"),
     "dnsPolicy": ({"dnsPolicy": "None"}, RESOLVERS),
     "dnsConfig": ({"dnsConfig": {"nameservers": ["9.9.9.9"]}}, RESOLVERS),
     "affinity.podAffinity": ({"affinity": {"podAffinity": {}}}, ONE_MACHINE),
     "affinity.podAntiAffinity": ({"affinity": {"podAntiAffinity": {}}}, ONE_MACHINE),
     "topologySpreadConstraints": ({"topologySpreadConstraints": SPREAD}, ONE_MACHINE),
     "schedulerName": ({"schedulerName": "s"}, ONE_MACHINE),
-    "priorityClassName": ({"priorityClassName": "p"}, "no guest gives way to another here"),
+    "priorityClassName": ({"priorityClassName": "p"}, "has no effect: guests are not preempted"),
     "evictionStrategy": (
         {"evictionStrategy": "LiveMigrate"},
-        "there is no other machine that the guest could move to",
+        "has no effect: there is no other host to migrate to",
     ),
 }
 
@@ -85,7 +85,7 @@ def test_what_has_no_meaning_on_one_machine_is_noted_there_alone(tree: Tree, tex
 
 def test_helpers_volumes_are_refused() -> None:
     refusals = design_guest(utilityVolumes=[{"name": "u", "claimName": "c"}]).refusals
-    assert [(one.field, one.reason) for one in refusals] == [("spec.utilityVolumes[0]", "nothing here would use it")]
+    assert [(one.field, one.reason) for one in refusals] == [("spec.utilityVolumes[0]", "is not supported")]
 
 
 def test_every_kind_of_volume_becomes_an_image_or_is_refused() -> None:

@@ -1,1 +1,1 @@
-"""From the devices, volumes and networks of an instance to those of a domain: one module a family."""
+"""Design the devices of a domain from the devices, volumes and networks of an instance."""

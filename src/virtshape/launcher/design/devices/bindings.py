@@ -1,8 +1,7 @@
 """
-Bindings: how an interface reaches its network on a single machine.
+Network bindings: how an interface is connected on a single host.
 
-Pure: no I/O, no clock, no logging. Cables, NAT and switches of a cluster are user-mode networking here, or a bridge
-of the machine where it offers one.
+Bindings of a cluster become user-mode networking, or a tap device on a host bridge if there is one.
 """
 
 import hashlib
@@ -20,16 +19,16 @@ _DEFAULT_RANGE: Final = "10.0.2.0/24"
 _LONGEST_PREFIX: Final = 27
 _IPV6_PREFIX: Final = 64
 _GUEST_OFFSET: Final = 0x020F
-"""What user-mode networking adds to its range for the guest's address, as far as the range goes."""
+"""Offset of the guest's address in the range of user-mode networking, masked to the range."""
 _GONE: Final = {
-    "slirp": "it is no longer there: use masquerade",
-    "passt": "it is no longer there: use passtBinding",
-    "macvtap": "it is no longer there: use bridge",
+    "slirp": "is no longer supported: use masquerade",
+    "passt": "is no longer supported: use passtBinding",
+    "macvtap": "is no longer supported: use bridge",
 }
 
 
 class Connection(Struct, frozen=True, kw_only=True):
-    """One end of the cable."""
+    """The host side of an interface."""
 
     kind: Literal["user", "tap"] = "user"
     device: str | None = None
@@ -39,7 +38,7 @@ class Connection(Struct, frozen=True, kw_only=True):
 
 
 def connect(context: DesignContext, interface: Interface, at: str) -> Connection | None:
-    """Find a way to the interface's network; None where there is none, which has then been said."""
+    """Return the connection to the interface's network, or report why there is none."""
     if _refuse_binding(context, interface, at):
         return None
     for index, network in enumerate(context.spec.networks or ()):
@@ -55,7 +54,7 @@ def _refuse_binding(context: DesignContext, interface: Interface, at: str) -> bo
             context.refuse(f"{at}.{name}", reason)
             return True
     if interface.binding is not None:
-        context.refuse(f"{at}.binding", f"this host has no binding {interface.binding.name!r}")
+        context.refuse(f"{at}.binding", f"this host has no network binding {interface.binding.name!r}")
         return True
     return False
 
@@ -64,31 +63,31 @@ def _connect_to(
     context: DesignContext, interface: Interface, network: Network, at: str, at_network: str
 ) -> Connection | None:
     if network.resource_claim is not None:
-        context.refuse(f"{at_network}.resourceClaim", "this host allocates no resource claims")
+        context.refuse(f"{at_network}.resourceClaim", "resource claims are not supported on this host")
         return None
     bridge = None if interface.masquerade is not None else find_bridge(context, network)
     if bridge is not None:
         return Connection(kind="tap", device=name_tap(context.vmi, interface.name), bridge=bridge)
     if network.multus is not None:
-        words = "it needs a bridge for that, and guests that may have tap devices"
-        context.refuse(f"{at_network}.multus", f"this host has no network {network.multus.network_name!r}: {words}")
+        reason = "it needs a bridge, and permission to create tap devices"
+        context.refuse(f"{at_network}.multus", f"this host has no network {network.multus.network_name!r}: {reason}")
         return None
     if interface.masquerade is None:
         name = "passtBinding" if interface.passt_binding is not None else "bridge"
-        text = "user-mode networking stands in: the guest has an address of its own behind the host's"
+        text = "user-mode networking is used instead: the guest has a private address behind the host"
         context.note(f"{at}.{name}", text)
     return _connect_by_user_mode(context, network.pod or PodNetwork(), f"{at_network}.pod")
 
 
 def find_bridge(context: DesignContext, network: Network) -> str | None:
-    """The bridge of the host that stands for a network, if guests may be plugged into it."""
+    """Return the host bridge of a network, if guests may use it."""
     if not context.host.tap:
         return None
     return context.host.bridges.get(network.multus.network_name if network.multus is not None else "pod")
 
 
 def name_tap(vmi: VirtualMachineInstance, interface: str) -> str:
-    """What the tap device of an interface is called: always the same, and short enough for the kernel."""
+    """Return the name of an interface's tap device: stable, and short enough for the kernel."""
     uid = (vmi.metadata.uid if vmi.metadata else None) or ""
     return f"vs{hashlib.sha256(f'{uid}/{interface}'.encode()).hexdigest()[:12]}"
 
@@ -96,7 +95,7 @@ def name_tap(vmi: VirtualMachineInstance, interface: str) -> str:
 def _connect_by_user_mode(context: DesignContext, pod: PodNetwork, at: str) -> Connection:
     own = IPv4Network(pod.vm_network_cidr or _DEFAULT_RANGE, strict=False)
     if own.prefixlen > _LONGEST_PREFIX:
-        context.refuse(f"{at}.vmNetworkCIDR", f"user-mode networking needs a larger range, /{_LONGEST_PREFIX} at least")
+        context.refuse(f"{at}.vmNetworkCIDR", f"user-mode networking needs a range of /{_LONGEST_PREFIX} or larger")
     subnets = [Subnet("ipv4", str(own.network_address), own.prefixlen)]
     if pod.vm_ipv6_network_cidr:
         other = IPv6Network(pod.vm_ipv6_network_cidr, strict=False)

@@ -1,8 +1,4 @@
-"""
-Block sizes: what a disk tells its guest about its blocks.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the block sizes that a disk reports to its guest."""
 
 from virtshape.api.kubevirt.devices import CustomBlockSize, Disk
 from virtshape.launcher.design.context import DesignContext
@@ -11,11 +7,11 @@ from virtshape.launcher.source import Source
 
 _USUAL = 512
 _GRANULARITY = 10_000_000
-"""The version of libvirt from which a disk can say in which units blocks are freed."""
+"""First libvirt version that supports discard_granularity."""
 
 
 def design_block_sizes(context: DesignContext, disk: Disk, source: Source | None, at: str) -> BlockSizes | None:
-    """The sizes that are given by hand, or those of the storage; None where nobody asks."""
+    """Return the custom block sizes, or those of the storage; None if not requested."""
     asked = disk.block_size
     if asked is None:
         return None
@@ -29,6 +25,6 @@ def design_block_sizes(context: DesignContext, disk: Disk, source: Source | None
 
 def _take_custom(context: DesignContext, custom: CustomBlockSize, at: str) -> BlockSizes:
     if custom.discard_granularity is not None and context.host.libvirt < _GRANULARITY:
-        context.refuse(f"{at}.discardGranularity", "the libvirt of this host cannot set it: version 10 can")
+        context.refuse(f"{at}.discardGranularity", "needs libvirt 10")
     logical = custom.logical or _USUAL
     return BlockSizes(logical, custom.physical or logical, custom.discard_granularity)

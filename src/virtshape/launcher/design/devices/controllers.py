@@ -1,8 +1,4 @@
-"""
-Controllers: what disks, serial lines and USB devices hang on.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the controllers for disks, serial consoles and USB devices."""
 
 from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.devices.disks import find_face
@@ -14,7 +10,7 @@ from virtshape.launcher.domain.devices.hostdevice import UsbHostDevice
 
 
 def design_controllers(context: DesignContext, devices: Devices, threads: Threads) -> tuple[Controller, ...]:
-    """Controllers for these devices; SCSI also where a disk may be plugged in later."""
+    """Return the controllers for these devices; SCSI also for hotplugged disks."""
     controllers = [Controller(kind="usb", model="qemu-xhci" if _needs_usb(context, devices) else "none")]
     if not context.devices.disable_hotplug or any(disk.bus == "scsi" for disk in devices.disks):
         controllers.append(_design_scsi(context, threads))
@@ -34,7 +30,7 @@ def _needs_usb(context: DesignContext, devices: Devices) -> bool:
 
 
 def _design_scsi(context: DesignContext, threads: Threads) -> Controller:
-    """All SCSI disks share the controller, and with it a thread and the queues that go with one."""
+    """Return the SCSI controller. All SCSI disks share it, its I/O thread and its queues."""
     thread = _find_scsi_thread(context, threads)
     return Controller(
         kind="scsi",

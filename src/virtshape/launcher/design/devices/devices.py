@@ -1,8 +1,4 @@
-"""
-All devices of a domain, from the devices, volumes and networks of an instance.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design all devices of a domain."""
 
 from collections.abc import Mapping
 
@@ -37,13 +33,13 @@ from virtshape.launcher.source import Source
 
 
 class DeviceDesign(Struct, frozen=True, kw_only=True):
-    """The devices of a domain, and what they ask of the rest of it."""
+    """The devices of a domain, and what they need from the rest of it."""
 
     devices: Devices
     io_threads: int = 0
-    """How many threads the domain has for its disks."""
+    """Number of I/O threads."""
     shared_memory: bool = False
-    """Whether other programs must be able to see the guest's memory."""
+    """Whether other processes must be able to map the guest's memory."""
     refusals: tuple[Refusal, ...] = ()
     notes: tuple[Note, ...] = ()
 
@@ -51,7 +47,7 @@ class DeviceDesign(Struct, frozen=True, kw_only=True):
 def design_devices(
     vmi: VirtualMachineInstance, host: Host, sources: Mapping[str, Source], directory: str
 ) -> DeviceDesign:
-    """Decide on every device; `directory` is where the guest's sockets and logs lie."""
+    """Design all devices; `directory` holds the guest's sockets and logs."""
     context = DesignContext(vmi=vmi, host=host, sources=sources, directory=directory)
     threads = design_threads(context)
     devices = Devices(

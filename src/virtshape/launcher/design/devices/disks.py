@@ -1,8 +1,4 @@
-"""
-Disks, cdroms and LUNs: the drives of a domain, on the images that are ready.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design disks, CD-ROMs and LUNs from prepared images."""
 
 from typing import Final, Literal, NamedTuple
 
@@ -30,7 +26,7 @@ class Face(NamedTuple):
 
 
 def find_face(disk: api.Disk, architecture: str) -> Face:
-    """Find out what a disk is, and which bus it is on where nobody chose one."""
+    """Return the device type of a disk, and its bus or the default one."""
     if disk.cdrom is not None:
         bus = disk.cdrom.bus or ("sata" if architecture == "amd64" else "scsi")
         return Face("cdrom", bus, disk.cdrom.readonly is not False, disk.cdrom)
@@ -42,7 +38,7 @@ def find_face(disk: api.Disk, architecture: str) -> Face:
 
 
 def design_disks(context: DesignContext, threads: Threads) -> tuple[Disk, ...]:
-    """Decide on every drive, in the order in which they are listed."""
+    """Return all disks, in the order of the spec."""
     counts: dict[str, int] = {}
     drives = []
     for index, disk in enumerate(context.devices.disks or ()):
@@ -57,7 +53,7 @@ def _design_disk(context: DesignContext, disk: api.Disk, face: Face, place: int,
     source = _find_source(context, disk, face, at)
     cache = _choose_cache(context, disk, source, at)
     virtio = face.bus == "virtio"
-    _refuse_the_impossible(context, disk, face, source, at)
+    _refuse_unsupported(context, disk, face, source, at)
     return Disk(
         name=disk.name,
         device=face.device,
@@ -85,7 +81,7 @@ def _design_disk(context: DesignContext, disk: api.Disk, face: Face, place: int,
 
 def name_target(prefix: str, place: int) -> str:
     """
-    The name of a drive by its place, as Linux counts them.
+    Return the device name of a disk by its index, as in Linux.
 
     >>> [name_target("vd", place) for place in (0, 25, 26, 702)]
     ['vda', 'vdz', 'vdaa', 'vdaaa']
@@ -107,24 +103,24 @@ def _find_source(context: DesignContext, disk: api.Disk, face: Face, at: str) ->
         member, reason = _explain_absence(context, volume)
         context.refuse(f"spec.volumes[{index}]{member}", reason)
         return None
-    if face.device != "cdrom":  # a cdrom without a volume is an empty drive
+    if face.device != "cdrom":  # a CD-ROM without a volume is empty
         context.refuse(f"{at}.name", f"there is no volume {disk.name!r}")
     return None
 
 
 def _explain_absence(context: DesignContext, volume: Volume) -> tuple[str, str]:
-    """Which member of a volume is to blame for its having no image, and why."""
+    """Return the member of a volume that has no image, and why."""
     if volume.downward_metrics is not None and not context.host.downward_metrics:
-        return ".downwardMetrics", "this host serves no metrics to guests"
+        return ".downwardMetrics", "downward metrics are not supported on this host"
     if volume.memory_dump is not None:
-        return ".memoryDump", "this host dumps no memory of guests"
+        return ".memoryDump", "memory dumps are not supported on this host"
     if volume.container_path is not None:
         return ".containerPath", "a directory cannot be a disk"
     return "", f"there is no image for the volume {volume.name!r}"
 
 
 def _choose_cache(context: DesignContext, disk: api.Disk, source: Source | None, at: str) -> str | None:
-    """What is asked for; else past the page cache where the storage can, and otherwise through it to the storage."""
+    """Return the requested cache mode; by default none with direct I/O, and writethrough otherwise."""
     if source is None:
         return disk.cache or None
     wanted = disk.cache or ("none" if disk.shareable else None)
@@ -155,21 +151,21 @@ def _find_reservations(context: DesignContext, face: Face, at: str) -> str | Non
     if not isinstance(face.member, api.LunTarget) or not face.member.reservation:
         return None
     if context.host.reservations is None:
-        context.refuse(f"{at}.lun.reservation", "no helper for SCSI reservations runs on this host")
+        context.refuse(f"{at}.lun.reservation", "no SCSI reservation helper is running on this host")
     return context.host.reservations
 
 
-def _refuse_the_impossible(context: DesignContext, disk: api.Disk, face: Face, source: Source | None, at: str) -> None:
+def _refuse_unsupported(context: DesignContext, disk: api.Disk, face: Face, source: Source | None, at: str) -> None:
     if face.device == "lun":
         if face.bus not in _LUN_BUSES:
-            context.refuse(f"{at}.lun.bus", f"a LUN cannot be on the bus {face.bus}: use {' or '.join(_LUN_BUSES)}")
+            context.refuse(f"{at}.lun.bus", f"a LUN cannot use the bus {face.bus}: use {' or '.join(_LUN_BUSES)}")
         if source is not None and source.kind != "block":
             context.refuse(f"{at}.lun", f"the volume {disk.name!r} is a file, and a LUN needs a block device")
         if disk.serial:
-            context.refuse(f"{at}.serial", "a LUN shows the serial number of its storage")
+            context.refuse(f"{at}.serial", "is not supported for LUNs, which have the serial number of their storage")
     elif face.device == "disk" and face.bus == "sata" and (face.read_only or (source is not None and source.read_only)):
         context.refuse(f"{at}.disk.bus", "a sata disk cannot be write-protected: use virtio or scsi")
     if disk.dedicated_io_thread and face.bus not in _THREADED_BUSES:
-        context.refuse(f"{at}.dedicatedIOThread", f"disks on the bus {face.bus} have no I/O threads: use virtio")
+        context.refuse(f"{at}.dedicatedIOThread", f"I/O threads are not supported on the bus {face.bus}: use virtio")
     if disk.changed_block_tracking:
-        context.refuse(f"{at}.changedBlockTracking", "this host does not track changed blocks")
+        context.refuse(f"{at}.changedBlockTracking", "changed block tracking is not supported on this host")

@@ -1,8 +1,4 @@
-"""
-Devices of the host that are handed through: GPUs, virtual functions of network cards, and all others.
-
-Pure: no I/O, no clock, no logging. Each device is taken once, from those that the host offers under a name.
-"""
+"""Design passed-through host devices: GPUs, SR-IOV functions and others. Each device is assigned once."""
 
 import re
 from typing import Final
@@ -18,14 +14,14 @@ _USB: Final = re.compile(r"([0-9]+):([0-9]+)")
 
 
 class Offers:
-    """The devices of the host that are still to be had."""
+    """Host devices that are not assigned yet."""
 
     def __init__(self, context: DesignContext) -> None:
         self._left = {name: list(devices) for name, devices in context.host.devices.items()}
         self._context = context
 
     def take(self, name: str, field: str) -> str | None:
-        """The next device of that name; None where there is none left, which has then been said."""
+        """Return the next device of that resource name, or report that there is none."""
         left = self._left.get(name)
         if left:
             return left.pop(0)
@@ -35,14 +31,14 @@ class Offers:
 
 
 def design_host_devices(context: DesignContext) -> tuple[HostDevice, ...]:
-    """Take what the instance names from what the host offers."""
+    """Assign host devices to the requests of the instance."""
     offers = Offers(context)
     devices: list[HostDevice] = []
     for index, wanted in enumerate(context.devices.host_devices or ()):
         at = f"{DEVICES}.hostDevices[{index}]"
         found = _take(context, offers, wanted, at)
         if found is not None:
-            devices.append(_hand_through(f"hostdevice-{wanted.name}", found))
+            devices.append(_pass_through(f"hostdevice-{wanted.name}", found))
     devices += _design_gpus(context, offers)
     devices += _design_functions(context, offers)
     return tuple(devices)
@@ -50,12 +46,12 @@ def design_host_devices(context: DesignContext) -> tuple[HostDevice, ...]:
 
 def _take(context: DesignContext, offers: Offers, wanted: GPU | Wanted, at: str) -> str | None:
     if wanted.claim_name:
-        context.refuse(f"{at}.claimName", "this host allocates no resource claims")
+        context.refuse(f"{at}.claimName", "resource claims are not supported on this host")
         return None
     return offers.take(wanted.device_name or "", f"{at}.deviceName")
 
 
-def _hand_through(name: str, device: str) -> HostDevice:
+def _pass_through(name: str, device: str) -> HostDevice:
     if _PCI.fullmatch(device):
         return PciHostDevice(name=name, source=parse_pci_address(device))
     usb = _USB.fullmatch(device)
@@ -65,13 +61,13 @@ def _hand_through(name: str, device: str) -> HostDevice:
 
 
 def _design_gpus(context: DesignContext, offers: Offers) -> list[HostDevice]:
-    """The first virtual GPU is the guest's screen unless it says otherwise; the others are not."""
+    """Assign GPUs. The first virtual GPU is the guest's display by default."""
     devices: list[HostDevice] = []
     for index, gpu in enumerate(context.devices.gpus or ()):
         found = _take(context, offers, gpu, f"{DEVICES}.gpus[{index}]")
         if found is None:
             continue
-        device = _hand_through(f"gpu-{gpu.name}", found)
+        device = _pass_through(f"gpu-{gpu.name}", found)
         if isinstance(device, MediatedHostDevice) and context.has_screen:
             shown = any(isinstance(other, MediatedHostDevice) and other.display for other in devices)
             device = _show(device, gpu, default=not shown)
@@ -87,7 +83,7 @@ def _show(device: MediatedHostDevice, gpu: GPU, *, default: bool) -> MediatedHos
 
 
 def _design_functions(context: DesignContext, offers: Offers) -> list[HostDevice]:
-    """Virtual functions of network cards, offered under the name of their network."""
+    """Assign SR-IOV virtual functions, offered under the name of their network."""
     networks = {network.name: network for network in context.spec.networks or ()}
     devices: list[HostDevice] = []
     for index, interface in enumerate(context.devices.interfaces or ()):

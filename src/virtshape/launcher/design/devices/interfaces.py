@@ -1,8 +1,4 @@
-"""
-Network interfaces: what the guest sees of its networks.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design the network interfaces of a guest."""
 
 from typing import Final, Literal
 
@@ -15,7 +11,7 @@ from virtshape.launcher.domain.devices.interface import Forward, Interface
 
 _MOST_QUEUES: Final = 256
 _MOST_PORTS: Final = 256
-"""Of those that are named, each is a socket of QEMU's."""
+"""QEMU opens a socket for each listed port."""
 _IGB_LIBVIRT, _IGB_QEMU = 9_003_000, 8_000_000
 _DHCP_FIELDS: Final = {
     "boot_file_name": "bootFileName",
@@ -26,7 +22,7 @@ _DHCP_FIELDS: Final = {
 
 
 def design_interfaces(context: DesignContext) -> tuple[Interface, ...]:
-    """Decide on every interface that is a network card; functions of cards of the host are handed through instead."""
+    """Return all interfaces except SR-IOV ones, which are host devices."""
     designed = []
     for index, interface in enumerate(context.devices.interfaces or ()):
         at = f"{DEVICES}.interfaces[{index}]"
@@ -70,10 +66,10 @@ def _design_interface(context: DesignContext, interface: api.Interface, connecti
 
 
 def _restrict(context: DesignContext, at: str) -> bool:
-    """Decide whether the interface is kept from everything outside, and say so."""
+    """Return True if outgoing traffic must be blocked, and report it."""
     if context.host.isolation != "restricted":
         return False
-    text = "the guest reaches nothing outside itself, since it cannot have a network namespace of its own here"
+    text = "outgoing traffic is blocked, because the guest cannot have a network namespace on this host"
     context.note(at, f"{text}: {context.host.isolation_reason}")
     return True
 
@@ -98,19 +94,19 @@ def _read_protocol(protocol: str | None) -> Literal["tcp", "udp"]:
 def _refuse_dhcp_options(context: DesignContext, interface: api.Interface, at: str) -> None:
     for attribute, name in _DHCP_FIELDS.items():
         if interface.dhcp_options is not None and getattr(interface.dhcp_options, attribute):
-            reason = "DHCP on this host tells guests their address, route and name server, and nothing else"
+            reason = "DHCP on this host provides only address, route and name server"
             context.refuse(f"{at}.dhcpOptions.{name}", reason)
 
 
 def _refuse_many_ports(context: DesignContext, interface: api.Interface, at: str) -> None:
     if sum(len(forward.ports) for forward in _list_forwards(interface)) > _MOST_PORTS:
-        words = f"more than {_MOST_PORTS} ports are named: name none, and all of them can be reached"
-        context.refuse(f"{at}.{'portRanges' if interface.port_ranges else 'ports'}", words)
+        reason = f"more than {_MOST_PORTS} ports are listed: list none to forward all ports"
+        context.refuse(f"{at}.{'portRanges' if interface.port_ranges else 'ports'}", reason)
 
 
 def _refuse_queues(context: DesignContext, interfaces: list[Interface]) -> None:
     for interface in interfaces:
         if interface.queues and interface.kind == "user":
-            words = f"the interface {interface.name!r} has user-mode networking, and several queues need a tap device"
-            context.refuse(f"{DEVICES}.networkInterfaceMultiqueue", words)
+            reason = f"the interface {interface.name!r} has user-mode networking, and multiqueue needs a tap device"
+            context.refuse(f"{DEVICES}.networkInterfaceMultiqueue", reason)
             return

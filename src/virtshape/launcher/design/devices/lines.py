@@ -1,8 +1,4 @@
-"""
-Lines into the guest: the serial console, the channel of its agent, and ports for a client's USB devices.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design serial console, virtio channels and USB redirection ports."""
 
 from typing import Final
 
@@ -15,7 +11,7 @@ _USB_PORTS: Final = 4
 
 
 def design_serials(context: DesignContext) -> tuple[Serial, ...]:
-    """The console, and the file that keeps what it printed, unless they are not wanted."""
+    """Return the serial console and its log file, unless they are disabled."""
     if context.devices.autoattach_serial_console is False:
         return ()
     log = None if context.devices.log_serial_console is False else context.locate("serial0.log")
@@ -23,19 +19,19 @@ def design_serials(context: DesignContext) -> tuple[Serial, ...]:
 
 
 def design_channels(context: DesignContext) -> tuple[Channel, ...]:
-    """The agent's channel always; that of the host's metrics where somebody serves them."""
+    """Return the guest agent's channel, and the one for downward metrics if requested."""
     channels = [Channel(AGENT_CHANNEL, context.locate("agent.sock"))]
     if context.devices.downward_metrics is not None:
         if not context.host.downward_metrics:
-            context.refuse(f"{DEVICES}.downwardMetrics", "this host serves no metrics to guests")
+            context.refuse(f"{DEVICES}.downwardMetrics", "downward metrics are not supported on this host")
         channels.append(Channel(METRICS_CHANNEL, context.locate("metrics.sock")))
     return tuple(channels)
 
 
 def design_redirections(context: DesignContext) -> tuple[Redirection, ...]:
-    """Ports for USB devices that a client lends."""
+    """Return the USB redirection ports."""
     if context.devices.client_passthrough is None:
         return ()
     if not context.host.usb_redirection:
-        context.refuse(f"{DEVICES}.clientPassthrough", "the QEMU of this host cannot take USB devices from clients")
+        context.refuse(f"{DEVICES}.clientPassthrough", "USB redirection is not supported by the QEMU of this host")
     return tuple(Redirection(context.locate(f"usb{port}.sock")) for port in range(_USB_PORTS))

@@ -1,8 +1,4 @@
-"""
-TPM, random numbers, watchdog, panic devices, balloon and vsock.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design TPM, RNG, watchdog, panic devices, balloon and vsock."""
 
 from typing import Final
 
@@ -15,7 +11,7 @@ _PVPANIC_LIBVIRT: Final = 9_001_000
 
 
 def design_tpm(context: DesignContext) -> Tpm | None:
-    """A TPM, of the newer interface where its keys are to last."""
+    """Return the TPM; a persistent one has the CRB interface."""
     tpm = context.devices.tpm
     if tpm is None or tpm.enabled is False:
         return None
@@ -25,12 +21,12 @@ def design_tpm(context: DesignContext) -> Tpm | None:
 
 
 def design_rng(context: DesignContext) -> Rng | None:
-    """Random numbers, if they are asked for."""
+    """Return the random number generator, if requested."""
     return Rng(context.virtio, context.iommu) if context.devices.rng is not None else None
 
 
 def design_watchdog(context: DesignContext) -> Watchdog | None:
-    """The watchdog that is asked for; each model belongs to one architecture."""
+    """Return the requested watchdog; each model belongs to one architecture."""
     watchdog = context.devices.watchdog
     if watchdog is None:
         return None
@@ -40,27 +36,27 @@ def design_watchdog(context: DesignContext) -> Watchdog | None:
     ):
         if asked is not None:
             if context.architecture != architecture:
-                words = f"only {architecture} guests have one, and this one is {context.architecture}"
-                context.refuse(f"{DEVICES}.watchdog.{model}", words)
+                reason = f"is supported only for {architecture} guests, not {context.architecture}"
+                context.refuse(f"{DEVICES}.watchdog.{model}", reason)
             return Watchdog(watchdog.name, model, asked.action or "reset")
-    context.refuse(f"{DEVICES}.watchdog", "it has no model: add i6300esb")
+    context.refuse(f"{DEVICES}.watchdog", "has no model: add i6300esb")
     return None
 
 
 def design_panics(context: DesignContext) -> tuple[Panic, ...]:
-    """The panic devices that are asked for, of the architecture's own model where none is named."""
+    """Return the requested panic devices; the model defaults to that of the architecture."""
     panics = []
     for index, panic in enumerate(context.devices.panic_devices or ()):
         model = panic.model or _PANIC_MODELS.get(context.architecture, "isa")
         if model == "pvpanic" and context.host.libvirt < _PVPANIC_LIBVIRT:
-            words = "pvpanic needs libvirt 9.1" + (": use isa" if context.architecture == "amd64" else "")
-            context.refuse(f"{DEVICES}.panicDevices[{index}].model", words)
+            reason = "pvpanic needs libvirt 9.1" + (": use isa" if context.architecture == "amd64" else "")
+            context.refuse(f"{DEVICES}.panicDevices[{index}].model", reason)
         panics.append(Panic(model))
     return tuple(panics)
 
 
 def design_balloon(context: DesignContext) -> Balloon:
-    """A balloon that gives back what the guest frees, except where its memory is set aside for it anyway."""
+    """Return the balloon; it reports free pages unless memory is reserved anyway."""
     if context.devices.autoattach_mem_balloon is False:
         return Balloon(model="none")
     cpu, memory = context.spec.domain.cpu, context.spec.domain.memory
@@ -73,7 +69,7 @@ def design_balloon(context: DesignContext) -> Balloon:
 
 
 def design_vsock(context: DesignContext) -> Vsock | None:
-    """A vsock device, if it is asked for."""
+    """Return the vsock device, if requested."""
     if not context.devices.autoattach_vsock:
         return None
     if not context.host.vsock:

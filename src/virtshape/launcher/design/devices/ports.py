@@ -1,7 +1,7 @@
 """
-PCI Express ports: one for each device that needs one, and some for devices that come while the guest runs.
+Design PCI Express root ports: one per device that needs one, and spare ones for hotplug.
 
-Pure: no I/O, no clock, no logging. Where no port is spare, libvirt makes as many as the devices need.
+Without spare ports, libvirt adds as many as the devices need.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ _EXPRESS: Final = ("virtio", "virtio-non-transitional", "e1000e", "igb", "pcnet"
 
 
 def design_ports(context: DesignContext, devices: Devices) -> tuple[Controller, ...]:
-    """Ports for a machine that has them, unless nothing may be plugged in later."""
+    """Return root ports for machine types that have them, unless hotplug is disabled."""
     machine = context.spec.domain.machine
     kind = (machine and machine.type) or ""
     if context.devices.disable_hotplug or not ("q35" in kind or kind.startswith("virt")):
@@ -26,7 +26,7 @@ def design_ports(context: DesignContext, devices: Devices) -> tuple[Controller, 
 
 
 def _count_used(devices: Devices) -> int:
-    """Express devices with no address of their own; conventional ones share a bridge that libvirt adds."""
+    """Count PCI Express devices without an address; conventional ones share a bridge that libvirt adds."""
     others = len(devices.filesystems)
     others += sum(controller.model == "qemu-xhci" for controller in devices.controllers)
     others += sum(not isinstance(device, UsbHostDevice) for device in devices.host_devices)

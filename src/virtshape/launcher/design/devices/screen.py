@@ -1,8 +1,4 @@
-"""
-Screen, input and sound: what a person at the guest sees, moves and hears.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design graphics, video, input and sound devices."""
 
 from typing import Final
 
@@ -15,12 +11,12 @@ _WITHOUT_HEADS: Final = ("none", "ramfb")
 
 
 def design_graphics(context: DesignContext) -> Graphics | None:
-    """A screen, unless the guest has none."""
+    """Return the VNC server, unless graphics are disabled."""
     return Graphics(context.locate("vnc.sock")) if context.has_screen else None
 
 
 def design_video(context: DesignContext) -> Video | None:
-    """The graphics card that is asked for, or the one that the guest's firmware copes with best."""
+    """Return the requested graphics card, or the default one for the firmware."""
     if not context.has_screen:
         return None
     asked = context.devices.video.type if context.devices.video else None
@@ -44,7 +40,7 @@ def _choose_video(context: DesignContext) -> str:
 
 
 def design_inputs(context: DesignContext) -> tuple[Input, ...]:
-    """The tablets that are asked for, and what a screen needs on machines that bring no keyboard."""
+    """Return the requested tablets, and the default input devices of the architecture."""
     inputs = [
         Input(type="tablet", bus="virtio" if item.bus == "virtio" else "usb", name=item.name)
         for item in context.devices.inputs or ()
@@ -58,6 +54,6 @@ def design_inputs(context: DesignContext) -> tuple[Input, ...]:
 
 
 def design_sound(context: DesignContext) -> Sound | None:
-    """The sound card that is asked for."""
+    """Return the sound card, if requested."""
     sound = context.devices.sound
     return Sound(sound.name, sound.model or "ich9") if sound is not None else None

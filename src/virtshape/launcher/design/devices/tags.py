@@ -1,8 +1,4 @@
-"""
-Tags: labels of devices that a guest would find in its config drive.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Refuse device tags, which a guest would find in its config drive."""
 
 from collections.abc import Sequence
 
@@ -14,7 +10,7 @@ _Tagged = Disk | Interface | GPU | HostDevice
 
 
 def refuse_tags(context: DesignContext) -> None:
-    """Refuse tags where there is a config drive to look for them in; elsewhere nobody would find them."""
+    """Refuse tags if there is a config drive; otherwise they have no effect."""
     if all(volume.cloud_init_config_drive is None for volume in context.spec.volumes or ()):
         return
     devices = context.devices
@@ -27,5 +23,5 @@ def refuse_tags(context: DesignContext) -> None:
     for family, items in families.items():
         for index, item in enumerate(items):
             if item.tag:
-                reason = "this host writes the config drive before it knows the addresses of devices"
+                reason = "is not supported: the config drive is written before device addresses are known"
                 context.refuse(f"{DEVICES}.{family}[{index}].tag", reason)

@@ -1,8 +1,4 @@
-"""
-I/O threads: how many a domain has, and which of them serves which disk.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Design I/O threads and assign them to disks."""
 
 from msgspec import Struct
 
@@ -11,11 +7,11 @@ from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.launcher.design.context import DesignContext
 
 _SEVERAL_FOR_A_DISK = 10_000_000
-"""The version of libvirt from which a disk can be served by more than one thread."""
+"""First libvirt version that supports several I/O threads per disk."""
 
 
 class Threads(Struct):
-    """Threads to hand out: the first are shared in turn, each of the others is for one disk."""
+    """I/O threads: the first ones are shared round-robin, each of the others is dedicated to one disk."""
 
     shared: int = 0
     own: int = 0
@@ -24,11 +20,11 @@ class Threads(Struct):
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """Number of threads."""
         return self.shared + self.own
 
     def assign(self, disk: Disk) -> int | None:
-        """The number of the thread that serves a disk, if there are threads at all."""
+        """Return the thread number for a disk, or None if there are no threads."""
         if not self.total:
             return None
         if disk.dedicated_io_thread and self.own:
@@ -39,7 +35,7 @@ class Threads(Struct):
 
 
 def design_threads(context: DesignContext) -> Threads:
-    """Count the threads that the policy asks for, and those that disks have for themselves."""
+    """Return the number of shared and dedicated I/O threads."""
     domain = context.spec.domain
     disks = domain.devices.disks or ()
     own = sum(bool(disk.dedicated_io_thread) for disk in disks)
@@ -48,9 +44,7 @@ def design_threads(context: DesignContext) -> Threads:
         return Threads()
     if policy == "supplementalPool":
         if context.host.libvirt < _SEVERAL_FOR_A_DISK:
-            context.note(
-                "spec.domain.ioThreadsPolicy", "the threads of the pool take turns: each disk is served by one"
-            )
+            context.note("spec.domain.ioThreadsPolicy", "each disk uses one thread of the pool, assigned round-robin")
         return Threads(shared=(domain.io_threads and domain.io_threads.supplemental_pool_thread_count) or 1)
     wanting = len(disks) - own
     limit = _most_threads(domain) if policy == "auto" else 1
@@ -58,7 +52,7 @@ def design_threads(context: DesignContext) -> Threads:
 
 
 def _most_threads(domain: DomainSpec) -> int:
-    """Two threads for each CPU that is asked from the host; one where the emulator has a CPU to share with it."""
+    """Return the limit of policy `auto`: two per requested CPU, or one with an isolated emulator thread."""
     cpu, resources = domain.cpu, domain.resources
     if cpu is not None and cpu.dedicated_cpu_placement and cpu.isolate_emulator_thread:
         return 1

@@ -1,1 +1,1 @@
-"""The devices of a domain in libvirt's words: one module a family."""
+"""Devices of a domain: structs and their XML, one module per kind of device."""

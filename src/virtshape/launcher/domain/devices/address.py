@@ -8,7 +8,7 @@ from virtshape.launcher.domain.xml import Attributes, add
 
 
 class PciAddress(Struct, frozen=True):
-    """A function of a PCI device, in the guest or on the host."""
+    """A PCI function, in the guest or on the host."""
 
     domain: int
     bus: int
@@ -20,7 +20,7 @@ class PciAddress(Struct, frozen=True):
 
 
 class DriveAddress(Struct, frozen=True):
-    """A place on a SCSI controller of the guest."""
+    """A unit on a SCSI controller of the guest."""
 
     controller: int = 0
     bus: int = 0
@@ -28,7 +28,7 @@ class DriveAddress(Struct, frozen=True):
 
 
 class UsbAddress(Struct, frozen=True):
-    """A device on the host's USB."""
+    """A USB device of the host."""
 
     bus: int
     device: int
@@ -36,7 +36,7 @@ class UsbAddress(Struct, frozen=True):
 
 def parse_pci_address(text: str) -> PciAddress:
     """
-    Read an address as it is usually written.
+    Parse a PCI address.
 
     >>> parse_pci_address("0000:81:01.7")
     PciAddress(domain=0, bus=129, slot=1, function=7)
@@ -47,7 +47,7 @@ def parse_pci_address(text: str) -> PciAddress:
 
 
 def add_address(parent: Element, address: PciAddress | DriveAddress | None) -> None:
-    """Say where in the guest a device sits, if that is decided."""
+    """Append the guest address of a device, if it has one."""
     if isinstance(address, DriveAddress):
         place = {"controller": address.controller, "bus": address.bus, "target": 0, "unit": address.unit}
         add(parent, "address", {"type": "drive", **place})
@@ -56,7 +56,7 @@ def add_address(parent: Element, address: PciAddress | DriveAddress | None) -> N
 
 
 def write_pci(address: PciAddress) -> dict[str, str]:
-    """The attributes of a PCI address."""
+    """Return the attributes of a PCI address."""
     return {
         "domain": f"0x{address.domain:04x}",
         "bus": f"0x{address.bus:02x}",
@@ -66,18 +66,18 @@ def write_pci(address: PciAddress) -> dict[str, str]:
 
 
 def add_alias(parent: Element, name: str) -> None:
-    """Give a device a name by which it is found again; libvirt wants its beginning to be so."""
+    """Append the device's alias; libvirt requires the prefix `ua-`."""
     add(parent, "alias", {"name": f"ua-{name}"})
 
 
 def add_boot_order(parent: Element, order: int | None) -> None:
-    """Say when a device is tried at boot, if that is decided."""
+    """Append the boot order of a device, if it has one."""
     if order is not None:
         add(parent, "boot", {"order": order})
 
 
 def add_driver(parent: Element, attributes: Attributes, *, iommu: bool) -> None:
-    """Say how a device is driven, if anything is to be said."""
+    """Append the element `driver`, unless it would be empty."""
     given = {**attributes, "iommu": "on" if iommu else None}
     if any(value is not None for value in given.values()):
         add(parent, "driver", given)

@@ -10,27 +10,27 @@ from virtshape.launcher.domain.xml import add
 
 
 class Serial(Struct, frozen=True):
-    """A serial line on a socket, and the file that keeps what it printed."""
+    """A serial console on a socket, and its log file."""
 
     socket: str
     log: str | None = None
 
 
 class Channel(Struct, frozen=True):
-    """A line of its own for a program in the guest, on a socket."""
+    """A virtio channel for a program in the guest, on a socket."""
 
     name: str
     socket: str
 
 
 class Redirection(Struct, frozen=True):
-    """A USB port of the guest on a socket, for a client to plug a device in."""
+    """A USB redirection port on a socket, for a client's device."""
 
     socket: str
 
 
 class Graphics(Struct, frozen=True):
-    """The guest's screen by VNC, on a socket."""
+    """The VNC server, on a socket."""
 
     socket: str
 
@@ -60,7 +60,7 @@ class Sound(Struct, frozen=True):
 
 
 def render_serial(parent: Element, serial: Serial, port: int) -> None:
-    """Write one serial line."""
+    """Append a serial console."""
     element = add(parent, "serial", {"type": "unix"})
     add(element, "source", {"mode": "bind", "path": serial.socket})
     if serial.log is not None:
@@ -69,32 +69,32 @@ def render_serial(parent: Element, serial: Serial, port: int) -> None:
 
 
 def render_channel(parent: Element, channel: Channel) -> None:
-    """Write one channel."""
+    """Append a channel."""
     element = add(parent, "channel", {"type": "unix"})
     add(element, "source", {"mode": "bind", "path": channel.socket})
     add(element, "target", {"type": "virtio", "name": channel.name})
 
 
 def render_redirection(parent: Element, redirection: Redirection) -> None:
-    """Write one port for a client's USB device."""
+    """Append a USB redirection port."""
     element = add(parent, "redirdev", {"bus": "usb", "type": "unix"})
     add(element, "source", {"mode": "bind", "path": redirection.socket})
 
 
 def render_graphics(parent: Element, graphics: Graphics) -> None:
-    """Write the screen."""
+    """Append the VNC server."""
     element = add(parent, "graphics", {"type": "vnc"})
     add(element, "listen", {"type": "socket", "socket": graphics.socket})
 
 
 def render_video(parent: Element, video: Video) -> None:
-    """Write the graphics card."""
+    """Append the graphics card."""
     model = {"type": video.model, "heads": video.heads, "vram": video.vram}
     add(add(parent, "video"), "model", model)
 
 
 def render_input(parent: Element, device: Input) -> None:
-    """Write one input device."""
+    """Append an input device."""
     model = "virtio" if device.bus == "virtio" else None
     element = add(parent, "input", {"type": device.type, "bus": device.bus, "model": model})
     if device.name is not None:
@@ -102,5 +102,5 @@ def render_input(parent: Element, device: Input) -> None:
 
 
 def render_sound(parent: Element, sound: Sound) -> None:
-    """Write the sound card."""
+    """Append the sound card."""
     add_alias(add(parent, "sound", {"model": sound.model}), sound.name)

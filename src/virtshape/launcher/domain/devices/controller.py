@@ -10,7 +10,7 @@ from virtshape.launcher.domain.xml import add
 
 
 class Controller(Struct, frozen=True, kw_only=True):
-    """One controller of the guest."""
+    """A controller of the guest."""
 
     kind: Literal["pci", "scsi", "usb", "virtio-serial"]
     model: str
@@ -21,7 +21,7 @@ class Controller(Struct, frozen=True, kw_only=True):
 
 
 def render_controller(parent: Element, controller: Controller) -> None:
-    """Write one controller."""
+    """Append a controller."""
     identity = {"type": controller.kind, "index": controller.index, "model": controller.model}
     element = add(parent, "controller", identity)
     driver = {"queues": controller.queues, "iothread": controller.io_thread}

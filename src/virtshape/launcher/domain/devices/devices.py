@@ -47,10 +47,10 @@ _Device = TypeVar("_Device")
 
 
 class Devices(Struct, frozen=True, kw_only=True):
-    """Everything that is plugged into the guest."""
+    """All devices of a domain."""
 
     emulator: str
-    """The program that runs the guest."""
+    """Path of the QEMU binary."""
     disks: tuple[Disk, ...] = ()
     controllers: tuple[Controller, ...] = ()
     filesystems: tuple[Filesystem, ...] = ()
@@ -72,7 +72,7 @@ class Devices(Struct, frozen=True, kw_only=True):
 
 
 def render_devices(devices: Devices) -> Element:
-    """The element `devices` of a domain."""
+    """Return the element `devices`."""
     root = Element("devices")
     add(root, "emulator", text=devices.emulator)
     _render_each(root, render_disk, devices.disks)

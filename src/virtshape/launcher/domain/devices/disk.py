@@ -18,7 +18,7 @@ from virtshape.launcher.source import Source
 
 
 class BlockSizes(Struct, frozen=True):
-    """What a disk tells its guest about its blocks, in bytes."""
+    """Block sizes that a disk reports to the guest, in bytes."""
 
     logical: int
     physical: int
@@ -26,18 +26,18 @@ class BlockSizes(Struct, frozen=True):
 
 
 class Disk(Struct, frozen=True, kw_only=True):
-    """One drive of the guest."""
+    """A disk, CD-ROM or LUN."""
 
     name: str
-    """The volume behind it."""
+    """Name of its volume."""
     device: Literal["disk", "cdrom", "lun"] = "disk"
     source: Source | None = None
-    """None for a cdrom with nothing in it."""
+    """None for an empty CD-ROM."""
     target: str
-    """Such as `vda`: orders the drives of a bus."""
+    """Device name such as `vda`; determines the order on a bus."""
     bus: str
     model: str | None = None
-    """Which generations of virtio it speaks, on that bus."""
+    """virtio model (transitional or not); only on the virtio bus."""
     tray: str | None = None
     read_only: bool = False
     shareable: bool = False
@@ -48,17 +48,17 @@ class Disk(Struct, frozen=True, kw_only=True):
     io: str | None = None
     error_policy: str | None = None
     discard: bool = False
-    """Whether blocks that the guest frees are freed on the host."""
+    """Whether discarded blocks are freed on the host."""
     queues: int | None = None
     io_thread: int | None = None
     iommu: bool = False
     block_sizes: BlockSizes | None = None
     reservations: str | None = None
-    """Socket of the helper that makes SCSI reservations for it."""
+    """Socket of the SCSI persistent reservation helper."""
 
 
 def render_disk(parent: Element, disk: Disk) -> None:
-    """Write one drive."""
+    """Append a disk."""
     kind = disk.source.kind if disk.source else "file"
     element = add(parent, "disk", {"type": kind, "device": disk.device, "model": disk.model})
     _add_driver(element, disk)

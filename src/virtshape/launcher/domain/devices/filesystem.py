@@ -12,14 +12,14 @@ class Filesystem(Struct, frozen=True):
     """A directory shared by virtiofs."""
 
     name: str
-    """The volume behind it, and the tag by which the guest mounts it."""
+    """Name of its volume, and the mount tag in the guest."""
     socket: str
-    """Where the program listens that serves it."""
+    """Socket of the virtiofs daemon."""
     iommu: bool = False
 
 
 def render_filesystem(parent: Element, filesystem: Filesystem) -> None:
-    """Write one shared directory."""
+    """Append a shared directory."""
     element = add(parent, "filesystem", {"type": "mount"})
     add_driver(element, {"type": "virtiofs", "queue": 1024}, iommu=filesystem.iommu)
     add(element, "source", {"socket": filesystem.socket})

@@ -16,28 +16,28 @@ from virtshape.launcher.domain.xml import add
 
 
 class PciHostDevice(Struct, frozen=True, kw_only=True):
-    """A PCI device, or a function of one."""
+    """A PCI device or function of the host."""
 
     name: str
     source: PciAddress
     address: PciAddress | None = None
-    """Where the guest sees it."""
+    """Address in the guest."""
     boot_order: int | None = None
 
 
 class MediatedHostDevice(Struct, frozen=True, kw_only=True):
-    """A slice of a PCI device, such as a virtual GPU."""
+    """A mediated device, such as a virtual GPU."""
 
     name: str
     uuid: str
     display: bool = False
-    """Whether its picture is the guest's screen."""
+    """Whether it is the guest's display."""
     ramfb: bool = False
-    """Whether the boot is shown on it too, before the guest's driver takes over."""
+    """Whether it also shows the boot, before the guest loads its driver."""
 
 
 class UsbHostDevice(Struct, frozen=True, kw_only=True):
-    """A USB device."""
+    """A USB device of the host."""
 
     name: str
     source: UsbAddress
@@ -47,7 +47,7 @@ HostDevice = PciHostDevice | MediatedHostDevice | UsbHostDevice
 
 
 def render_host_device(parent: Element, device: HostDevice) -> None:
-    """Write one device of the host."""
+    """Append a host device."""
     match device:
         case PciHostDevice():
             _render_pci(parent, device)

@@ -10,7 +10,7 @@ from virtshape.launcher.domain.xml import add
 
 
 class Subnet(Struct, frozen=True):
-    """Addresses that user-mode networking lives in."""
+    """Address range of user-mode networking."""
 
     family: Literal["ipv4", "ipv6"]
     address: str
@@ -18,7 +18,7 @@ class Subnet(Struct, frozen=True):
 
 
 class Forward(Struct, frozen=True):
-    """Ports of the guest that are let in; not part of the XML, since they are opened while the guest runs."""
+    """Guest ports to forward. Not part of the XML: ports are forwarded while the guest runs."""
 
     protocol: Literal["tcp", "udp"]
     first: int
@@ -26,27 +26,27 @@ class Forward(Struct, frozen=True):
 
     @property
     def ports(self) -> range:
-        """Each of them."""
+        """The port numbers."""
         return range(self.first, self.last + 1)
 
 
 class Interface(Struct, frozen=True, kw_only=True):
-    """One network interface of the guest."""
+    """A network interface."""
 
     name: str
-    """The network it is on."""
+    """Name of its network."""
     kind: Literal["user", "tap"] = "user"
     device: str | None = None
-    """Tap device of the host that is its other end."""
+    """Tap device on the host."""
     bridge: str | None = None
-    """Bridge of the host that the tap device is plugged into; not part of the XML, since that is done before."""
+    """Bridge on the host that the tap device is attached to. Not part of the XML: it is attached before the start."""
     subnets: tuple[Subnet, ...] = ()
     guest_address: str | None = None
-    """IPv4 address that user-mode networking offers to the guest."""
+    """IPv4 address that user-mode networking assigns to the guest."""
     restricted: bool = False
-    """Whether user-mode networking leads nowhere but into the guest; not part of the XML, which has no word for it."""
+    """Whether user-mode networking blocks outgoing traffic. Not part of the XML, which has no element for it."""
     forwards: tuple[Forward, ...] = ()
-    """Ports to let in; all of them where none are named."""
+    """Ports to forward; all if empty."""
     model: str
     mac: str | None = None
     vhost: bool = False
@@ -54,19 +54,19 @@ class Interface(Struct, frozen=True, kw_only=True):
     iommu: bool = False
     boot_order: int | None = None
     option_rom: bool = True
-    """Whether it has the program to boot from its network, as cards have unless told otherwise."""
+    """Whether it has an option ROM for network boot, which is the default."""
     address: PciAddress | None = None
     acpi_index: int | None = None
     link_up: bool = True
 
     @property
     def netdev(self) -> str:
-        """The name by which QEMU's monitor knows its host side."""
+        """The name of its backend in QEMU's monitor."""
         return f"hostua-{self.name}"
 
 
 def render_interface(parent: Element, interface: Interface) -> None:
-    """Write one interface."""
+    """Append an interface."""
     element = add(parent, "interface", {"type": "ethernet" if interface.kind == "tap" else interface.kind})
     if interface.mac is not None:
         add(element, "mac", {"address": interface.mac})

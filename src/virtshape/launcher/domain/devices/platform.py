@@ -16,14 +16,14 @@ class Tpm(Struct, frozen=True):
 
 
 class Rng(Struct, frozen=True):
-    """Random numbers from the host."""
+    """A random number generator."""
 
     model: str
     iommu: bool = False
 
 
 class Watchdog(Struct, frozen=True):
-    """A timer that the guest must keep resetting."""
+    """A watchdog timer."""
 
     name: str
     model: str
@@ -31,55 +31,55 @@ class Watchdog(Struct, frozen=True):
 
 
 class Panic(Struct, frozen=True):
-    """A device that reports the guest's crash."""
+    """A panic device, which reports guest crashes."""
 
     model: str
 
 
 class Balloon(Struct, frozen=True, kw_only=True):
-    """The memory balloon; the model `none` keeps libvirt from adding one."""
+    """The memory balloon; model `none` keeps libvirt from adding one."""
 
     model: str
     stats_period: int | None = None
-    """Seconds between two reports of the guest's memory use."""
+    """Interval of memory statistics in seconds."""
     free_page_reporting: bool = False
     iommu: bool = False
 
 
 class Vsock(Struct, frozen=True):
-    """Sockets between host and guest without a network."""
+    """A vsock device."""
 
     model: str
     cid: int | None = None
-    """The guest's address; the host chooses one when it is None."""
+    """Context ID of the guest; chosen by the host when None."""
 
 
 def render_tpm(parent: Element, tpm: Tpm) -> None:
-    """Write the TPM."""
+    """Append the TPM."""
     element = add(parent, "tpm", {"model": tpm.model})
-    lasting = "yes" if tpm.persistent else None
-    add(element, "backend", {"type": "emulator", "version": "2.0", "persistent_state": lasting})
+    persistent = "yes" if tpm.persistent else None
+    add(element, "backend", {"type": "emulator", "version": "2.0", "persistent_state": persistent})
 
 
 def render_rng(parent: Element, rng: Rng) -> None:
-    """Write the source of random numbers."""
+    """Append the random number generator."""
     element = add(parent, "rng", {"model": rng.model})
     add(element, "backend", {"model": "random"}, text="/dev/urandom")
     add_driver(element, {}, iommu=rng.iommu)
 
 
 def render_watchdog(parent: Element, watchdog: Watchdog) -> None:
-    """Write the watchdog."""
+    """Append the watchdog."""
     add_alias(add(parent, "watchdog", {"model": watchdog.model, "action": watchdog.action}), watchdog.name)
 
 
 def render_panic(parent: Element, panic: Panic) -> None:
-    """Write one panic device."""
+    """Append a panic device."""
     add(parent, "panic", {"model": panic.model})
 
 
 def render_balloon(parent: Element, balloon: Balloon) -> None:
-    """Write the memory balloon."""
+    """Append the memory balloon."""
     reporting = "on" if balloon.free_page_reporting else None
     element = add(parent, "memballoon", {"model": balloon.model, "freePageReporting": reporting})
     if balloon.stats_period is not None:
@@ -88,6 +88,6 @@ def render_balloon(parent: Element, balloon: Balloon) -> None:
 
 
 def render_vsock(parent: Element, vsock: Vsock) -> None:
-    """Write the vsock device."""
+    """Append the vsock device."""
     element = add(parent, "vsock", {"model": vsock.model})
     add(element, "cid", {"auto": "yes" if vsock.cid is None else "no", "address": vsock.cid})

@@ -97,7 +97,7 @@ def test_what_the_host_does_not_offer_is_refused_by_name() -> None:
     }
     assert list_refusals(design_with(devices)) == {
         "gpus[0].deviceName": "this host offers no example.com/gpu",
-        "gpus[1].claimName": "this host allocates no resource claims",
+        "gpus[1].claimName": "resource claims are not supported on this host",
         "hostDevices[0].deviceName": "this host offers no example.com/qat",
-        "hostDevices[1].claimName": "this host allocates no resource claims",
+        "hostDevices[1].claimName": "resource claims are not supported on this host",
     }

@@ -29,7 +29,7 @@ BRIDGED = Interface(
 )
 TAPS = Host(tap=True, bridges={"pod": "br0", "blue": "br1"})
 BLUE: dict[str, Any] = {"networks": [{"name": "default", "multus": {"networkName": "blue"}}]}
-STAND_IN = "user-mode networking stands in: the guest has an address of its own behind the host's"
+STAND_IN = "user-mode networking is used instead: the guest has a private address behind the host"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_virtio_cards_on_a_tap_device_have_several_queues(
 
 def test_several_queues_are_refused_without_a_tap_device() -> None:
     devices = {**build_interface(), "networkInterfaceMultiqueue": True}
-    reason = "the interface 'default' has user-mode networking, and several queues need a tap device"
+    reason = "the interface 'default' has user-mode networking, and multiqueue needs a tap device"
     assert list_refusals(design_with(devices, domain={"cpu": {"cores": 2}}, **POD_NETWORK)) == {
         "networkInterfaceMultiqueue": reason
     }
@@ -145,17 +145,20 @@ def test_several_queues_are_refused_without_a_tap_device() -> None:
 @pytest.mark.parametrize(
     ("given", "spec", "refusals"),
     [
-        pytest.param({"slirp": {}}, POD_NETWORK, {".slirp": "it is no longer there: use masquerade"}, id="slirp"),
-        pytest.param({"passt": {}}, POD_NETWORK, {".passt": "it is no longer there: use passtBinding"}, id="passt"),
-        pytest.param({"macvtap": {}}, POD_NETWORK, {".macvtap": "it is no longer there: use bridge"}, id="macvtap"),
+        pytest.param({"slirp": {}}, POD_NETWORK, {".slirp": "is no longer supported: use masquerade"}, id="slirp"),
+        pytest.param({"passt": {}}, POD_NETWORK, {".passt": "is no longer supported: use passtBinding"}, id="passt"),
+        pytest.param({"macvtap": {}}, POD_NETWORK, {".macvtap": "is no longer supported: use bridge"}, id="macvtap"),
         pytest.param(
-            {"binding": {"name": "vdpa"}}, POD_NETWORK, {".binding": "this host has no binding 'vdpa'"}, id="a plugin"
+            {"binding": {"name": "vdpa"}},
+            POD_NETWORK,
+            {".binding": "this host has no network binding 'vdpa'"},
+            id="a plugin",
         ),
         pytest.param({}, {}, {".name": "there is no network 'default'"}, id="no network"),
         pytest.param(
             {"portRanges": [{"start": 1000, "end": 1299, "protocol": "TCP"}]},
             POD_NETWORK,
-            {".portRanges": "more than 256 ports are named: name none, and all of them can be reached"},
+            {".portRanges": "more than 256 ports are listed: list none to forward all ports"},
             id="many ports",
         ),
         pytest.param(
@@ -177,9 +180,7 @@ def test_several_queues_are_refused_without_a_tap_device() -> None:
             },
             POD_NETWORK,
             {
-                f".dhcpOptions.{name}": (
-                    "DHCP on this host tells guests their address, route and name server, and nothing else"
-                )
+                f".dhcpOptions.{name}": ("DHCP on this host provides only address, route and name server")
                 for name in ("bootFileName", "ntpServers", "privateOptions")
             },
             id="what DHCP cannot tell",
@@ -199,16 +200,19 @@ def test_an_interface_that_cannot_be_had_is_refused_by_name(
         pytest.param(
             {"multus": {"networkName": "blue"}},
             "multus",
-            "this host has no network 'blue': it needs a bridge for that, and guests that may have tap devices",
+            "this host has no network 'blue': it needs a bridge, and permission to create tap devices",
             id="secondary",
         ),
         pytest.param(
-            {"resourceClaim": {"claimName": "c"}}, "resourceClaim", "this host allocates no resource claims", id="claim"
+            {"resourceClaim": {"claimName": "c"}},
+            "resourceClaim",
+            "resource claims are not supported on this host",
+            id="claim",
         ),
         pytest.param(
             {"pod": {"vmNetworkCIDR": "10.0.2.0/28"}},
             "pod.vmNetworkCIDR",
-            "user-mode networking needs a larger range, /27 at least",
+            "user-mode networking needs a range of /27 or larger",
             id="a small range",
         ),
         pytest.param(

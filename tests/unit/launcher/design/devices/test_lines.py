@@ -30,14 +30,14 @@ def test_there_is_always_a_line_to_the_agent() -> None:
 def test_metrics_of_the_host_have_a_line_where_somebody_serves_them() -> None:
     assert design_with({"downwardMetrics": {}}, host=Host(downward_metrics=True)).devices.channels == (AGENT, METRICS)
     refusals = list_refusals(design_with({"downwardMetrics": {}}))
-    assert refusals == {"downwardMetrics": "this host serves no metrics to guests"}
+    assert refusals == {"downwardMetrics": "downward metrics are not supported on this host"}
 
 
 def test_a_client_can_lend_four_usb_devices() -> None:
     design = design_with({"clientPassthrough": {}})
     assert design.devices.redirections == tuple(Redirection(f"/guest/usb{port}.sock") for port in range(4))
     refusals = list_refusals(design_with({"clientPassthrough": {}}, host=Host(usb_redirection=False)))
-    assert refusals == {"clientPassthrough": "the QEMU of this host cannot take USB devices from clients"}
+    assert refusals == {"clientPassthrough": "USB redirection is not supported by the QEMU of this host"}
 
 
 def test_directories_are_shared_where_the_host_can() -> None:
@@ -45,7 +45,7 @@ def test_directories_are_shared_where_the_host_can() -> None:
     design = design_with(devices, host=Host(virtiofs=True))
     assert design.devices.filesystems == (Filesystem("data", "/guest/data.virtiofs.sock"),)
     assert (design.shared_memory, design.refusals) == (True, ())
-    reason = "this host shares no directories with guests: use a disk"
+    reason = "virtiofs is not supported on this host: use a disk"
     assert list_refusals(design_with(devices)) == {"filesystems[0].virtiofs": reason}
 
 
@@ -62,6 +62,6 @@ def test_tags_are_refused_where_a_guest_would_look_for_them(volume: Tree, refuse
         "interfaces": [{"name": "default", "masquerade": {}, "tag": "b"}],
     }
     design = design_with(devices, volumes=[{"name": "init", **volume}], networks=[{"name": "default", "pod": {}}])
-    reason = "this host writes the config drive before it knows the addresses of devices"
+    reason = "is not supported: the config drive is written before device addresses are known"
     expected = dict.fromkeys(("disks[0].tag", "interfaces[0].tag"), reason) if refused else {}
     assert {field: why for field, why in list_refusals(design).items() if field.endswith("tag")} == expected

@@ -47,10 +47,10 @@ def test_there_are_random_numbers_where_they_are_asked_for() -> None:
             {"diag288": {}},
             "amd64",
             Watchdog("w", "diag288", "reset"),
-            {"watchdog.diag288": "only s390x guests have one, and this one is amd64"},
+            {"watchdog.diag288": "is supported only for s390x guests, not amd64"},
             id="of another architecture",
         ),
-        pytest.param({}, "amd64", None, {"watchdog": "it has no model: add i6300esb"}, id="of no model"),
+        pytest.param({}, "amd64", None, {"watchdog": "has no model: add i6300esb"}, id="of no model"),
     ],
 )
 def test_a_watchdog_is_of_its_architecture(

@@ -69,7 +69,7 @@ def test_threads_are_handed_out(kinds: list[str], domain: Tree, total: int, thre
 def test_the_threads_of_a_pool_take_turns(libvirt: int, noted: bool) -> None:
     domain = {"ioThreadsPolicy": "supplementalPool", "ioThreads": {"supplementalPoolThreadCount": 2}}
     design = design_with(build_disks("virtio", "virtio", "virtio"), domain=domain, host=Host(libvirt=libvirt))
-    note = Note("spec.domain.ioThreadsPolicy", "the threads of the pool take turns: each disk is served by one")
+    note = Note("spec.domain.ioThreadsPolicy", "each disk uses one thread of the pool, assigned round-robin")
     assert (design.io_threads, [drive.io_thread for drive in design.devices.disks]) == (2, [1, 2, 1])
     assert design.notes == ((note,) if noted else ())
 
