@@ -1,4 +1,4 @@
-"""Tar archives for tests: ordinary ones, and those that an attacker would send."""
+"""Tar archives for tests: ordinary and malicious ones."""
 
 import gzip
 import io
@@ -13,7 +13,7 @@ def build_member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "", siz
 
 
 def build_archive(*members: tarfile.TarInfo, compression: str = "", **files: bytes) -> bytes:
-    """Build an archive of these members and then these files; `__` in a name stands for a slash."""
+    """Build an archive of these members and then these files; `__` in a name means a slash."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode=f"w:{compression}") as archive:  # type: ignore[call-overload]  # a mode
         for member in members:
@@ -25,7 +25,7 @@ def build_archive(*members: tarfile.TarInfo, compression: str = "", **files: byt
 
 def build_long_chain(target: Path) -> bytes:
     """
-    Build the archive of CVE-2025-4517, which writes a file of its choice outside of where it is unpacked.
+    Build the archive of CVE-2025-4517, which writes a file outside the target directory.
 
     Its chain of links is longer than PATH_MAX when it is resolved, so that `realpath` gives up half way and the filter
     `data` checks another path than the one that the system follows.
@@ -48,7 +48,7 @@ def build_long_chain(target: Path) -> bytes:
 
 
 def build_pax_bomb(size: int) -> bytes:
-    """Build a small compressed archive whose one pax header has so many bytes."""
+    """Build a small compressed archive with one pax header of `size` bytes."""
     header = build_member("bomb", tarfile.XHDTYPE, size=size).tobuf()
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=9) as file:
@@ -61,7 +61,7 @@ def build_pax_bomb(size: int) -> bytes:
 
 
 def build_entry_bomb(count: int) -> bytes:
-    """Build a small compressed archive of so many empty files."""
+    """Build a small compressed archive of `count` empty files."""
     entry = build_member("x").tobuf()
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=9) as file:

@@ -1,4 +1,4 @@
-"""A bridge of this machine for tests, with an address, for as long as they last."""
+"""Temporary network bridges with an address for tests."""
 
 import contextlib
 import errno
@@ -22,7 +22,7 @@ _UP: Final = struct.pack("=H", 1)
 @contextlib.contextmanager
 def create_bridge(bridge: str, address: str) -> Iterator[None]:
     """
-    Have a bridge; skip where the kernel or the container does not allow any.
+    Create a bridge until the block ends; skip if the kernel or the container does not allow bridges.
 
     Names and addresses of bridges belong to the whole machine: tests that run at the same time wait for each other.
     """
@@ -51,7 +51,7 @@ def _make_bridge(bridge: str, address: str) -> Iterator[None]:
 
 
 def list_bridge_ports(bridge: str) -> list[str]:
-    """The devices that are plugged into a bridge."""
+    """Return the devices connected to a bridge."""
     return sorted(path.name for path in Path(f"/sys/class/net/{bridge}/brif").iterdir())
 
 

@@ -1,5 +1,5 @@
 """
-Builders of API objects for tests: what a test is about as keywords, in the API's words; all else left out.
+Builders of API objects for tests; keywords are API fields, and other fields are unset.
 
 Trees are plain JSON; a matcher may be given as a name, or as `kind/name`.
 """
@@ -46,7 +46,7 @@ def build_vm(
     status: Tree | None = None,
     **spec: Any,
 ) -> VirtualMachine:
-    """A VM; `domain` and `template` are trees below `cpu_guest` and `memory`, further keywords go to its spec."""
+    """Build a VM; `cpu_guest` and `memory` override `domain`, and further keywords go to its spec."""
     shaped: Tree = {"devices": {}, **(domain or {})}
     if cpu_guest is not None:
         shaped["cpu"] = {**shaped.get("cpu", {}), "guest": cpu_guest}
@@ -78,24 +78,24 @@ def _build_matcher(matcher: str | Tree | None) -> Tree | None:
 
 
 def build_spec(domain: Tree | None = None, **spec: Any) -> VirtualMachineInstanceSpec:
-    """The spec of a VMI around a domain."""
+    """Build the spec of a VMI with this domain."""
     return from_tree({"domain": {"devices": {}, **(domain or {})}, **spec}, VirtualMachineInstanceSpec)
 
 
 def build_instancetype_spec(**spec: Any) -> VirtualMachineInstancetypeSpec:
-    """What an instance type gives: 2 vCPUs and 2Gi, unless said otherwise; None leaves a size out."""
+    """Build the spec of an instance type: 2 vCPUs and 2Gi by default; None omits a size."""
     return from_tree({"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}, **spec}, VirtualMachineInstancetypeSpec)
 
 
 def build_preference_spec(**spec: Any) -> VirtualMachinePreferenceSpec:
-    """What a preference asks for."""
+    """Build the spec of a preference."""
     return from_tree(spec, VirtualMachinePreferenceSpec)
 
 
 def build_instancetype(
     name: str = "small", *, namespace: str | None = None, version: str = "v1beta2", **spec: Any
 ) -> v1beta2.VirtualMachineInstancetype | v1beta2.VirtualMachineClusterInstancetype:
-    """An instance type, for the whole cluster unless it has a namespace; sizes as in `build_instancetype_spec`."""
+    """Build an instance type, cluster-scoped unless it has a namespace; sizes as in `build_instancetype_spec`."""
     struct = v1beta2.VirtualMachineInstancetype if namespace else v1beta2.VirtualMachineClusterInstancetype
     return struct(
         api_version=f"{INSTANCETYPE_GROUP}/{version}",
@@ -108,7 +108,7 @@ def build_instancetype(
 def build_preference(
     name: str = "linux", *, namespace: str | None = None, version: str = "v1beta2", **spec: Any
 ) -> v1beta2.VirtualMachinePreference | v1beta2.VirtualMachineClusterPreference:
-    """A preference, for the whole cluster unless it has a namespace."""
+    """Build a preference, cluster-scoped unless it has a namespace."""
     struct = v1beta2.VirtualMachinePreference if namespace else v1beta2.VirtualMachineClusterPreference
     return struct(
         api_version=f"{INSTANCETYPE_GROUP}/{version}",
@@ -121,7 +121,7 @@ def build_preference(
 def build_flavor(
     name: str = "tiny", *, namespace: str | None = None, **spec: Any
 ) -> flavor.VirtualMachineFlavor | flavor.VirtualMachineClusterFlavor:
-    """A flavor with 2 vCPUs and 2Gi, unless said otherwise; for the whole cluster unless it has a namespace."""
+    """Build a flavor, 2 vCPUs and 2Gi by default, cluster-scoped unless it has a namespace."""
     struct = flavor.VirtualMachineFlavor if namespace else flavor.VirtualMachineClusterFlavor
     sized = {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}, **spec}
     return struct(
@@ -135,7 +135,7 @@ def build_flavor(
 def build_flavor_preference(
     name: str = "linux", *, namespace: str | None = None, **spec: Any
 ) -> flavor.VirtualMachinePreference | flavor.VirtualMachineClusterPreference:
-    """A preference of the flavor group, for the whole cluster unless it has a namespace."""
+    """Build a preference of the flavor group, cluster-scoped unless it has a namespace."""
     struct = flavor.VirtualMachinePreference if namespace else flavor.VirtualMachineClusterPreference
     return struct(
         api_version=FLAVOR_API_VERSION,
@@ -154,7 +154,7 @@ def build_source(
     annotations: dict[str, str] | None = None,
     **spec: Any,
 ) -> Any:
-    """Something a volume is made from."""
+    """Build the source of a volume: a claim, DataVolume, DataSource or snapshot."""
     metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": annotations}
     if kind in ("DataSource", "VolumeSnapshot"):
         spec.setdefault("source", {})
@@ -164,7 +164,7 @@ def build_source(
 def build_revision(
     name: str, data: Any, *, object_name: str | None = None, namespace: str = "default"
 ) -> ControllerRevision:
-    """A ControllerRevision that keeps this data, labelled with the name of the object it was captured from."""
+    """Build a ControllerRevision with this data, labelled with the name of the captured object."""
     labels = None if object_name is None else {OBJECT_NAME_LABEL: object_name}
     metadata = {"name": name, "namespace": namespace, "labels": labels}
     tree = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "data": data, "revision": 0}

@@ -1,4 +1,4 @@
-"""What controllers know without asking, for tests: some objects, and the indexes that the controllers have."""
+"""An in-memory informer cache for controller tests, with the controllers' indexes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -19,18 +19,18 @@ INDEXES: Mapping[tuple[type[Model], str], Callable[[Any], Iterable[str]]] = {
 
 
 class FakeCache:
-    """A cache of just these objects."""
+    """A cache that contains only the given objects."""
 
     def __init__(self, *items: Model) -> None:
         self.items = items
 
     def find(self, kind: type[T], name: str, namespace: str = "") -> T | None:
-        """The object of this name."""
+        """Return the object with this name, if it exists."""
         found = [item for item in self.list(kind, namespace) if metadata_of(item).name == name]
         return found[0] if found else None
 
     def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
-        """All objects of a kind."""
+        """Return all objects of a kind."""
         return [
             item
             for item in self.items
@@ -38,5 +38,5 @@ class FakeCache:
         ]
 
     def find_by(self, kind: type[T], index: str, value: str) -> Sequence[T]:
-        """All objects of a kind that an index has under a value."""
+        """Return all objects of a kind with this value in an index."""
         return [item for item in self.list(kind) if value in INDEXES[kind, index](item)]

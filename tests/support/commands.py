@@ -1,4 +1,4 @@
-"""Our commands called in this process, as `main` calls them: what they print, and their exit status."""
+"""Run virtctl commands in this process and capture their output and exit status."""
 
 import io
 from contextlib import redirect_stderr, redirect_stdout

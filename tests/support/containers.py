@@ -1,4 +1,4 @@
-"""Container images for tests: layers, and the forms in which images are kept and handed over."""
+"""Container images for tests: layers, manifests, OCI layouts and docker archives."""
 
 import gzip
 import hashlib
@@ -14,7 +14,7 @@ INDEX = "application/vnd.oci.image.index.v1+json"
 
 
 def build_layer(files: dict[str, bytes], *members: tarfile.TarInfo) -> bytes:
-    """A layer with these files, and entries of other kinds."""
+    """Build a layer with these files and additional archive members."""
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as archive:
         for name, content in files.items():
@@ -27,7 +27,7 @@ def build_layer(files: dict[str, bytes], *members: tarfile.TarInfo) -> bytes:
 
 
 def build_link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarInfo:
-    """A link in a layer."""
+    """Build a link in a layer."""
     member = tarfile.TarInfo(name)
     member.type, member.linkname = kind, target
     return member
@@ -38,7 +38,7 @@ def digest(content: bytes) -> str:
 
 
 def build_manifest(layers: Sequence[bytes]) -> tuple[bytes, dict[str, bytes]]:
-    """A manifest, and everything it names by digest."""
+    """Return a manifest and its blobs by digest."""
     config = json.dumps({"rootfs": {"diff_ids": [digest(layer) for layer in layers]}}).encode()
     tree: dict[str, Any] = {
         "schemaVersion": 2,
@@ -50,7 +50,7 @@ def build_manifest(layers: Sequence[bytes]) -> tuple[bytes, dict[str, bytes]]:
 
 
 def build_index(images: dict[str, bytes]) -> bytes:
-    """An index of manifests by architecture; the empty one names no platform."""
+    """Build an index of manifests by architecture; the empty architecture gets no platform."""
     entries = []
     for architecture, manifest in images.items():
         entry: dict[str, Any] = {"mediaType": MANIFEST, "digest": digest(manifest), "size": len(manifest)}
@@ -61,7 +61,7 @@ def build_index(images: dict[str, bytes]) -> bytes:
 
 
 def build_layout(images: Mapping[str, Sequence[bytes]]) -> dict[str, bytes]:
-    """The files of an OCI layout with an image per architecture."""
+    """Return the files of an OCI layout with one image per architecture."""
     files = {"oci-layout": b'{"imageLayoutVersion": "1.0.0"}'}
     manifests = {}
     for architecture, layers in images.items():
@@ -73,7 +73,7 @@ def build_layout(images: Mapping[str, Sequence[bytes]]) -> dict[str, bytes]:
 
 
 def build_docker_save(layers: Sequence[bytes]) -> dict[str, bytes]:
-    """The files of an archive as Docker saves it."""
+    """Return the files of a `docker save` archive."""
     config = json.dumps({"rootfs": {"diff_ids": [digest(layer) for layer in layers]}}).encode()
     names = [f"{number}/layer.tar" for number in range(len(layers))]
     manifest = [{"Config": "config.json", "RepoTags": ["disk:1"], "Layers": names}]
@@ -94,5 +94,5 @@ def write_archive(path: Path, files: dict[str, bytes]) -> Path:
 
 
 def pack(layer: bytes) -> bytes:
-    """The same layer as registries usually keep it."""
+    """Compress a layer as registries usually store it."""
     return gzip.compress(layer, 1, mtime=0)

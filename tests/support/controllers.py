@@ -1,7 +1,7 @@
 """
-A whole system with its controllers, for tests: a client to ask, and ways to wait, to get in the way and to kill.
+A system with its controllers for tests: a client, waiting helpers and crash injection.
 
-Whoever kills lets a number of writes through, then nothing any more, as if the process had ended there.
+A crash is simulated by a client that fails all requests after a number of writes.
 """
 
 import asyncio
@@ -44,9 +44,9 @@ WrapClient = Callable[[Client], Any]
 Finish = Callable[[Controllers], Awaitable[object]]
 TIMEOUT_SECONDS = 60.0
 IDLE_SECONDS = 0.08
-"""How long nothing happens once all is done."""
+"""The controllers count as idle after this long without work."""
 _SOON_SECONDS = 0.2
-"""How soon a name must be due again for it to count as something to do: a failure is tried again at once, almost."""
+"""Keys that are due within this time count as pending work; retries have a short delay."""
 _POLL_SECONDS = 0.005
 _WRITERS = ("create", "update", "update_status", "patch", "delete")
 _WATCHED: tuple[type[Model], ...] = (
@@ -60,11 +60,11 @@ _WATCHED: tuple[type[Model], ...] = (
     KubeVirt,
     Node,
 )
-"""Kinds whose changes give controllers something to do."""
+"""Kinds whose changes trigger controllers."""
 
 
 class CrashingClient:
-    """A client that lets some writes through and then is dead; `late` if the last one still reached the server."""
+    """A client that fails after a number of writes; `late` if the last write still reaches the server."""
 
     def __init__(self, client: Client, writes: int, *, late: bool = False) -> None:
         self._client = client
@@ -90,7 +90,7 @@ class CrashingClient:
 
 
 class ControlledSystem:
-    """A system, asked through one client, in its default namespace."""
+    """A system and a client for its default namespace."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class ControlledSystem:
         directory: Path | None = None,
         played: SimulatedRuntime | None = None,
     ) -> None:
-        """`played` are guests that the system's API leads to."""
+        """`played` is the simulated runtime behind the system's API."""
         self._system = system
         self.client = client
         self.directory = directory
@@ -107,40 +107,40 @@ class ControlledSystem:
 
     @property
     def server(self) -> Server:
-        """The server itself, to ask as somebody else."""
+        """The server, for requests as another user."""
         assert self._system is not None
         return self._system.server
 
     def connect_as_system(self) -> RestClient:
-        """A client with the controllers' own name."""
+        """Return a client with the identity of the controllers."""
         return connect(self.server, CONTROLLER_USER, manager=MANAGER)
 
     def run_controllers(
         self, launcher: LauncherName = "simulate", *, wrap: WrapClient = lambda client: client
     ) -> AbstractAsyncContextManager[Controllers]:
-        """The controllers at work; `wrap` may stand between them and the server."""
+        """Run the controllers; `wrap` may replace their client."""
         runtime = self._played if launcher == "simulate" else NoRuntime()
         return run_controllers(self.server, runtime, self.directory, supervisor=Supervisor(), wrap=wrap)
 
     def run_controllers_with_guests(self) -> AbstractAsyncContextManager[Controllers]:
-        """The controllers at work, with guests that the API leads to."""
+        """Run the controllers with guests that the API can reach."""
         return self.run_controllers()
 
     async def crash_at_write(self, write: int, finish: Finish) -> bool:
-        """Have the controllers die at one of their writes; whether they came to it before they had finished."""
+        """Crash the controllers at a write; return False if they finished before it."""
         clients: list[CrashingClient] = []
 
         def wrap(client: Client) -> CrashingClient:
             clients.append(CrashingClient(client, write))
             return clients[0]
 
-        with suppress(UnreachableError):  # some die before they have begun
+        with suppress(UnreachableError):  # some crash during startup
             async with self.run_controllers(wrap=wrap) as controllers:
                 await first_of(clients[0].crashed.wait(), finish(controllers))
         return clients[0].crashed.is_set()
 
     async def wait_until_idle(self, controllers: Controllers) -> None:
-        """Wait until the controllers have seen all there is, and have nothing more to do about it."""
+        """Wait until the informers are current and the controllers are idle."""
         while True:
             seen = {kind: list_versions(controllers.informers.list(kind)) for kind in _WATCHED}
             there = await self._list_all()
@@ -153,12 +153,12 @@ class ControlledSystem:
         return {kind: list_versions(listing.items) for kind, listing in zip(_WATCHED, listings, strict=True)}
 
     async def create(self, *trees: Tree) -> None:
-        """Store objects."""
+        """Create objects."""
         for tree in trees:
             await self.client.create(object_from_tree(tree))
 
     async def find(self, kind: type[T], name: str = "vm1", namespace: str = "default") -> T | None:
-        """An object, if it is there."""
+        """Return an object, or None if it does not exist."""
         try:
             return await self.client.get(kind, name, namespace)
         except StatusError as error:
@@ -167,33 +167,33 @@ class ControlledSystem:
             return None
 
     async def vm(self, name: str = "vm1") -> VirtualMachine:
-        """A VM that is there."""
+        """Return an existing VM."""
         return await self.client.get(VirtualMachine, name, "default")
 
     async def vmi(self, name: str = "vm1") -> VirtualMachineInstance:
-        """An instance that is there."""
+        """Return an existing instance."""
         return await self.client.get(VirtualMachineInstance, name, "default")
 
     async def list_events(self, component: str) -> list[Event]:
-        """What a component has told; others tell something too."""
+        """Return the events of one component."""
         return [one for one in (await self.client.list(Event)).items if one.reporting_component == component]
 
     async def revisions(self) -> list[str]:
-        """The names of all revisions, those of starts without their numbers."""
+        """Return the names of all revisions; start revisions are named `start`."""
         found = (await self.client.list(ControllerRevision, "default")).items
         names = [one.metadata.name or "" for one in found if one.metadata]
         return sorted("start" if name.startswith("revision-start-vm-") else name for name in names)
 
     async def wait_for_revisions(self, *names: str) -> None:
-        """Wait until there are these revisions and no others."""
+        """Wait until exactly these revisions exist."""
 
         async def look() -> bool | None:
             return True if await self.revisions() == sorted(names) else None
 
-        await eventually(look, f"there are not just the revisions {names}")
+        await eventually(look, f"the revisions are not exactly {names}")
 
     async def wait_for(self, status: str, name: str = "vm1") -> VirtualMachine:
-        """The VM, once its state is this word."""
+        """Wait until the VM has this printable status, and return it."""
 
         async def look() -> VirtualMachine | None:
             vm = await self.find(VirtualMachine, name)
@@ -202,7 +202,7 @@ class ControlledSystem:
         return await eventually(look, f"{name} is not {status}")
 
     async def wait_until_gone(self, kind: type[Model], name: str = "vm1") -> None:
-        """Wait until the object is not there any more."""
+        """Wait until the object is deleted."""
 
         async def look() -> bool | None:
             return True if await self.find(kind, name) is None else None
@@ -211,12 +211,12 @@ class ControlledSystem:
 
 
 def list_versions(items: Iterable[Model]) -> set[tuple[str, str]]:
-    """Which objects these are, and in which versions."""
+    """Return the uid and resourceVersion of each object."""
     return {((metadata := metadata_of(one)).uid or "", metadata.resource_version or "") for one in items}
 
 
 async def first_of(*awaitables: Awaitable[object]) -> None:
-    """Wait until one of them is through; the others are given up, and an error is raised."""
+    """Wait until one of them finishes, cancel the others, and raise its error if it failed."""
     tasks = [asyncio.ensure_future(one) for one in awaitables]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -232,7 +232,7 @@ R = TypeVar("R")
 
 
 async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) -> R:
-    """What looking finds, in the end."""
+    """Poll until `look` returns a value, and return it."""
     deadline = asyncio.get_running_loop().time() + TIMEOUT_SECONDS
     while asyncio.get_running_loop().time() < deadline:
         found = await look()
@@ -243,7 +243,7 @@ async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) ->
 
 
 async def wait_until_idle(controllers: Controllers) -> None:
-    """Wait until the controllers have nothing to do, now or in a moment."""
+    """Wait until the controllers have no pending work."""
     idle = 0.0
     while idle < IDLE_SECONDS:
         await asyncio.sleep(_POLL_SECONDS)
@@ -253,19 +253,19 @@ async def wait_until_idle(controllers: Controllers) -> None:
 
 def _is_idle(queue: WorkQueue[Any]) -> bool:
     soon = asyncio.get_running_loop().time() + _SOON_SECONDS
-    return queue.is_idle and all(due > soon for due in queue._due.values())  # noqa: SLF001 - it tells nobody else
+    return queue.is_idle and all(due > soon for due in queue._due.values())  # noqa: SLF001 - no public accessor
 
 
 @asynccontextmanager
 async def open_controlled_system(directory: Path) -> AsyncIterator[ControlledSystem]:
-    """A system without controllers yet."""
+    """Open a system without running controllers."""
     played = SimulatedRuntime()
     async with open_system("in-process", directory, played.streams) as system:
         yield ControlledSystem(system.system, system.client, directory, played)
 
 
 def instancetype_tree(name: str = "small", guest: int = 2, memory: str = "2Gi") -> Tree:
-    """An instance type for the whole cluster."""
+    """Return a cluster instance type."""
     return {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
         "kind": "VirtualMachineClusterInstancetype",
@@ -275,7 +275,7 @@ def instancetype_tree(name: str = "small", guest: int = 2, memory: str = "2Gi") 
 
 
 def preference_tree(name: str = "linux") -> Tree:
-    """A preference for the whole cluster."""
+    """Return a cluster preference."""
     return {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
         "kind": "VirtualMachineClusterPreference",
@@ -285,7 +285,7 @@ def preference_tree(name: str = "linux") -> Tree:
 
 
 def vm_tree(name: str = "vm1", *, template: Tree | None = None, **spec: Any) -> Tree:
-    """A VM of type small that likes what linux likes and runs, unless said otherwise."""
+    """Return a VM with the instance type `small` and the preference `linux`; runs by default."""
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",

@@ -1,4 +1,4 @@
-"""What tests need of Debian and machines may lack: packages that are unpacked, never installed."""
+"""Debian packages for tests: downloaded and unpacked, never installed."""
 
 import re
 import shutil
@@ -13,12 +13,12 @@ from virtshape.launcher.images.errors import ToolError
 
 
 def unpack_packages(directory: Path, names: Sequence[str], wanted: str = ".*") -> Path:
-    """A directory with the files of packages whose paths match; ToolError if the packages cannot be had."""
+    """Unpack matching files of packages into a directory; raise ToolError if a package is not available."""
     directory.mkdir(parents=True, exist_ok=True)
     packages = Packages(directory)
     try:
         files = packages.fetch(names, lambda _done, _total: None)
-    except ToolError:  # the machine's lists are out of date, or there are none
+    except ToolError:  # the package lists are out of date or missing
         packages.refresh()
         files = packages.fetch(names, lambda _done, _total: None)
     for name in names:
@@ -27,7 +27,7 @@ def unpack_packages(directory: Path, names: Sequence[str], wanted: str = ".*") -
 
 
 def ensure_program(config: pytest.Config, name: str, package: str) -> Path:
-    """A program of this machine, or that of a package which earlier tests have unpacked or this one unpacks."""
+    """Return the path of a program, unpacking its package if it is not installed."""
     found = shutil.which(name)
     if found is not None:
         return Path(found)

@@ -1,4 +1,4 @@
-"""The demo guest for tests: built once and kept, and booted with plain QEMU."""
+"""The demo guest for tests: built once, cached, and booted with plain QEMU."""
 
 import contextlib
 import json
@@ -22,18 +22,18 @@ PROMPT: Final = "demo# "
 
 
 def find_free_port() -> int:
-    """Find a port that nobody listens on, and that no connection is given by chance before somebody does."""
+    """Return a free port outside the ephemeral range, so that no connection takes it meanwhile."""
     lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     candidates = range(max(lowest // 2, 1024), lowest) or [0]
     while True:
-        wanted = random.choice(candidates)  # noqa: S311 - no secret
+        wanted = random.choice(candidates)  # noqa: S311 - not a secret
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", wanted)) as server:
             port: int = server.getsockname()[1]
             return port
 
 
 def get_demo(config: pytest.Config, flavour: Flavour = "cloud") -> DemoGuest:
-    """Find the demo guest that earlier tests built, or build it; skip where its packages cannot be had."""
+    """Return the cached demo guest or build it; skip if its packages are not available."""
     assert config.cache is not None
     directory = Path(config.cache.mkdir("demo"))
     try:
@@ -43,7 +43,7 @@ def get_demo(config: pytest.Config, flavour: Flavour = "cloud") -> DemoGuest:
 
 
 class QemuProcess:
-    """A running QEMU: its serial line and its monitor."""
+    """A running QEMU with its serial console and monitor."""
 
     def __init__(self, directory: Path, arguments: Sequence[str]) -> None:
         self._serial_path, self._monitor_path = directory / "serial", directory / "monitor"
@@ -69,7 +69,7 @@ class QemuProcess:
         self._serial.close()
 
     def read_until(self, text: str) -> str:
-        """Read the serial line until it has shown a text."""
+        """Read the serial console until it has printed a text."""
         deadline = time.monotonic() + TIMEOUT
         while text not in self.output:
             assert time.monotonic() < deadline, f"no {text!r} in {self.output[-2000:]}"
@@ -80,7 +80,7 @@ class QemuProcess:
         return self.output
 
     def read_shape(self) -> dict[str, Any]:
-        """Read what the guest says of itself."""
+        """Return the JSON line that the guest prints about itself."""
         self.read_until(PROMPT)
         (line,) = [line for line in self.output.splitlines() if line.startswith("{")]
         shape: dict[str, Any] = json.loads(line)
@@ -90,7 +90,7 @@ class QemuProcess:
         self._serial.sendall(f"{line}\n".encode())
 
     def power_down(self) -> int:
-        """Press the power button, and wait for the guest to switch itself off; QEMU's exit status."""
+        """Press the power button, wait for QEMU to exit, and return its exit status."""
         with self._connect(self._monitor_path) as monitor:
             for command in ("qmp_capabilities", "system_powerdown"):
                 monitor.sendall(json.dumps({"execute": command}).encode())

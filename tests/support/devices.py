@@ -1,7 +1,7 @@
 """
-Instances for tests of their devices, in the API's words, and what is decided for them.
+Instances for device tests, and the resulting device design.
 
-Trees are plain JSON; an instance is a q35 machine with nothing in it unless it says otherwise.
+Trees are plain JSON; an instance is a q35 machine without devices by default.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ POD_NETWORK: Tree = {"networks": [{"name": "default", "pod": {}}]}
 def build_instance(
     devices: Tree | None = None, *, domain: Tree | None = None, status: Tree | None = None, **spec: Any
 ) -> VirtualMachineInstance:
-    """An instance with these devices; `domain` lies below them, further keywords go to its spec."""
+    """Build an instance with these devices; further keywords go to its spec."""
     tree = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",
@@ -44,34 +44,34 @@ def design_with(
     directory: str = DIRECTORY,
     **rest: Any,
 ) -> DeviceDesign:
-    """What is decided for such an instance."""
+    """Return the device design of such an instance."""
     return design_devices(build_instance(devices, **rest), host or Host(), sources or {}, directory)
 
 
 def list_refusals(design: DeviceDesign) -> dict[str, str]:
-    """The fields that are refused, without their common beginning, and why."""
+    """Return the reasons of refused fields, by field without the common prefix."""
     return {item.field.removeprefix("spec.domain.devices."): item.reason for item in design.refusals}
 
 
 def build_disk(name: str = "root", **fields: Any) -> Tree:
-    """One disk and the volume behind it."""
+    """Return one disk."""
     return {"disks": [{"name": name, **fields}]}
 
 
 def build_interface(**interface: Any) -> Tree:
-    """One interface on the pod network, behind NAT unless it says otherwise."""
+    """Return one interface on the pod network, with masquerade binding by default."""
     bindings = {"bridge", "sriov", "passtBinding", "binding", "slirp", "macvtap", "passt"}
     binding: Tree = {} if bindings & set(interface) else {"masquerade": {}}
     return {"interfaces": [{"name": "default", **binding, **interface}]}
 
 
 def build_volumes(*names: str) -> Tree:
-    """Volumes with nothing in them."""
+    """Return empty volumes."""
     return {"volumes": [{"name": name, "emptyDisk": {"capacity": "1Gi"}} for name in names]}
 
 
 def write_domain(design: DeviceDesign, *, machine: str = "q35", name: str = "guest") -> str:
-    """A domain that is as small as can be around its devices."""
+    """Render a minimal domain with these devices."""
     element = render_devices(design.devices)
     indent(element)
     threads = f"<iothreads>{design.io_threads}</iothreads>" if design.io_threads else ""

@@ -1,4 +1,4 @@
-"""The commands that documents show, with the output shown below each."""
+"""Console sessions in the documentation: commands and their printed output."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ _UP = re.compile(r"^\$ virtshape up\b(.*)$", re.MULTILINE)
 
 
 class Session(NamedTuple):
-    """One command and what it prints."""
+    """One command and its output."""
 
     line: str
     output: str
@@ -30,13 +30,13 @@ def list_documents() -> list[Path]:
 
 
 def read_flags(document: Path) -> list[str]:
-    """The flags that a document runs the server with."""
+    """Return the flags of `virtshape up` in a document."""
     found = _UP.search(document.read_text())
     return found[1].split() if found else []
 
 
 def read_sessions(document: Path) -> list[Session]:
-    """Everything that a document shows being typed, in order."""
+    """Return all commands of a document in order."""
     blocks = _BLOCK.findall(document.read_text())
     texts = [text for block in blocks for text in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
     return [Session(line, output) for line, _, output in (text.partition("\n") for text in texts)]

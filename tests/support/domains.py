@@ -1,7 +1,7 @@
 """
-Instances for tests of whole domains, in the API's words, machines to run them on, and what is decided for them.
+Instances and hosts for tests of complete domains, and the resulting design.
 
-Trees are plain JSON; an instance has 1Gi of memory and nothing else unless it says otherwise.
+Trees are plain JSON; an instance has 1Gi of memory and nothing else by default.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ EMULATING = Host(
     firmwares=(Firmware(OVMF_SECURE, VARIABLES_SECURE, secure_boot=True), Firmware(OVMF, VARIABLES)),
     tpm=True,
 )
-"""A large machine on which KVM does not work."""
+"""A large machine without KVM."""
 
 ACCELERATED = Host(
     kvm=True,
@@ -62,7 +62,7 @@ ACCELERATED = Host(
     sev=True,
     sev_es=True,
 )
-"""The same machine with KVM, and with all that goes with it."""
+"""The same machine with KVM and all related features."""
 
 
 def build_guest(
@@ -73,7 +73,7 @@ def build_guest(
     uid: str | None = None,
     **spec: Any,
 ) -> VirtualMachineInstance:
-    """An instance around a domain; further keywords go to its spec."""
+    """Build an instance with this domain; further keywords go to its spec."""
     tree = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",
@@ -93,7 +93,7 @@ def design_guest(
     state_directory: str | None = STATE,
     **rest: Any,
 ) -> Design:
-    """What is decided for such an instance."""
+    """Return the design of such an instance."""
     return design_domain(
         build_guest(domain, **rest),
         host,
@@ -105,10 +105,10 @@ def design_guest(
 
 
 def list_refusals(design: Design) -> dict[str, str]:
-    """The fields that are refused, without their common beginning, and why."""
+    """Return the reasons of refused fields, by field without the common prefix."""
     return {item.field.removeprefix("spec.domain."): item.reason for item in design.refusals}
 
 
 def list_notes(design: Design) -> dict[str, str]:
-    """The fields that something stands in for, without their common beginning, and what."""
+    """Return the substitutions, by field without the common prefix."""
     return {item.field.removeprefix("spec.domain."): item.text for item in design.notes}

@@ -1,7 +1,7 @@
 """
-A door to guests that are small servers: consoles and screens on sockets in a folder, ports on loopback.
+Fake guests for stream tests: consoles and VNC on Unix sockets, ports on loopback.
 
-A console says hello, then says back what it is told; a screen greets as VNC does; a port says back all it gets.
+A console prints a prompt and echoes input; VNC sends its greeting; a port echoes.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]
 
 
 class EchoGuests:
-    """Reaches the servers; `acted` is what was done with guests."""
+    """Connects to the servers; `acted` lists the actions on guests."""
 
     reports_agents = True
 
@@ -60,7 +60,7 @@ class EchoGuests:
         return b"Booting " + _name(vmi).encode() + b"\r\n\xff\x00done\r\n"
 
     async def serve_console(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Say hello, then say everything back; `poweroff` ends it."""
+        """Print a prompt, then echo input; `poweroff` ends the console."""
         self.open_consoles += 1
         try:
             writer.write(HELLO)
@@ -93,7 +93,7 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 async def count_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Take all that a client has to say, and only then answer with how much it was."""
+    """Read everything a client sends, then send the number of bytes."""
     size = 0
     while data := await reader.read(65536):
         size += len(data)
@@ -104,7 +104,7 @@ async def count_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 
 async def generate(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Say a lot, to whoever is there to hear it."""
+    """Send many bytes, as the chargen service does."""
     del reader
     piece = bytes(range(256)) * 256
     try:
@@ -130,13 +130,13 @@ ECHO, COUNT, CHARGEN, DISCARD = 7, 80, 19, 9
 
 @asynccontextmanager
 async def serve_echo_guests(folder: Path) -> AsyncIterator[EchoGuests]:
-    """The door and its servers: guests' ports 7 (echo, also UDP), 9 (ignores), 19 (pours), 80 (answers once)."""
+    """Serve the guests; ports: 7 (echo, also UDP), 9 (discard), 19 (chargen), 80 (counts bytes)."""
     guests = EchoGuests(folder)
     ending = asyncio.Event()
     tasks: set[asyncio.Task[None] | None] = set()
 
     def track(handler: Handler) -> Handler:
-        """Keep the tasks that serve connections, so that none of them is left when the loop is closed."""
+        """Track the connection tasks, so that none is left when the loop is closed."""
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()

@@ -1,8 +1,8 @@
 """
-A system with guests to visit, as a process of its own: `python -m tests.support.echoserver FOLDER GUEST...`.
+A server with echo guests as a separate process: `python -m tests.support.echoserver FOLDER GUEST...`.
 
-Says where its kubeconfig is and that it is ready, and ends when it is told to. A guest `late` begins to run after a
-second, one `never` does not; `vm-NAME` is the VM of the guest NAME.
+Prints the path of its kubeconfig when it is ready, and stops on a signal. The guest `late` starts after a second,
+`never` does not start; `vm-NAME` is the VM of the guest NAME.
 """
 
 import asyncio

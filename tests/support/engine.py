@@ -1,7 +1,7 @@
 """
-The engine called with plain trees: what becomes of a domain beside an instance type and a preference.
+Call the engine with plain trees: apply an instance type and a preference to a domain.
 
-An instance type has 2 vCPUs and 2Gi unless its tree says otherwise, as in `build_instancetype_spec`.
+An instance type has 2 vCPUs and 2Gi by default, as in `build_instancetype_spec`.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ SIZED: Tree = {"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"gues
 
 
 class Applied(NamedTuple):
-    """A VMI after instance type and preference, and what stood in their way."""
+    """A VMI after applying an instance type and a preference, and the conflicts."""
 
     spec: Tree
     metadata: Tree
@@ -52,7 +52,7 @@ def apply_trees(
 def apply_to_spec(
     domain: Tree | None = None, instancetype: Tree | None = None, preference: Tree | None = None, **spec: Any
 ) -> Tree:
-    """The whole spec that comes of it, where nothing stands in the way."""
+    """Return the resulting spec; fail on conflicts."""
     shaped = apply_trees(domain, instancetype, preference, **spec)
     assert shaped.conflicts == []
     return shaped.spec
@@ -61,13 +61,13 @@ def apply_to_spec(
 def apply_to_domain(
     domain: Tree | None = None, instancetype: Tree | None = None, preference: Tree | None = None, **spec: Any
 ) -> Tree:
-    """The domain that comes of it, where nothing stands in the way."""
+    """Return the resulting domain; fail on conflicts."""
     shaped: Tree = apply_to_spec(domain, instancetype, preference, **spec)["domain"]
     return shaped
 
 
 def list_conflicts(domain: Tree, instancetype: Tree, **spec: Any) -> list[str]:
-    """The fields, below the template's spec, that the VM and its instance type both set."""
+    """Return the fields below the template's spec that both the VM and its instance type set."""
     conflicts = apply_trees(domain, instancetype, **spec).conflicts
     assert all(c.message == f"VM field(s) {c.fields[0]} conflicts with selected instance type" for c in conflicts)
     return [field.removeprefix(f"{TEMPLATE_ROOT}.") for c in conflicts for field in c.fields]

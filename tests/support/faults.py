@@ -1,4 +1,4 @@
-"""Faults in background tasks, for tests: every task of one name fails again and again, until it is repaired."""
+"""Fault injection: every background task with one name fails until it is repaired."""
 
 import asyncio
 from typing import Any
@@ -20,7 +20,7 @@ class Fault:
         self._start = Supervisor.start
         self._is_repaired = False
         self.injected = 0
-        """How many tasks have failed at all."""
+        """The number of tasks that have failed."""
         fault = self
 
         def start(

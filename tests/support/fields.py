@@ -1,4 +1,4 @@
-"""The fields of what shapes a VM, found by looking at its structs: a field that nobody tests shows up."""
+"""List the fields of instance types, preferences and flavors, so that tests find untested fields."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ _SECTIONS = ("virtshape.api.instancetype.", "virtshape.api.flavor.")
 
 
 def list_fields(struct: type[Struct]) -> Iterator[str]:
-    """The paths of all fields, down to where a struct of the VMI itself begins."""
+    """Return the paths of all fields, down to the structs of the VMI."""
     info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
     for field in info.fields:

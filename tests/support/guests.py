@@ -1,7 +1,7 @@
 """
-Guests of QEMU for tests, in a data directory of their own: started, watched, typed to.
+QEMU guests for tests in a separate data directory: start, observe and send input.
 
-A guest is the demo guest, or one with no disk that stays in its firmware, which is all that most tests need.
+A guest is the demo guest, or one without disks that stays in its firmware.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ PROMPT: Final = "demo# "
 
 
 def build_guest(uid: str, domain: Tree | None = None, disk: str = "", **spec: Any) -> VirtualMachineInstance:
-    """An instance with the least of everything; `disk` names the image of its only disk."""
+    """Build a minimal instance; `disk` is the image of its only disk."""
     devices: Tree = {"interfaces": [{"name": "default", "masquerade": {}}]}
     if disk:
         devices["disks"] = [{"name": "root", "disk": {"bus": "virtio"}}]
@@ -56,7 +56,7 @@ def build_guest(uid: str, domain: Tree | None = None, disk: str = "", **spec: An
 
 
 class GuestHarness:
-    """Guests in one data directory, and the reports that came of them."""
+    """The guests of one data directory and their reports."""
 
     def __init__(self, places: GuestDirectories, guests: Guests) -> None:
         self.places = places
@@ -66,7 +66,7 @@ class GuestHarness:
     async def start(
         self, domain: Tree | None = None, disk: Path | None = None, mounts: Tree | None = None, **spec: Any
     ) -> str:
-        """Start a guest and wait until it has, or has failed to; its uid."""
+        """Start a guest, wait until it runs or has failed, and return its uid."""
         uid = await self.request_start(domain, disk, mounts, **spec)
         await self.wait(uid, lambda report: report.state != "starting")
         return uid
@@ -74,27 +74,27 @@ class GuestHarness:
     async def request_start(
         self, domain: Tree | None = None, disk: Path | None = None, mounts: Tree | None = None, **spec: Any
     ) -> str:
-        """Have a guest started; its uid."""
+        """Request the start of a guest and return its uid."""
         uid = str(uuid.uuid4())
         vmi = build_guest(uid, domain, str(disk or ""), **spec)
         await self.guests.start(uid, vmi, {"root": str(disk)} if disk else mounts or {})
         return uid
 
     async def boot(self, disk: Path, domain: Tree | None = None) -> str:
-        """Start the demo guest and wait until it can be typed to; its uid."""
+        """Start the demo guest, wait for its prompt, and return its uid."""
         uid = await self.start(domain, disk)
         assert self.report(uid).state == "running", self.report(uid)
         await self.read_until(uid, PROMPT)
         return uid
 
     def report(self, uid: str) -> Report:
-        """The latest report."""
+        """Return the latest report."""
         report = self.guests.find(uid)
         assert report is not None
         return report
 
     async def wait(self, uid: str, holds: Callable[[Report], bool], seconds: float = TIMEOUT) -> Report:
-        """Wait until something holds of the report."""
+        """Wait until the report satisfies a condition."""
         async with asyncio.timeout(seconds):
             while not holds(self.report(uid)):
                 await asyncio.sleep(0.01)
@@ -105,7 +105,7 @@ class GuestHarness:
         return await self.wait(uid, lambda report: report.final)
 
     async def read_until(self, uid: str, text: str, times: int = 1) -> str:
-        """Wait until the guest has printed a text so many times; all that it has printed."""
+        """Wait until the guest has printed a text this often, and return its output."""
         log = self.places.find(uid).directory / "serial0.log"
         async with asyncio.timeout(BOOT_TIMEOUT):
             while (printed := log.read_text(errors="replace")).count(text) < times:
@@ -114,7 +114,7 @@ class GuestHarness:
         return printed
 
     async def read_shape(self, uid: str) -> Tree:
-        """What the demo guest says of itself."""
+        """Return the JSON line that the demo guest prints about itself."""
         printed = await self.read_until(uid, PROMPT)
         shape: Tree = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
         return shape
@@ -128,19 +128,19 @@ class GuestHarness:
         await self._consoles[uid].drain()
 
     def close_consoles(self) -> None:
-        """Leave the guests that were typed to; QEMU forgets what it has not read of one who leaves before."""
+        """Close the consoles; QEMU drops unread input when a console closes earlier."""
         for line in self._consoles.values():
             line.close()
 
 
 def require_qemu() -> None:
-    """Skip on a machine that cannot run guests."""
+    """Skip the test on a machine that cannot run guests."""
     if missing_packages := find_missing_packages():
         pytest.skip(f"guests need {', '.join(missing_packages)}")
 
 
 async def adopt_guests(data: Path) -> GuestHarness:
-    """The guests in this data directory, those that run there already among them."""
+    """Open the guests of a data directory and adopt running ones."""
     places = GuestDirectories(data, choose_account())
     guests = Guests(places, await probe_host(places), Supervisor())
     guests.adopt()
@@ -149,7 +149,7 @@ async def adopt_guests(data: Path) -> GuestHarness:
 
 @asynccontextmanager
 async def run_guests(data: Path) -> AsyncIterator[GuestHarness]:
-    """The guests in this data directory, all of which are gone afterwards."""
+    """Open the guests of a data directory and remove them afterwards."""
     harness = await adopt_guests(data)
     try:
         yield harness

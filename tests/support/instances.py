@@ -1,7 +1,7 @@
 """
-Builders of instances and nodes for tests of controllers: what a test is about as keywords, all else left out.
+Builders of instances and nodes for controller tests; fields that are not given are unset.
 
-Trees are plain JSON; phases that an instance went through are given in order.
+Trees are plain JSON; the phases of an instance are given in order.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ def build_vmi(
     domain: Tree | None = None,
     **spec: Any,
 ) -> VirtualMachineInstance:
-    """An instance that went through these phases and is in the last."""
+    """Build an instance that went through these phases and is in the last one."""
     metadata: Tree = {"name": name, "namespace": "default", "uid": uid, "annotations": annotations}
     if is_deleting:
         metadata["deletionTimestamp"] = EARLIER
@@ -47,7 +47,7 @@ def build_vmi(
 def build_node(
     name: str = "node1", *, labels: dict[str, str] | None = None, spec: Tree | None = None, **has: Any
 ) -> Node:
-    """A node that offers 4 CPUs and 8Gi, unless said otherwise."""
+    """Build a node with 4 CPUs and 8Gi by default."""
     offered = {"cpu": "4", "memory": "8Gi", **has}
     tree = {
         "apiVersion": "v1",

@@ -1,4 +1,4 @@
-"""CDs as others read them: with pycdlib, which shares nothing with how they are written."""
+"""Read ISO images with pycdlib, independently of the code that writes them."""
 
 from io import BytesIO
 from pathlib import Path
@@ -10,7 +10,7 @@ Names = Literal["rr_path", "joliet_path"]
 
 
 class IsoImage:
-    """A CD's label, and its files by name as Unix (`rr_path`) or Windows (`joliet_path`) shows them."""
+    """An ISO image: its label, and its files by Rock Ridge (`rr_path`) or Joliet (`joliet_path`) name."""
 
     def __init__(self, image: Path | bytes) -> None:
         self._disc = PyCdlib()

@@ -1,7 +1,7 @@
 """
-The kinds of the API, found by looking at all its structs.
+Find the kinds of the API among its structs.
 
-Independent of any registry, so that a kind nobody registered is tested too.
+Independent of the registry, so that an unregistered kind is tested too.
 """
 
 import importlib
@@ -13,7 +13,7 @@ from virtshape.api.model import Model
 
 
 def find_kinds() -> list[type[Model]]:
-    """Every struct of the API that is an object of its own, ordered by name."""
+    """Return every struct of the API that is a top-level object, ordered by name."""
     for module in pkgutil.walk_packages(virtshape.api.__path__, f"{virtshape.api.__name__}."):
         importlib.import_module(module.name)
     kinds = [struct for struct in _find_structs(Model) if _is_kind(struct)]

@@ -1,4 +1,4 @@
-"""Processes that answer as launcher processes do, for tests of commands that need no QEMU."""
+"""Fake launcher processes for tests of commands without QEMU."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ time.sleep(600)
 def run_fake_launcher(
     places: GuestDirectories, name: str, *, behaviour: str = "obeys", grace: int = 7
 ) -> Iterator[subprocess.Popen[str]]:
-    """A process that answers as a launcher does, with the files that one leaves behind."""
+    """Run a process that responds like a launcher, with the files of one."""
     tree = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",

@@ -1,7 +1,7 @@
 """
-Libvirt's QEMU driver without privileges, for tests that ask what it makes of a domain.
+Libvirt's QEMU driver without privileges, to check domain XML in tests.
 
-It lives in a process of its own, which this file is when it is run: one JSON object a line, in and out.
+It runs in a separate process (this file as a program) that exchanges one JSON value per line.
 """
 
 import json
@@ -23,23 +23,23 @@ from virtshape.launcher.guest.connection import configure_driver, open_connectio
 SCHEMA = Path("/usr/share/libvirt/schemas/domain.rng")
 NOBODY = 65534
 TIMEOUT = 60
-"""Seconds that an answer may take, after which the process is gone."""
+"""Seconds until a request times out and the process is killed."""
 
 
 class Driver:
-    """The driver, to be asked."""
+    """A client of the driver process."""
 
     def __init__(self, process: "subprocess.Popen[str]", directory: Path) -> None:
         self._process = process
         self.directory = directory
-        """Where its guests may keep their sockets."""
+        """The directory for the sockets of guests."""
 
     def accept(self, xml: str) -> str | None:
-        """Have the arguments of QEMU written, which starts nothing; the complaint, if there is one."""
+        """Convert the domain to QEMU arguments without starting it; return the error, if any."""
         return self._ask("accept", xml)
 
     def start(self, xml: str) -> str | None:
-        """Start QEMU with all devices, its CPUs halted, and stop it again; the complaint, if there is one."""
+        """Start QEMU with all devices and halted CPUs, and stop it; return the error, if any."""
         return self._ask("start", xml)
 
     def _ask(self, verb: Literal["accept", "start"], xml: str) -> str | None:
@@ -51,15 +51,15 @@ class Driver:
 
 
 def find_missing() -> str | None:
-    """What is missing here to ask libvirt, if anything."""
+    """Return which requirement is missing, if any."""
     if not shutil.which("qemu-system-x86_64"):
-        return "there is no QEMU here"
+        return "QEMU is not installed"
     return None if find_spec("libvirt") else "libvirt's binding is not installed"
 
 
 @contextmanager
 def open_driver() -> Iterator[Driver]:
-    """A driver with directories of its own; as nobody where the tests run as root."""
+    """Open a driver with separate directories; runs as user nobody if the tests run as root."""
     with tempfile.TemporaryDirectory(prefix="driver-") as name:
         root = Path(name)
         (root / "guests").mkdir()
@@ -93,7 +93,7 @@ def _answer(libvirt: Any, connection: Any, verb: str, xml: str) -> str | None:
 
 
 def _serve(root: Path) -> None:
-    libvirt = import_module("libvirt")  # nobody may not be able to read it
+    libvirt = import_module("libvirt")  # user nobody may not be able to read it
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)

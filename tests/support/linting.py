@@ -1,5 +1,5 @@
 """
-Manifests as text for tests that care about lines and columns; `§` marks the places that a test is about.
+Manifests as text for tests that care about lines and columns; `§` marks the expected positions of findings.
 
     lint(vm(domain="§cpu: {cores: 2}"))
 """
@@ -15,7 +15,7 @@ INSTANCETYPE_VERSION = "instancetype.kubevirt.io/v1beta2"
 
 
 class Case(NamedTuple):
-    """A text that breaks a rule at each of its marks, and words that all its findings have."""
+    """A text that breaks a rule at each mark, and a substring of all messages."""
 
     rule: str
     text: str
@@ -48,7 +48,7 @@ def vm(
     run: str = "runStrategy: Always",
     name: str = "name: web",
 ) -> str:
-    """A VM as YAML; block texts go where their names say."""
+    """Return a VM as YAML; the parameters are YAML blocks."""
     return _join(
         "apiVersion: kubevirt.io/v1",
         "kind: VirtualMachine",
@@ -67,7 +67,7 @@ def vm(
 
 
 def build_manifest(kind: str, spec: str, name: str = "small", version: str = INSTANCETYPE_VERSION) -> str:
-    """An instance type, flavor or preference as YAML."""
+    """Return an instance type, flavor or preference as YAML."""
     return _join(f"apiVersion: {version}", f"kind: {kind}", f"metadata: {{name: {name}}}", "spec:", _indent(spec, 2))
 
 
@@ -100,7 +100,7 @@ def lint(text: str | bytes, *, catalog: bool = False, file: str = "vm.yaml") -> 
 
 
 def assert_findings(case: Case) -> None:
-    """The rule is found broken at each mark and nowhere else, and no other rule is."""
+    """Check that the rule is reported at each mark, and nothing else."""
     text, places = read_marks(case.text)
     findings = lint(text, catalog=case.catalog)
     assert [(each.rule, each.line, each.column) for each in findings] == [(case.rule, *place) for place in places]

@@ -1,7 +1,7 @@
 """
-A system that serves on loopback from a thread of the test's own process, and a client that speaks plain HTTP to it.
+A server on loopback in a thread of the test process, and a plain HTTP client.
 
-Everything goes over a real connection. Only history is dropped by hand, so that tests need not wait for it.
+All requests use real connections. History is compacted on request.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class Response(NamedTuple):
-    """An answer, read whole."""
+    """A complete response."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -51,7 +51,7 @@ class Response(NamedTuple):
 
     @property
     def reason(self) -> tuple[int, str]:
-        """The code of a refusal and its reason in one word."""
+        """The status code and reason of an error."""
         return self.status, self.tree.get("reason", "")
 
 
@@ -63,12 +63,12 @@ class WatchStream:
         self.response = response
 
     def __iter__(self) -> Iterator[Tree]:
-        """Events until the server ends the watch."""
+        """Yield events until the server ends the watch."""
         while line := self.response.readline():
             yield json.loads(line)
 
     def read(self, count: int) -> list[Tree]:
-        """The next so many events."""
+        """Return the next `count` events."""
         return [json.loads(self.response.readline()) for _ in range(count)]
 
     def __enter__(self) -> Self:
@@ -99,7 +99,7 @@ class Client:
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """Any request; a body that is no bytes is sent as JSON."""
+        """Send a request; a body that is not bytes is sent as JSON."""
         self._connection.request(method, _target(path, query), _encode(body), {**self.headers, **(headers or {})})
         response = self._connection.getresponse()
         return Response(response.status, response.headers, response.read())
@@ -123,7 +123,7 @@ class Client:
         return self.send("DELETE", path, body, query=query)
 
     def watch(self, path: str, *, accept: str = "application/json", seconds: int = 60, **query: Any) -> WatchStream:
-        """A watch over a connection of its own, that the server is to end after so many seconds."""
+        """Open a watch on a separate connection; the server ends it after `seconds`."""
         connection = self._connect()
         target = _target(path, {"watch": "true", "timeoutSeconds": seconds, **query})
         connection.request("GET", target, headers={**self.headers, "Accept": accept})
@@ -142,7 +142,7 @@ def _encode(body: object) -> bytes | None:
 
 
 class LoopbackServer:
-    """A running system, until its `with` block ends."""
+    """A server that runs until its `with` block ends."""
 
     def __init__(self, directory: Path, *, tls: bool = False, catalog: bool = False) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -166,16 +166,16 @@ class LoopbackServer:
             await listener.stop()
 
     def connect(self) -> Client:
-        """A client with the admin's token."""
+        """Return a client with the admin's token."""
         return Client(self.port, self.token)
 
     def compact(self) -> None:
-        """Forget all history."""
+        """Compact all history."""
         store = self.system.store
         asyncio.run_coroutine_threadsafe(store.compact(store.revision), self._loop).result(TIMEOUT)
 
     def store_directly(self, tree: Tree) -> None:
-        """Have an object stand in the store, whatever admission would say of it."""
+        """Store an object without admission."""
         kind = find_kind(tree["apiVersion"], tree["kind"])
         assert kind is not None, tree
         resource, metadata = resource_of(kind), tree["metadata"]
@@ -186,7 +186,7 @@ class LoopbackServer:
     def __enter__(self) -> Self:
         self._thread.start()
         if not self._ready.wait(TIMEOUT):
-            raise RuntimeError("the system did not start")
+            raise RuntimeError("the server did not start")
         return self
 
     def __exit__(self, *_: object) -> None:

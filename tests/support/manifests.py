@@ -1,4 +1,4 @@
-"""Manifests written to files, as users keep them."""
+"""Write manifests to files."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from virtshape.api.yaml import write_yaml
 
 
 def write_manifest(path: str, *trees: Any) -> str:
-    """Write trees to a file, with the folders it needs: YAML documents, or JSON objects if it is named so."""
+    """Write trees to a file and create its directories: JSON for `.json`, YAML documents otherwise."""
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     if file.suffix == ".json":

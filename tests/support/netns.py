@@ -1,7 +1,7 @@
 """
-A network namespace for a test and the programs that it starts, connected to another one that stands for the internet.
+A network namespace for a test and its processes, connected to a second one that simulates the internet.
 
-The calling thread moves into the namespace and back. Nothing that is sent there leaves the machine.
+The calling thread enters the namespace and returns. No traffic leaves the machine.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ MACHINE: Final = "198.51.100.2"
 OTHER_MACHINE: Final = "198.51.100.7"
 """A second address of the machine."""
 INTERNET: Final = "203.0.113.5"
-"""Where a web server answers on port 80."""
+"""The address of a web server on port 80."""
 _GATEWAY: Final = "198.51.100.1"
 _FS, _NEWNS, _NEWNET = 0x00000200, 0x00020000, 0x40000000
 _REC_PRIVATE, _BIND = 0x4000 | 0x40000, 0x1000
@@ -33,12 +33,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextlib.contextmanager
 def isolate_network(directory: Path, resolver: str = "") -> Iterator[None]:
-    """Be on a machine with a way to the internet; `resolver` is its name server."""
+    """Enter a namespace with a route to the simulated internet; `resolver` is its name server."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
-        pytest.skip("only root can make network namespaces, with iproute2")
+        pytest.skip("creating network namespaces needs root and iproute2")
     before = [os.open(f"/proc/thread-self/ns/{kind}", os.O_RDONLY) for kind in ("mnt", "net")]
     try:
-        _check(_libc.unshare(_NEWNS | _NEWNET), "no network namespace can be made here")
+        _check(_libc.unshare(_NEWNS | _NEWNET), "creating a network namespace failed")
         _mount(None, "/", _REC_PRIVATE)
         if resolver:
             (directory / "resolv.conf").write_text(f"nameserver {resolver}\n")
@@ -54,7 +54,7 @@ def isolate_network(directory: Path, resolver: str = "") -> Iterator[None]:
 
 @contextlib.contextmanager
 def serve_directory(directory: Path, address: str, port: int) -> Iterator[None]:
-    """Have a web server answer on an address of this namespace."""
+    """Run a web server on an address of this namespace."""
     directory.mkdir(exist_ok=True)
     with _run_server(directory, address, port, ()):
         yield
@@ -62,7 +62,7 @@ def serve_directory(directory: Path, address: str, port: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def serve_dns(address: str, answer: str) -> Iterator[None]:
-    """Have a name server answer every question for an IPv4 address on an address of this namespace."""
+    """Run a name server on an address of this namespace that resolves every name to one IPv4 address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
         listening.bind((address, 53))
         threading.Thread(target=_answer, args=(listening, socket.inet_aton(answer)), daemon=True).start()

@@ -1,8 +1,7 @@
 """
-How the tests are run: which are slow, which share a worker, and in which order they start.
+Test scheduling: which tests are slow, which share a worker, and the order in which they start.
 
-A pytest plugin that the conftest at the root loads. `make test` leaves out what is marked `slow` here, `make test-all`
-runs everything.
+A pytest plugin that the root conftest loads. `make test` skips tests marked `slow` here; `make test-all` runs all.
 """
 
 import os
@@ -20,7 +19,7 @@ SLOW: Final = (
     "tests/integration/launcher/test_demo.py::test_full_flavour",
     "tests/integration/launcher/test_lifecycle.py",
 )
-"""Beginnings of the ids of tests that `make test` leaves out: most guests, and all that needs a control plane."""
+"""Id prefixes of tests that `make test` skips: most guests, and all tests that need a control plane."""
 
 HEAVY: Final = (
     "tests/cluster/suites/",

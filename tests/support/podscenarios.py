@@ -1,7 +1,7 @@
 """
-Lives of guests in pods, told once and played on any server: a cluster's own, or ours in this process.
+Scenarios of guests in pods that run on any API server: a real one, or ours in this process.
 
-The test is the kubelet and the scheduler: it binds pods and says what became of them.
+The test acts as kubelet and scheduler: it binds pods and writes their status.
 """
 
 import asyncio
@@ -38,27 +38,27 @@ LABELS = "kubevirt.io=virt-launcher"
 
 
 class PodDriver:
-    """A namespace of a server, and a kubelet there."""
+    """Acts as scheduler and kubelet in one namespace."""
 
     def __init__(self, client: RestClient, namespace: str) -> None:
         self.client = client
         self.namespace = namespace
 
     async def prepare(self) -> None:
-        """Have what VMs refer to, and a node."""
+        """Create a node and the objects that VMs refer to."""
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
         for tree in (instancetype_tree(), preference_tree(), node):
             with suppress(StatusError):
                 await self.client.create(object_from_tree(tree))
 
     async def create_vm(self, name: str = "vm1", **spec: Any) -> None:
-        """Store a VM."""
+        """Create a VM."""
         tree = vm_tree(name, **spec)
         tree["metadata"]["namespace"] = self.namespace
         await self.client.create(object_from_tree(tree))
 
     async def find(self, kind: type[T], name: str = "vm1") -> T | None:
-        """An object, if it is there."""
+        """Return an object, or None if it does not exist."""
         try:
             return await self.client.get(kind, name, self.namespace)
         except StatusError as error:
@@ -67,20 +67,20 @@ class PodDriver:
             return None
 
     async def list_pods(self, labels: str = LABELS) -> list[Pod]:
-        """All pods of guests."""
+        """Return all guest pods."""
         return list((await self.client.list(Pod, self.namespace, labels=labels)).items)
 
     async def wait_for_pod(self, *, unlike: Pod | None = None) -> Pod:
-        """The only pod, once it is there and another than that one."""
+        """Wait until exactly one pod other than `unlike` exists, and return it."""
 
         async def look() -> Pod | None:
             pods = [pod for pod in await self.list_pods() if unlike is None or _uid(pod) != _uid(unlike)]
             return pods[0] if len(pods) == 1 else None
 
-        return await eventually(look, "there is not one pod")
+        return await eventually(look, "there is not exactly one pod")
 
     async def wait_for_phase(self, phase: str, name: str = "vm1", *, unlike: str = "") -> VirtualMachineInstance:
-        """The instance, once it is in this phase, and another than the one of that uid."""
+        """Wait until an instance with another uid than `unlike` is in this phase, and return it."""
 
         async def look() -> VirtualMachineInstance | None:
             vmi = await self.find(VirtualMachineInstance, name)
@@ -90,7 +90,7 @@ class PodDriver:
         return await eventually(look, f"no instance {name} is {phase}")
 
     async def wait_for_status(self, status: str, name: str = "vm1") -> VirtualMachine:
-        """The VM, once its state is this word."""
+        """Wait until the VM has this printable status, and return it."""
 
         async def look() -> VirtualMachine | None:
             vm = await self.find(VirtualMachine, name)
@@ -99,7 +99,7 @@ class PodDriver:
         return await eventually(look, f"{name} is not {status}")
 
     async def wait_until_gone(self, kind: type[Model], name: str = "vm1") -> None:
-        """Wait until the object is not there any more."""
+        """Wait until the object is deleted."""
 
         async def look() -> bool | None:
             return True if await self.find(kind, name) is None else None
@@ -107,7 +107,7 @@ class PodDriver:
         await eventually(look, f"{kind.__name__} {name} is still there")
 
     async def bind(self, pod: Pod) -> Pod:
-        """Place a pod, as a scheduler does."""
+        """Bind a pod to the node, as a scheduler does."""
         assert pod.metadata is not None
         name = pod.metadata.name or ""
         binding = {
@@ -119,7 +119,7 @@ class PodDriver:
         path = f"/api/v1/namespaces/{self.namespace}/pods/{name}/binding"
         try:
             await self.client.request("POST", path, json.dumps(binding).encode())
-        except StatusError as error:  # our own server places no pods, and lets nodes be written
+        except StatusError as error:  # our server has no binding subresource and accepts the node name in an update
             if error.code not in (404, 405):
                 raise
             current = await self.client.get(Pod, name, self.namespace)
@@ -130,7 +130,7 @@ class PodDriver:
     async def set_pod_status(
         self, pod: Pod, phase: str, state: Tree | None = None, *, ready: bool = False, **more: Any
     ) -> Pod:
-        """Say how a pod is doing, as a kubelet does."""
+        """Write the status of a pod, as a kubelet does."""
         assert pod.metadata is not None
         current = await self.client.get(Pod, pod.metadata.name or "", self.namespace)
         container = {
@@ -150,7 +150,7 @@ class PodDriver:
         return await self.client.update_status(replace(current, status=from_tree(status, PodStatus)))
 
     async def run_guest(self, pod: Pod) -> Pod:
-        """Have a pod placed, and its guest run."""
+        """Bind a pod and report its guest as running."""
         pod = await self.bind(pod)
         running = {"running": {"startedAt": "2027-01-15T08:00:00Z"}}
         return await self.set_pod_status(
@@ -158,11 +158,11 @@ class PodDriver:
         )
 
     async def end_guest(self, pod: Pod, phase: str, code: int, **more: Any) -> None:
-        """Have a pod end by itself."""
+        """Report that a pod has ended."""
         await self.set_pod_status(pod, phase, {"terminated": {"exitCode": code, **more}})
 
     async def finish_deletion(self, pod: Pod) -> None:
-        """Have nothing left of a pod whose deletion was asked for, as a kubelet sees to it."""
+        """Remove a pod whose deletion was requested, as a kubelet does."""
         assert pod.metadata is not None
         name, uid = pod.metadata.name or "", pod.metadata.uid or ""
 
@@ -176,12 +176,12 @@ class PodDriver:
                 await self.client.delete(Pod, name, self.namespace, uid=uid, grace_seconds=0)
             return True
 
-        await eventually(look, f"nobody asked for the end of pod {name}")
+        await eventually(look, f"the deletion of pod {name} was not requested")
 
 
 @asynccontextmanager
 async def run_pod_controllers(client: RestClient) -> Any:
-    """The controllers of a cluster at work, over a client; yields them."""
+    """Run the controllers of a cluster with this client."""
     informers: Informers = make_informers(client)
     launcher = PodLauncher(client, informers, IMAGE)
     controllers = Controllers(client, launcher, supervisor=Supervisor(), informers=informers, on_cluster=True)
@@ -190,7 +190,7 @@ async def run_pod_controllers(client: RestClient) -> Any:
 
 
 async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) -> R:
-    """What looking finds, in the end."""
+    """Poll until `look` returns a value, and return it."""
     deadline = asyncio.get_running_loop().time() + TIMEOUT
     while asyncio.get_running_loop().time() < deadline:
         found = await look()
@@ -211,7 +211,7 @@ def _condition(vmi: VirtualMachineInstance, name: str) -> tuple[str, str | None,
 
 
 async def start_and_stop(driver: PodDriver) -> None:
-    """A VM becomes an instance, a pod, a running guest; stopped, nothing is left of them."""
+    """A VM gets an instance, a pod and a running guest; stopping it removes them."""
     await driver.create_vm()
     pod = await driver.wait_for_pod()
     vmi = await driver.wait_for_phase("Scheduling")
@@ -237,7 +237,7 @@ async def start_and_stop(driver: PodDriver) -> None:
 
 
 async def replace_failed_pod(driver: PodDriver) -> None:
-    """A guest that took too much memory has failed; its VM always runs, and has another."""
+    """A guest that ran out of memory fails; a VM with `Always` gets a new one."""
     await driver.create_vm()
     pod = await driver.run_guest(await driver.wait_for_pod())
     first = await driver.wait_for_phase("Running")
@@ -250,7 +250,7 @@ async def replace_failed_pod(driver: PodDriver) -> None:
 
 
 async def fail_deleted_pod(driver: PodDriver) -> None:
-    """A pod that somebody deleted is a guest that failed, and never comes again for the same instance."""
+    """Deleting a pod fails its instance, which never gets another pod."""
     await driver.create_vm(runStrategy="Once")
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
@@ -265,7 +265,7 @@ async def fail_deleted_pod(driver: PodDriver) -> None:
 
 
 async def rerun_on_failure(driver: PodDriver) -> None:
-    """What ends well stays ended, what fails runs again, if that is the strategy."""
+    """With `RerunOnFailure`, a failed guest runs again and a succeeded one does not."""
     await driver.create_vm(runStrategy="RerunOnFailure")
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
@@ -280,7 +280,7 @@ async def rerun_on_failure(driver: PodDriver) -> None:
 
 
 async def lose_node(driver: PodDriver) -> None:
-    """A guest on a node that does not answer is not started elsewhere, until its pod is gone for good."""
+    """A guest on an unreachable node is not started elsewhere until its pod is deleted."""
     await driver.create_vm()
     pod = await driver.run_guest(await driver.wait_for_pod())
     first = await driver.wait_for_phase("Running")
@@ -293,7 +293,7 @@ async def lose_node(driver: PodDriver) -> None:
         condition = _condition(vmi, "Ready") if vmi is not None else None
         return True if condition == ("False", "GuestNotReachable", f"node {NODE} does not respond") else None
 
-    await eventually(look, "nobody says that the node does not answer")
+    await eventually(look, "the unreachable node is not reported")
     await asyncio.sleep(0.3)
     assert [_uid(one) for one in await driver.list_pods()] == [_uid(pod)]
     assert pod.metadata is not None
@@ -303,7 +303,7 @@ async def lose_node(driver: PodDriver) -> None:
 
 
 async def pause_and_unpause(driver: PodDriver) -> None:
-    """A note on the pod says that its guest is paused."""
+    """An annotation on the pod reports that its guest is paused."""
     await driver.create_vm()
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
@@ -316,7 +316,7 @@ async def pause_and_unpause(driver: PodDriver) -> None:
 
 
 async def delete_vm(driver: PodDriver) -> None:
-    """A VM that is deleted takes its guest with it, in order."""
+    """Deleting a VM deletes its guest first."""
     await driver.create_vm()
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
@@ -327,7 +327,7 @@ async def delete_vm(driver: PodDriver) -> None:
 
 
 async def refuse_unsupported(driver: PodDriver) -> None:
-    """What a pod cannot give is told, and no pod is made."""
+    """An unsupported feature is reported and no pod is created."""
     devices = {"devices": {"interfaces": [{"name": "lan", "bridge": {}}]}}
     networks = [{"name": "lan", "multus": {"networkName": "lan"}}]
     await driver.create_vm(template={"domain": devices, "networks": networks})
@@ -337,12 +337,12 @@ async def refuse_unsupported(driver: PodDriver) -> None:
         condition = _condition(vmi, "Synchronized") if vmi is not None else None
         return True if condition is not None and condition[1] == "NotPossibleHere" else None
 
-    await eventually(look, "nobody says that a pod cannot do it")
+    await eventually(look, "the unsupported feature is not reported")
     assert await driver.list_pods() == []
 
 
 async def keep_persistent_state(driver: PodDriver) -> None:
-    """What a VM keeps beside its disks has a claim of its own, which is there for its next pod too."""
+    """Persistent state other than disks has a separate claim, which the next pod uses too."""
     await driver.create_vm(template={"domain": {"devices": {"tpm": {"persistent": True}}}})
     pod = await driver.run_guest(await driver.wait_for_pod())
     first = await driver.wait_for_phase("Running")
@@ -368,13 +368,13 @@ def _list_claims(pod: Pod) -> list[str]:
 
 
 SCENARIOS: dict[str, Callable[[PodDriver], Awaitable[None]]] = {
-    "from start to stop": start_and_stop,
-    "a pod killed": replace_failed_pod,
-    "a pod gone": fail_deleted_pod,
+    "start and stop": start_and_stop,
+    "failed pod": replace_failed_pod,
+    "deleted pod": fail_deleted_pod,
     "rerun on failure": rerun_on_failure,
-    "a node lost": lose_node,
-    "paused": pause_and_unpause,
-    "deleted": delete_vm,
-    "refused": refuse_unsupported,
-    "with something to keep": keep_persistent_state,
+    "lost node": lose_node,
+    "pause": pause_and_unpause,
+    "VM deletion": delete_vm,
+    "unsupported feature": refuse_unsupported,
+    "persistent state": keep_persistent_state,
 }

@@ -1,5 +1,5 @@
 """
-Progress of a run on several workers: how much is done, and which tests are running, every few seconds.
+Progress of a parallel run: print the number of finished tests and the running ones every few seconds.
 
 A pytest plugin that the conftest at the root loads. With `-v` pytest names every test itself; on one worker it names
 every file.

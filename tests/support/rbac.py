@@ -1,5 +1,5 @@
 """
-Builders of roles and bindings for tests, and users to ask about.
+Builders of roles, bindings and users for tests.
 
 A subject or role is `Kind/name`; a service account is `ServiceAccount/namespace:name`.
 """
@@ -47,7 +47,7 @@ def build_role(*rules: Tree, name: str = "r", namespace: str | None = None, **re
 
 
 def build_binding(subject: str, role: str = "ClusterRole/r", namespace: str | None = None, name: str = "b") -> Any:
-    """A binding of `Kind/name`, of the whole cluster unless a namespace is given; accounts are `namespace:name`."""
+    """Bind `Kind/name` to a role, cluster-wide unless a namespace is given; accounts are `namespace:name`."""
     kind, _, whom = subject.partition("/")
     role_kind, _, role_name = role.partition("/")
     account_namespace, _, account = whom.rpartition(":")

@@ -1,8 +1,8 @@
 """
-Tests that need what is not installed are skipped with the reason; where `CI` is set, they fail.
+Make skipped tests fail where `CI` is set.
 
-A pytest plugin that the conftest at the root loads. What a machine cannot do, whatever is installed on it, may be
-skipped anywhere: such reasons begin with `IMPOSSIBLE`.
+A pytest plugin that the conftest at the root loads. Tests that the machine cannot run,
+whatever is installed, may be skipped anywhere: such reasons begin with `IMPOSSIBLE`.
 """
 
 import os
@@ -21,5 +21,5 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if IMPOSSIBLE not in reason:
             report.outcome = "failed"
-            report.longrepr = f"CI is set, where nothing may be skipped: {reason}"
+            report.longrepr = f"tests must not be skipped while CI is set: {reason}"
     return report

@@ -1,7 +1,7 @@
 """
-Claims, DataVolumes and what they are made from, for tests with storage that keeps bytes.
+Claims, DataVolumes and their sources for tests with real storage.
 
-Trees are plain JSON. What is waited for is given as a word or a condition.
+Trees are plain JSON.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ MIB = 1 << 20
 
 
 def claim_tree(name: str = "c1", size: str = "8Mi", *, metadata: Tree | None = None, **spec: Any) -> Tree:
-    """A claim that one may write to, of the default class unless said otherwise."""
+    """Return a ReadWriteOnce claim of the default class."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -34,7 +34,7 @@ def claim_tree(name: str = "c1", size: str = "8Mi", *, metadata: Tree | None = N
 
 
 def volume_tree(name: str = "dv1", size: str | None = "8Mi", *, metadata: Tree | None = None, **spec: Any) -> Tree:
-    """A DataVolume, empty unless said otherwise."""
+    """Return a DataVolume, blank by default."""
     storage: Tree = {"resources": {"requests": {"storage": size}}} if size else {}
     if "source" not in spec and "sourceRef" not in spec:
         spec["source"] = {"blank": {}}
@@ -47,7 +47,7 @@ def volume_tree(name: str = "dv1", size: str | None = "8Mi", *, metadata: Tree |
 
 
 def class_tree(name: str, **fields: Any) -> Tree:
-    """A storage class of this machine's storage."""
+    """Return a storage class of the local provisioner."""
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
@@ -58,7 +58,7 @@ def class_tree(name: str, **fields: Any) -> Tree:
 
 
 def instance_tree(name: str = "vmi1", claim: str = "c1", **volume: Any) -> Tree:
-    """An instance with one disk, on a claim unless said otherwise."""
+    """Return an instance with one disk, on a claim by default."""
     source = volume or {"persistentVolumeClaim": {"claimName": claim}}
     return {
         "apiVersion": "kubevirt.io/v1",
@@ -74,7 +74,7 @@ def instance_tree(name: str = "vmi1", claim: str = "c1", **volume: Any) -> Tree:
 async def wait_until(
     system: ControlledSystem, kind: type[T], name: str, holds: Callable[[T], object], namespace: str = "default"
 ) -> T:
-    """The object, once something is true of it."""
+    """Wait until an object satisfies a condition, and return it."""
     last: T | None = None
 
     async def look() -> T | None:
@@ -85,37 +85,37 @@ async def wait_until(
     try:
         return await eventually(look, "")
     except AssertionError:
-        raise AssertionError(f"{kind.__name__} {name} never came to be so: {last}") from None
+        raise AssertionError(f"{kind.__name__} {name} never satisfied the condition: {last}") from None
 
 
 async def wait_for_claim(system: ControlledSystem, name: str = "c1", phase: str = "Bound") -> PersistentVolumeClaim:
-    """The claim, once it is in a phase."""
+    """Wait until a claim is in a phase, and return it."""
     return await wait_until(
         system, PersistentVolumeClaim, name, lambda claim: claim.status and claim.status.phase == phase
     )
 
 
 async def wait_for_volume(system: ControlledSystem, name: str = "dv1", phase: str = "Succeeded") -> DataVolume:
-    """The DataVolume, once it is in a phase."""
+    """Wait until a DataVolume is in a phase, and return it."""
     return await wait_until(system, DataVolume, name, lambda volume: volume.status and volume.status.phase == phase)
 
 
 async def find_persistent_volume(system: ControlledSystem, claim: str = "c1") -> PersistentVolume:
-    """The volume that a claim is bound to."""
+    """Return the volume that a claim is bound to."""
     found = await system.client.get(PersistentVolumeClaim, claim, "default")
     assert found.spec is not None
     return await system.client.get(PersistentVolume, found.spec.volume_name or "")
 
 
 async def find_image(system: ControlledSystem, claim: str = "c1") -> Path:
-    """Where the disk image of a claim is."""
+    """Return the path of the disk image of a claim."""
     assert system.directory is not None
     volume = await find_persistent_volume(system, claim)
     return system.directory / "volumes" / (metadata_of(volume).name or "") / "disk.img"
 
 
 async def wait_for_event(system: ControlledSystem, name: str, reason: str) -> str:
-    """What an event about an object says, once there is one."""
+    """Wait for an event about an object, and return its message."""
 
     async def look() -> str | None:
         events = (await system.client.list(Event, "default")).items
@@ -126,5 +126,5 @@ async def wait_for_event(system: ControlledSystem, name: str, reason: str) -> st
 
 
 async def wait_briefly(seconds: float = 0.3) -> None:
-    """Give the controllers the time to do what they should not."""
+    """Give the controllers time for actions that the test excludes."""
     await asyncio.sleep(seconds)

@@ -1,7 +1,7 @@
 """
 Hypothesis strategies for API objects, derived from the types of the structs.
 
-They build whatever the types allow, whether or not admission would take it.
+They build any object that the types allow, including invalid ones.
 """
 
 from typing import Any, TypeVar

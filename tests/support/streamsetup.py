@@ -1,4 +1,4 @@
-"""A system with guests to visit, and who visits them; what a test has to say is a coroutine."""
+"""A server with echo guests, for tests of guest streams."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -22,7 +22,7 @@ NAMESPACE = "default"
 
 
 class StreamSetup(NamedTuple):
-    """A running system, its door, and a transport with all rights."""
+    """A running server, its guests, and a transport with admin permissions."""
 
     system: RunningSystem
     guests: EchoGuests
@@ -34,7 +34,7 @@ class StreamSetup(NamedTuple):
 
     @property
     def controller(self) -> RestClient:
-        """A client with the identity of the controllers, who alone write an instance's status."""
+        """A client with the identity of the controllers, which alone may write an instance's status."""
         return connect(self.system.system.server, CONTROLLER_USER)
 
     @property
@@ -42,7 +42,7 @@ class StreamSetup(NamedTuple):
         return (self.system.kubeconfig.parent / "audit.log").read_text()
 
     async def run_guest(self, name: str = "web", *, conditions: Sequence[str] = (), **changes: Any) -> None:
-        """Have an instance that runs, as far as the API knows."""
+        """Create an instance that the API reports as running."""
         held = [{"type": condition, "status": "True"} for condition in conditions]
         vmi = build_vmi(name, **changes)
         made = await self.system.client.create(vmi)
@@ -64,7 +64,7 @@ def build_vmi(name: str = "web", devices: Tree | None = None, **_: Any) -> Virtu
 
 @asynccontextmanager
 async def open_stream_setup(folder: Path, *guests: str, door: bool = True) -> AsyncIterator[StreamSetup]:
-    """A system with these guests, all of them running."""
+    """Run a server with these guests, all of them running."""
     async with (
         serve_echo_guests(folder) as opened,
         serve_system(folder / "data", opened if door else None) as system,
@@ -80,7 +80,7 @@ async def open_stream_setup(folder: Path, *guests: str, door: bool = True) -> As
 
 
 async def wait_until(predicate: Any, seconds: float = 60.0) -> None:
-    """Wait until something holds."""
+    """Wait until a condition is true."""
     async with asyncio.timeout(seconds):
         while not predicate():
             await asyncio.sleep(0.01)

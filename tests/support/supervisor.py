@@ -1,5 +1,5 @@
 """
-A supervisor for tests to kill: starts a guest in a data directory, prints its uid, and waits.
+A supervisor process that tests kill: starts a guest in a data directory, prints its uid, and waits.
 
 Run as a program: `python -m tests.support.supervisor DIRECTORY`.
 """

@@ -1,7 +1,7 @@
 """
-A whole system for tests, on loopback or without any socket, and clients of it.
+A complete server for tests, over HTTP on loopback or in-process, with a client.
 
-What a test has to say is a coroutine; `run` gives it an event loop.
+Test scenarios are coroutines; `run` executes them in an event loop.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ TIMEOUT_SECONDS = 240.0
 
 
 class RunningSystem(NamedTuple):
-    """A running system and a client with all rights."""
+    """A running server and a client with admin permissions."""
 
     system: System
     client: RestClient
@@ -40,7 +40,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 
 @asynccontextmanager
 async def serve_system(directory: Path, door: GuestStreams | None = None) -> AsyncIterator[RunningSystem]:
-    """A system that listens on a port of loopback; `door` leads to its guests."""
+    """Serve on a loopback port; `door` connects to its guests."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with assemble(Settings(directory=directory, port=0, catalog=False), door) as system:
         listener = Listener(system.server.handle)
@@ -59,7 +59,7 @@ async def serve_system(directory: Path, door: GuestStreams | None = None) -> Asy
 async def open_system(
     form: Transport, directory: Path, door: GuestStreams | None = None
 ) -> AsyncIterator[RunningSystem]:
-    """A system and a client that reaches it in this way; `door` leads to its guests."""
+    """Open a server and a client with this transport; `door` connects to its guests."""
     if form == "http":
         async with serve_system(directory, door) as system:
             yield system

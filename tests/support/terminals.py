@@ -1,4 +1,4 @@
-"""A command in a terminal of its own: what is typed, what it shows, and how the terminal is left behind."""
+"""Run a command in a pseudo-terminal: send input, read output, and check the terminal settings."""
 
 import os
 import pty
@@ -16,7 +16,7 @@ TIMEOUT = 120.0
 
 
 class Terminal:
-    """A terminal, with a command in it until the `with` block ends."""
+    """A pseudo-terminal with a command that runs until the `with` block ends."""
 
     def __init__(self, arguments: Sequence[str | Path], environment: Mapping[str, str]) -> None:
         self._master, self._slave = pty.openpty()
@@ -42,7 +42,7 @@ class Terminal:
         self.process.send_signal(signal.SIGWINCH)
 
     def wait_for(self, pattern: bytes) -> bytes:
-        """Wait until it has shown this, and forget all up to its end; what was shown till then."""
+        """Wait for a pattern in the output, and return and consume the output up to its end."""
         deadline = time.monotonic() + TIMEOUT
         while (found := re.search(pattern, self.shown)) is None:
             ready, _, _ = select.select([self._master], [], [], 0.1)
@@ -52,11 +52,11 @@ class Terminal:
         return shown
 
     def end(self) -> int:
-        """Wait until the command ends; its exit status."""
+        """Wait until the command ends, and return its exit status."""
         return self.process.wait(TIMEOUT)
 
     def is_restored(self) -> bool:
-        """Whether the terminal's settings are those that it had."""
+        """Return True if the terminal has its original settings."""
         return self.read_settings() == self.settings
 
     def __enter__(self) -> Self:

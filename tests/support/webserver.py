@@ -1,4 +1,4 @@
-"""A web server on loopback that can be told to misbehave."""
+"""A configurable web server on loopback that can misbehave."""
 
 import contextlib
 import re
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Request:
-    """What was asked of a server."""
+    """A request that a server received."""
 
     def __init__(self, path: str, headers: dict[str, str]) -> None:
         self.path = path
@@ -18,7 +18,7 @@ class Request:
 
 
 class Response:
-    """What a server says; `breaks_after` closes the connection after so many bytes of the body."""
+    """A response; `breaks_after` closes the connection after this many bytes of the body."""
 
     def __init__(self, body: bytes = b"", status: int = 200, breaks_after: int | None = None, **headers: str) -> None:
         self.body = body
@@ -31,7 +31,7 @@ Respond = Callable[[Request], Response]
 
 
 class Server:
-    """A running server, and all it was asked."""
+    """A running server and the requests it received."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -43,7 +43,7 @@ class Server:
 
 
 def serve_file(content: bytes, etag: str = '"v1"') -> Respond:
-    """Answers as servers do that can resume."""
+    """Respond like a server that supports range requests."""
 
     def respond(request: Request) -> Response:
         found = re.fullmatch(r"bytes=(\d+)-", request.headers.get("Range", ""))
@@ -60,7 +60,7 @@ def serve_file(content: bytes, etag: str = '"v1"') -> Respond:
 
 
 def respond_in_turn(*responses: Respond | Response) -> Respond:
-    """Answers one way after the other; the last one for ever."""
+    """Use one response after the other, and the last one for all further requests."""
     waiting = list(responses)
 
     def respond(request: Request) -> Response:
@@ -86,7 +86,7 @@ def serve(respond: Respond) -> Iterator[Server]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(answer.body)))
             self.end_headers()
-            with contextlib.suppress(ConnectionError):  # a client may leave before it has read everything
+            with contextlib.suppress(ConnectionError):  # a client may disconnect before it has read everything
                 self.wfile.write(answer.body[: answer.breaks_after])
             if answer.breaks_after is not None:
                 self.close_connection = True

@@ -50,7 +50,7 @@ def run_pytest(folder: Path, **environment: str) -> str:
 def test_a_missing_component_is_skipped_and_fails_in_ci(tmp_path: Path) -> None:
     assert "3 skipped, 1 xfailed" in run_pytest(tmp_path)
     shown = run_pytest(tmp_path, CI="true")
-    assert "CI is set, where nothing may be skipped: Skipped: no helm" in shown
+    assert "tests must not be skipped while CI is set: Skipped: no helm" in shown
     assert "1 skipped, 1 xfailed, 2 errors" in shown
 
 
