@@ -1,4 +1,4 @@
-"""Start, stop, restart: what a VM's run strategy makes of them. And what a guest can be asked for."""
+"""Start, stop and restart by run strategy, and preconditions of guest actions."""
 
 from typing import Any
 

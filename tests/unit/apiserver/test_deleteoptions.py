@@ -1,4 +1,4 @@
-"""Deleting removes an object at once, or marks it until its finalizers are gone."""
+"""Delete removes an object, or marks it as deleting until its finalizers are removed."""
 
 from copy import deepcopy
 from typing import Any

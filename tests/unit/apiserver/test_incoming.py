@@ -1,4 +1,4 @@
-"""A body that is taken while it comes: nothing is lost, and little is held."""
+"""A body that is read while it is received loses no bytes and buffers little."""
 
 import asyncio
 

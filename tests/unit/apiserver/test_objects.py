@@ -1,4 +1,4 @@
-"""Objects between request and store: names nobody else has, what a write may change, the bytes of the result."""
+"""Server-set metadata, what a write may change, and the encoded result."""
 
 import uuid
 

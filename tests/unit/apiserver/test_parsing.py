@@ -1,4 +1,4 @@
-"""Requests off the wire, and what stands behind one that may change the protocol."""
+"""HTTP request parsing, including bytes after an upgrade request."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What of claims and storage classes may be changed."""
+"""Immutable fields and expansion of claims and storage classes."""
 
 import pytest
 from tests.support.build import Tree

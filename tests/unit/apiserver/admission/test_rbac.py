@@ -1,4 +1,4 @@
-"""Roles and bindings are completed, checked and never grant more than their writer has, on the way to the store."""
+"""Admission defaults and validates roles and bindings, and prevents privilege escalation."""
 
 import asyncio
 from typing import Any

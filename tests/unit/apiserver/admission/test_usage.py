@@ -1,4 +1,4 @@
-"""How many VMs name an instance type, a flavor or a preference."""
+"""Count of VMs that refer to an instance type, flavor or preference."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

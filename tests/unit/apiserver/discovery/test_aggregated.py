@@ -1,4 +1,4 @@
-"""Aggregated discovery says in two documents what plain discovery says in many."""
+"""Aggregated discovery contains the same resources as plain discovery."""
 
 import json
 from typing import Any

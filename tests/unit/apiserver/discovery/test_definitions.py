@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions describe our kinds as they are served, and are ones that a cluster would take."""
+"""CustomResourceDefinitions match the served kinds and are valid for a cluster."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Discovery tells of every kind, in the order in which clients should prefer its versions."""
+"""Discovery lists every kind, in order of version preference."""
 
 import json
 from typing import Any

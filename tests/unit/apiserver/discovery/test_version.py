@@ -1,4 +1,4 @@
-"""Clients learn which Kubernetes the server is like, and which paths it has."""
+"""The version document and the list of paths."""
 
 import json
 import re

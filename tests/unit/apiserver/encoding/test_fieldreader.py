@@ -1,4 +1,4 @@
-"""A few fields are found at their paths, and whatever else an object holds is passed over."""
+"""Fields are read by path, and the rest of an object is skipped."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Bodies in protobuf become the JSON that other clients would have sent."""
+"""Protobuf bodies are converted to the JSON that other clients send."""
 
 import json
 from typing import Any

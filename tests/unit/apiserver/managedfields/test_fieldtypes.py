@@ -1,4 +1,4 @@
-"""What belongs to one manager as a whole, and what is taken apart, follows from structs and from facts that exist."""
+"""Granular and atomic fields follow from structs and list types."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -1,4 +1,4 @@
-"""Every write but apply gives its manager what it changed, and takes it from all others."""
+"""Every write except apply gives its manager the changed fields and removes them from other managers."""
 
 from copy import deepcopy
 from typing import Any

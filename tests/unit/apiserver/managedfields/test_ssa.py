@@ -1,4 +1,4 @@
-"""Server-side apply merges by ownership: what a manager applies is its own, and what it no longer applies goes."""
+"""Server-side apply merges by field ownership."""
 
 import json
 from copy import deepcopy

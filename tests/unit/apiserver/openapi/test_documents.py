@@ -1,4 +1,4 @@
-"""OpenAPI documents hang together and hold what kubectl looks for in them."""
+"""OpenAPI documents are consistent and contain what kubectl needs."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Field selectors find objects by the fields that Kubernetes finds them by, and by no others."""
+"""Field selectors support the fields that Kubernetes supports."""
 
 import pytest
 from tests.support.build import Tree

@@ -1,4 +1,4 @@
-"""Label selectors select what Kubernetes selects, and refuse what it refuses in the same words."""
+"""Label selectors match and fail as in Kubernetes, with the same messages."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""A VM cannot make the server look at objects of other namespaces without end."""
+"""Expanding a VM reads a limited number of objects in other namespaces."""
 
 import asyncio
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Files in forms, however the bytes of the form come in."""
+"""Extracting the file from a form, for any chunking of its bytes."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Tokens to upload with: good for what they say, for as long as they say, where they were issued."""
+"""Upload tokens are valid for one claim, for a limited time, on the server that issued them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Metadata is checked when objects are created and updated, in the words that kubectl prints."""
+"""Metadata is validated on create and update, with Kubernetes' messages."""
 
 from copy import deepcopy
 from typing import Any

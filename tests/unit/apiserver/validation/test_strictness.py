@@ -1,4 +1,4 @@
-"""Fields that do not belong are pruned, warned of or refused; objects that break their schema are refused."""
+"""Unknown fields are dropped, warned about or rejected; schema violations are rejected."""
 
 import json
 from copy import deepcopy
