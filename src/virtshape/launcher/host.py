@@ -1,8 +1,4 @@
-"""
-What a machine offers to guests, as far as the design of a domain depends on it.
-
-Plain facts, found elsewhere; nothing here looks at the machine.
-"""
+"""Capabilities of a host, as far as domain design depends on them. Plain data; nothing is detected here."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -12,11 +8,11 @@ from msgspec import Struct
 Architecture = Literal["amd64", "arm64", "s390x"]
 LOOPBACK: Final = "127.0.0.1"
 Isolation = Literal["none", "namespace", "restricted"]
-"""How user-mode networking is kept from the machine and other guests, if at all."""
+"""How user-mode networking is isolated from the host and other guests."""
 
 
 class Firmware(Struct, frozen=True):
-    """A build of UEFI: its code, and the variables that a guest begins with."""
+    """A UEFI build: code and variable template."""
 
     code: str
     variables: str
@@ -24,15 +20,15 @@ class Firmware(Struct, frozen=True):
 
 
 class NumaCell(Struct, frozen=True):
-    """Memory and the CPUs that are near it."""
+    """A NUMA node and its CPUs."""
 
     id: int
     cores: tuple[tuple[int, ...], ...]
-    """The numbers of the CPUs, those that share a core together."""
+    """CPU numbers, grouped by core."""
 
 
 class Smbios(Struct, frozen=True, kw_only=True):
-    """What guests read about the system they run on."""
+    """System information in the guests' SMBIOS tables."""
 
     manufacturer: str = "KubeVirt"
     product: str = "None"
@@ -42,44 +38,44 @@ class Smbios(Struct, frozen=True, kw_only=True):
 
 
 class Host(Struct, frozen=True, kw_only=True):
-    """One machine that runs guests."""
+    """A host that runs guests."""
 
     architecture: Architecture = "amd64"
     kvm: bool = False
     emulator: str = "/usr/bin/qemu-system-x86_64"
     cpus: tuple[int, ...] = ()
-    """The numbers of the CPUs that guests may be pinned to."""
+    """CPUs that guests may be pinned to."""
     numa_cells: tuple[NumaCell, ...] = ()
-    """How those CPUs lie; each a core of its own, near all memory, where nobody has looked."""
+    """NUMA topology of those CPUs; if unknown, each CPU is a core in a single cell."""
     realtime: bool = False
-    """Whether vCPUs may be scheduled before everything else."""
+    """Whether realtime scheduling is permitted."""
     locked_memory: bool = False
-    """Whether guests may keep memory from being paged out."""
+    """Whether guests may lock memory."""
     memory: int = 0
     """Bytes."""
     hugepages: Mapping[str, int] = {}
-    """How many pages there are of each size, as in `2Mi`."""
+    """Number of huge pages by size, for example `2Mi`."""
     machine_types: frozenset[str] = frozenset()
     machine_aliases: Mapping[str, str] = {}
-    """The machine types that other names stand for, as in `q35`."""
+    """Machine types by alias, for example `q35`."""
     most_vcpus: Mapping[str, int] = {}
-    """How many vCPUs a machine type has at most; a type that is absent sets no bound."""
+    """Maximum number of vCPUs by machine type; no limit for missing types."""
     cpu_models: frozenset[str] = frozenset()
-    """Models that guests can have with all their features."""
+    """CPU models that are fully supported."""
     partial_cpu_models: frozenset[str] = frozenset()
-    """Models that QEMU knows, but of which this machine lacks some features."""
+    """CPU models that QEMU knows, but some features of which this host lacks."""
     cpu_features: frozenset[str] = frozenset()
-    """Features that a guest's CPU can have; none where nobody has looked."""
+    """Supported CPU features; empty if unknown."""
     firmwares: tuple[Firmware, ...] = ()
     tpm: bool = False
     """Whether a TPM can be emulated."""
     cluster: bool = False
-    """Whether a cluster has placed the guest here, and sees to names and name servers."""
+    """Whether the guest runs in a cluster, which handles placement and DNS."""
     port_address: str = LOOPBACK
-    """Where ports that instances name are opened; elsewhere than on loopback, also those below 1024."""
+    """Address where guest ports are opened; other than on loopback, including ports below 1024."""
     isolation: Isolation = "none"
     isolation_reason: str = ""
-    """Why guests have no network namespace, where they should have one."""
+    """Why guests have no network namespace, if they should have one."""
     tap: bool = False
     """Whether guests may have tap devices."""
     vhost_net: bool = False
@@ -90,24 +86,24 @@ class Host(Struct, frozen=True, kw_only=True):
     snp: bool = False
     tdx: bool = False
     secure_execution: bool = False
-    """Whether s390x guests can be hidden from their host."""
+    """Whether Secure Execution is supported (s390x)."""
     smbios: Smbios = Smbios()
     devices: Mapping[str, tuple[str, ...]] = {}
     """Host devices by the resource name they are offered under: PCI addresses, mediated ids, USB `bus:device`."""
     bridges: Mapping[str, str] = {}
-    """Bridges to plug tap devices into, by the network they stand for: `pod`, or the name of a secondary network."""
+    """Bridges for tap devices, by network: `pod`, or the name of a secondary network."""
     libvirt: int = 9_000_000
-    """Its version, as libvirt counts them."""
+    """Version number in libvirt's format."""
     qemu: int = 7_002_000
-    """Its version, counted in the same way."""
+    """Version number in the same format."""
     video_models: frozenset[str] = frozenset()
-    """Graphics cards that QEMU has; none where nobody has looked."""
+    """Video models that QEMU supports; empty if unknown."""
     usb_redirection: bool = True
-    """Whether a client can lend a USB device to a guest."""
+    """Whether USB redirection is supported."""
     virtiofs: bool = False
     """Whether directories can be shared with guests."""
     downward_metrics: bool = False
-    """Whether somebody serves metrics of the host to guests."""
+    """Whether downward metrics are supported."""
     mount_obstacle: str = ""
     """Why root's guests have no mount namespace; empty if they have one, or if guests run as the server's own user."""
     reservations: str | None = None

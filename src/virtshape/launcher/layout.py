@@ -1,8 +1,4 @@
-"""
-Where things lie in the directory of one guest.
-
-Only names; nothing is made or read here.
-"""
+"""Paths in the directory of one guest. Creates and reads nothing."""
 
 from pathlib import Path
 from typing import Final
@@ -10,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 LONGEST_SOCKET: Final = 107
-"""Characters that the path of a socket may have."""
+"""Maximum length of a socket path."""
 _DEEPEST: Final = "/libvirt/lib/qemu/domain-1-abcdefghijklmnopqrst/monitor.sock"
 
 
@@ -26,48 +22,48 @@ class Layout(Struct, frozen=True):
 
     @property
     def plan(self) -> Path:
-        """What became of that, for a process that takes over."""
+        """The prepared domain, for a process that takes over."""
         return self.directory / "plan.json"
 
     @property
     def report(self) -> Path:
-        """How it is doing."""
+        """The guest's report."""
         return self.directory / "report.json"
 
     @property
     def socket(self) -> Path:
-        """Where requests are answered."""
+        """The control socket."""
         return self.directory / "control.sock"
 
     @property
     def log(self) -> Path:
-        """What the launcher process had to say."""
+        """The launcher's log."""
         return self.directory / "launcher.log"
 
     @property
     def libvirt(self) -> Path:
-        """Libvirt's own directories, and QEMU's."""
+        """The directories of libvirt and QEMU."""
         return self.directory / "libvirt"
 
     @property
     def cache(self) -> Path:
-        """What libvirt found out about QEMU; may lead to a place that guests share."""
+        """Capability cache of libvirt; may be a link to a shared directory."""
         return self.libvirt / "cache"
 
     @property
     def tpm(self) -> Path:
-        """What an emulated TPM holds; may lead to a place that outlives the guest."""
+        """The state of an emulated TPM; may be a link to persistent storage."""
         return self.libvirt / "lib" / "swtpm"
 
     def find_qemu_log(self, name: str) -> Path:
-        """What QEMU had to say about the domain of this name."""
+        """Return the path of QEMU's log for a domain."""
         return self.libvirt / "log" / "qemu" / f"{name}.log"
 
     def find_pid_file(self, name: str) -> Path:
-        """Where the process id of the domain of this name stands while it runs."""
+        """Return the path of QEMU's PID file for a domain."""
         return self.libvirt / "run" / "qemu" / f"{name}.pid"
 
 
 def is_short_enough(directory: Path) -> bool:
-    """Whether the paths of all sockets in the directory are ones that the system can take."""
+    """Return True if all socket paths in the directory are within the system's limit."""
     return len(str(directory)) + len(_DEEPEST) <= LONGEST_SOCKET

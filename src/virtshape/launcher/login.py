@@ -1,15 +1,11 @@
-"""
-What lets people into a guest: keys and passwords that its agent is to bring in.
-
-Only where they lie; they themselves are never part of a plan or a report.
-"""
+"""Access credentials that the guest agent installs: where the secrets are stored, never their contents."""
 
 from msgspec import Struct
 
 
 class Login(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The files of one secret, and for whom they are."""
+    """The files of one secret, and the users they are for."""
 
     directory: str
     users: tuple[str, ...] = ()
-    """Whose authorized keys the contents become; of nobody, each file is the password of the user it is named after."""
+    """Users that get the files as authorized keys; if empty, each file is the password of the user in its name."""

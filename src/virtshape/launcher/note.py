@@ -1,16 +1,12 @@
-"""
-What stands in for something a host does not have: the field that asks for it, and what its guest gets instead.
-
-Plain facts, for the instance's status; nothing is refused here.
-"""
+"""A field that this host substitutes: the field, and what the guest gets instead."""
 
 from msgspec import Struct
 
 
 class Note(Struct, frozen=True):
-    """One field of an instance that is honoured in another way than elsewhere."""
+    """A field of an instance that is implemented differently on this host."""
 
     field: str
-    """Path from the instance's root, as in `spec.domain.devices.interfaces[0]`."""
+    """Field path, for example `spec.domain.devices.interfaces[0]`."""
     text: str
-    """Plain words that can follow the field's path and a colon."""
+    """Message, shown after the field path and a colon."""

@@ -1,8 +1,4 @@
-"""
-How a guest is doing, as its launcher process tells it.
-
-Plain facts; each report is whole, and takes the place of the one before.
-"""
+"""Report of a launcher process about its guest. Each report is complete and replaces the previous one."""
 
 from typing import Literal
 
@@ -35,32 +31,32 @@ class Interface(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A network interface of the guest."""
 
     name: str = ""
-    """As the instance calls it; empty for one that only the guest knows."""
+    """Name in the instance's spec; empty if only the guest knows it."""
     guest_name: str = ""
-    """As the guest calls it, where its agent says so."""
+    """Name in the guest, if its agent reports it."""
     mac: str = ""
     addresses: tuple[str, ...] = ()
     queues: int = 1
     link_up: bool = True
     from_agent: bool = False
-    """Whether the guest's agent told of it."""
+    """Whether the guest agent reported it."""
 
 
 class Volume(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A volume of the instance as the guest has it."""
+    """A volume of the instance as the guest sees it."""
 
     name: str
     target: str = ""
-    """The drive, such as `vda`."""
+    """Device name, for example `vda`."""
     size: int = 0
-    """Bytes that the guest sees."""
+    """Size in bytes, as seen by the guest."""
 
 
 class OpenPort(Struct, frozen=True, kw_only=True):
-    """A port of the machine's loopback address that leads to one of the guest."""
+    """A port of the host's loopback address that is forwarded to the guest."""
 
     interface: str
-    """As the instance calls it."""
+    """Name in the instance's spec."""
     protocol: Literal["tcp", "udp"]
     port: int
     """The guest's."""
@@ -69,7 +65,7 @@ class OpenPort(Struct, frozen=True, kw_only=True):
 
 
 class GuestOs(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The system that runs in the guest, in its agent's words."""
+    """The guest's operating system, as reported by its agent."""
 
     id: str = ""
     name: str = ""
@@ -84,36 +80,36 @@ class GuestOs(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """All that is known of a guest."""
+    """The state of a guest."""
 
     state: State = "starting"
     reason: Reason = ""
     message: str = ""
-    """Plain words for people: why it is paused or has ended."""
+    """Message: why it is paused or has ended."""
     refusals: tuple[Refusal, ...] = ()
-    """What this machine cannot honour; the guest was not started then."""
+    """Fields that this host cannot support; the guest was not started."""
     notes: tuple[Note, ...] = ()
-    """What stands in for something this machine does not have."""
+    """Fields that this host substitutes."""
     interfaces: tuple[Interface, ...] = ()
     volumes: tuple[Volume, ...] = ()
     ports: tuple[OpenPort, ...] = ()
-    """Those that the instance names."""
+    """Ports listed in the instance's spec."""
     agent: bool = False
     """Whether the guest's agent is connected."""
     unready: str = ""
-    """Why others cannot count on the guest yet although it runs, if it is asked that."""
+    """Why the running guest is not ready, if it has a readiness check."""
     logins: str | None = None
-    """Why keys and passwords are not in the guest; empty once they are, None if nobody has tried."""
+    """Why keys and passwords could not be installed; empty if they are, None if not tried yet."""
     os: GuestOs | None = None
     machine: str = ""
-    """The machine type that the guest has."""
+    """The guest's machine type."""
     accelerator: Literal["", "kvm", "tcg"] = ""
     launcher_pid: int | None = None
     qemu_pid: int | None = None
     exit_code: int | None = None
-    """QEMU's; negative for the signal that ended it, None while it runs and where nobody could see it end."""
+    """QEMU's exit code; negative for a signal, None while it runs or if unknown."""
 
     @property
     def final(self) -> bool:
-        """Whether the guest has ended, for good."""
+        """Return True if the guest has ended."""
         return self.state in ("succeeded", "failed")

@@ -1,8 +1,4 @@
-"""
-What can be asked of a launcher process over its control socket, and its answers: one JSON text a line each way.
-
-Structs, and how they are read and written.
-"""
+"""Control protocol of launcher processes: requests and responses as JSON lines over the control socket."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -14,41 +10,41 @@ from virtshape.launcher.report import GuestOs, Interface, Report
 
 
 class _Asked(Struct, frozen=True, kw_only=True, tag_field="ask", forbid_unknown_fields=True):
-    """A request, told apart by its member `ask`."""
+    """A request, identified by its member `ask`."""
 
 
 class Status(_Asked, frozen=True, tag="status"):
-    """Tell how the guest is doing."""
+    """Return the guest's report."""
 
 
 class Watch(_Asked, frozen=True, tag="watch"):
-    """Tell how the guest is doing now and after each change, a line each, until it has ended."""
+    """Return the guest's report now and after each change, one per line, until the guest has ended."""
 
 
 class Stop(_Asked, frozen=True, tag="stop"):
-    """Have the guest shut down; end it when it has not after `grace` seconds."""
+    """Shut the guest down; kill it after `grace` seconds."""
 
     grace: Annotated[float, Meta(ge=0)] = 30.0
 
 
 class Kill(_Asked, frozen=True, tag="kill"):
-    """End the guest now."""
+    """Kill the guest."""
 
 
 class Pause(_Asked, frozen=True, tag="pause"):
-    """Halt the guest's CPUs."""
+    """Pause the guest's CPUs."""
 
 
 class Unpause(_Asked, frozen=True, tag="unpause"):
-    """Have the guest's CPUs go on."""
+    """Resume the guest's CPUs."""
 
 
 class Reset(_Asked, frozen=True, tag="reset"):
-    """Restart the guest as its reset button would."""
+    """Reset the guest."""
 
 
 class SoftReboot(_Asked, frozen=True, tag="softreboot"):
-    """Have the guest's system restart itself."""
+    """Ask the guest's operating system to reboot."""
 
 
 class Connect(_Asked, frozen=True, tag="connect"):
@@ -61,35 +57,35 @@ class Connect(_Asked, frozen=True, tag="connect"):
     port: Annotated[int, Meta(ge=1, le=65535)]
     protocol: Literal["tcp", "udp"] = "tcp"
     interface: str = ""
-    """As the instance calls it; the first one that can when empty."""
+    """Name in the instance's spec; the first suitable one if empty."""
 
 
 class SetVcpus(_Asked, frozen=True, tag="set_vcpus"):
-    """Give the guest so many vCPUs while it runs."""
+    """Set the number of vCPUs of the running guest."""
 
     count: Annotated[int, Meta(ge=1)]
 
 
 class SetMemory(_Asked, frozen=True, tag="set_memory"):
-    """Give the guest so many bytes of memory while it runs."""
+    """Set the memory of the running guest in bytes."""
 
     size: Annotated[int, Meta(ge=1)]
 
 
 class AskOs(_Asked, frozen=True, tag="osinfo"):
-    """Ask the guest's agent what system it is."""
+    """Ask the guest agent for the operating system."""
 
 
 class AskUsers(_Asked, frozen=True, tag="users"):
-    """Ask the guest's agent who is logged in."""
+    """Ask the guest agent for logged-in users."""
 
 
 class AskFilesystems(_Asked, frozen=True, tag="filesystems"):
-    """Ask the guest's agent for its file systems."""
+    """Ask the guest agent for file systems."""
 
 
 class AskInterfaces(_Asked, frozen=True, tag="interfaces"):
-    """Ask the guest's agent for its network interfaces."""
+    """Ask the guest agent for network interfaces."""
 
 
 Request = (
@@ -112,7 +108,7 @@ Request = (
 
 
 class User(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Somebody who is logged in to the guest."""
+    """A user who is logged in to the guest."""
 
     name: str
     domain: str = ""
@@ -131,11 +127,11 @@ class Filesystem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     used: int | None = None
     """Bytes."""
     disks: tuple[Mapping[str, str], ...] = ()
-    """The drives under it: `serial`, `device` and `target`, as far as the guest knows."""
+    """Its disks: `serial`, `device` and `target`, if the guest knows them."""
 
 
 class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of a request: how the guest is doing, or why not, and what was asked for."""
+    """The response to a request: an error, or the report and the requested data."""
 
     error: str = ""
     report: Report | None = None
@@ -151,15 +147,15 @@ _answers = msgspec.json.Decoder(Answer)
 
 
 def format_line(message: Request | Answer) -> bytes:
-    """The message as its line."""
+    """Encode a message as a line."""
     return _encoder.encode(message) + b"\n"
 
 
 def parse_request(line: bytes) -> Request:
-    """Read a line as a request; ValueError says what is wrong with it."""
+    """Decode a request; raise ValueError if it is invalid."""
     return _requests.decode(line)
 
 
 def parse_answer(line: bytes) -> Answer:
-    """Read a line as an answer; ValueError says what is wrong with it."""
+    """Decode a response; raise ValueError if it is invalid."""
     return _answers.decode(line)

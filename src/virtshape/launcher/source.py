@@ -1,8 +1,4 @@
-"""
-A disk image that is ready for a guest.
-
-Plain facts: where it lies and how it is to be read.
-"""
+"""A prepared disk image: its path and format."""
 
 from typing import Literal
 
@@ -10,17 +6,17 @@ from msgspec import Struct
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """What stands behind one disk, cdrom or lun of a guest."""
+    """The image of a disk, CD-ROM or LUN."""
 
     path: str
     format: Literal["raw", "qcow2"] = "raw"
     kind: Literal["file", "block"] = "file"
     read_only: bool = False
     direct_io: bool = False
-    """Whether it can be read and written past the host's page cache."""
+    """Whether the storage supports direct I/O."""
     preallocated: bool = False
-    """Whether all its blocks are there already."""
+    """Whether all blocks are allocated."""
     logical_block_size: int = 512
-    """Bytes; what `matchVolume` tells the guest, as the next two."""
+    """Bytes; reported to the guest with `matchVolume`, like the next two."""
     physical_block_size: int = 512
     discard_granularity: int | None = None
