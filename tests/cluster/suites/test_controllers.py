@@ -38,7 +38,7 @@ MODULES: tuple[ModuleType, ...] = (
     test_slim,
     test_volumes,
 )
-OF_OUR_SERVER = {"test_events_are_forgotten_an_hour_after_they_last_happened": "a cluster forgets events by itself"}
+OF_OUR_SERVER = {"test_events_expire_one_hour_after_their_last_occurrence": "the cluster expires events itself"}
 STRIDE = 5
 globals().update(
     {

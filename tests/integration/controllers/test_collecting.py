@@ -1,4 +1,4 @@
-"""What goes with an object that is deleted, in each of the ways to delete it; and with a namespace, all of it."""
+"""Garbage collection: background, foreground and orphan deletion, and deletion of namespaces."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ async def create_map(system: ControlledSystem, name: str, *owners: ConfigMap, bl
     return await system.client.get(ConfigMap, name, "default")
 
 
-def test_dependents_go_in_the_background(tmp_path: Path) -> None:
+def test_background_deletion_deletes_dependents(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers():
             owner = await create_map(system, "owner")
@@ -51,7 +51,7 @@ def test_dependents_go_in_the_background(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_dependents_go_first_in_the_foreground(tmp_path: Path) -> None:
+def test_foreground_deletion_deletes_dependents_first(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             owner = await create_map(system, "owner")
@@ -65,7 +65,7 @@ def test_dependents_go_first_in_the_foreground(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_orphans_stay_and_belong_to_nobody(tmp_path: Path) -> None:
+def test_orphan_deletion_keeps_dependents_without_owner(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers():
             await create_map(system, "child", await create_map(system, "owner"))
@@ -77,7 +77,7 @@ def test_orphans_stay_and_belong_to_nobody(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_an_owner_that_stays_keeps_what_it_owns(tmp_path: Path) -> None:
+def test_dependent_with_a_remaining_owner_is_kept(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers():
             stays = await create_map(system, "stays")
@@ -94,7 +94,7 @@ def test_an_owner_that_stays_keeps_what_it_owns(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_what_lost_its_owner_while_nobody_looked_is_collected(tmp_path: Path) -> None:
+def test_dependents_of_owners_deleted_while_stopped_are_collected(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await create_map(system, "child", await create_map(system, "owner"))
@@ -105,7 +105,7 @@ def test_what_lost_its_owner_while_nobody_looked_is_collected(tmp_path: Path) ->
     run(scenario())
 
 
-def test_a_vm_can_leave_its_instance_behind_and_another_takes_it(tmp_path: Path) -> None:
+def test_orphaned_instance_is_adopted_by_a_new_vm(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers():
             await system.create(instancetype_tree(), preference_tree(), vm_tree())
@@ -128,7 +128,7 @@ def test_a_vm_can_leave_its_instance_behind_and_another_takes_it(tmp_path: Path)
     run(scenario())
 
 
-def test_an_instance_that_somebody_else_manages_is_left_alone_and_told_of(tmp_path: Path) -> None:
+def test_instance_with_another_controller_is_kept_and_reported(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers():
             owner = to_tree(make_owner_reference(await create_map(system, "owner")))
@@ -149,7 +149,7 @@ def test_an_instance_that_somebody_else_manages_is_left_alone_and_told_of(tmp_pa
     run(scenario())
 
 
-def test_a_vm_deleted_in_the_foreground_goes_last(tmp_path: Path) -> None:
+def test_foreground_deletion_removes_the_vm_last(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers():
             await system.create(instancetype_tree(), preference_tree(), vm_tree())
@@ -162,7 +162,7 @@ def test_a_vm_deleted_in_the_foreground_goes_last(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_namespace_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
+def test_namespace_deletion_deletes_its_objects(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers():
             await system.create(instancetype_tree(), preference_tree())

@@ -94,7 +94,7 @@ async def wait_until_all_is_gone(system: ControlledSystem) -> None:
     await system.wait_for_revisions()
 
 
-def test_a_start_survives_a_crash(tmp_path: Path) -> None:
+def test_start_survives_a_crash(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
             await system.wait_for("Running")
@@ -108,7 +108,7 @@ def test_a_start_survives_a_crash(tmp_path: Path) -> None:
     play_every_death(play, tmp_path)
 
 
-def test_a_deletion_survives_a_crash(tmp_path: Path) -> None:
+def test_deletion_survives_a_crash(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         await create_vm(system)
         await check_running(system)
@@ -121,7 +121,7 @@ def test_a_deletion_survives_a_crash(tmp_path: Path) -> None:
     play_every_death(play, tmp_path)
 
 
-def test_a_restart_survives_a_crash(tmp_path: Path) -> None:
+def test_restart_survives_a_crash(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
             await eventually(is_another, "no other instance is there")
@@ -153,7 +153,7 @@ async def are_running(system: ControlledSystem, count: int) -> bool | None:
     return True if [phase_of(one) for one in instances] == ["Running"] * count else None
 
 
-def test_many_vms_killed_again_and_again_are_all_there_and_then_all_gone(tmp_path: Path) -> None:
+def test_repeated_crashes_neither_lose_nor_leak_vms(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await system.create(instancetype_tree(), preference_tree())

@@ -1,4 +1,4 @@
-"""Events: told once, counted after that, also by a controller that was started anew."""
+"""Events: written once, then counted, also by a restarted controller."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ async def tell(system: ControlledSystem, times: int, *, now: float) -> None:
         await recorder.flush()
 
 
-def test_the_same_again_is_counted(tmp_path: Path) -> None:
+def test_repeated_event_is_counted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await tell(system, 3, now=NOW)
@@ -55,7 +55,7 @@ def test_the_same_again_is_counted(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_events_are_forgotten_an_hour_after_they_last_happened(tmp_path: Path) -> None:
+def test_events_expire_one_hour_after_their_last_occurrence(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await tell(system, 1, now=NOW)
@@ -66,7 +66,7 @@ def test_events_are_forgotten_an_hour_after_they_last_happened(tmp_path: Path) -
     run(scenario())
 
 
-def test_what_cannot_be_told_holds_nobody_up(tmp_path: Path) -> None:
+def test_failed_event_write_does_not_block(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             recorder = EventRecorder(system.client, COMPONENT, lambda: NOW)

@@ -1,4 +1,4 @@
-"""Guests that fail: rerun, backed off, or left alone, as the run strategy says."""
+"""Failing guests are restarted, delayed or left alone, depending on the run strategy."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -63,7 +63,7 @@ async def running(system: ControlledSystem, launcher: Fragile, clock: Hands) -> 
         yield controllers
 
 
-def test_starts_that_fail_wait_longer_each_time(tmp_path: Path) -> None:
+def test_delay_grows_with_each_failed_start(tmp_path: Path) -> None:
     async def scenario() -> None:
         launcher, clock = Fragile(GuestStatus("failed", "no disk"), GuestStatus("failed", "no disk")), Hands()
         async with open_controlled_system(tmp_path) as system, running(system, launcher, clock) as controllers:
@@ -98,7 +98,7 @@ def test_starts_that_fail_wait_longer_each_time(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_failure_is_rerun_and_a_success_is_not(tmp_path: Path) -> None:
+def test_rerun_on_failure_restarts_only_failed_guests(tmp_path: Path) -> None:
     async def scenario() -> None:
         launcher = Fragile(
             GuestStatus("running"), GuestStatus("failed", "panic"), GuestStatus("running"), GuestStatus("succeeded")
@@ -123,7 +123,7 @@ def test_a_failure_is_rerun_and_a_success_is_not(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_once_is_once(tmp_path: Path) -> None:
+def test_run_strategy_once_starts_only_once(tmp_path: Path) -> None:
     async def scenario() -> None:
         launcher = Fragile(GuestStatus("running"), GuestStatus("failed", "panic"))
         async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:

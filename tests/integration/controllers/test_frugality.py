@@ -1,4 +1,4 @@
-"""How little controllers ask of the server: each request counts on a cluster, where its API server does most work."""
+"""Number of requests that controllers send to the API server."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ class Listening:
 
 
 @pytest.mark.parametrize(("strategy", "state"), [("Always", "Running"), ("Halted", "Stopped")])
-def test_what_was_just_written_is_not_asked_for(strategy: str, state: str, tmp_path: Path) -> None:
+def test_objects_just_written_are_not_read_again(strategy: str, state: str, tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             heard: list[Listening] = []

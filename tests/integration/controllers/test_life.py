@@ -1,4 +1,4 @@
-"""The life of a VM, from its creation to its deletion, with everything that belongs to it."""
+"""Lifecycle of a VM, from creation to deletion."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ async def restart(system: ControlledSystem) -> VirtualMachineInstance:
     return await eventually(look, "no new instance runs")
 
 
-def test_a_vm_lives_and_dies(tmp_path: Path) -> None:
+def test_vm_is_started_and_deleted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree())
@@ -93,7 +93,7 @@ def check_pinned(vm: VirtualMachine) -> None:
     assert status.observed_generation == status.desired_generation == vm.metadata.generation
 
 
-def test_a_removed_revision_is_captured_anew_and_asks_for_a_restart(tmp_path: Path) -> None:
+def test_removed_revision_is_captured_again_and_requires_a_restart(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree())
@@ -124,7 +124,7 @@ def test_a_removed_revision_is_captured_anew_and_asks_for_a_restart(tmp_path: Pa
     run(scenario())
 
 
-def test_halting_a_vm_stops_it_and_starting_it_again_gives_a_new_instance(tmp_path: Path) -> None:
+def test_halted_and_restarted_vm_gets_a_new_instance(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree())
@@ -145,7 +145,7 @@ def test_halting_a_vm_stops_it_and_starting_it_again_gives_a_new_instance(tmp_pa
     run(scenario())
 
 
-def test_a_manual_vm_starts_and_stops_when_asked(tmp_path: Path) -> None:
+def test_manual_vm_starts_and_stops_on_request(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Manual"))
@@ -166,7 +166,7 @@ def test_a_manual_vm_starts_and_stops_when_asked(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_halted_vm_that_is_asked_to_start_paused_runs_for_good(tmp_path: Path) -> None:
+def test_paused_start_of_a_halted_vm_sets_it_to_run(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
@@ -179,7 +179,7 @@ def test_a_halted_vm_that_is_asked_to_start_paused_runs_for_good(tmp_path: Path)
     run(scenario())
 
 
-def test_a_change_of_the_template_asks_a_running_vm_for_a_restart(tmp_path: Path) -> None:
+def test_template_change_requires_a_restart(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree())
@@ -196,7 +196,7 @@ def test_a_change_of_the_template_asks_a_running_vm_for_a_restart(tmp_path: Path
     run(scenario())
 
 
-def test_without_a_launcher_an_instance_waits_and_says_why(tmp_path: Path) -> None:
+def test_instance_without_a_launcher_is_unschedulable(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await system.create(instancetype_tree(), preference_tree(), vm_tree())
@@ -218,7 +218,7 @@ def test_without_a_launcher_an_instance_waits_and_says_why(tmp_path: Path) -> No
     run(scenario())
 
 
-def test_what_does_not_fit_waits_for_room(tmp_path: Path) -> None:
+def test_instance_that_does_not_fit_waits_for_resources(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers():
             await system.create(
@@ -240,7 +240,7 @@ def test_what_does_not_fit_waits_for_room(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_events_tell_the_story(tmp_path: Path) -> None:
+def test_lifecycle_is_recorded_as_events(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree())

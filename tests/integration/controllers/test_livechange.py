@@ -1,4 +1,4 @@
-"""What reaches a guest while it runs: more vCPUs and memory where there is room, pauses and resets."""
+"""Changes of running guests: live updates of vCPUs and memory, pause and reset."""
 
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,7 @@ async def resize(system: ControlledSystem, *, sockets: int, memory: str) -> None
 @pytest.mark.parametrize(
     ("sockets", "memory"), [(2, "2Gi"), (1, "1Gi")], ids=["to less than that", "to what it was started with"]
 )
-def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_is_to_shrink(
-    tmp_path: Path, sockets: int, memory: str
-) -> None:
+def test_vm_grows_live_and_requires_a_restart_to_shrink(tmp_path: Path, sockets: int, memory: str) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await system.create(sized_vm())
@@ -76,7 +74,7 @@ def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_is_to_shrink(
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
-def test_a_guest_is_paused_and_goes_on(tmp_path: Path, version: str) -> None:
+def test_guest_is_paused_and_resumed(tmp_path: Path, version: str) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers_with_guests():
 

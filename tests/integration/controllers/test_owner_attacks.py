@@ -1,4 +1,4 @@
-"""Owner references that a user of one namespace writes, and what they must not do to others."""
+"""Owner references written by a user of one namespace do not affect other namespaces."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -60,7 +60,7 @@ async def two_users(directory: Path) -> AsyncIterator[tuple[ControlledSystem, Re
         yield system, await make_user(system, "dev"), await make_user(system, "prod")
 
 
-def test_an_owner_of_another_namespace_does_not_hold_up_its_deletion(tmp_path: Path) -> None:
+def test_owner_reference_to_another_namespace_does_not_block_deletion(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with two_users(tmp_path) as (system, dev, prod):
             victim = await create_map(prod, "prod", "victim")
@@ -75,7 +75,7 @@ def test_an_owner_of_another_namespace_does_not_hold_up_its_deletion(tmp_path: P
     run(scenario())
 
 
-def test_a_namespace_with_owner_cycles_goes(tmp_path: Path) -> None:
+def test_namespace_with_owner_cycles_is_deleted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with two_users(tmp_path) as (system, dev, _):
             first = await create_map(dev, "dev", "first")
@@ -96,7 +96,7 @@ def test_a_namespace_with_owner_cycles_goes(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_cluster_wide_object_with_a_namespaced_owner_stays(tmp_path: Path) -> None:
+def test_cluster_wide_object_with_a_namespaced_owner_is_kept(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with two_users(tmp_path) as (system, dev, _):
             owner = await create_map(dev, "dev", "owner")

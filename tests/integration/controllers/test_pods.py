@@ -1,4 +1,4 @@
-"""Guests in pods, played on our own server: pods as a kubelet would tell of them, VMs and instances follow."""
+"""Guests in simulated pods: VMs and instances follow the status of their pods."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from virtshape.standalone.inprocess import connect
 
 
 @pytest.mark.parametrize("play", SCENARIOS)
-def test_a_guest_in_a_pod(play: str, tmp_path: Path) -> None:
+def test_instance_follows_its_pod(play: str, tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_system("in-process", tmp_path) as system:
             driver = PodDriver(system.client, "default")
@@ -27,7 +27,7 @@ def test_a_guest_in_a_pod(play: str, tmp_path: Path) -> None:
 HOST_DISK = [{"name": "d", "hostDisk": {"path": "/srv/d.img", "type": "Disk"}}]
 
 
-def test_an_instance_that_passed_admission_gets_no_pod_with_a_disk_of_the_node(tmp_path: Path) -> None:
+def test_instance_with_unpermitted_host_disk_gets_no_pod(tmp_path: Path) -> None:
     """The machine's own configuration admits it here; the pod builder checks the cluster's feature gate again."""
     (tmp_path / "config.yaml").write_text("hostDisks: {roots: [/srv]}\n")
 

@@ -1,4 +1,4 @@
-"""The policy about references switched under a hundred VMs, running and stopped."""
+"""The reference policy is switched for a hundred VMs, running and stopped."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ async def count_revisions(system: ControlledSystem) -> tuple[int, int]:
     return len(names) - starts, starts
 
 
-def test_the_policy_is_switched_under_a_hundred_vms(tmp_path: Path) -> None:
+def test_policy_switch_updates_a_hundred_vms(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await system.create(instancetype_tree(), preference_tree())

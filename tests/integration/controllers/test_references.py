@@ -1,4 +1,4 @@
-"""What a VM refers to: missing, expanded by policy, changed in its status, or kept by an older release."""
+"""Instance type and preference references: missing, expanded by policy, changed, or from older releases."""
 
 import base64
 import json
@@ -38,7 +38,7 @@ async def configure(system: ControlledSystem, **settings: str) -> None:
     await system.create({"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": metadata, "spec": spec})
 
 
-def test_a_vm_waits_for_what_it_refers_to(tmp_path: Path) -> None:
+def test_vm_waits_for_its_instancetype(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await configure(system, missingReference="Defer")
@@ -64,7 +64,7 @@ def test_a_vm_waits_for_what_it_refers_to(tmp_path: Path) -> None:
     [("expand", False, True), ("expand", True, False), ("expandAll", True, True), ("reference", False, False)],
     ids=["expand", "expand leaves captured ones", "expandAll", "reference"],
 )
-def test_policies_expand_vms(tmp_path: Path, policy: str, captured: bool, expanded: bool) -> None:
+def test_reference_policy_expands_vms(tmp_path: Path, policy: str, captured: bool, expanded: bool) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             await system.create(instancetype_tree(), preference_tree())
@@ -108,7 +108,7 @@ def old_payload(version: str) -> Any:
 
 @pytest.mark.parametrize("version", ["", "v1alpha1", "v1alpha2", "v1beta1"], ids=lambda text: text or "spec alone")
 @pytest.mark.parametrize("place_of_name", ["spec", "status"])
-def test_revisions_of_older_releases_are_used_and_upgraded(tmp_path: Path, version: str, place_of_name: str) -> None:
+def test_revisions_of_older_releases_are_upgraded(tmp_path: Path, version: str, place_of_name: str) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
@@ -156,7 +156,7 @@ async def point_to_old(system: ControlledSystem, where: str) -> None:
     await system.client.update_status(vm)
 
 
-def test_a_revision_of_the_right_name_and_wrong_content_is_refused(tmp_path: Path) -> None:
+def test_existing_revision_with_other_content_is_an_error(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await system.create(instancetype_tree(), preference_tree())
@@ -180,7 +180,7 @@ def test_a_revision_of_the_right_name_and_wrong_content_is_refused(tmp_path: Pat
     run(scenario())
 
 
-def test_another_name_beside_a_revision_that_a_user_chose_is_refused(tmp_path: Path) -> None:
+def test_renamed_reference_with_a_revision_name_is_rejected(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await system.create(instancetype_tree(), instancetype_tree("large", 8), preference_tree())

@@ -1,4 +1,4 @@
-"""Controllers beside a server that listens, and none where they are not wanted."""
+"""Controllers in the server process."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from virtshape.standalone.server import Settings, serve
 
 
 @pytest.mark.parametrize("controllers", [True, False], ids=["with controllers", "without"])
-def test_a_server_runs_controllers_if_told_to(tmp_path: Path, controllers: bool) -> None:
+def test_server_runs_controllers_if_enabled(tmp_path: Path, controllers: bool) -> None:
     async def scenario() -> None:
         settings = Settings(directory=tmp_path, port=0, catalog=False, controllers=controllers, launcher="simulate")
         async with serve(settings) as ready:
@@ -33,7 +33,7 @@ def test_a_server_runs_controllers_if_told_to(tmp_path: Path, controllers: bool)
     run(scenario())
 
 
-def test_all_kinds_that_are_stored_are_looked_after() -> None:
+def test_garbage_collector_covers_all_stored_kinds() -> None:
     names = [kind.__name__ for kind in list_stored()]
     assert {"VirtualMachine", "ControllerRevision", "ClusterRole", "Namespace"} <= set(names)
     assert not {"TokenReview", "CustomResourceDefinition", "UploadTokenRequest"} & set(names)

@@ -1,4 +1,4 @@
-"""What is kept at hand is lighter than what the server has, and takes nothing from it."""
+"""The trimming client removes managed fields from cached objects only."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.trimming import TrimmingClient
 
 
-def test_field_ownership_is_left_out_and_survives_an_update(tmp_path: Path) -> None:
+def test_managed_fields_are_trimmed_and_survive_an_update(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await system.create(instancetype_tree())

@@ -1,4 +1,4 @@
-"""DataVolumes, claims and data sources: names, phases and owners."""
+"""DataVolumes, claims and DataSources of VMs with simulated storage."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ WITH_DISK: Tree = {
 }
 
 
-def test_disks_are_made_with_their_vm_and_the_vm_waits_for_them(tmp_path: Path) -> None:
+def test_data_volumes_are_created_and_vm_waits_for_them(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
@@ -79,7 +79,7 @@ class Behind:
                 yield event
 
 
-def test_a_disk_that_was_just_made_is_not_missed(tmp_path: Path) -> None:
+def test_data_volume_just_created_is_not_reported_missing(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers(wrap=Behind) as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
@@ -91,7 +91,7 @@ def test_a_disk_that_was_just_made_is_not_missed(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_claim_that_is_missing_is_waited_for(tmp_path: Path) -> None:
+def test_vm_waits_for_a_missing_claim(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers():
             disk = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "mine"}}]}
@@ -115,7 +115,7 @@ def claim_tree(name: str) -> Tree:
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
 
 
-def test_a_data_source_is_ready_once_its_claim_is_there(tmp_path: Path) -> None:
+def test_data_source_is_ready_once_its_claim_exists(tmp_path: Path) -> None:
     async def is_ready(system: ControlledSystem) -> str | None:
         source = await system.client.get(DataSource, "golden", "default")
         conditions = (source.status.conditions if source.status else None) or []

@@ -1,4 +1,4 @@
-"""What the installation says of itself."""
+"""Status of the KubeVirt object."""
 
 import pytest
 from tests.support.instances import EARLIER, STAMP
@@ -20,7 +20,7 @@ INSTALLED = from_tree(
 
 
 @pytest.mark.parametrize(("runs_guests", "degraded"), [(True, "False"), (False, "True")], ids=["launcher", "none"])
-def test_it_tells_the_truth_in_kubevirts_form(runs_guests: bool, degraded: str) -> None:
+def test_kubevirt_status_reports_launcher_and_versions(runs_guests: bool, degraded: str) -> None:
     status = make_kubevirt_status(INSTALLED, STAMP, runs_guests=runs_guests)
     assert (status.phase, status.observed_generation, status.default_architecture) == ("Deployed", 3, "amd64")
     assert {status.operator_version, status.observed_kube_virt_version, status.target_kube_virt_version} == {VERSION}

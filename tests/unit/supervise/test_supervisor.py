@@ -132,7 +132,7 @@ def test_task_that_returns_is_restarted_unless_it_may_finish() -> None:
     run(scenario)
 
 
-def test_one_failing_task_does_not_touch_the_others() -> None:
+def test_failing_task_does_not_affect_the_others() -> None:
     steady, failing = Failing(0), Failing(1000)
 
     async def scenario(supervisor: Supervisor) -> None:
@@ -159,7 +159,7 @@ def test_stopping_ends_a_task_that_fails_while_it_is_cancelled(caplog: pytest.Lo
     assert "background task compaction failed while stopping" in caplog.text
 
 
-def test_observers_are_told_of_failure_and_recovery() -> None:
+def test_observers_are_notified_of_failure_and_recovery() -> None:
     seen: list[str] = []
 
     def observe(task: SupervisedTask) -> None:

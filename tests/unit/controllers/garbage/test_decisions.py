@@ -1,4 +1,4 @@
-"""What happens to objects whose owners go, in each of the ways to delete."""
+"""Garbage collection decisions for each deletion policy."""
 
 import pytest
 from msgspec.structs import replace
@@ -84,7 +84,7 @@ def going(uid: str, *finalizers: str) -> GraphNode:
         "somebody else's finalizer",
     ],
 )
-def test_steps(members: list[GraphNode], about: str, absent: list[str], steps: list[Step]) -> None:
+def test_decided_steps(members: list[GraphNode], about: str, absent: list[str], steps: list[Step]) -> None:
     graph = Graph()
     for node in members:
         graph.put(node)
@@ -93,7 +93,7 @@ def test_steps(members: list[GraphNode], about: str, absent: list[str], steps: l
     assert decide_steps(known, graph, absent) == steps
 
 
-def test_the_graph_follows_what_changes() -> None:
+def test_graph_reflects_added_and_removed_objects() -> None:
     graph = Graph()
     graph.put(owned("d", "o"))
     assert [node.identity.uid for node in graph.dependents("o")] == ["d"]
@@ -104,7 +104,7 @@ def test_the_graph_follows_what_changes() -> None:
     assert (graph.dependents("p"), graph.find("d")) == ([], None)
 
 
-def test_what_matters_of_an_object_is_read_from_its_metadata() -> None:
+def test_graph_node_is_read_from_metadata() -> None:
     metadata = ObjectMeta(name="a", namespace="ns", uid="u", finalizers=[ORPHAN], deletion_timestamp="now")
     node = make_graph_node("v1", "Pod", metadata)
     assert node == GraphNode(Identity("v1", "Pod", "ns", "a", "u"), (), (ORPHAN,), deleting=True)
@@ -132,27 +132,27 @@ RELEASED = {
 
 
 @pytest.mark.parametrize("members", RELEASED.values(), ids=RELEASED.keys())
-def test_a_cycle_of_foreground_deletions_is_broken(members: list[GraphNode]) -> None:
+def test_cycle_of_foreground_deletions_is_broken(members: list[GraphNode]) -> None:
     assert decide("a", *members) == [RemoveFinalizer(identity("a"), FOREGROUND)]
 
 
-def test_a_cycle_does_not_release_an_owner_that_waits_for_another_dependent() -> None:
+def test_cycle_does_not_release_an_owner_with_another_dependent() -> None:
     assert decide("a", foreground("a", "b"), foreground("b", "a"), owned("d", "a")) == []
 
 
-def test_an_owner_in_another_namespace_is_not_an_owner() -> None:
+def test_owner_in_another_namespace_is_ignored() -> None:
     elsewhere = GraphNode(Identity("v1", "ConfigMap", "other", "name-x", "x"), owned("x", "o").owners)
     assert decide("o", foreground("o"), elsewhere) == [RemoveFinalizer(identity("o"), FOREGROUND)]
     assert decide("x", foreground("o"), elsewhere) == []
     assert decide("o", going("o", ORPHAN), elsewhere) == [RemoveFinalizer(identity("o"), ORPHAN)]
 
 
-def test_a_cluster_wide_owner_waits_for_its_dependents_in_any_namespace() -> None:
+def test_cluster_wide_owner_waits_for_dependents_in_any_namespace() -> None:
     owner = GraphNode(Identity("v1", "ConfigMap", "", "name-o", "o"), (), (FOREGROUND,), deleting=True)
     assert decide("o", owner, owned("d", "o")) == []
 
 
 @pytest.mark.parametrize("changed", [{"name": "other"}, {"kind": "Secret"}, {"api_version": "apps/v1"}])
-def test_a_uid_alone_does_not_make_an_owner(changed: dict[str, str]) -> None:
+def test_matching_uid_alone_is_not_an_owner(changed: dict[str, str]) -> None:
     dependent = GraphNode(identity("d"), tuple(replace(ref, **changed) for ref in owned("d", "o").owners))
     assert decide("o", foreground("o"), dependent) == [RemoveFinalizer(identity("o"), FOREGROUND)]

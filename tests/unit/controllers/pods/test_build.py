@@ -1,4 +1,4 @@
-"""The pod of an instance, as a whole and in its parts."""
+"""Launcher pods: complete pods and single fields."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def build(**spec: Any) -> Tree:
     return tree
 
 
-def test_a_small_guest_has_this_pod() -> None:
+def test_pod_of_a_small_guest() -> None:
     pod = build()
     environment = pod["spec"]["containers"][0].pop("env")
     assert [one["name"] for one in environment] == [INSTANCE_VARIABLE]
@@ -130,12 +130,12 @@ PARTS: dict[str, tuple[dict[str, Any], Tree]] = {
 
 
 @pytest.mark.parametrize(("spec", "part"), PARTS.values(), ids=PARTS.keys())
-def test_the_pod_says(spec: dict[str, Any], part: Tree) -> None:
+def test_pod_field(spec: dict[str, Any], part: Tree) -> None:
     built = build(**spec)["spec"]
     assert {key: built.get(key) for key in part} == part
 
 
-def test_the_ports_of_interfaces_are_the_containers() -> None:
+def test_interface_ports_become_container_ports() -> None:
     ports = [{"port": 80, "name": "http"}, {"port": 53, "protocol": "UDP"}]
     built = build(domain={**GI, "devices": {"interfaces": [{"name": "default", "masquerade": {}, "ports": ports}]}})
     assert built["spec"]["containers"][0]["ports"] == [
@@ -144,7 +144,7 @@ def test_the_ports_of_interfaces_are_the_containers() -> None:
     ]
 
 
-def test_the_launcher_is_told_the_whole_instance() -> None:
+def test_pod_environment_contains_the_instance() -> None:
     vmi = build_vmi("Running", domain=GI, annotations={"a": "b"})
     pod = build_launcher_pod(vmi, None, "i")
     assert pod.spec is not None
@@ -155,7 +155,7 @@ def test_the_launcher_is_told_the_whole_instance() -> None:
     assert (reported.metadata.uid, reported.metadata.annotations) == ("i1", {"a": "b"})
 
 
-def test_what_kubectl_keeps_for_itself_is_not_the_pods() -> None:
+def test_last_applied_annotation_is_not_copied() -> None:
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "team": "a"}
     assert build(annotations=annotations)["metadata"]["annotations"] == {
         "team": "a",
@@ -164,7 +164,7 @@ def test_what_kubectl_keeps_for_itself_is_not_the_pods() -> None:
     }
 
 
-def test_annotations_of_an_instance_do_not_loosen_the_confinement_of_its_pod() -> None:
+def test_instance_annotations_do_not_loosen_the_pod_confinement() -> None:
     annotations = {
         "container.apparmor.security.beta.kubernetes.io/compute": "unconfined",
         "container.seccomp.security.alpha.kubernetes.io/compute": "unconfined",
@@ -173,7 +173,7 @@ def test_annotations_of_an_instance_do_not_loosen_the_confinement_of_its_pod() -
     assert build(annotations=annotations)["metadata"]["annotations"].keys().isdisjoint(annotations)
 
 
-def test_names_follow_from_instances_and_fit() -> None:
+def test_pod_name_derives_from_the_instance_and_is_short_enough() -> None:
     names = {name_pod(build_vmi(name="n" * 253, uid=uid)) for uid in ("a", "b")}
     assert len(names) == 2
     assert {len(name) for name in names} == {253}
@@ -181,7 +181,7 @@ def test_names_follow_from_instances_and_fit() -> None:
     assert shorten_label("short") == "short"
 
 
-def test_the_first_to_use_volumes_has_those_and_goes_where_the_guest_may_be() -> None:
+def test_first_consumer_pod_has_the_claims_and_constraints_of_the_guest() -> None:
     vmi = build_vmi(
         domain=GI,
         nodeSelector={"disk": "ssd"},
@@ -223,5 +223,5 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("spec", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_a_pod_cannot_give(spec: dict[str, Any], message: str) -> None:
+def test_unsupported_instance_is_refused(spec: dict[str, Any], message: str) -> None:
     assert explain_refusal(build_vmi(**spec).spec, None) == message

@@ -1,4 +1,4 @@
-"""What a guest's container asks of its node."""
+"""Resource requests and limits of launcher containers."""
 
 from typing import Any
 
@@ -93,7 +93,7 @@ ASKED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("domain", "asked"), ASKED.values(), ids=ASKED.keys())
-def test_a_container_asks_for(domain: dict[str, Any], asked: dict[str, Any]) -> None:
+def test_requests_and_limits(domain: dict[str, Any], asked: dict[str, Any]) -> None:
     assert to_tree(build_resources(build_vmi(domain=domain).spec, None)) == asked
 
 
@@ -110,12 +110,12 @@ CONFIGURED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("configuration", "asked"), CONFIGURED.values(), ids=CONFIGURED.keys())
-def test_the_administrator_has_a_say_in(configuration: dict[str, Any], asked: dict[str, Any]) -> None:
+def test_configuration_changes_resources(configuration: dict[str, Any], asked: dict[str, Any]) -> None:
     reported = from_tree(configuration, KubeVirtConfiguration)
     assert to_tree(build_resources(build_vmi(domain=GI).spec, reported)) == asked
 
 
-def test_an_even_number_of_cpus_can_be_asked_for() -> None:
+def test_emulator_thread_can_complete_to_even_parity() -> None:
     cpu = {"cores": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}
     built = build_resources(build_vmi(domain={**GI, "cpu": cpu}).spec, None, even_parity=True)
     assert (built.requests or {})["cpu"] == "4"

@@ -1,4 +1,4 @@
-"""The claim that keeps a VM's TPM and firmware variables."""
+"""The claim for persistent TPM and firmware state."""
 
 import pytest
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ DOMAINS = {
 
 
 @pytest.mark.parametrize(("domain", "kept"), DOMAINS.values(), ids=DOMAINS)
-def test_what_is_kept(domain: Tree, kept: bool) -> None:
+def test_guest_has_persistent_state(domain: Tree, kept: bool) -> None:
     assert has_state(build_vmi(domain=domain).spec) == kept
 
 
@@ -40,7 +40,7 @@ def build(uid: str, *owners: OwnerReference) -> VirtualMachineInstance:
     return replace(vmi, metadata=replace(vmi.metadata or ObjectMeta(), owner_references=list(owners)))
 
 
-def test_the_claim_is_the_vms_and_all_its_instances_have_the_same() -> None:
+def test_claim_is_shared_by_all_instances_of_a_vm() -> None:
     first, second = build("i1", OWNER), build("i2", OWNER)
     claim = build_state_claim(first, from_tree({"vmStateStorageClass": "fast"}, KubeVirtConfiguration))
     assert to_tree(claim) == {
@@ -62,14 +62,14 @@ def test_the_claim_is_the_vms_and_all_its_instances_have_the_same() -> None:
     assert is_state_claim_of(claim, second)
 
 
-def test_a_vm_of_the_same_name_that_comes_after_it_has_another() -> None:
+def test_recreated_vm_gets_another_claim() -> None:
     claim, later = build_state_claim(build("i1", OWNER), None), build("i2", replace(OWNER, uid="v2"))
     assert claim.metadata is not None
     assert name_state_claim(later) != claim.metadata.name
     assert not is_state_claim_of(claim, later)
 
 
-def test_an_instance_without_a_vm_has_its_own_of_the_default_class() -> None:
+def test_instance_without_vm_owns_its_claim() -> None:
     claim = build_state_claim(build("i1"), None)
     assert claim.metadata is not None
     assert [(one.kind, one.uid) for one in claim.metadata.owner_references or ()] == [("VirtualMachineInstance", "i1")]
@@ -77,7 +77,7 @@ def test_an_instance_without_a_vm_has_its_own_of_the_default_class() -> None:
     assert claim.spec.storage_class_name is None
 
 
-def test_a_long_name_is_cut() -> None:
+def test_long_claim_name_is_shortened() -> None:
     long = build("i1", replace(OWNER, name="v" * 253))
     assert len(name_state_claim(long)) == 253
     labels = (build_state_claim(long, None).metadata or ObjectMeta()).labels or {}

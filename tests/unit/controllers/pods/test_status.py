@@ -1,4 +1,4 @@
-"""What a pod tells of its guest."""
+"""Guest status from pods."""
 
 from typing import Any
 
@@ -107,7 +107,7 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("pod", "vmi", "reported"), STATES.values(), ids=STATES.keys())
-def test_a_guest_is(pod: Pod, vmi: VirtualMachineInstance, reported: tuple[str, ...]) -> None:
+def test_guest_status_from_pod(pod: Pod, vmi: VirtualMachineInstance, reported: tuple[str, ...]) -> None:
     guest = read_pod(pod, vmi)
     assert (guest.state, guest.reason, guest.message, guest.unready) == reported
     assert guest.pods == {"p1": (pod.spec.node_name if pod.spec else None) or ""}
@@ -135,7 +135,7 @@ GONE: dict[str, tuple[Pod | None, tuple[str, str, str]]] = {
 
 
 @pytest.mark.parametrize(("last", "reported"), GONE.values(), ids=GONE.keys())
-def test_a_guest_whose_pod_is_gone_has_failed(last: Pod | None, reported: tuple[str, str, str]) -> None:
+def test_guest_without_its_pod_has_failed(last: Pod | None, reported: tuple[str, str, str]) -> None:
     guest = read_missing_pod(UP, last)
     assert (guest.state, guest.reason, guest.message, guest.pods) == (*reported, {})
 
@@ -151,7 +151,7 @@ ADDRESSES: dict[str, tuple[dict[str, Any], list[str] | None]] = {
 
 
 @pytest.mark.parametrize(("status", "addresses"), ADDRESSES.values(), ids=ADDRESSES.keys())
-def test_the_interface_on_the_pods_network_has_its_addresses(status: Tree, addresses: list[str] | None) -> None:
+def test_pod_network_interface_has_the_pod_addresses(status: Tree, addresses: list[str] | None) -> None:
     vmi = build_vmi(
         "Running",
         networks=[{"name": "default", "pod": {}}],

@@ -1,4 +1,4 @@
-"""What each volume of an instance becomes in its pod, and where the launcher finds it."""
+"""Pod volumes of instance volumes."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ SOURCES: dict[str, tuple[Tree, list[Tree]]] = {
 
 
 @pytest.mark.parametrize(("source", "volumes"), SOURCES.values(), ids=SOURCES.keys())
-def test_a_volume_becomes(source: Tree, volumes: list[Tree]) -> None:
+def test_pod_volume_of_instance_volume(source: Tree, volumes: list[Tree]) -> None:
     vmi = build_vmi(volumes=[{"name": "v", **source}])
     found = [one for one in list_pod_volumes(vmi, ["raw"]) if not one.volume.name.startswith("virtshape-")]
     assert [{key: to_tree(value) for key, value in one._asdict().items() if value is not None} for one in found] == (
@@ -131,11 +131,11 @@ WORKPLACES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("spec", "mounts"), WORKPLACES.values(), ids=WORKPLACES.keys())
-def test_a_launcher_has_its_own_places(spec: dict[str, Any], mounts: dict[str, str]) -> None:
+def test_launcher_has_working_directories(spec: dict[str, Any], mounts: dict[str, str]) -> None:
     found = list_pod_volumes(build_vmi(**spec))
     assert {one.volume.name: one.mount.mount_path for one in found if one.mount is not None} == mounts
 
 
-def test_images_are_fetched_with_the_secrets_that_their_volumes_name() -> None:
+def test_pull_secrets_come_from_the_volumes() -> None:
     disks = [{"name": name, "containerDisk": {"image": "i", "imagePullSecret": "login"}} for name in ("a", "b")]
     assert to_tree(list_pull_secrets(build_vmi(volumes=disks).spec)) == [{"name": "login"}]

@@ -1,4 +1,4 @@
-"""Conditions change in place, and say since when."""
+"""Conditions: set, find and remove."""
 
 import pytest
 
@@ -12,21 +12,21 @@ PAUSED = Condition("Paused", "True", last_transition_time="then")
 @pytest.mark.parametrize(
     ("status", "since"), [("True", "then"), ("False", "now")], ids=["the same keeps its time", "a change is of now"]
 )
-def test_a_condition_is_put_where_it_was(status: str, since: str) -> None:
+def test_condition_is_replaced_in_place(status: str, since: str) -> None:
     given = [READY, PAUSED]
     put = put_condition(given, Condition("Ready", status, "Why"), "now")
     assert put == [Condition("Ready", status, "Why", last_transition_time=since), PAUSED]
     assert given == [READY, PAUSED]
 
 
-def test_a_new_condition_comes_last() -> None:
+def test_new_condition_is_appended() -> None:
     assert put_condition([READY], Condition("Paused", "True"), "now") == [
         READY,
         Condition("Paused", "True", last_transition_time="now"),
     ]
 
 
-def test_conditions_are_found_and_dropped_by_type() -> None:
+def test_conditions_are_found_and_removed_by_type() -> None:
     assert find_condition([READY, PAUSED], "Paused") is PAUSED
     assert find_condition([READY], "Paused") is None
     assert is_condition_true([READY], "Ready")

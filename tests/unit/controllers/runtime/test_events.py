@@ -1,4 +1,4 @@
-"""How events are told: a few at a time, so that the work that they tell of does not wait for them."""
+"""The event recorder limits parallel writes."""
 
 import asyncio
 from typing import Any
@@ -24,7 +24,7 @@ class Slow:
         return item
 
 
-def test_no_more_are_told_at_once_than_may_be() -> None:
+def test_parallel_event_writes_are_limited() -> None:
     server: Any = Slow()
     about = Namespace(api_version="v1", kind="Namespace", metadata=ObjectMeta(name="home"))
 

@@ -1,4 +1,4 @@
-"""Who may have a lease, and when."""
+"""Leader election: acquire, renew, release and fencing."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,17 +34,17 @@ CASES: dict[str, tuple[ObservedLease | None, float, str]] = {
 
 
 @pytest.mark.parametrize(("observed", "now", "verdict"), CASES.values(), ids=CASES.keys())
-def test_a_lease_is(observed: ObservedLease | None, now: float, verdict: str) -> None:
+def test_action_for_observed_lease(observed: ObservedLease | None, now: float, verdict: str) -> None:
     assert decide_action(observed, "me", now) == verdict
 
 
 @pytest.mark.parametrize("config", [(10, 10, 2), (15, 2, 2), (15, 10, 0)], ids=["no margin", "one try", "no pause"])
-def test_terms_that_could_make_two_leaders_are_refused(config: tuple[float, float, float]) -> None:
+def test_unsafe_timing_is_rejected(config: tuple[float, float, float]) -> None:
     with pytest.raises(ValueError, match="must exceed the renew deadline"):
         LeaderElectionConfig(*config)
 
 
-def test_moments_have_all_their_digits() -> None:
+def test_micro_time_has_six_digits() -> None:
     assert format_micro_time(1_800_000_000) == "2027-01-15T08:00:00.000000Z"
 
 
@@ -126,7 +126,7 @@ def stage(scenario: Callable[[Client, set[str]], Awaitable[None]], directory: Pa
     run(play())
 
 
-def test_only_one_is_at_work_and_the_next_begins_at_once_when_it_stops(tmp_path: Path) -> None:
+def test_only_one_leader_and_next_takes_over_on_release(tmp_path: Path) -> None:
     async def scenario(client: Client, at_work: set[str]) -> None:
         clock = Hands()
         first = Candidate(client, "a", at_work, clock)
@@ -151,7 +151,7 @@ def test_only_one_is_at_work_and_the_next_begins_at_once_when_it_stops(tmp_path:
     stage(scenario, tmp_path)
 
 
-def test_a_leader_that_cannot_renew_stops_before_another_begins(tmp_path: Path) -> None:
+def test_leader_that_cannot_renew_stops_before_another_starts(tmp_path: Path) -> None:
     async def scenario(client: Client, at_work: set[str]) -> None:
         clock = Hands()
         first = Candidate(client, "a", at_work, clock)
@@ -171,7 +171,7 @@ def test_a_leader_that_cannot_renew_stops_before_another_begins(tmp_path: Path) 
     stage(scenario, tmp_path)
 
 
-def test_work_that_fails_is_told_and_the_lease_given_back(tmp_path: Path) -> None:
+def test_failed_work_raises_and_releases_the_lease(tmp_path: Path) -> None:
     async def scenario(client: Client, at_work: set[str]) -> None:
         del at_work
 
@@ -187,7 +187,7 @@ def test_work_that_fails_is_told_and_the_lease_given_back(tmp_path: Path) -> Non
     stage(scenario, tmp_path)
 
 
-def test_who_may_not_write_reads_on(tmp_path: Path) -> None:
+def test_fenced_client_still_reads(tmp_path: Path) -> None:
     async def scenario(client: Client, at_work: set[str]) -> None:
         fenced: Any = FencedClient(client, lambda: bool(at_work))
         assert (await fenced.list(Lease)).items == []

@@ -1,4 +1,4 @@
-"""The loop: reconciles, tries again, reports, and survives everything."""
+"""The control loop: reconcile, retry, report failures."""
 
 import asyncio
 import logging
@@ -16,11 +16,11 @@ NAME = Name("ns", "vm")
 MISSING = NotFoundError(Reference("", "PersistentVolumeClaim", "ns", "a"), "spec")
 
 
-def test_names_read_as_people_write_them() -> None:
+def test_name_is_formatted_as_namespace_and_name() -> None:
     assert (str(NAME), str(Name("", "node"))) == ("ns/vm", "node")
 
 
-def test_no_name_is_reconciled_twice_at_once() -> None:
+def test_name_is_not_reconciled_concurrently() -> None:
     async def scenario() -> None:
         busy: set[Name] = set()
         calls = 0
@@ -59,9 +59,7 @@ def test_no_name_is_reconciled_twice_at_once() -> None:
     ],
     ids=["refused", "unreachable", "bug", "missing", "stale", "already there", "gone"],
 )
-def test_failures_are_reported_and_tried_again(
-    error: Exception, reported: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_failures_are_reported_and_retried(error: Exception, reported: bool, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
 
     async def scenario() -> None:
@@ -112,7 +110,7 @@ def test_repeated_failure_is_logged_with_its_traceback_once(caplog: pytest.LogCa
     assert [bool(record.exc_info) for record in caplog.records] == [True, False, False]
 
 
-def test_a_reconciler_may_ask_to_be_called_again() -> None:
+def test_reconciler_can_requeue() -> None:
     async def scenario() -> None:
         calls = 0
         done = asyncio.Event()

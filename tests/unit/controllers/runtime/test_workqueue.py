@@ -1,4 +1,4 @@
-"""A queue of names: each once, never by two at a time, later after failures."""
+"""The work queue: deduplication, one worker per key, delays and back-off."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from tests.support.systems import run
 from virtshape.controllers.runtime.workqueue import WorkQueue
 
 
-def test_a_name_added_twice_is_taken_once() -> None:
+def test_key_added_twice_is_processed_once() -> None:
     async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         for key in "aba":
@@ -23,7 +23,7 @@ def test_a_name_added_twice_is_taken_once() -> None:
     run(scenario())
 
 
-def test_a_name_added_while_it_is_taken_comes_again_only_when_it_is_done() -> None:
+def test_key_added_during_processing_is_queued_after_done() -> None:
     async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
@@ -37,7 +37,7 @@ def test_a_name_added_while_it_is_taken_comes_again_only_when_it_is_done() -> No
     run(scenario())
 
 
-def test_whoever_waits_is_woken() -> None:
+def test_waiting_worker_is_woken() -> None:
     async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         waiting = asyncio.create_task(queue.get())
@@ -48,7 +48,7 @@ def test_whoever_waits_is_woken() -> None:
     run(scenario())
 
 
-def test_delayed_names_come_in_time_and_at_the_earliest_of_several() -> None:
+def test_delayed_key_is_due_at_its_earliest_time() -> None:
     async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         loop = asyncio.get_running_loop()
@@ -66,7 +66,7 @@ def test_delayed_names_come_in_time_and_at_the_earliest_of_several() -> None:
     run(scenario())
 
 
-def test_each_failure_waits_longer_until_it_is_forgotten() -> None:
+def test_retry_delay_grows_until_forget() -> None:
     async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         waits = [queue.retry("a") for _ in range(4)]

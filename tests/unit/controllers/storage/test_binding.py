@@ -1,4 +1,4 @@
-"""Which volume a claim gets, or what it waits for."""
+"""Binding decisions for claims."""
 
 import pytest
 from tests.unit.controllers.storage.build import OURS, build_bound, build_claim, build_class, build_volume
@@ -50,7 +50,9 @@ def decide(claim: PersistentVolumeClaim, *volumes: PersistentVolume, has_consume
         "to be filled",
     ],
 )
-def test_a_claim_gets_a_volume(claim: PersistentVolumeClaim, volumes: list[PersistentVolume], step: Step) -> None:
+def test_claim_is_bound_or_provisioned(
+    claim: PersistentVolumeClaim, volumes: list[PersistentVolume], step: Step
+) -> None:
     assert decide(claim, *volumes) == step
 
 
@@ -70,14 +72,14 @@ def test_a_claim_gets_a_volume(claim: PersistentVolumeClaim, volumes: list[Persi
     ],
     ids=["consumer", "class", "none", "no default", "other", "selector", "size", "mode", "missing", "taken"],
 )
-def test_a_claim_waits_and_says_why(claim: PersistentVolumeClaim, reason: str, message: str) -> None:
+def test_claim_waits_with_a_reason(claim: PersistentVolumeClaim, reason: str, message: str) -> None:
     step = decide(claim, build_volume("taken", claim="c2", uid="u2"))
     assert isinstance(step, Wait)
     assert step.reason == reason
     assert message in step.message
 
 
-def test_a_consumer_ends_the_waiting() -> None:
+def test_first_consumer_triggers_provisioning() -> None:
     assert decide(build_claim(storageClassName="waiting"), has_consumer=True) == Provision(WAITING)
 
 
@@ -90,7 +92,7 @@ def test_a_consumer_ends_the_waiting() -> None:
     ],
     ids=["volume gone", "volume taken", "only played"],
 )
-def test_a_claim_without_its_volume_is_lost(claim: PersistentVolumeClaim, volumes: list[PersistentVolume]) -> None:
+def test_claim_without_its_volume_is_lost(claim: PersistentVolumeClaim, volumes: list[PersistentVolume]) -> None:
     assert isinstance(decide(claim, *volumes), Lost)
 
 
@@ -137,18 +139,18 @@ def test_a_claim_without_its_volume_is_lost(claim: PersistentVolumeClaim, volume
         "unknown",
     ],
 )
-def test_a_free_volume_must_have_all_that_is_asked_for(
+def test_volume_must_satisfy_the_whole_claim(
     claim: PersistentVolumeClaim, volume: PersistentVolume, fits: bool
 ) -> None:
     assert find_match(claim, [volume]) == (volume if fits else None)
 
 
-def test_of_several_volumes_the_smallest_is_taken() -> None:
+def test_smallest_matching_volume_is_chosen() -> None:
     volumes = [build_volume("large", size="4Gi"), build_volume("small", size="2Gi"), build_volume("tiny", size="1Mi")]
     assert find_match(build_claim(), volumes) == volumes[1]
 
 
-def test_the_newest_default_class_counts() -> None:
+def test_newest_default_class_is_used() -> None:
     defaults: list[StorageClass] = [
         build_class("old", default=True, created="2026-01-01T00:00:00Z"),
         build_class("new", default=True, created="2026-01-02T00:00:00Z"),

@@ -1,4 +1,4 @@
-"""Claims that DataVolumes ask for, and claims that they may have."""
+"""Claims of DataVolumes, and adoption of existing claims."""
 
 from typing import Any
 
@@ -44,11 +44,11 @@ SIZE = {"requests": {"storage": "1Gi"}}
     ],
     ids=["completed", "measured", "as said", "word for word"],
 )
-def test_a_claim_asks_for_what_the_volume_says(volume: DataVolume, size: int | None, spec: Tree) -> None:
+def test_claim_spec_comes_from_the_data_volume(volume: DataVolume, size: int | None, spec: Tree) -> None:
     assert to_tree(build_new(volume, size).spec) == spec
 
 
-def test_a_claim_is_its_volumes_and_says_what_it_holds() -> None:
+def test_claim_is_owned_by_the_data_volume_and_annotated() -> None:
     volume = build_data_volume(metadata={"labels": {"a": "1"}, "annotations": {"b": "2"}}, contentType="archive")
     origin = ObjectMeta(labels={"instancetype.kubevirt.io/default-instancetype": "u1.small", "x": "y"})
     assert to_tree(build_new(volume, origin=origin).metadata) == {
@@ -73,7 +73,7 @@ def test_a_claim_is_its_volumes_and_says_what_it_holds() -> None:
     }
 
 
-def test_a_claim_that_fills_itself_waits_for_nobody() -> None:
+def test_claim_with_data_source_has_no_transfer_annotations() -> None:
     origin = {"kind": "PersistentVolumeClaim", "name": "a"}
     made = build_new(build_data_volume(storage={"resources": SIZE, "dataSource": origin}))
     assert "cdi.kubevirt.io/storage.pod.phase" not in ((made.metadata or ObjectMeta()).annotations or {})
@@ -104,7 +104,7 @@ PREFIX = "instancetype.kubevirt.io/"
     ],
     ids=["name and kind", "own first", "annotations", "nothing else"],
 )
-def test_what_an_image_is_good_for_goes_with_it(own: Tree, origin: Tree, inherited: Tree) -> None:
+def test_default_instancetype_is_inherited_from_the_source(own: Tree, origin: Tree, inherited: Tree) -> None:
     assert to_tree(inherit_defaults(ObjectMeta(**own), ObjectMeta(**origin))) == inherited
 
 
@@ -117,7 +117,7 @@ def test_what_an_image_is_good_for_goes_with_it(own: Tree, origin: Tree, inherit
         (build_data_volume(pvc={}), True),
     ],
 )
-def test_a_size_may_be_left_open(volume: DataVolume, stated: bool) -> None:
+def test_size_may_be_unset(volume: DataVolume, stated: bool) -> None:
     assert states_size(volume) is stated
 
 
@@ -133,12 +133,12 @@ def test_a_size_may_be_left_open(volume: DataVolume, stated: bool) -> None:
         ({"cdi.kubevirt.io/allowClaimAdoption": "false"}, {}, False),
     ],
 )
-def test_a_claim_is_adopted_if_somebody_said_so(volume: dict[str, str], claim: dict[str, str], adopts: bool) -> None:
+def test_claim_is_adopted_if_annotated(volume: dict[str, str], claim: dict[str, str], adopts: bool) -> None:
     asked: Any = build_data_volume(metadata={"annotations": volume})
     assert can_adopt(asked, build_claim(annotations=claim)) is adopts
 
 
-def test_a_claim_of_another_is_never_adopted() -> None:
+def test_claim_with_another_controller_is_never_adopted() -> None:
     claim = build_claim(annotations={"cdi.kubevirt.io/storage.populatedFor": "dv1"})
     assert claim.metadata is not None
     claim.metadata.owner_references = [OwnerReference("x", "v1", "Other", "u", controller=True)]

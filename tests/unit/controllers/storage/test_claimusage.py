@@ -1,4 +1,4 @@
-"""Who uses which claim, and who may have it beside whom."""
+"""Usage of claims by instances, and claim locks."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ SHARED: Tree = {"devices": {"disks": [{"name": "a", "disk": {}, "shareable": Tru
 READ: Tree = {"name": "a", "persistentVolumeClaim": {"claimName": "c1", "readOnly": True}}
 
 
-def test_claims_stand_behind_several_kinds_of_volumes() -> None:
+def test_claims_of_all_volume_kinds_are_listed() -> None:
     volumes = [
         {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}},
         {"name": "b", "dataVolume": {"name": "c2"}},
@@ -45,7 +45,7 @@ def test_claims_stand_behind_several_kinds_of_volumes() -> None:
     assert list_claim_keys(vmi)[:2] == ["default/c1", "default/c2"]
 
 
-def test_whoever_has_ended_or_was_refused_uses_nothing() -> None:
+def test_ended_and_refused_instances_use_no_claim() -> None:
     running = build_vmi("Running", uid="1", name="running", volumes=[CLAIM])
     ended = build_vmi("Succeeded", uid="2", name="ended", volumes=[CLAIM])
     message = {"type": "Synchronized", "status": "False", "reason": "NotPossibleHere"}
@@ -73,7 +73,7 @@ def build(uid: str, *phases: str, volume: Tree = CLAIM, **more: Any) -> VirtualM
     ],
     ids=["two writers", "both share", "one shares", "two readers", "a reader beside", "for many", "both", "for one"],
 )
-def test_claims_are_held_as_their_modes_say(
+def test_lock_depends_on_the_access_modes(
     modes: list[str], first: VirtualMachineInstance, second: VirtualMachineInstance, together: bool
 ) -> None:
     claim, holds, users = build_claim(accessModes=modes), ClaimLocks(), [first, second]
@@ -82,12 +82,12 @@ def test_claims_are_held_as_their_modes_say(
     assert holds.acquire(claim, list_claim_uses(second)[0], second, users) == (None if together else first)
 
 
-def test_what_runs_holds_its_claims_also_after_a_restart() -> None:
+def test_running_instance_holds_its_claims_after_a_restart() -> None:
     running, new = build("1", "Running"), build("2")
     assert ClaimLocks().acquire(build_claim(), list_claim_uses(new)[0], new, [new, running]) == running
 
 
-def test_a_claim_is_free_again_when_its_holder_is_gone_or_gives_up() -> None:
+def test_lock_is_released_with_its_holder() -> None:
     claim, holds, first, second = build_claim(), ClaimLocks(), build("1"), build("2")
     holds.acquire(claim, list_claim_uses(first)[0], first, [first, second])
     assert holds.acquire(claim, list_claim_uses(second)[0], second, [second]) is None

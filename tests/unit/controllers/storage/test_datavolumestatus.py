@@ -1,4 +1,4 @@
-"""The status of DataVolumes: phases, progress, conditions, attempts."""
+"""Status of DataVolumes: phases, progress, conditions, attempts."""
 
 import pytest
 from tests.support.instances import EARLIER, STAMP
@@ -49,7 +49,7 @@ REFUSED = SourceProblem("NotSupported", "never", final=True)
         (DataVolumeObservation(claim=build_bound(), filled=True), "Succeeded"),
     ],
 )
-def test_a_volume_is_in_the_phase_that_cdi_would_show(seen: DataVolumeObservation, phase: str) -> None:
+def test_phase_is_the_one_cdi_shows(seen: DataVolumeObservation, phase: str) -> None:
     assert decide_phase(seen) == phase
 
 
@@ -65,11 +65,11 @@ def test_a_volume_is_in_the_phase_that_cdi_would_show(seen: DataVolumeObservatio
         (None, "Clone"),
     ],
 )
-def test_the_source_decides_how_a_volume_is_filled(source: object, method: str) -> None:
+def test_transfer_method_depends_on_the_source(source: object, method: str) -> None:
     assert find_transfer_method(from_tree(source, DataVolumeSource) if source else None) == method
 
 
-def test_progress_and_conditions_are_told() -> None:
+def test_progress_and_conditions_are_reported() -> None:
     status = make_data_volume_status(
         build_data_volume(), DataVolumeObservation(claim=build_bound("dv1"), work=RUNNING), STAMP
     )
@@ -91,7 +91,7 @@ def test_progress_and_conditions_are_told() -> None:
     }
 
 
-def test_a_failure_is_counted_and_told() -> None:
+def test_failure_is_counted_and_reported() -> None:
     volume = build_data_volume(status={"restartCount": 2, "phase": "ImportInProgress"})
     status = make_data_volume_status(volume, DataVolumeObservation(claim=build_bound("dv1"), work=FAILED), STAMP)
     assert status.restart_count == 3
@@ -100,7 +100,7 @@ def test_a_failure_is_counted_and_told() -> None:
     assert (running.status, running.reason, running.message) == ("False", "Error", "no route")
 
 
-def test_nothing_is_done_before_it_is_done() -> None:
+def test_progress_stays_below_100_percent_until_success() -> None:
     nearly = JobStatus(state="running", progress=99.999)
     assert (
         make_data_volume_status(
@@ -110,7 +110,7 @@ def test_nothing_is_done_before_it_is_done() -> None:
     )
 
 
-def test_a_condition_keeps_the_time_of_its_last_change() -> None:
+def test_condition_keeps_its_transition_time() -> None:
     before = [
         {"type": "Bound", "status": "Unknown", "lastTransitionTime": EARLIER},
         {"type": "Ready", "status": "False", "lastTransitionTime": EARLIER},
@@ -122,18 +122,18 @@ def test_a_condition_keeps_the_time_of_its_last_change() -> None:
     assert times == {"Bound": STAMP, "Ready": EARLIER, "Running": STAMP}
 
 
-def test_a_lost_claim_is_told() -> None:
+def test_lost_claim_is_reported() -> None:
     status = make_data_volume_status(build_data_volume(), DataVolumeObservation(claim=build_claim(phase="Lost")), STAMP)
     bound = (status.conditions or [])[0]
     assert (status.phase, bound.status, bound.reason) == ("Failed", "False", "ClaimLost")
 
 
-def test_pauses_grow_up_to_five_minutes() -> None:
+def test_retry_delay_grows_to_five_minutes() -> None:
     assert [retry_delay(attempts) for attempts in (0, 1, 2, 8, 9, 1000)] == [1, 2, 4, 256, 300, 300]
 
 
 @pytest.mark.parametrize(
     ("phase", "finished"), [(None, False), ("ImportInProgress", False), ("Succeeded", True), ("Failed", True)]
 )
-def test_some_phases_are_the_last(phase: str | None, finished: bool) -> None:
+def test_final_phases(phase: str | None, finished: bool) -> None:
     assert is_finished(build_data_volume(status={"phase": phase} if phase else None)) is finished

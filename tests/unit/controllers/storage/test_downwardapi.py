@@ -1,4 +1,4 @@
-"""Facts about an instance as its guest reads them."""
+"""Content of downward API files."""
 
 import pytest
 from tests.support.build import Tree
@@ -36,5 +36,5 @@ VMI = build_vmi(
         ({}, None),
     ],
 )
-def test_a_file_shows_a_fact(field: Tree, text: str | None) -> None:
+def test_downward_api_file_content(field: Tree, text: str | None) -> None:
     assert read_downward_file(VMI, from_tree({"path": "file", **field}, DownwardAPIVolumeFile)) == text

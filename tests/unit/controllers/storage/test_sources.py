@@ -1,4 +1,4 @@
-"""Where content comes from, followed to its end."""
+"""Resolving the sources of claims and DataVolumes."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ KNOWN = FakeCache(
     ],
     ids=["said", "named", "named twice"],
 )
-def test_a_source_is_followed(spec: Tree, found: Tree) -> None:
+def test_source_is_resolved(spec: Tree, found: Tree) -> None:
     assert to_tree(resolve_source(build_data_volume(**spec).spec, "default", KNOWN)) == found
 
 
@@ -95,7 +95,7 @@ def test_a_source_is_followed(spec: Tree, found: Tree) -> None:
     ],
     ids=["nothing", "another kind", "missing", "endless"],
 )
-def test_a_source_that_leads_nowhere_is_told(spec: Tree, problem: SourceProblem) -> None:
+def test_unresolvable_source_is_a_problem(spec: Tree, problem: SourceProblem) -> None:
     assert resolve_source(build_data_volume(**spec).spec, "default", KNOWN) == problem
 
 
@@ -103,7 +103,7 @@ def find(source: Tree, *items: Any) -> CopySource | SourceProblem | None:
     return find_copy_source(from_tree(source, DataVolumeSource), "default", FakeCache(*items) if items else KNOWN)
 
 
-def test_claims_and_snapshots_can_be_copied() -> None:
+def test_claims_and_snapshots_are_copy_sources() -> None:
     claim = build_bound()
     assert claim.metadata is not None
     assert READY.metadata is not None
@@ -124,14 +124,14 @@ def test_claims_and_snapshots_can_be_copied() -> None:
     ],
     ids=["no claim", "unbound", "unfilled", "no snapshot", "new snapshot", "failed snapshot"],
 )
-def test_what_is_not_there_yet_is_waited_for(source: Tree, item: Any, message: str) -> None:
+def test_source_that_is_not_ready_can_become_ready(source: Tree, item: Any, message: str) -> None:
     problem = find(source, item, build_volume(claim="c1", uid="u1"))
     assert isinstance(problem, SourceProblem)
     assert message in problem.message
     assert not problem.final
 
 
-def test_those_who_may_write_to_a_source_are_named() -> None:
+def test_writers_of_a_source_are_named() -> None:
     volumes = [{"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}]
     reading = [{"name": "a", "persistentVolumeClaim": {"claimName": "c1", "readOnly": True}}]
     writer, reader = build_vmi(volumes=volumes), build_vmi(uid="2", name="reader", volumes=reading)
@@ -174,7 +174,7 @@ def test_those_who_may_write_to_a_source_are_named() -> None:
     ],
     ids=["none", "claim", "reference", "snapshot", "missing", "elsewhere", "unknown"],
 )
-def test_a_claim_may_say_what_it_is_filled_from(spec: Tree, origin: Any) -> None:
+def test_data_source_of_a_claim(spec: Tree, origin: Any) -> None:
     claim: PersistentVolumeClaim = build_claim("new", **spec)
     assert find_claim_data_source(claim, KNOWN) == origin
 
@@ -192,9 +192,7 @@ def test_a_claim_may_say_what_it_is_filled_from(spec: Tree, origin: Any) -> None
         ({}, [], "False", "NotFound"),
     ],
 )
-def test_a_data_source_is_ready_when_what_it_stands_for_is(
-    source: Tree, items: list[Any], ready: str, reason: str
-) -> None:
+def test_data_source_is_ready_when_its_target_is(source: Tree, items: list[Any], ready: str, reason: str) -> None:
     asked = build_source("asked", **source)
     status = describe_data_source(asked, FakeCache(asked, build_source("image", **PVC), *items), STAMP)
     (condition,) = status.conditions or []
@@ -217,7 +215,7 @@ def test_a_data_source_is_ready_when_what_it_stands_for_is(
         ({}, "the source is empty"),
     ],
 )
-def test_sources_that_nothing_here_reads_are_refused(source: Tree, message: str | None) -> None:
+def test_unsupported_sources_are_rejected(source: Tree, message: str | None) -> None:
     refusal = find_unsupported_source(build_data_volume(), from_tree(source, DataVolumeSource))
     assert (refusal is None) == (message is None)
     if refusal is not None:
@@ -226,7 +224,7 @@ def test_sources_that_nothing_here_reads_are_refused(source: Tree, message: str 
         assert refusal.final
 
 
-def test_an_order_says_how_it_is_to_be_filled() -> None:
+def test_fill_request_has_content_type_and_preallocation() -> None:
     volume = build_data_volume(contentType="archive", preallocation=True)
     assert make_fill_request(volume, Blank()) == FillRequest(source=Blank(), content="archive", preallocated=True)
 
@@ -234,5 +232,5 @@ def test_an_order_says_how_it_is_to_be_filled() -> None:
 @pytest.mark.parametrize(
     ("line", "header"), [("X-A: 1", ("X-A", "1")), (" X-A:b:c\n", ("X-A", "b:c")), ("X-A", ("X-A", ""))]
 )
-def test_headers_are_names_and_values(line: str, header: tuple[str, str]) -> None:
+def test_headers_are_parsed(line: str, header: tuple[str, str]) -> None:
     assert parse_header(line) == header

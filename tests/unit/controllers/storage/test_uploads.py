@@ -1,4 +1,4 @@
-"""Claims that are filled by uploads: which ones, under what key, and what they say of how far it is."""
+"""Claims populated by uploads: detection, job keys and annotations."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ TARGETS: dict[str, tuple[PersistentVolumeClaim, DataVolume | None, bool]] = {
 
 
 @pytest.mark.parametrize(("claim", "owner", "is_one"), TARGETS.values(), ids=TARGETS)
-def test_a_claim_is_filled_by_uploads_if_it_says_so_and_nothing_else_fills_it(
+def test_upload_target_has_the_annotation_and_no_other_source(
     claim: PersistentVolumeClaim, owner: DataVolume | None, is_one: bool
 ) -> None:
     assert is_upload_target(claim, owner) is is_one
@@ -79,14 +79,14 @@ KEYS: dict[str, tuple[PersistentVolumeClaim, DataVolume | None, PersistentVolume
 
 
 @pytest.mark.parametrize(("claim", "owner", "volume", "key"), KEYS.values(), ids=KEYS)
-def test_the_key_of_an_upload_comes_from_objects_that_were_found(
+def test_upload_key_comes_from_existing_objects(
     claim: PersistentVolumeClaim, owner: DataVolume | None, volume: PersistentVolume | None, key: str
 ) -> None:
     assert find_upload_key(claim, owner, volume) == key
 
 
 @pytest.mark.parametrize(("stated", "content"), [(None, "kubevirt"), ("kubevirt", "kubevirt"), ("archive", "archive")])
-def test_a_claim_says_what_it_is_to_hold(stated: str | None, content: str) -> None:
+def test_content_type_of_a_claim(stated: str | None, content: str) -> None:
     annotations = {f"{CDI}.contentType": stated} if stated else {}
     assert find_content(build_target(**annotations)) == content
 
@@ -104,11 +104,11 @@ MARKED: dict[str, tuple[Any, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("mark", "annotations"), MARKED.values(), ids=MARKED)
-def test_a_claim_says_how_far_it_is(mark: Any, annotations: dict[str, str]) -> None:
+def test_progress_annotations_of_a_claim(mark: Any, annotations: dict[str, str]) -> None:
     assert read(mark(build_target())) == {**MARK, **annotations}
 
 
-def test_failures_are_counted_and_the_last_one_is_explained_until_one_succeeds() -> None:
+def test_failed_uploads_are_counted_until_success() -> None:
     claim = build_target()
     for count in (1, 2):
         claim.metadata = mark_failed(claim, f"reason {count}")
@@ -124,7 +124,7 @@ def test_failures_are_counted_and_the_last_one_is_explained_until_one_succeeds()
 
 
 @pytest.mark.parametrize(("text", "count"), [("3", 3), ("", 0), ("-1", 0), ("many", 0)])
-def test_a_count_that_somebody_wrote_by_hand_is_read_with_care(text: str, count: int) -> None:
+def test_invalid_failure_count_is_zero(text: str, count: int) -> None:
     assert count_failures(ObjectMeta(annotations={f"{CDI}.pod.restarts": text})) == count
 
 
@@ -137,5 +137,5 @@ FILLED = {
 
 
 @pytest.mark.parametrize(("annotations", "filled"), FILLED.values(), ids=FILLED)
-def test_no_vm_starts_from_a_claim_that_waits_for_its_content(annotations: dict[str, str], filled: bool) -> None:
+def test_claim_waiting_for_an_upload_is_not_filled(annotations: dict[str, str], filled: bool) -> None:
     assert is_filled(build_bound(annotations=annotations)) is filled

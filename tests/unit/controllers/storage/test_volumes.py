@@ -1,4 +1,4 @@
-"""Volumes made for claims, and what becomes of them."""
+"""PersistentVolumes for claims: content, phases and status."""
 
 import pytest
 from tests.support.instances import EARLIER, STAMP
@@ -23,7 +23,7 @@ from virtshape.controllers.storage.volumes import (
 )
 
 
-def test_a_volume_is_made_for_one_claim() -> None:
+def test_volume_is_reserved_for_its_claim() -> None:
     made = build_new(build_claim(volumeMode="Block"), build_class(reclaimPolicy="Retain"), "/data/disk.img")
     assert to_tree(made) == {
         "apiVersion": "v1",
@@ -69,27 +69,27 @@ def test_a_volume_is_made_for_one_claim() -> None:
     ],
     ids=["free", "reserved", "awaited", "on its way", "bound", "left", "left by an earlier one", "not chosen"],
 )
-def test_a_volume_is_as_far_as_its_claim(
+def test_volume_phase_follows_the_claim(
     volume: PersistentVolume, claim: PersistentVolumeClaim | None, phase: str
 ) -> None:
     assert decide_phase(volume, claim) == phase
 
 
-def test_a_phase_has_the_time_it_began() -> None:
+def test_phase_transition_time_is_set() -> None:
     volume = build_volume()
     assert describe_volume(volume, "Bound", STAMP) == PersistentVolumeStatus(STAMP, phase="Bound")
     volume.status = PersistentVolumeStatus(EARLIER, phase="Bound")
     assert describe_volume(volume, "Bound", STAMP) == volume.status
 
 
-def test_a_bound_claim_has_what_its_volume_offers() -> None:
+def test_bound_claim_has_the_capacity_of_its_volume() -> None:
     claim, volume = build_claim(), build_volume(size="2Gi", accessModes=["ReadWriteOnce", "ReadWriteMany"])
     status = describe_bound(claim, volume)
     assert (status.phase, status.capacity) == ("Bound", {"storage": "2Gi"})
     assert status.access_modes == ["ReadWriteOnce", "ReadWriteMany"]
 
 
-def test_a_claim_that_asks_for_more_makes_its_volume_larger() -> None:
+def test_volume_is_enlarged_to_the_claim() -> None:
     claim, volume = build_bound(size="3Gi"), build_volume()
     assert is_too_small(claim, volume)
     larger = enlarge(claim, volume)
@@ -101,12 +101,12 @@ def test_a_claim_that_asks_for_more_makes_its_volume_larger() -> None:
 @pytest.mark.parametrize(
     ("phase", "filled"), [(None, True), ("Pending", False), ("Running", False), ("Succeeded", True)]
 )
-def test_a_claim_is_filled_once_nothing_is_to_come(phase: str | None, filled: bool) -> None:
+def test_claim_is_filled_after_its_transfer(phase: str | None, filled: bool) -> None:
     annotations = {"cdi.kubevirt.io/storage.pod.phase": phase} if phase else {}
     assert is_filled(build_bound(annotations=annotations)) is filled
 
 
-def test_a_claim_is_bound_only_with_a_volume() -> None:
+def test_bound_claim_must_name_a_volume() -> None:
     assert is_bound(build_bound())
     assert not is_bound(build_claim(phase="Bound"))
     assert not is_bound(build_claim(volumeName="v"))

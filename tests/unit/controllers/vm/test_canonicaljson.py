@@ -1,4 +1,4 @@
-"""Revisions as an API server would write them."""
+"""Canonical JSON of revisions."""
 
 import json
 
@@ -7,7 +7,7 @@ from virtshape.api.codec import encode
 from virtshape.controllers.vm.canonicaljson import canonicalize
 
 
-def test_keys_are_in_order_and_signs_escaped_as_an_api_server_does() -> None:
+def test_keys_are_sorted_and_characters_escaped_as_in_kube_apiserver() -> None:
     data = {"spec": {"b": 1, "a": "<x> & é\u2028\n"}, "kind": "K"}
     revision = ControllerRevision(api_version="apps/v1", kind="ControllerRevision", data=data, revision=1)
     text = encode(canonicalize(revision)).decode()

@@ -1,4 +1,4 @@
-"""Which changes reach a running instance, and which wait for a restart."""
+"""Live updates of running instances."""
 
 from typing import Any
 
@@ -43,9 +43,7 @@ WAITS = {
 
 
 @pytest.mark.parametrize(("running", "wanted"), REACHES.values(), ids=REACHES.keys())
-def test_growth_reaches_a_running_instance(
-    running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec
-) -> None:
+def test_growth_is_applied_live(running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec) -> None:
     grown = find_live_change(running, wanted, None)
     assert grown is not None
     assert to_tree(grown) == {
@@ -56,11 +54,13 @@ def test_growth_reaches_a_running_instance(
 
 
 @pytest.mark.parametrize(("running", "wanted"), WAITS.values(), ids=WAITS.keys())
-def test_all_else_waits_for_a_restart(running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec) -> None:
+def test_other_changes_require_a_restart(
+    running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec
+) -> None:
     assert find_live_change(running, wanted, None) is None
 
 
 @pytest.mark.parametrize(("strategy", "reaches"), [("LiveUpdate", True), (None, True), ("Stage", False)])
-def test_the_administrator_may_have_all_changes_wait(strategy: str | None, reaches: bool) -> None:
+def test_rollout_strategy_stage_requires_a_restart(strategy: str | None, reaches: bool) -> None:
     configuration = KubeVirtConfiguration(vm_rollout_strategy=strategy)
     assert (find_live_change(RUNNING, build_spec(4), configuration) is not None) == reaches

@@ -1,4 +1,4 @@
-"""The instance that starts a VM: named, labelled, owned, and the same machine every time."""
+"""The instance that starts a VM: name, labels, owner and firmware UUID."""
 
 from tests.support.build import build_instancetype_spec, build_vm
 
@@ -17,7 +17,7 @@ def build_owner(uid: str = "u1") -> VirtualMachine:
     return vm
 
 
-def test_an_instance_says_whose_it_is_and_from_what_it_was_started() -> None:
+def test_instance_has_owner_and_generation() -> None:
     vm = build_owner()
     vmi = build_instance(vm, Shape(build_instancetype_spec()), None)
     assert to_tree(vmi.metadata) == {
@@ -44,18 +44,18 @@ def test_an_instance_says_whose_it_is_and_from_what_it_was_started() -> None:
     assert name_start_revision_of(vmi) == name_start_revision(vm) == "revision-start-vm-u1-4"
 
 
-def test_all_instances_of_a_vm_are_one_machine_to_their_guest() -> None:
+def test_firmware_uuid_is_the_same_for_all_instances_of_a_vm() -> None:
     assert firmware_uuid(build_owner()) == firmware_uuid(build_owner())
     assert firmware_uuid(build_owner()) != firmware_uuid(build_owner("u2"))
 
 
-def test_an_instance_starts_paused_if_asked_to() -> None:
+def test_instance_starts_paused_on_request() -> None:
     request = from_tree({"action": "Start", "data": {"paused": "true"}}, VirtualMachineStateChangeRequest)
     shape = Shape(build_instancetype_spec())
     assert build_instance(build_owner(), shape, None, request).spec.start_strategy == "Paused"
     assert build_instance(build_owner(), shape, None).spec.start_strategy is None
 
 
-def test_times_are_written_and_read_to_the_second() -> None:
+def test_times_have_a_precision_of_one_second() -> None:
     assert format_time(1_800_000_000.9) == "2027-01-15T08:00:00Z"
     assert parse_time("2027-01-15T08:00:00Z") == 1_800_000_000.0

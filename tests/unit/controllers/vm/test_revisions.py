@@ -1,4 +1,4 @@
-"""Revisions: their names and content, which one a VM means, and what its references become."""
+"""Revisions: names, content, selection and references."""
 
 import base64
 import json
@@ -48,12 +48,12 @@ def build_owner(generation: int = 1, annotations: dict[str, str] | None = None, 
     return owner
 
 
-def test_a_revision_is_named_after_vm_object_uid_and_generation() -> None:
+def test_revision_name_contains_vm_object_uid_and_generation() -> None:
     assert name_revision("vm1", build_small()) == "vm1-small-abc-4"
     assert name_revision("vm1", build_small(), "v1beta2") == "vm1-small-v1beta2-abc-4"
 
 
-def test_a_revision_holds_the_whole_object_and_is_the_vms() -> None:
+def test_revision_contains_the_object_and_is_owned_by_the_vm() -> None:
     small = build_small()
     small.metadata.managed_fields = [ManagedFieldsEntry(manager="kubectl")]
     revision = revisions.build_revision(build_owner(), small, "vm1-small-abc-4")
@@ -108,13 +108,13 @@ def test_content_is_compared_by_meaning(one: Tree, other: Tree, same: bool) -> N
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1", "v1beta2"])
-def test_a_stored_copy_of_any_version_passes_if_it_means_the_same(version: str) -> None:
+def test_existing_revision_of_another_version_is_accepted(version: str) -> None:
     wanted = revisions.build_revision(build_owner(), build_small(), "r")
     data = {**wanted.data, "apiVersion": f"instancetype.kubevirt.io/{version}"}
     check_same_content(build_revision("r", data), wanted, KIND)
 
 
-def test_a_stored_copy_of_something_else_is_refused() -> None:
+def test_existing_revision_with_other_content_is_rejected() -> None:
     owner = build_owner()
     stored = revisions.build_revision(owner, build_small(cpu={"guest": 8}), "r")
     with pytest.raises(StatusError, match="found existing ControllerRevision with unexpected data: r differs"):
@@ -163,7 +163,7 @@ def test_a_stored_copy_of_something_else_is_refused() -> None:
         "marked",
     ],
 )
-def test_where_the_object_comes_from(vm: Tree, origin: Origin) -> None:
+def test_origin_of_the_object(vm: Tree, origin: Origin) -> None:
     owner = build_owner(5, vm.pop("annotations", None), **vm)
     assert owner.spec.instancetype is not None
     assert find_origin(owner, "instancetype", owner.spec.instancetype) == origin
@@ -180,11 +180,11 @@ def test_where_the_object_comes_from(vm: Tree, origin: Origin) -> None:
     ],
     ids=["current", "older", "flavor", "spec alone", "no object"],
 )
-def test_which_payloads_are_upgraded(data: Any, old: bool) -> None:
+def test_old_payloads_are_upgraded(data: Any, old: bool) -> None:
     assert needs_upgrade(build_revision("r", data)) is old
 
 
-def test_an_upgrade_keeps_the_content_under_a_name_of_its_own() -> None:
+def test_upgrade_keeps_the_content_under_a_new_name() -> None:
     owner = build_owner(instancetype="small")
     assert owner.spec.instancetype is not None
     encoded = base64.b64encode(json.dumps({"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}).encode()).decode()
@@ -199,13 +199,13 @@ def test_an_upgrade_keeps_the_content_under_a_name_of_its_own() -> None:
     assert not needs_upgrade(upgraded)
 
 
-def test_only_revisions_of_the_vm_itself_are_removed() -> None:
+def test_only_own_revisions_are_removable() -> None:
     owner = build_owner()
     assert is_removable(revisions.build_revision(owner, build_small(), "r"), owner)
     assert not is_removable(build_revision("r", {}), owner)
 
 
-def test_pinning_names_revisions_and_takes_the_mark_off() -> None:
+def test_pin_sets_revision_names_and_removes_the_annotation() -> None:
     owner = build_owner(
         instancetype="small", preference="linux", annotations={"virtshape.io/recapture": "instancetype", "own": "1"}
     )
@@ -219,7 +219,7 @@ def test_pinning_names_revisions_and_takes_the_mark_off() -> None:
     assert pin(pinned, {"instancetype": "r"}) is pinned
 
 
-def test_the_status_refers_to_revisions_of_what_the_vm_names_and_to_no_others() -> None:
+def test_status_refers_only_to_revisions_of_the_vm() -> None:
     owner = build_owner(instancetype="small", status={"preferenceRef": {"name": "gone"}, "created": True})
     assert to_tree(refer_to_revisions(owner, {"instancetype": "r"})) == {
         "created": True,
@@ -239,11 +239,11 @@ def test_the_status_refers_to_revisions_of_what_the_vm_names_and_to_no_others() 
         ("expandAll", {}, False),
     ],
 )
-def test_policies_expand_vms(policy: str | None, vm: Tree, expands: bool) -> None:
+def test_reference_policy_expands_vms(policy: str | None, vm: Tree, expands: bool) -> None:
     assert wants_expansion(build_owner(**vm), policy) is expands
 
 
-def test_a_change_of_template_or_revision_is_one_since_the_start() -> None:
+def test_template_and_revision_changes_are_detected() -> None:
     vm = build_owner(7, instancetype={"name": "small", "revisionName": "r"}, memory="1Gi")
     start = build_start_revision(vm)
     assert start.metadata is not None

@@ -1,4 +1,4 @@
-"""What each run strategy asks for, whatever the instance is doing."""
+"""Decisions of each run strategy."""
 
 import pytest
 from tests.support.build import Tree, build_vm
@@ -33,7 +33,7 @@ def requests(*trees: Tree) -> list[VirtualMachineStateChangeRequest]:
     ],
     ids=["stated", "running", "not running", "neither"],
 )
-def test_a_vm_states_its_strategy_in_either_form(spec: Tree, strategy: str) -> None:
+def test_run_strategy_is_read_from_either_field(spec: Tree, strategy: str) -> None:
     assert run_strategy(build_vm(**spec).spec) == strategy
 
 
@@ -71,7 +71,7 @@ def test_a_vm_states_its_strategy_in_either_form(spec: Tree, strategy: str) -> N
         ("WaitAsReceiver", None, [], "nothing"),
     ],
 )
-def test_a_strategy_says_what_to_do(
+def test_action_by_run_strategy(
     strategy: str, vmi: VirtualMachineInstance | None, asked: list[Tree], action: str
 ) -> None:
     vm = build_vm(runStrategy=strategy)
@@ -88,7 +88,7 @@ def test_a_strategy_says_what_to_do(
         ("Always", [], "start"),
     ],
 )
-def test_what_was_acted_upon_is_not_started_again_unasked(strategy: str, asked: list[Tree], action: str) -> None:
+def test_once_is_not_started_again_without_a_request(strategy: str, asked: list[Tree], action: str) -> None:
     vm = build_vm(runStrategy=strategy, status={"runStrategy": strategy})
     assert decide_run(vm, None, requests(*asked), NOW).action == action
 
@@ -96,13 +96,13 @@ def test_what_was_acted_upon_is_not_started_again_unasked(strategy: str, asked: 
 @pytest.mark.parametrize(
     ("retry_after", "action", "seconds"), [(LATER, "wait", 60.0), (EARLIER, "start", 0.0)], ids=["early", "due"]
 )
-def test_a_start_waits_for_its_time_after_failures(retry_after: str, action: str, seconds: float) -> None:
+def test_start_waits_after_failures(retry_after: str, action: str, seconds: float) -> None:
     vm = build_vm(status={"startFailure": {"retryAfterTimestamp": retry_after}})
     decision = decide_run(vm, None, [], NOW)
     assert (decision.action, decision.seconds) == (action, seconds)
 
 
-def test_a_vm_being_deleted_stops_and_never_starts() -> None:
+def test_vm_being_deleted_stops_and_never_starts() -> None:
     vm = build_vm()
     assert vm.metadata is not None
     vm.metadata.deletion_timestamp = EARLIER
@@ -124,7 +124,7 @@ def test_a_vm_being_deleted_stops_and_never_starts() -> None:
     ],
     ids=["to do", "stopped", "restarted", "started", "to start", "stop of whatever runs", "nothing runs", "no request"],
 )
-def test_requests_are_dropped_once_carried_out(
+def test_completed_requests_are_dropped(
     asked: list[Tree], vmi: VirtualMachineInstance | None, left: list[Tree]
 ) -> None:
     assert to_tree(drop_done_requests(requests(*asked), vmi, "Manual")) == left
@@ -135,7 +135,7 @@ def test_requests_are_dropped_once_carried_out(
     [([STOP, START], GOING, [STOP]), ([START], None, []), ([PAUSED], None, [PAUSED])],
     ids=["while it ends", "once it has ended", "a start that pauses it"],
 )
-def test_a_vm_that_is_halted_while_it_restarts_stays_so(
+def test_vm_halted_during_a_restart_stays_halted(
     asked: list[Tree], vmi: VirtualMachineInstance | None, left: list[Tree]
 ) -> None:
     assert to_tree(drop_done_requests(requests(*asked), vmi, "Halted")) == left
@@ -146,7 +146,7 @@ def test_a_vm_that_is_halted_while_it_restarts_stays_so(
     [("RerunOnFailure", FAILED, True), ("RerunOnFailure", ENDED, False), ("Always", FAILED, False)],
     ids=["failed", "succeeded", "started anyway"],
 )
-def test_only_a_failure_is_rerun(strategy: str, vmi: VirtualMachineInstance, again: bool) -> None:
+def test_only_failed_instances_are_rerun(strategy: str, vmi: VirtualMachineInstance, again: bool) -> None:
     assert needs_rerun(build_vm(runStrategy=strategy), vmi) is again
 
 
@@ -162,5 +162,5 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("vmi", "reason"), ENDS.values(), ids=ENDS)
-def test_why_an_instance_is_replaced_is_told(vmi: VirtualMachineInstance, reason: str) -> None:
+def test_stop_reason_contains_the_end_of_the_instance(vmi: VirtualMachineInstance, reason: str) -> None:
     assert decide_run(build_vm(runStrategy="Always"), vmi, [], NOW).reason == reason

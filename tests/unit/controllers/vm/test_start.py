@@ -1,4 +1,4 @@
-"""The VMI that starts a VM: shaped, named after what shaped it, and nobody else's."""
+"""The VMI that starts a VM, with instance type and preference applied."""
 
 import re
 from typing import Any
@@ -51,20 +51,20 @@ VOLUMES: Tree = {"volumes": [{"name": "root", "containerDisk": {"image": "fedora
         "no such kind",
     ],
 )
-def test_an_instance_is_annotated_with_what_its_vm_names(vm: Tree, annotations: Tree | None) -> None:
+def test_instance_is_annotated_with_instancetype_and_preference(vm: Tree, annotations: Tree | None) -> None:
     metadata = ObjectMeta()
     annotate_names(build_vm(**vm), metadata)
     expected = None if annotations is None else {f"kubevirt.io/{key}": name for key, name in annotations.items()}
     assert metadata.annotations == expected
 
 
-def test_names_join_the_annotations_that_are_there() -> None:
+def test_existing_annotations_are_kept() -> None:
     metadata = ObjectMeta(annotations={"own": "1"})
     annotate_names(build_vm(instancetype="a"), metadata)
     assert metadata.annotations == {"own": "1", "kubevirt.io/cluster-instancetype-name": "a"}
 
 
-def test_shaping_alone_adds_no_disks_no_network_and_no_defaults() -> None:
+def test_shape_instance_sets_no_disks_networks_or_defaults() -> None:
     vm = build_vm(instancetype="a", template=VOLUMES)
     metadata, spec = shape_instance(vm, Shape(build_instancetype_spec()))
     assert to_tree(metadata) == {"annotations": {"kubevirt.io/cluster-instancetype-name": "a"}}
@@ -78,7 +78,7 @@ def test_shaping_alone_adds_no_disks_no_network_and_no_defaults() -> None:
     }
 
 
-def test_a_whole_instance() -> None:
+def test_complete_instance() -> None:
     vm = build_vm(instancetype="a", preference="p", template=VOLUMES, annotations={"own": "1"})
     metadata, spec = make_instance(vm, Shape(SMALL, LINUX), firmware_uuid=UUID)
     assert to_tree(metadata) == {
@@ -116,7 +116,7 @@ def test_a_whole_instance() -> None:
     }
 
 
-def test_configuration_and_architecture_reach_an_instance() -> None:
+def test_configuration_and_architecture_are_applied() -> None:
     configuration = from_tree({"cpuModel": "Haswell", "evictionStrategy": "LiveMigrate"}, KubeVirtConfiguration)
     _, spec = make_instance(build_vm(memory="1Gi"), Shape(), configuration, "arm64", firmware_uuid=UUID)
     assert (spec.architecture, spec.eviction_strategy) == ("arm64", "LiveMigrate")
@@ -124,7 +124,7 @@ def test_configuration_and_architecture_reach_an_instance() -> None:
 
 
 @pytest.mark.parametrize("start", [make_instance, shape_instance])
-def test_a_vm_without_instance_type_has_its_own_vcpus_laid_out(start: Any) -> None:
+def test_vcpus_without_instancetype_are_laid_out(start: Any) -> None:
     more = {"firmware_uuid": UUID} if start is make_instance else {}
     _, spec = start(build_vm(cpu_guest=4, memory="1Gi"), Shape(), **more)
     assert (spec.domain.cpu.sockets, spec.domain.cpu.guest) == (4, None)
@@ -158,9 +158,7 @@ def test_a_vm_without_instance_type_has_its_own_vcpus_laid_out(start: Any) -> No
         ),
     ],
 )
-def test_what_cannot_be_shaped_is_refused_with_paths_of_the_instance(
-    shape: Shape, vm: Tree, message: str, fields: list[str]
-) -> None:
+def test_conflicts_are_reported_with_instance_paths(shape: Shape, vm: Tree, message: str, fields: list[str]) -> None:
     with pytest.raises(StatusError) as refused:
         shape_instance(build_vm(**vm), shape)
     assert (refused.value.code, refused.value.message) == (422, message)
@@ -169,7 +167,7 @@ def test_what_cannot_be_shaped_is_refused_with_paths_of_the_instance(
         make_instance(build_vm(**vm), shape, firmware_uuid=UUID)
 
 
-def test_an_instance_shares_nothing_with_what_it_was_made_from() -> None:
+def test_instance_shares_no_data_with_its_inputs() -> None:
     vm = build_vm(instancetype="a", preference="p", template=VOLUMES)
     shape = Shape(SMALL, LINUX)
     before = encode(vm), encode(SMALL), encode(LINUX)

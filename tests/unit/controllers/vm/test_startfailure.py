@@ -1,4 +1,4 @@
-"""Failed starts are counted once each, and make the next one wait."""
+"""Start failures are counted once each and delay the next start."""
 
 import pytest
 from tests.support.build import Tree, build_vm
@@ -12,7 +12,7 @@ BEFORE: Tree = {"consecutiveFailCount": 1, "lastFailedVMIUID": "i0", "retryAfter
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 10), (2, 40), (3, 90), (5, 250), (6, 300), (99, 300)])
-def test_each_failure_makes_the_wait_longer(failures: int, seconds: int) -> None:
+def test_delay_grows_with_each_failure(failures: int, seconds: int) -> None:
     assert delay_seconds(failures) == seconds
 
 
@@ -40,7 +40,7 @@ def test_each_failure_makes_the_wait_longer(failures: int, seconds: int) -> None
     ],
     ids=["first", "second", "counted", "no instance", "on its way", "runs", "failed after it ran", "nobody retries"],
 )
-def test_what_is_counted(
+def test_failures_are_counted_once(
     strategy: str, before: Tree | None, vmi: VirtualMachineInstance | None, after: Tree | None
 ) -> None:
     vm = build_vm(runStrategy=strategy, status={"startFailure": before})

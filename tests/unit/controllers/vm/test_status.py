@@ -1,4 +1,4 @@
-"""The status of a VM, from what is seen of it."""
+"""Status of a VM."""
 
 from typing import Any
 
@@ -61,11 +61,11 @@ def build_held(reason: str) -> VirtualMachineInstance:
         ({"status": FAILING}, {}, "CrashLoopBackOff"),
     ],
 )
-def test_the_state_in_one_word(vm: Tree, seen: Tree, word: str) -> None:
+def test_printable_status(vm: Tree, seen: Tree, word: str) -> None:
     assert print_status(build_vm(**vm), Observation(**seen)) == word
 
 
-def test_a_vm_that_goes_is_terminating() -> None:
+def test_vm_being_deleted_is_terminating() -> None:
     vm = build_vm()
     assert vm.metadata is not None
     vm.metadata.deletion_timestamp = EARLIER
@@ -80,7 +80,7 @@ def status_of(vmi: VirtualMachineInstance | None, *, before: Tree | None = None,
     return tree
 
 
-def test_a_vm_without_an_instance() -> None:
+def test_status_without_an_instance() -> None:
     assert status_of(None) == {
         "printableStatus": "Stopped",
         "conditions": [
@@ -96,7 +96,7 @@ def test_a_vm_without_an_instance() -> None:
     }
 
 
-def test_a_vm_that_runs() -> None:
+def test_status_of_a_running_vm() -> None:
     vmi = build_vmi("Running", conditions=[READY], annotations={"kubevirt.io/vm-generation": "2"})
     assert status_of(vmi, run_strategy="Always", effective=measure(build_spec({"memory": {"guest": "1Gi"}}))) == {
         "printableStatus": "Running",
@@ -110,7 +110,7 @@ def test_a_vm_that_runs() -> None:
     }
 
 
-def test_trouble_is_a_condition_that_goes_with_it() -> None:
+def test_failure_condition_is_removed_after_recovery() -> None:
     troubled = status_of(None, failure=ConditionReason("FailedFindInstancetype", "not there"))
     assert troubled["conditions"][1] == {
         "type": "Failure",
@@ -122,7 +122,7 @@ def test_trouble_is_a_condition_that_goes_with_it() -> None:
     assert [one["type"] for one in status_of(None, before=troubled)["conditions"]] == ["Ready"]
 
 
-def test_what_is_wrong_with_its_disks_is_said_until_it_has_an_instance() -> None:
+def test_volume_problem_is_reported_until_an_instance_exists() -> None:
     waiting = ConditionReason("FailedPvcNotFound", "PersistentVolumeClaim c not found")
     reported = [
         {one["type"]: one.get("message") for one in status_of(vmi, waiting=waiting)["conditions"]}
@@ -137,17 +137,17 @@ def test_what_is_wrong_with_its_disks_is_said_until_it_has_an_instance() -> None
     [(build_vmi("Running"), ["Ready", "RestartRequired"]), (None, ["Ready"])],
     ids=["running", "the next start has it all"],
 )
-def test_a_change_asks_a_running_vm_for_a_restart(vmi: VirtualMachineInstance | None, types: list[str]) -> None:
+def test_changed_running_vm_requires_a_restart(vmi: VirtualMachineInstance | None, types: list[str]) -> None:
     assert [one["type"] for one in status_of(vmi, changed_since_start=True)["conditions"]] == types
 
 
-def test_what_others_wrote_into_the_status_stays() -> None:
+def test_other_status_fields_are_kept() -> None:
     others = {"volumeSnapshotStatuses": [{"name": "root", "enabled": True}], "instancetypeRef": {"name": "u1"}}
     status = status_of(None, before=others)
     assert {key: status[key] for key in others} == others
 
 
-def test_size_is_of_all_sockets_cores_and_threads() -> None:
+def test_size_counts_sockets_cores_and_threads() -> None:
     spec = build_spec({"cpu": {"sockets": 2, "threads": 2}, "memory": {"guest": "2Gi"}})
     assert to_tree(measure(spec)) == {"vcpus": 4, "memory": "2Gi", "topology": "2x1x2"}
 
@@ -157,5 +157,5 @@ def test_size_is_of_all_sockets_cores_and_threads() -> None:
     [("7", 7), ("", None), ("-7", None), ("seven", None), ("9" * 5000, None)],
     ids=["a number", "nothing", "less than nothing", "a word", "more than can be read"],
 )
-def test_the_generation_that_an_instance_was_started_from(stated: str, generation: int | None) -> None:
+def test_start_generation_of_an_instance(stated: str, generation: int | None) -> None:
     assert started_generation(build_vmi("Running", annotations={"kubevirt.io/vm-generation": stated})) == generation

@@ -1,4 +1,4 @@
-"""What a VM gets when it takes its instance type and preference as they are now."""
+"""Planned upgrades of VMs to current instance types and preferences."""
 
 from typing import Any
 
@@ -62,31 +62,31 @@ TURNED = [Change("spec.domain.cpu.sockets", 2, 1), Change("spec.domain.cpu.cores
         pytest.param(None, None, [], ["instancetype", "preference"], [], id="all is gone"),
     ],
 )
-def test_what_is_live_now_takes_the_place_of_what_was_kept(
+def test_live_object_replaces_the_revision(
     size: Model | None, taste: Model | None, roles: list[str], gone: list[str], changes: list[Change]
 ) -> None:
     found = plan(size, taste)
     assert (found.roles, [drift.role for drift in found.gone], found.changes) == (roles, gone, changes)
 
 
-def test_a_copy_of_an_older_version_is_behind_and_changes_nothing() -> None:
+def test_revision_of_an_older_version_changes_nothing() -> None:
     older = dict([keep("kept-size", build_instancetype(version="v1beta1"))])
     found = plan_upgrade(build_vm(**MATCHERS), {**build_world(SMALL, ON_SOCKETS), **older}.get)
     assert (found.roles, found.changes) == (["instancetype"], [])
 
 
-def test_what_does_not_go_with_the_vm_is_refused() -> None:
+def test_conflicting_object_is_rejected() -> None:
     vm = build_vm(**MATCHERS, template={"nodeSelector": {"disk": "ssd"}})
     picky = build_instancetype(nodeSelector={"disk": "nvme"})
     with pytest.raises(StatusError, match=r"VMI conflicts with instancetype spec in fields: \[spec.nodeSelector\]"):
         plan(picky, ON_SOCKETS, vm)
 
 
-def test_a_vm_that_holds_nothing_gets_nothing() -> None:
+def test_vm_without_revisions_has_no_upgrade() -> None:
     assert plan(LARGE, ON_CORES, build_vm(memory="1Gi")) == Upgrade([], [], [])
 
 
-def test_a_vm_is_released_in_spec_and_status_and_only_where_asked() -> None:
+def test_release_clears_spec_and_status_of_these_roles_only() -> None:
     refs = {"instancetypeRef": {"name": "small"}, "preferenceRef": {"name": "linux"}}
     vm = build_vm(**MATCHERS, status=refs)
     tree = to_tree(release(vm, ["instancetype"]))
@@ -95,7 +95,7 @@ def test_a_vm_is_released_in_spec_and_status_and_only_where_asked() -> None:
     assert to_tree(vm)["status"] == refs
 
 
-def test_the_patch_clears_names_and_the_status_only_where_the_server_left_no_mark() -> None:
+def test_status_patch_is_only_for_servers_without_recapture() -> None:
     assert write_release(["instancetype"]) == {"spec": {"instancetype": {"revisionName": None}}}
     refs = {"instancetypeRef": {"name": "small"}}
     marked = build_vm(**MATCHERS, status=refs)

@@ -1,4 +1,4 @@
-"""Why VMs wait for their disks."""
+"""Reasons why VMs wait for their volumes."""
 
 import pytest
 from tests.support.build import Tree, build_vm
@@ -72,7 +72,7 @@ WAITS: dict[str, tuple[list[Tree], list[Model], ConditionReason | None]] = {
 
 
 @pytest.mark.parametrize(("volumes", "items", "wait"), WAITS.values(), ids=WAITS.keys())
-def test_all_that_is_waited_for_is_named(volumes: list[Tree], items: list[Model], wait: ConditionReason | None) -> None:
+def test_all_pending_volumes_are_named(volumes: list[Tree], items: list[Model], wait: ConditionReason | None) -> None:
     vm = build_vm(namespace="default", template={"volumes": volumes})
     assert explain_wait(vm, FakeCache(*items)) == wait
 
@@ -87,6 +87,6 @@ def test_all_that_is_waited_for_is_named(volumes: list[Tree], items: list[Model]
     ],
     ids=["first", "another", "the same", "nothing wrong"],
 )
-def test_what_was_said_is_no_news(reported: str, waiting: ConditionReason, news: bool) -> None:
+def test_reported_problem_is_not_reported_again(reported: str, waiting: ConditionReason, news: bool) -> None:
     conditions = [{"type": "DataVolumesReady", "status": "False", "message": reported}] if reported else []
     assert is_unreported(build_vm(status={"conditions": conditions}), waiting) == news

@@ -1,4 +1,4 @@
-"""The instance controller, by itself: what it writes, and what it leaves for later."""
+"""The instance controller without a server."""
 
 import asyncio
 from typing import Any
@@ -43,7 +43,7 @@ class Stored:
         return self.seen
 
 
-def test_an_instance_that_was_just_written_is_left_alone_until_that_is_seen() -> None:
+def test_instance_is_skipped_until_its_write_is_in_the_cache() -> None:
     stored: Any = Stored()
 
     async def scenario() -> None:
@@ -103,7 +103,7 @@ class OneSpot:
         return {Name("default", "vm2")}
 
 
-def test_an_instance_that_is_refused_makes_room_for_others() -> None:
+def test_refused_instance_releases_its_resources() -> None:
     stored: Any = Stored()
     placement, woken = OneSpot(), list[Name]()
 

@@ -1,4 +1,4 @@
-"""What instances say of nodes, and nodes of instances."""
+"""Node affinity and taints."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ AFFINITIES = {
 
 
 @pytest.mark.parametrize(("affinity", "objections"), AFFINITIES.values(), ids=AFFINITIES)
-def test_an_instance_chooses_its_nodes(affinity: Affinity | None, objections: list[str]) -> None:
+def test_node_affinity(affinity: Affinity | None, objections: list[str]) -> None:
     assert list(find_objections(build_node(labels=LABELS), affinity, ())) == objections
 
 
@@ -72,8 +72,6 @@ TOLERATIONS: dict[str, tuple[Tree, Tree, list[str]]] = {
 
 
 @pytest.mark.parametrize(("taint", "toleration", "objections"), TOLERATIONS.values(), ids=TOLERATIONS)
-def test_a_node_keeps_instances_away_that_do_not_tolerate_it(
-    taint: Tree, toleration: Any, objections: list[str]
-) -> None:
+def test_taints_and_tolerations(taint: Tree, toleration: Any, objections: list[str]) -> None:
     node = build_node(spec={"taints": [taint]})
     assert list(find_objections(node, None, [from_tree(toleration, Toleration)])) == objections

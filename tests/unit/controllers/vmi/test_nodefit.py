@@ -1,4 +1,4 @@
-"""What an instance takes of a node, and why a node cannot give it."""
+"""Resource demand of instances and fit on nodes."""
 
 from typing import Any
 
@@ -43,11 +43,11 @@ GI = 2**30
     ],
     ids=["small", "vCPUs share", "requests", "own CPUs", "and one for the emulator", "huge pages", "devices"],
 )
-def test_what_an_instance_takes(domain: Tree, amounts: dict[str, int]) -> None:
+def test_demand_of_an_instance(domain: Tree, amounts: dict[str, int]) -> None:
     assert measure_demand(build_spec(domain)).amounts == amounts
 
 
-def test_what_not_every_instance_takes_is_traced_to_its_field() -> None:
+def test_special_resources_name_their_field() -> None:
     domain = {
         "cpu": {"cores": 1, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True},
         "memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}},
@@ -64,7 +64,7 @@ def test_what_not_every_instance_takes_is_traced_to_its_field() -> None:
     }
 
 
-def test_how_many_vcpus_share_a_cpu_is_configured() -> None:
+def test_cpu_allocation_ratio_is_configurable() -> None:
     configuration = from_tree({"developerConfiguration": {"cpuAllocationRatio": 1}}, KubeVirtConfiguration)
     assert measure_demand(build_spec({"cpu": {"cores": 3}}), configuration).amounts["cpu"] == 3000
 
@@ -101,20 +101,20 @@ def test_how_many_vcpus_share_a_cpu_is_configured() -> None:
         (Demand({}), {"spec": {"unschedulable": True}}, {}, ["takes no new instances (unschedulable)"]),
     ],
 )
-def test_why_a_node_cannot_take_an_instance(
+def test_reasons_why_an_instance_does_not_fit(
     demand: Demand, node: Any, used: dict[str, int], reasons: list[str]
 ) -> None:
     assert check_fit(demand, build_node(**node), used) == reasons
 
 
-def test_all_nodes_are_named_with_their_reasons() -> None:
+def test_message_names_all_nodes_with_reasons() -> None:
     assert explain_unschedulable({"a": ["is full"], "b": ["is slow", "is far"]}) == (
         "0/2 nodes are available: a is full; b is slow, is far"
     )
     assert explain_unschedulable({}) == "no node runs instances: no launcher is running"
 
 
-def test_the_ledger_counts_each_instance_once_and_where_it_is() -> None:
+def test_allocations_count_each_instance_once() -> None:
     allocations, demand = Allocations(), Demand({"cpu": 100})
     allocations.place("a", "n1", demand)
     allocations.place("a", "n1", demand)

@@ -1,4 +1,4 @@
-"""The phases of an instance: forward only, with the time of each."""
+"""Phases of an instance: transitions, times and conditions."""
 
 from typing import get_args
 
@@ -21,7 +21,7 @@ NOT_READY: Tree = {
 }
 
 
-def test_the_first_phase() -> None:
+def test_first_phase() -> None:
     assert phase_of(build_vmi()) == ""
     assert to_tree(advance(build_vmi(), Progress(phase="Pending"), STAMP)) == {
         "phase": "Pending",
@@ -30,7 +30,7 @@ def test_the_first_phase() -> None:
     }
 
 
-def test_an_instance_that_fits_nowhere_says_why() -> None:
+def test_unschedulable_instance_has_a_condition() -> None:
     progress = Progress(phase="Scheduling", reason="Unschedulable", message="no room")
     status = to_tree(advance(build_vmi("Pending", "Scheduling"), progress, STAMP))
     assert status["conditions"][1] == {
@@ -43,7 +43,7 @@ def test_an_instance_that_fits_nowhere_says_why() -> None:
     assert [stamp["phase"] for stamp in status["phaseTransitionTimestamps"]] == ["Pending", "Scheduling"]
 
 
-def test_a_running_instance_says_what_it_was_started_with() -> None:
+def test_running_instance_reports_its_size() -> None:
     domain = {"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "1Gi"}, "machine": {"type": "q35"}}
     vmi = build_vmi("Scheduled", conditions=[{"type": "PodScheduled", "status": "False"}], domain=domain)
     assert to_tree(advance(vmi, Progress(phase="Running", node="n1"), STAMP)) == {
@@ -60,7 +60,7 @@ def test_a_running_instance_says_what_it_was_started_with() -> None:
     }
 
 
-def test_a_paused_instance_runs_and_is_not_ready() -> None:
+def test_paused_instance_is_running_and_not_ready() -> None:
     status = advance(build_vmi("Running"), Progress(phase="Running", guest=GuestStatus("paused")), STAMP)
     assert {one.type: one.status for one in status.conditions or ()} == {"Ready": "False", "Paused": "True"}
 
@@ -75,12 +75,12 @@ def test_phases_never_go_back(before: Phase, after: Phase) -> None:
 
 
 @pytest.mark.parametrize("before", ["Unknown", "Dreaming"])
-def test_a_phase_that_nobody_knows_gives_way_to_what_is_seen(before: str) -> None:
+def test_unknown_phase_is_replaced(before: str) -> None:
     assert advance(build_vmi("Scheduled", before), Progress(phase="Running"), STAMP).phase == "Running"
 
 
 @pytest.mark.parametrize("phase", get_args(Phase))
-def test_the_same_again_changes_nothing(phase: Phase) -> None:
+def test_repeated_progress_changes_nothing(phase: Phase) -> None:
     vmi = build_vmi()
     vmi.status = advance(vmi, Progress(phase=phase), EARLIER)
     assert advance(vmi, Progress(phase=phase), STAMP) == vmi.status
@@ -117,9 +117,7 @@ GUESTS: dict[str, tuple[Phase, GuestStatus, Tree]] = {
 
 
 @pytest.mark.parametrize(("phase", "guest", "conditions"), GUESTS.values(), ids=GUESTS.keys())
-def test_what_a_guest_says_becomes_conditions_and_goes_with_it(
-    phase: Phase, guest: GuestStatus, conditions: Tree
-) -> None:
+def test_guest_status_becomes_conditions(phase: Phase, guest: GuestStatus, conditions: Tree) -> None:
     vmi = build_vmi("Scheduled")
     vmi.status = advance(vmi, Progress(phase=phase, guest=guest), STAMP)
     reported = {one.type: (one.status, one.message) for one in vmi.status.conditions or () if one.type != "Ready"}
@@ -128,7 +126,7 @@ def test_what_a_guest_says_becomes_conditions_and_goes_with_it(
     assert [one.type for one in later.conditions or ()] == ["Ready"]
 
 
-def test_an_instance_says_what_its_guest_has_by_now() -> None:
+def test_instance_reports_the_current_guest_size() -> None:
     domain = {"cpu": {"sockets": 2}, "memory": {"guest": "2Gi"}}
     vmi = build_vmi("Scheduled", domain={"cpu": {"sockets": 1}, "memory": {"guest": "1Gi"}})
     vmi.status = advance(vmi, Progress(phase="Running", guest=GuestStatus("running")), STAMP)

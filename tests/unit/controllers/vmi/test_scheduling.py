@@ -1,4 +1,4 @@
-"""Where instances may be: on nodes that are counted, or wherever a launcher finds a place."""
+"""Placement of instances on nodes or by the cluster."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,7 +46,7 @@ class Shelf:
         raise NotImplementedError
 
 
-def test_a_node_takes_instances_until_it_is_full_and_again_when_one_has_gone() -> None:
+def test_node_takes_instances_until_full_and_again_after_release() -> None:
     placement = NodePlacement(Shelf(build_node(labels=LABELS)), {"node1": SimulatedLauncher()})
     assert placement.place(NAME, build_vmi(**HALF)) == PlacementResult("node1")
     message = placement.place(OTHER, build_vmi(name="vm2", **HALF)).message
@@ -56,7 +56,7 @@ def test_a_node_takes_instances_until_it_is_full_and_again_when_one_has_gone() -
     assert placement.release(OTHER) == set()
 
 
-def test_instances_that_were_there_before_count() -> None:
+def test_existing_instances_are_counted() -> None:
     there = build_vmi("Running", name="vm2", **HALF)
     assert there.status is not None
     there.status.node_name = "node1"
@@ -64,7 +64,7 @@ def test_instances_that_were_there_before_count() -> None:
     assert placement.place(NAME, build_vmi(**HALF)).message
 
 
-def test_a_node_that_is_gone_is_lost() -> None:
+def test_deleted_node_is_lost() -> None:
     there = build_vmi("Running")
     assert there.status is not None
     there.status.node_name = "node1"
@@ -72,7 +72,7 @@ def test_a_node_that_is_gone_is_lost() -> None:
     assert not NodePlacement(Shelf(build_node()), {}).is_lost(there)
 
 
-def test_a_launcher_that_roams_needs_no_node() -> None:
+def test_cluster_placement_needs_no_node() -> None:
     launcher = SimulatedLauncher()
     placement = ClusterPlacement(launcher)
     assert placement.place(NAME, build_vmi()) == PlacementResult()
@@ -81,13 +81,13 @@ def test_a_launcher_that_roams_needs_no_node() -> None:
     assert placement.release(NAME) == set()
 
 
-def test_without_a_launcher_instances_wait_and_are_told_why() -> None:
+def test_without_a_launcher_placement_reports_the_reason() -> None:
     placement = ClusterPlacement(None, "nobody runs guests")
     assert placement.place(NAME, build_vmi()).message == "no node runs instances: nobody runs guests"
     assert not placement.is_lost(build_vmi("Running"))
 
 
-def test_an_instance_that_is_refused_takes_no_room() -> None:
+def test_refused_instance_uses_no_resources() -> None:
     refused = build_vmi("Scheduled", name="vm2", conditions=[REFUSED], **HALF)
     assert refused.status is not None
     refused.status.node_name = "node1"
@@ -97,7 +97,7 @@ def test_an_instance_that_is_refused_takes_no_room() -> None:
     assert placement.place(NAME, build_vmi(**HALF)) == PlacementResult("node1")
 
 
-def test_the_simulated_node_has_the_labels_that_every_node_has() -> None:
+def test_simulated_node_has_the_standard_labels() -> None:
     labels = metadata_of(SimulatedLauncher().describe_node("2026-01-01T00:00:00Z")).labels or {}
     well_known = {name: value for name, value in labels.items() if name.startswith("kubernetes.io/")}
     assert well_known == {
