@@ -223,9 +223,9 @@ def _build_server(
         KubeVirtAdmission(world),
         QuotaAdmission(store),
     )
-    desk = WriteContext(store, chain)
+    writes = WriteContext(store, chain)
     return Server(
-        desk,
+        writes,
         AuthContext(authenticator, access.authorizer),
         publisher=Publisher(
             f"{settings.host}:{settings.port}",
@@ -233,7 +233,7 @@ def _build_server(
             write_metrics=lambda: render_metrics([*list_process_metrics(COMPONENT), *list_task_metrics(supervisor)]),
         ),
         definitions=_build_definitions(store),
-        actions=Actions(EmbeddedObjects(desk, world), streams),
+        actions=Actions(EmbeddedObjects(writes, world), streams),
         issue_token=lambda request, namespace, name: answer_token_request(
             request, namespace=namespace, name=name, signer=signer, find_uid=access.find_uid, now=time.time()
         ),

@@ -67,7 +67,7 @@ def find_anything(system: ClusterState) -> object:
     return system.find(SMALL)
 
 
-def test_what_informers_have_is_not_asked_for(tmp_path: Path) -> None:
+def test_cached_objects_are_not_requested(tmp_path: Path) -> None:
     async def scenario(context: AdmissionContext, informers: Informers, client: Counted) -> None:
         async with informers.running(Supervisor()):
             await informers.wait()
@@ -78,7 +78,7 @@ def test_what_informers_have_is_not_asked_for(tmp_path: Path) -> None:
     stage(scenario, tmp_path)
 
 
-def test_what_informers_do_not_have_is_asked_for(tmp_path: Path) -> None:
+def test_uncached_objects_are_requested(tmp_path: Path) -> None:
     async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
         assert not context.is_ready
         assert await context.decide(find_anything) is not None
@@ -87,7 +87,7 @@ def test_what_informers_do_not_have_is_asked_for(tmp_path: Path) -> None:
     stage(scenario, tmp_path)
 
 
-def test_what_is_nowhere_is_refused_once_the_server_has_said_so(tmp_path: Path) -> None:
+def test_missing_object_is_refused_after_asking_the_api_server(tmp_path: Path) -> None:
     async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
         await client.delete(VirtualMachineClusterInstancetype, "small")
         with pytest.raises(StatusError, match="there is none"):
@@ -97,7 +97,7 @@ def test_what_is_nowhere_is_refused_once_the_server_has_said_so(tmp_path: Path) 
     stage(scenario, tmp_path)
 
 
-def test_nothing_is_refused_upon_old_news(tmp_path: Path) -> None:
+def test_refusal_is_repeated_with_current_objects(tmp_path: Path) -> None:
     async def scenario(context: AdmissionContext, informers: Informers, client: Counted) -> None:
         async with informers.running(Supervisor()):
             await informers.wait()
@@ -110,7 +110,7 @@ def test_nothing_is_refused_upon_old_news(tmp_path: Path) -> None:
     stage(scenario, tmp_path)
 
 
-def test_advice_may_be_old_news(tmp_path: Path) -> None:
+def test_suggestions_may_come_from_the_cache(tmp_path: Path) -> None:
     def advise(system: ClusterState) -> None:
         names = system.list_names(SMALL.group, SMALL.kind, "")
         for name in names:
@@ -127,7 +127,7 @@ def test_advice_may_be_old_news(tmp_path: Path) -> None:
     stage(scenario, tmp_path)
 
 
-def test_revisions_never_change_and_are_asked_for_once(tmp_path: Path) -> None:
+def test_revisions_are_requested_once(tmp_path: Path) -> None:
     async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
         await client.create(build_revision("r1", "vm1"))
         reference = Reference("apps", "ControllerRevision", "default", "r1")
@@ -157,7 +157,7 @@ def build_revision(name: str, owner: str) -> ControllerRevision:
     return ControllerRevision(api_version="apps/v1", kind="ControllerRevision", metadata=metadata, revision=1)
 
 
-def test_a_decision_without_end_is_ended(tmp_path: Path) -> None:
+def test_number_of_lookups_is_limited(tmp_path: Path) -> None:
     asked = iter(range(1000))
 
     def wonder(system: ClusterState) -> None:

@@ -22,7 +22,7 @@ def _restored() -> Iterator[None]:
     root.setLevel(level)
 
 
-def test_lines_for_people_begin_with_the_time_in_utc(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_lines_start_with_the_time_in_utc(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs("info", "text")
     logging.getLogger("virtshape.x").info("hello %s", "there")
     time, level, name, message = capsys.readouterr().err.split(maxsplit=3)
@@ -30,7 +30,7 @@ def test_lines_for_people_begin_with_the_time_in_utc(capsys: pytest.CaptureFixtu
     assert (level, name, message) == ("INFO", "virtshape.x:", "hello there\n")
 
 
-def test_objects_for_programs_have_facts_and_tracebacks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_records_contain_facts_and_tracebacks(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs("info", "json")
     try:
         int("no")
@@ -41,14 +41,14 @@ def test_objects_for_programs_have_facts_and_tracebacks(capsys: pytest.CaptureFi
     assert "ValueError: invalid literal" in line["traceback"]
 
 
-def test_what_is_below_the_level_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_below_the_level_are_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs("warning", "text")
     logging.getLogger("x").info("hello")
     assert capsys.readouterr().err == ""
     assert not is_access_logged()
 
 
-def test_requests_are_logged_with_their_answers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_requests_are_logged_with_their_responses(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs("debug", "json")
     assert is_access_logged()
 
@@ -81,7 +81,7 @@ def test_requests_are_logged_with_their_answers(capsys: pytest.CaptureFixture[st
     assert "secret" not in text
 
 
-def test_logs_go_to_the_standard_error_of_the_moment() -> None:
+def test_logs_go_to_the_current_standard_error() -> None:
     set_up_logs("info", "text")
     (handler,) = logging.getLogger().handlers
     assert isinstance(handler, logging.StreamHandler)

@@ -11,14 +11,14 @@ from virtshape.daemon.processmetrics import list_leader_metrics, list_loop_metri
 from virtshape.supervise.checks import PASSED, Check
 
 
-def test_a_family_is_a_few_lines() -> None:
+def test_metric_is_rendered_in_text_format() -> None:
     family = Family("x_total", "counter", "What\nit is.", (Sample(3, {"a": 'q"\\'}), Sample(0.5)))
     assert render_metrics([family]).decode() == (
         '# HELP x_total What\\nit is.\n# TYPE x_total counter\nx_total{a="q\\"\\\\"} 3\nx_total 0.5\n'
     )
 
 
-def test_durations_are_counted_up() -> None:
+def test_histogram_buckets_are_cumulative() -> None:
     durations = Histogram((0.1, 1.0))
     for seconds in (0.05, 0.1, 0.5, 7.0):
         durations.add(seconds)
@@ -35,7 +35,7 @@ async def look(_: Name) -> Result:
     return DONE
 
 
-def test_controllers_tell_what_waits_and_what_was_done() -> None:
+def test_controller_metrics() -> None:
     loop = Loop("vm", look)
     loop.queue.add(Name("a", "b"))
     loop.counters.outcomes["failed"] += 2
@@ -46,7 +46,7 @@ def test_controllers_tell_what_waits_and_what_was_done() -> None:
     assert "virtshape_leader 1\n" in text
 
 
-def test_a_process_tells_of_itself() -> None:
+def test_process_metrics() -> None:
     text = render_metrics(list_process_metrics("controller")).decode()
     assert 'component="controller"' in text
     assert "process_resident_memory_bytes" in text
@@ -66,11 +66,11 @@ PROBES = {
 
 
 @pytest.mark.parametrize(("path", "status", "text"), PROBES.values(), ids=PROBES.keys())
-def test_a_probe_is_told(path: str, status: int, text: str) -> None:
+def test_health_probe_responses(path: str, status: int, text: str) -> None:
     answer = MONITOR.answer_health(Request("GET", path, {}))
     assert (answer.status, answer.body.decode()) == (status, text)
 
 
 @pytest.mark.parametrize(("path", "status"), [("/metrics", 200), ("/", 404)])
-def test_prometheus_finds_figures_in_one_place(path: str, status: int) -> None:
+def test_metrics_are_served_at_one_path_only(path: str, status: int) -> None:
     assert MONITOR.answer_metrics(Request("GET", path, {})).status == status

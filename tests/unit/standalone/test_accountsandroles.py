@@ -66,7 +66,7 @@ def play(directory: Path, scenario: Callable[[World], Awaitable[None]]) -> None:
 GATHERING: dict[str, Any] = {"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}}
 
 
-def test_namespaces_get_their_account(tmp_path: Path) -> None:
+def test_each_namespace_gets_a_default_service_account(tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         await world.add_namespace("a")
         await world.add_namespace("going", deletionTimestamp="2030-01-01T00:00:00Z")
@@ -79,7 +79,7 @@ def test_namespaces_get_their_account(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_an_account_that_is_deleted_comes_back(tmp_path: Path) -> None:
+def test_deleted_default_service_account_is_recreated(tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         await world.add_namespace("a")
         await world.reconciler.reconcile()
@@ -95,7 +95,7 @@ def test_an_account_that_is_deleted_comes_back(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_a_gathering_role_gets_the_rules_of_its_parts(tmp_path: Path) -> None:
+def test_aggregated_role_gets_the_rules_of_matching_roles(tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         await world.put_role("part", {"part": "yes"}, rules=[RULE])
         await world.put_role("other", rules=[RULE])
@@ -110,7 +110,7 @@ def test_a_gathering_role_gets_the_rules_of_its_parts(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_rules_that_somebody_writes_into_a_gathering_role_do_not_last(tmp_path: Path) -> None:
+def test_manual_rules_of_an_aggregated_role_are_overwritten(tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         await world.put_role("whole", rules=[RULE], **GATHERING)
         await world.reconciler.reconcile()
@@ -119,7 +119,7 @@ def test_rules_that_somebody_writes_into_a_gathering_role_do_not_last(tmp_path: 
     play(tmp_path, scenario)
 
 
-def test_writes_that_failed_are_tried_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_writes_are_retried(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(world: World) -> None:
         write_all = world.store.write_all
 

@@ -17,13 +17,13 @@ from virtshape.standalone.config import (
 
 
 @pytest.mark.parametrize("text", [None, "", "# nothing\n", "{}"], ids=["no file", "empty", "comment", "no settings"])
-def test_nothing_need_be_said(tmp_path: Path, text: str | None) -> None:
+def test_configuration_file_is_optional(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "config.yaml").write_text(text)
     assert read_configuration(tmp_path) in (MachineConfiguration(), MachineConfiguration(images={}))
 
 
-def test_images_registries_disks_and_networks_are_read(tmp_path: Path) -> None:
+def test_all_configuration_sections_are_read(tmp_path: Path) -> None:
     text = """
 images:
   quay.io/a/b:1: /images/b.qcow2
@@ -57,7 +57,7 @@ networks: {pod: br0}
         ("a: 1\n---\nb: 2", "2 YAML documents"),
     ],
 )
-def test_mistakes_are_named(tmp_path: Path, text: str, words: str) -> None:
+def test_invalid_configuration_is_reported(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "config.yaml").write_text(text)
     with pytest.raises(ConfigurationError, match=words):
         read_configuration(tmp_path)

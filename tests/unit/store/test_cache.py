@@ -8,7 +8,7 @@ def record(name: str, size: int = 10, revision: int = 1) -> Record:
     return Record(Key("r", "", name), revision, b"x" * size)
 
 
-def test_what_was_not_used_for_longest_goes_first() -> None:
+def test_least_recently_used_record_is_evicted() -> None:
     cache = Cache(most_bytes=30)
     for name in ("a", "b", "c"):
         cache.put(record(name))
@@ -17,7 +17,7 @@ def test_what_was_not_used_for_longest_goes_first() -> None:
     assert [name for name in "abcd" if cache.get(Key("r", "", name)) is not None] == ["a", "c", "d"]
 
 
-def test_a_newer_record_takes_the_place_of_the_older() -> None:
+def test_newer_record_replaces_the_older() -> None:
     cache = Cache(most_bytes=30)
     cache.put(record("a", 20))
     cache.put(record("a", 25, revision=2))
@@ -26,7 +26,7 @@ def test_a_newer_record_takes_the_place_of_the_older() -> None:
     assert found.revision == 2
 
 
-def test_a_record_too_large_is_not_kept() -> None:
+def test_record_larger_than_the_cache_is_not_cached() -> None:
     cache = Cache(most_bytes=30)
     cache.put(record("a", 31))
     assert cache.get(Key("r", "", "a")) is None

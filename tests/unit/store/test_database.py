@@ -11,7 +11,7 @@ from virtshape.store.errors import DatabaseError
 from virtshape.store.store import check_file
 
 
-def test_a_new_file_is_private_sound_and_synced_on_every_commit(tmp_path: Path) -> None:
+def test_new_file_is_private_valid_and_synced_on_every_commit(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     connection = open_for_writing(path)
     assert path.stat().st_mode & 0o777 == 0o600
@@ -21,7 +21,7 @@ def test_a_new_file_is_private_sound_and_synced_on_every_commit(tmp_path: Path) 
     connection.close()
 
 
-def test_a_newer_file_is_refused_with_words(tmp_path: Path) -> None:
+def test_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     open_for_writing(path).close()
     with sqlite3.connect(path) as connection:
@@ -46,7 +46,7 @@ def test_an_older_file_is_migrated_in_one_transaction_after_a_backup(
     assert check_file(tmp_path / "x.v1.backup") == []
 
 
-def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_migration_leaves_the_file_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.db"
     open_for_writing(path).close()
     monkeypatch.setattr(database, "VERSION", 3)
@@ -76,7 +76,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_faults_are_named(tmp_path: Path, damage: str, fault: str) -> None:
+def test_integrity_problems_are_described(tmp_path: Path, damage: str, fault: str) -> None:
     path = tmp_path / "x.db"
     connection = open_for_writing(path)
     connection.execute(damage)
@@ -84,7 +84,7 @@ def test_faults_are_named(tmp_path: Path, damage: str, fault: str) -> None:
     assert any(fault in found for found in check_file(path))
 
 
-def test_what_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
+def test_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_text("hello, this is text and not a database file at all, however long it may be " * 20)
     assert "not a readable database" in check_file(path)[0]

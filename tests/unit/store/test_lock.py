@@ -11,7 +11,7 @@ from virtshape.store.errors import LockedError
 from virtshape.store.lock import Lock, find_holder
 
 
-def test_a_second_holder_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
+def test_second_lock_fails_and_names_the_holder(tmp_path: Path) -> None:
     lock = Lock(tmp_path)
     with pytest.raises(LockedError, match=f"in use by process {os.getpid()}"):
         Lock(tmp_path)
@@ -20,7 +20,7 @@ def test_a_second_holder_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
     assert find_holder(tmp_path) is None
 
 
-def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
+def test_lock_is_released_when_its_process_ends(tmp_path: Path) -> None:
     program = "import sys; from pathlib import Path; from virtshape.store.lock import Lock; Lock(Path(sys.argv[1])); sys.stdout.write('held\\n'); sys.stdout.flush(); sys.stdin.read()"  # noqa: E501 - one program
     process = subprocess.Popen(
         [sys.executable, "-c", program, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -36,5 +36,5 @@ def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
     assert find_holder(tmp_path) is None
 
 
-def test_a_directory_that_is_not_there_has_no_holder(tmp_path: Path) -> None:
+def test_missing_directory_has_no_lock_holder(tmp_path: Path) -> None:
     assert find_holder(tmp_path / "none") is None

@@ -85,7 +85,7 @@ def test_many_writers_at_once_each_get_their_own_revision(tmp_path: Path) -> Non
     run(scenario)
 
 
-def test_a_failed_write_does_not_hurt_those_committed_with_it(tmp_path: Path) -> None:
+def test_failed_write_does_not_affect_others_in_the_commit(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as store:
             outcomes = await store.write_all([put(key("x")), put(key("x")), put(key("y"))])
@@ -95,7 +95,7 @@ def test_a_failed_write_does_not_hurt_those_committed_with_it(tmp_path: Path) ->
     run(scenario)
 
 
-def test_lists_are_in_order_of_keys_and_come_in_pages_of_one_moment(tmp_path: Path) -> None:
+def test_lists_are_sorted_and_pages_are_consistent(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as store:
             for name in ("c", "a", "b", "d"):
@@ -115,7 +115,7 @@ def test_lists_are_in_order_of_keys_and_come_in_pages_of_one_moment(tmp_path: Pa
     run(scenario)
 
 
-def test_a_watch_tells_what_it_missed_and_then_what_comes(tmp_path: Path) -> None:
+def test_watch_returns_missed_changes_then_new_ones(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as store:
             await store.write(put(key("x")))
@@ -145,7 +145,7 @@ def test_an_event_knows_the_revision_it_replaced(tmp_path: Path) -> None:
     run(scenario)
 
 
-def test_compaction_forgets_history_but_no_object_and_says_so(tmp_path: Path) -> None:
+def test_compaction_removes_history_and_keeps_objects(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as store:
             await store.write(put(key("stays")))
@@ -165,7 +165,7 @@ def test_compaction_forgets_history_but_no_object_and_says_so(tmp_path: Path) ->
     run(scenario)
 
 
-def test_the_window_keeps_what_is_young_or_near(tmp_path: Path) -> None:
+def test_history_window_keeps_recent_time_and_revisions(tmp_path: Path) -> None:
     now = [1000.0]
 
     async def scenario() -> None:
@@ -184,7 +184,7 @@ def test_the_window_keeps_what_is_young_or_near(tmp_path: Path) -> None:
     run(scenario)
 
 
-def test_a_revision_still_to_come_is_refused(tmp_path: Path) -> None:
+def test_future_revision_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as store:
             with pytest.raises(FutureError):
@@ -195,7 +195,7 @@ def test_a_revision_still_to_come_is_refused(tmp_path: Path) -> None:
     run(scenario)
 
 
-def test_revisions_go_on_after_reopening_also_where_the_last_was_forgotten(tmp_path: Path) -> None:
+def test_revisions_continue_after_reopening_even_if_compacted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as store:
             await store.write(put(key("x")))
@@ -207,7 +207,7 @@ def test_revisions_go_on_after_reopening_also_where_the_last_was_forgotten(tmp_p
     run(scenario)
 
 
-def test_a_backup_of_a_running_store_is_whole(tmp_path: Path) -> None:
+def test_backup_of_a_running_store_is_complete(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as store:
             await store.write(put(key("x")))
@@ -222,7 +222,7 @@ def test_a_backup_of_a_running_store_is_whole(tmp_path: Path) -> None:
     run(scenario)
 
 
-def test_a_watcher_that_leaves_too_many_bytes_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watcher_with_too_many_pending_bytes_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.store.watch.MOST_PENDING_BYTES", 250)
 
     async def scenario() -> None:
@@ -252,7 +252,7 @@ def test_history_is_limited_in_bytes(tmp_path: Path) -> None:
     run(scenario)
 
 
-def test_a_slow_watcher_is_cut_off_and_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_slow_watchers_are_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.store.watch.MOST_PENDING", 3)
 
     async def scenario() -> None:
@@ -270,7 +270,7 @@ def test_a_slow_watcher_is_cut_off_and_others_are_not(tmp_path: Path, monkeypatc
     run(scenario)
 
 
-def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+def test_acknowledged_writes_survive_sigkill(tmp_path: Path) -> None:
     program = textwrap.dedent(
         """
         import asyncio, sys

@@ -22,7 +22,7 @@ async def make(writer: Writer, writes: Sequence[Write]) -> Sequence[Outcome]:
     return await done
 
 
-def test_a_full_disk_fails_the_write_and_the_next_one_that_fits_is_made(tmp_path: Path) -> None:
+def test_write_fails_on_a_full_disk_and_the_next_one_that_fits_succeeds(tmp_path: Path) -> None:
     async def scenario() -> None:
         connection = open_for_writing(tmp_path / "x.db")
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
@@ -41,7 +41,7 @@ def test_a_full_disk_fails_the_write_and_the_next_one_that_fits_is_made(tmp_path
     asyncio.run(scenario())
 
 
-def test_writes_that_wait_together_are_committed_together(tmp_path: Path) -> None:
+def test_waiting_writes_share_a_commit(tmp_path: Path) -> None:
     async def scenario() -> None:
         connection = open_for_writing(tmp_path / "x.db")
         commits: list[str] = []
@@ -65,7 +65,7 @@ def test_writes_that_wait_together_are_committed_together(tmp_path: Path) -> Non
     asyncio.run(scenario())
 
 
-def test_closing_finishes_what_is_waiting(tmp_path: Path) -> None:
+def test_close_finishes_waiting_writes(tmp_path: Path) -> None:
     async def scenario() -> None:
         writer = Writer(open_for_writing(tmp_path / "x.db"), WriteHealth(tmp_path))
         promises = [asyncio.ensure_future(make(writer, [write(f"n{number}")])) for number in range(20)]

@@ -1,7 +1,7 @@
 """
 Objects to install alongside a stock KubeVirt: a read-only account for our tools, and the catalog.
 
-KubeVirt itself provides the CRDs, admission and the virtual machine runtime. In an installation of our own, the
+KubeVirt itself provides the CRDs, admission and the virtual machine runtime. In a full installation, the
 controller creates the catalog instead, because it never overwrites objects that an administrator has changed.
 """
 

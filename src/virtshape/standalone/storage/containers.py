@@ -123,4 +123,4 @@ class FetchedDisks:
 
 
 def _ignore() -> None:
-    """Wake nobody: whoever waits for an image asks again by itself."""
+    """Do nothing: instances that wait for an image are retried."""

@@ -35,11 +35,11 @@ def read(data: dict[str, str]) -> FrontProxy:
     return read_front_proxy(from_tree(tree, ConfigMap))
 
 
-def test_the_cluster_says_whom_to_believe() -> None:
+def test_front_proxy_settings_are_read() -> None:
     assert read(DATA) == PROXY
 
 
-def test_a_cluster_that_passes_nothing_on_has_nobody_to_believe() -> None:
+def test_cluster_without_aggregation_has_no_front_proxy() -> None:
     assert read({"client-ca-file": "clients"}).authority == b""
 
 
@@ -62,7 +62,7 @@ KNOWN: dict[str, tuple[dict[str, str], User]] = {
 
 
 @pytest.mark.parametrize(("headers", "user"), KNOWN.values(), ids=KNOWN.keys())
-def test_a_user_has(headers: dict[str, str], user: User) -> None:
+def test_user_is_read_from_headers(headers: dict[str, str], user: User) -> None:
     assert identify(Request("GET", "/", headers, certificate=CERTIFICATE), PROXY) == user
 
 
@@ -77,12 +77,14 @@ NOBODY: dict[str, tuple[dict[str, Any] | None, dict[str, str], FrontProxy]] = {
 
 
 @pytest.mark.parametrize(("certificate", "headers", "proxy"), NOBODY.values(), ids=NOBODY.keys())
-def test_nobody_is(certificate: dict[str, Any] | None, headers: dict[str, str], proxy: FrontProxy) -> None:
+def test_untrusted_requests_are_unauthorized(
+    certificate: dict[str, Any] | None, headers: dict[str, str], proxy: FrontProxy
+) -> None:
     with pytest.raises(StatusError) as caught:
         identify(Request("GET", "/", headers, certificate=certificate), proxy)
     assert caught.value.code == 401
 
 
-def test_any_name_will_do_where_the_cluster_names_none() -> None:
+def test_any_common_name_is_accepted_without_allowed_names() -> None:
     proxy = read(DATA | {"requestheader-allowed-names": "[]"})
     assert identify(Request("GET", "/", {"x-remote-user": "ann"}, certificate=OTHER), proxy).name == "ann"

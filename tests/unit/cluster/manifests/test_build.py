@@ -29,14 +29,14 @@ every_choice = pytest.mark.parametrize("options", CHOICES.values(), ids=CHOICES.
 
 
 @every_choice
-def test_no_object_comes_twice_and_all_have_our_label(options: Options) -> None:
+def test_objects_are_unique_and_labelled(options: Options) -> None:
     for tree in identify(build_manifests(options)).values():
         if not tree["apiVersion"].startswith("instancetype.kubevirt.io"):
             assert tree["metadata"]["labels"]["app.kubernetes.io/part-of"] == "virtshape", tree["metadata"]
 
 
 @every_choice
-def test_what_something_needs_comes_before_it(options: Options) -> None:
+def test_dependencies_come_first(options: Options) -> None:
     seen: set[tuple[str, str]] = set()
     for tree in build_manifests(options):
         namespace = tree["metadata"].get("namespace", "kube-system")
@@ -51,19 +51,19 @@ def test_what_something_needs_comes_before_it(options: Options) -> None:
         seen.add((tree["kind"], tree["metadata"]["name"]))
 
 
-def test_admission_comes_last() -> None:
+def test_webhook_configurations_come_last() -> None:
     kinds = [tree["kind"] for tree in build_manifests(Options(cdi=True))]
     assert kinds[-2:] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
 
 
-def test_no_object_is_of_a_kind_that_comes_with_it() -> None:
+def test_manifests_contain_no_custom_resources_of_their_own_definitions() -> None:
     """Otherwise kubectl would refuse it the first time: it asks for all kinds before it applies anything."""
     own = {tree["spec"]["group"] for tree in build_parts(Options(cdi=True))["crds"]}
     trees = build_manifests(Options(cdi=True, catalog=True))
     assert [tree["kind"] for tree in trees if tree["apiVersion"].partition("/")[0] in own] == []
 
 
-def test_kubectl_can_keep_every_definition_in_an_annotation() -> None:
+def test_definitions_fit_into_the_last_applied_annotation() -> None:
     for tree in build_parts(Options(cdi=True, webhook_cert="cert-manager"))["crds"]:
         size = len(json.dumps(tree, separators=(",", ":")).encode())
         assert size < MOST_ANNOTATED - 1024, tree["metadata"]["name"]
@@ -75,7 +75,7 @@ def list_rules(options: Options) -> list[tuple[str, Tree]]:
 
 
 @every_choice
-def test_no_role_allows_everything(options: Options) -> None:
+def test_no_role_has_wildcard_permissions(options: Options) -> None:
     for kind, rule in list_rules(options):
         assert "*" not in rule["verbs"]
         assert "*" not in rule["apiGroups"]
@@ -85,7 +85,7 @@ def test_no_role_allows_everything(options: Options) -> None:
             assert (kind, len(rule["resourceNames"])) == ("Role", 1)
 
 
-def test_without_a_runtime_nobody_touches_pods() -> None:
+def test_no_pod_permissions_without_a_runtime() -> None:
     resources = chain.from_iterable(rule["resources"] for _, rule in list_rules(Options(runtime="none")))
     assert not {"pods", "pods/exec"} & set(resources)
 
@@ -95,7 +95,7 @@ def list_pods(options: Options) -> list[Tree]:
 
 
 @pytest.mark.parametrize("pod", list_pods(Options()), ids=COMPONENTS)
-def test_a_pod_has_all_that_keeps_it_in_its_place(pod: Tree) -> None:
+def test_pods_comply_with_the_restricted_security_standard(pod: Tree) -> None:
     (container,) = pod["containers"]
     assert pod["securityContext"]["runAsNonRoot"]
     assert pod["securityContext"]["runAsUser"] > 0
@@ -109,7 +109,7 @@ def test_a_pod_has_all_that_keeps_it_in_its_place(pod: Tree) -> None:
     assert {"startupProbe", "livenessProbe", "readinessProbe"} <= container.keys()
 
 
-def test_all_webhooks_say_what_holds_if_nobody_answers() -> None:
+def test_all_webhooks_have_a_failure_policy() -> None:
     for configuration in build_parts(Options(cdi=True))["webhooks"]:
         for webhook in configuration["webhooks"]:
             assert (webhook["failurePolicy"], webhook["sideEffects"]) == ("Fail", "None")
@@ -122,7 +122,7 @@ def test_all_webhooks_say_what_holds_if_nobody_answers() -> None:
 
 @pytest.mark.parametrize("component", COMPONENTS)
 @every_choice
-def test_a_component_understands_its_command_line(component: Component, options: Options) -> None:
+def test_components_accept_their_arguments(component: Component, options: Options) -> None:
     name, *words = list_arguments(component, options)
     context = virtshape.make_context("virtshape", [name])
     command = virtshape.get_command(context, name)
@@ -130,7 +130,7 @@ def test_a_component_understands_its_command_line(component: Component, options:
     command.make_context(name, words)
 
 
-def test_beside_kubevirt_nothing_is_brought_that_it_brings() -> None:
+def test_manifests_alongside_kubevirt_contain_none_of_its_objects() -> None:
     plain = {tree["kind"] for tree in build_manifests(Options(with_kubevirt=True))}
     assert plain == {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding"}
     catalog = build_parts(Options(with_kubevirt=True, catalog=True))["catalog"]

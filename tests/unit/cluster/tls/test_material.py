@@ -22,12 +22,12 @@ def trusts(authority: bytes, certificate: bytes) -> bool:
     return True
 
 
-def test_what_is_made_first_is_kept() -> None:
+def test_valid_material_is_kept() -> None:
     assert renew(FIRST, HOSTS, NOW) is FIRST
     assert renew(FIRST, HOSTS[:1], NOW) is FIRST
 
 
-def test_it_comes_back_from_a_secret_as_it_was() -> None:
+def test_material_survives_a_round_trip_through_a_secret() -> None:
     assert parse_material(format_material(FIRST)) == FIRST
 
 
@@ -40,11 +40,11 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN.keys())
-def test_a_secret_without_all_of_it_holds_nothing(data: dict[str, str] | None) -> None:
+def test_incomplete_secret_has_no_material(data: dict[str, str] | None) -> None:
     assert parse_material(data) is None
 
 
-def test_a_certificate_is_renewed_in_time_by_the_same_authority() -> None:
+def test_certificate_is_renewed_before_expiry_by_the_same_authority() -> None:
     later = NOW + CERTIFICATE_LIFETIME - RENEW_BEFORE + timedelta(seconds=1)
     assert renew(FIRST, HOSTS, later - timedelta(days=2)) is FIRST
     second = renew(FIRST, HOSTS, later)
@@ -53,13 +53,13 @@ def test_a_certificate_is_renewed_in_time_by_the_same_authority() -> None:
     assert trusts(FIRST.authority, second.certificate)
 
 
-def test_another_name_takes_another_certificate() -> None:
+def test_additional_host_renews_the_certificate() -> None:
     second = renew(FIRST, [*HOSTS, "another"], NOW)
     assert second.certificate != FIRST.certificate
     assert trusts(FIRST.authority, second.certificate)
 
 
-def test_an_authority_that_ends_is_renewed_and_all_are_still_trusted() -> None:
+def test_renewed_authority_validates_old_and_new_certificates() -> None:
     late = NOW + AUTHORITY_LIFETIME - CERTIFICATE_LIFETIME
     second = renew(FIRST, HOSTS, late)
     assert second.authority != FIRST.authority
@@ -83,7 +83,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("material", STRANGE.values(), ids=STRANGE.keys())
-def test_what_does_not_belong_together_is_made_anew(material: Material) -> None:
+def test_inconsistent_material_is_replaced(material: Material) -> None:
     second = renew(material, HOSTS, NOW)
     assert second != material
     assert trusts(second.authority, second.certificate)

@@ -28,7 +28,7 @@ from virtshape.cluster.tls.sources import CertificateOptions, DirectorySource, S
 HOSTS = ["localhost"]
 
 
-def test_several_processes_that_begin_at_once_serve_with_one_certificate(tmp_path: Path) -> None:
+def test_concurrent_replicas_share_one_certificate(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_system("in-process", tmp_path) as system:
             sources = [SecretSource(system.client, "tls", "default", HOSTS) for _ in range(5)]
@@ -40,7 +40,7 @@ def test_several_processes_that_begin_at_once_serve_with_one_certificate(tmp_pat
     run(scenario())
 
 
-def test_an_empty_secret_is_filled_and_what_else_it_holds_is_kept(tmp_path: Path) -> None:
+def test_certificate_is_stored_in_an_empty_secret_and_other_keys_are_kept(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_system("in-process", tmp_path) as system:
             await system.client.create(
@@ -54,7 +54,7 @@ def test_an_empty_secret_is_filled_and_what_else_it_holds_is_kept(tmp_path: Path
     run(scenario())
 
 
-def test_files_are_read_as_they_are_now(tmp_path: Path) -> None:
+def test_certificate_files_are_read_again(tmp_path: Path) -> None:
     source = DirectorySource(tmp_path)
     for text in (b"one", b"two"):
         (tmp_path / "tls.crt").write_bytes(text)
@@ -63,7 +63,7 @@ def test_files_are_read_as_they_are_now(tmp_path: Path) -> None:
         assert (found.certificate, found.key, found.authority) == (text, text, b"")
 
 
-def test_a_component_is_certified_under_all_names_it_is_called_by() -> None:
+def test_certificate_contains_all_service_names() -> None:
     settings = CertificateOptions(namespace="ns", hosts=("127.0.0.1",))
     source = settings.find_source(cast("RestClient", None), "webhook")
     assert isinstance(source, SecretSource)
@@ -77,7 +77,7 @@ def test_a_component_is_certified_under_all_names_it_is_called_by() -> None:
 
 
 @pytest.mark.parametrize("name", ["localhost", None], ids=["by name", "by address, which names nobody"])
-def test_connections_have_the_settings_of_their_moment(name: str | None) -> None:
+def test_new_connections_use_the_current_context(name: str | None) -> None:
     servers = [Authority.create(make_key(), f"ca{n}") for n in range(2)]
     clients = Authority.create(make_key(), "clients")
     contexts = [_build(server, clients.pem) for server in servers]
@@ -195,7 +195,7 @@ TRUSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize(("objects", "patched", "absent"), TRUSTS.values(), ids=TRUSTS.keys())
-def test_our_authority_is_trusted_by(objects: dict[str, Any], patched: dict[str, Any], absent: int) -> None:
+def test_ca_bundle_is_injected(objects: dict[str, Any], patched: dict[str, Any], absent: int) -> None:
     client = Recorded(objects)
     missing = asyncio.run(inject_ca_bundle(cast("RestClient", client), [HOOKS, CRD, API], CA))
     assert (client.patched, len(missing)) == (patched, absent)
@@ -205,7 +205,7 @@ def _named(name: str) -> ObjectMeta:
     return ObjectMeta(name=name, namespace="default")
 
 
-def test_the_clock_decides_when_to_renew(tmp_path: Path) -> None:
+def test_certificate_is_renewed_by_the_clock(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_system("in-process", tmp_path) as system:
             first = await SecretSource(system.client, "tls", "default", HOSTS).find()

@@ -150,12 +150,12 @@ def test_a_problem_is_reported_with_its_fix(
     assert can_run_guests([check]) is (status != "failure")
 
 
-def test_a_server_that_runs_has_its_port_by_right() -> None:
+def test_port_of_a_running_server_is_ok() -> None:
     check = find_check("port", server_pid=17, port_error="")
     assert (check.status, check.message) == ("ok", "virtshape runs (process 17)")
 
 
-def test_everything_that_is_missing_is_installed_by_one_command() -> None:
+def test_one_command_installs_all_missing_packages() -> None:
     facts = Facts(
         lacks=("qemu-system-x86", "qemu-utils", "virtshape[guests]"),
         missing_build_packages=("libvirt-dev",),
@@ -179,7 +179,7 @@ def test_everything_that_is_missing_is_installed_by_one_command() -> None:
     )
 
 
-def test_every_package_that_a_check_names_is_one_that_the_setup_installs() -> None:
+def test_setup_installs_every_package_that_a_check_names() -> None:
     listed = set(re.sub(r"#.*", "", PACKAGES.read_text()).split())
     lacks = ("qemu-system-x86", "qemu-utils", "libvirt-daemon-driver-qemu", "virtshape[guests]")
     facts = Facts(lacks=lacks, missing_build_packages=BUILD_PACKAGES, uefi=False, tpm=False, kubectl=None)

@@ -13,7 +13,7 @@ from virtshape.standalone.doctor.facts import check_kvm, gather_facts
 CAPABLE = "processor : 0\nflags : fpu vmx\n"
 
 
-def test_a_directory_is_described_before_and_after_it_exists(tmp_path: Path) -> None:
+def test_directory_facts_before_and_after_creation(tmp_path: Path) -> None:
     directory = tmp_path / "deep" / "data"
     before = gather_facts(directory, "127.0.0.1", None, versions=False)
     assert (before.directory_owner, before.directory_writable, before.server_pid) == (None, True, None)
@@ -44,7 +44,7 @@ def test_a_port_is_free_or_in_use(tmp_path: Path) -> None:
         (CAPABLE, 0o666, 1000, "works"),
     ],
 )
-def test_kvm_is_judged_for_the_user_that_guests_run_as(
+def test_kvm_is_checked_for_the_user_that_runs_guests(
     tmp_path: Path, cpuinfo: str, mode: int | None, user: int, expected: str
 ) -> None:
     (tmp_path / "cpuinfo").write_text(cpuinfo)

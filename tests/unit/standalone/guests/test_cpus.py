@@ -16,12 +16,12 @@ from virtshape.standalone.guests.cpus import choose_cpus, count_cpus
         ({"sockets": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}, 3),
     ],
 )
-def test_as_many_as_it_has_vcpus_and_one_for_the_emulator(cpu: Tree | None, count: int) -> None:
+def test_dedicated_cpus_include_one_for_the_emulator_thread(cpu: Tree | None, count: int) -> None:
     assert count_cpus(build_vmi(domain={"cpu": cpu}).spec) == count
 
 
 @pytest.mark.parametrize(
     ("count", "taken", "chosen"), [(2, [], (0, 1)), (2, [0, 2], (1, 3)), (3, [0, 2], None), (0, [0, 1, 2, 3], ())]
 )
-def test_those_that_nobody_else_has(count: int, taken: list[int], chosen: tuple[int, ...] | None) -> None:
+def test_only_free_cpus_are_chosen(count: int, taken: list[int], chosen: tuple[int, ...] | None) -> None:
     assert choose_cpus(count, (3, 2, 1, 0), taken) == chosen

@@ -8,7 +8,7 @@ import pytest
 from virtshape.standalone.guests.files import write_mounts
 
 
-def test_files_are_written_for_their_owner_alone_and_paths_stay(tmp_path: Path) -> None:
+def test_mount_files_are_private_and_paths_unchanged(tmp_path: Path) -> None:
     directory = tmp_path / "mounts"
     written = write_mounts(directory, {"disk": "/somewhere", "settings": {"a": b"1", "deep/b": b"2"}})
     assert written == {"disk": "/somewhere", "settings": str(directory / "settings")}
@@ -17,13 +17,13 @@ def test_files_are_written_for_their_owner_alone_and_paths_stay(tmp_path: Path) 
     assert modes == {0o600}
 
 
-def test_what_an_earlier_start_left_is_gone(tmp_path: Path) -> None:
+def test_files_of_an_earlier_start_are_removed(tmp_path: Path) -> None:
     write_mounts(tmp_path / "mounts", {"settings": {"old": b"1"}})
     write_mounts(tmp_path / "mounts", {"settings": {"new": b"2"}})
     assert [path.name for path in (tmp_path / "mounts" / "settings").iterdir()] == ["new"]
 
 
-def test_no_name_leads_out_of_its_volume(tmp_path: Path) -> None:
+def test_file_names_outside_of_the_volume_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="outside of its volume"):
         write_mounts(tmp_path / "mounts", {"settings": {"../../escaped": b"1"}})
     assert not (tmp_path / "escaped").exists()

@@ -27,14 +27,14 @@ def find(data: Path, path: Path, **disk: Any) -> dict[str, str]:
     return find_host_disks(build_vmi(volumes=volumes), data)
 
 
-def test_a_disk_below_an_allowed_directory_is_found_or_made(data: Path) -> None:
+def test_host_disk_below_an_allowed_directory_is_found_or_created(data: Path) -> None:
     disks = data.parent / "disks"
     assert find(data, disks / "old.img") == {"disk": str(disks / "old.img")}
     assert find(data, disks / "new.img", type="DiskOrCreate", capacity="1Mi") == {"disk": str(disks / "new.img")}
     assert (disks / "new.img").stat().st_size == 1 << 20
 
 
-def test_who_wants_no_such_disk_is_not_bothered_with_the_configuration(data: Path) -> None:
+def test_configuration_is_not_read_without_host_disks(data: Path) -> None:
     (data / "config.yaml").write_text("nonsense: [")
     assert find_host_disks(build_vmi(), data) == {}
 
@@ -50,7 +50,7 @@ def test_who_wants_no_such_disk_is_not_bothered_with_the_configuration(data: Pat
     ],
     ids=["outside", "no directory allowed", "missing", "below a file", "configuration"],
 )
-def test_why_a_disk_is_not_to_be_had_is_said(data: Path, text: str | None, path: str, reason: str, words: str) -> None:
+def test_refused_host_disks_are_explained(data: Path, text: str | None, path: str, reason: str, words: str) -> None:
     if text is not None:
         (data / "config.yaml").write_text(text)
     with pytest.raises(NotReadyError) as caught:

@@ -11,13 +11,13 @@ from virtshape.standalone.guests.networks import find_bridges
 PLUGGED = build_instance(build_interface(bridge={}), **POD_NETWORK)
 
 
-def test_bridges_are_those_of_the_configuration(tmp_path: Path) -> None:
+def test_bridges_come_from_the_configuration(tmp_path: Path) -> None:
     assert find_bridges(PLUGGED, tmp_path) == {}
     (tmp_path / "config.yaml").write_text("networks: {pod: br0, dev/office: br1}")
     assert find_bridges(PLUGGED, tmp_path) == {"pod": "br0", "dev/office": "br1"}
 
 
-def test_who_wants_none_is_not_bothered_with_the_configuration(tmp_path: Path) -> None:
+def test_configuration_is_not_read_without_bridges(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("networks: 7")
     assert find_bridges(build_instance(build_interface(masquerade={}), **POD_NETWORK), tmp_path) == {}
     with pytest.raises(NotReadyError, match="networks"):

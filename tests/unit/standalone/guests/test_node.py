@@ -8,7 +8,7 @@ from virtshape.launcher.host import Host, Isolation
 from virtshape.standalone.guests.node import describe_node
 
 
-def test_a_machine_offers_what_it_has() -> None:
+def test_node_reports_capacity_and_labels_of_the_machine() -> None:
     host = Host(
         kvm=True,
         cpus=(0, 1, 2, 3),
@@ -71,7 +71,7 @@ def test_a_machine_offers_what_it_has() -> None:
     }
 
 
-def test_a_machine_without_kvm_says_so_and_offers_the_models_that_it_can_emulate() -> None:
+def test_node_without_kvm_reports_emulated_cpu_models() -> None:
     node = describe_node(Host(cpus=(0,), cpu_models=frozenset({"Westmere"})), "here", STAMP)
     assert node.metadata is not None
     assert node.metadata.annotations == {
@@ -81,7 +81,7 @@ def test_a_machine_without_kvm_says_so_and_offers_the_models_that_it_can_emulate
     assert "devices.kubevirt.io/kvm" not in ((node.status and node.status.capacity) or {})
 
 
-def test_a_node_whose_guests_have_no_mount_namespace_says_so_in_a_condition() -> None:
+def test_missing_mount_namespaces_are_reported_in_a_condition() -> None:
     node = describe_node(Host(mount_obstacle="unshare: Operation not permitted"), "here", STAMP)
     conditions = (node.status and node.status.conditions) or []
     assert [(condition.type, condition.status, condition.reason) for condition in conditions] == [
@@ -100,7 +100,7 @@ def test_a_node_whose_guests_have_no_mount_namespace_says_so_in_a_condition() ->
         ("restricted", "pasta is missing", ("False", "NoNetworkNamespaces", "forwarded ports: pasta is missing")),
     ],
 )
-def test_a_node_says_whether_its_guests_reach_the_internet(
+def test_network_access_of_guests_is_reported_in_a_condition(
     isolation: Isolation, reason: str, expected: tuple[str, str, str]
 ) -> None:
     node = describe_node(Host(isolation=isolation, isolation_reason=reason), "here", STAMP)

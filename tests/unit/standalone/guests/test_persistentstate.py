@@ -37,17 +37,17 @@ def find_vm(namespace: str, name: str) -> str | None:
     ],
     ids=["plain", "a TPM that forgets", "EFI that forgets", "a persistent TPM", "persistent EFI"],
 )
-def test_only_what_is_to_last_has_a_place(tmp_path: Path, domain: dict[str, Any], kept: bool) -> None:
+def test_state_directory_exists_only_for_persistent_devices(tmp_path: Path, domain: dict[str, Any], kept: bool) -> None:
     found = PersistentStates(tmp_path, list, find_vm).ensure(build("vm-uid", **domain))
     assert found == (str(tmp_path / "vm-uid") if kept else None)
     assert (tmp_path / "vm-uid").is_dir() == kept
 
 
-def test_an_instance_without_a_vm_has_a_place_of_its_own(tmp_path: Path) -> None:
+def test_instance_without_a_vm_has_its_own_state_directory(tmp_path: Path) -> None:
     assert PersistentStates(tmp_path, list, find_vm).ensure(build(**TPM)) == str(tmp_path / "i1")
 
 
-def test_what_was_kept_goes_with_the_vm_once_no_guest_uses_it(tmp_path: Path) -> None:
+def test_state_of_a_deleted_vm_is_removed_once_unused(tmp_path: Path) -> None:
     used: list[str] = []
     states = PersistentStates(tmp_path / "state", lambda: used, find_vm)
     states.drop("never was")
@@ -60,7 +60,7 @@ def test_what_was_kept_goes_with_the_vm_once_no_guest_uses_it(tmp_path: Path) ->
     assert not place.exists()
 
 
-def test_what_went_while_nobody_looked_is_cleared_away(tmp_path: Path) -> None:
+def test_state_of_vms_deleted_during_downtime_is_removed(tmp_path: Path) -> None:
     used = [str(tmp_path / "orphan")]
     for name in ("vm1", "vm2", "orphan"):
         (tmp_path / name).mkdir()
@@ -69,6 +69,6 @@ def test_what_went_while_nobody_looked_is_cleared_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("owner", ["..", "../guests/another", "uid-of-another-vm", "/etc"])
-def test_an_owner_that_an_instance_only_claims_to_have_gives_no_access_to_its_state(tmp_path: Path, owner: str) -> None:
+def test_forged_owner_reference_gives_no_access_to_state(tmp_path: Path, owner: str) -> None:
     assert PersistentStates(tmp_path, list, find_vm).ensure(build(owner, **TPM)) == str(tmp_path / "i1")
     assert [path.name for path in tmp_path.iterdir()] == ["i1"]

@@ -90,9 +90,9 @@ REPORTS: dict[str, tuple[Report, GuestStatus]] = {
 
 
 @pytest.mark.parametrize(("report", "guest"), REPORTS.values(), ids=REPORTS.keys())
-def test_a_report_is_read(report: Report, guest: GuestStatus) -> None:
+def test_report_becomes_guest_state(report: Report, guest: GuestStatus) -> None:
     assert read_report(report, SIZED) == guest
 
 
-def test_a_guest_that_could_not_grow_keeps_its_size_to_itself() -> None:
+def test_failed_resize_reports_no_size() -> None:
     assert read_report(Report(state="running"), SIZED, "no room") == GuestStatus("running", misfit="no room")

@@ -18,12 +18,12 @@ def places(tmp_path: Path) -> GuestDirectories:
     return GuestDirectories(tmp_path / "data", choose_account())
 
 
-def test_a_directory_without_guests_has_none_running(tmp_path: Path) -> None:
+def test_no_running_guests_in_an_empty_directory(tmp_path: Path) -> None:
     assert list_running_guests(tmp_path) == []
     assert list_running_guests(tmp_path / "missing") == []
 
 
-def test_only_guests_with_living_processes_run(places: GuestDirectories) -> None:
+def test_only_guests_with_live_processes_are_listed(places: GuestDirectories) -> None:
     with run_fake_launcher(places, "b"), run_fake_launcher(places, "a"):
         guests = list_running_guests(places.data)
         assert name_guests(guests) == "default/a, default/b"
@@ -32,7 +32,7 @@ def test_only_guests_with_living_processes_run(places: GuestDirectories) -> None
     assert list_running_guests(places.data) == []
 
 
-def test_a_guest_is_asked_to_shut_down_within_its_grace_period(places: GuestDirectories) -> None:
+def test_stop_requests_shutdown_with_the_grace_period(places: GuestDirectories) -> None:
     with run_fake_launcher(places, "a", grace=9) as process:
         assert asyncio.run(stop_guests(list_running_guests(places.data))) == []
         assert process.wait(10) == 0
@@ -48,7 +48,7 @@ def test_a_guest_that_does_not_shut_down_is_killed(places: GuestDirectories, mon
         assert process.wait(10) == -9
 
 
-def test_of_many_guests_the_first_are_named(places: GuestDirectories, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_lists_of_guests_are_shortened(places: GuestDirectories, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "_MOST_NAMED", 1)
     with run_fake_launcher(places, "a"), run_fake_launcher(places, "b"), run_fake_launcher(places, "c"):
         assert name_guests(list_running_guests(places.data)) == "default/a and 2 more"

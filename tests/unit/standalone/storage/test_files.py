@@ -14,7 +14,7 @@ from virtshape.standalone.storage.files import copy_volume, grow, make_blank, re
 MIB = 1 << 20
 
 
-def test_an_empty_image_takes_no_room_unless_it_is_to(tmp_path: Path) -> None:
+def test_blank_image_is_sparse_unless_preallocated(tmp_path: Path) -> None:
     make_blank(tmp_path / "sparse", MIB)
     make_blank(tmp_path / "taken", MIB, preallocated=True)
     make_blank(tmp_path / "odd", 1000)
@@ -76,14 +76,14 @@ def test_an_empty_volume_becomes_an_empty_image(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["disk_img", "file"])
-def test_what_does_not_fit_is_refused(tmp_path: Path, name: str) -> None:
+def test_copy_larger_than_the_claim_is_refused(tmp_path: Path, name: str) -> None:
     source, target = make_volume(tmp_path / "a", **{name: b"x" * 8192}), make_volume(tmp_path / "b")
     with pytest.raises(RefusedImageError, match="8192 bytes"):
         copy_volume(source, target, 4096, ignore)
     assert list(target.iterdir()) == []
 
 
-def test_a_directory_goes_even_if_an_earlier_attempt_was_broken_off(tmp_path: Path) -> None:
+def test_directory_is_removed_after_an_interrupted_removal(tmp_path: Path) -> None:
     make_volume(tmp_path / "a", disk_img=b"x")
     make_volume(tmp_path / ".a.going", disk_img=b"x")
     remove_directory(tmp_path / "a")
@@ -91,7 +91,7 @@ def test_a_directory_goes_even_if_an_earlier_attempt_was_broken_off(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_anything_can_be_removed(tmp_path: Path) -> None:
+def test_files_links_and_directories_are_removed(tmp_path: Path) -> None:
     make_volume(tmp_path / "a", file=b"")
     (tmp_path / "b").write_bytes(b"")
     for name in ("a", "b", "c"):
@@ -108,7 +108,7 @@ def pack(path: Path, **files: bytes) -> Path:
     return path
 
 
-def test_an_archive_is_unpacked_in_one_go(tmp_path: Path) -> None:
+def test_archive_is_extracted_completely_or_not_at_all(tmp_path: Path) -> None:
     target, scratch = make_volume(tmp_path / "target"), make_volume(tmp_path / "scratch")
     (target / "etc").mkdir()
     (target / "etc" / "old").write_bytes(b"")
@@ -121,7 +121,9 @@ def test_an_archive_is_unpacked_in_one_go(tmp_path: Path) -> None:
     [("a", b"x" * 2048, "more than the 1024 bytes"), ("..__..__a", b"x", "leads out of the volume")],
     ids=["too much", "outside"],
 )
-def test_an_archive_must_stay_within_its_volume(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+def test_archive_with_paths_outside_of_the_volume_is_refused(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
     target, scratch = make_volume(tmp_path / "target"), make_volume(tmp_path / "scratch")
     with pytest.raises(RefusedImageError, match=words):
         unpack_archive(pack(tmp_path / "tar", **{name: content}), target, 1024, scratch, ignore)

@@ -25,7 +25,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_patient")
-def test_quick_work_is_done_at_once_and_wakes_whoever_waits() -> None:
+def test_short_job_finishes_within_begin_and_wakes_the_caller() -> None:
     async def scenario() -> None:
         jobs, woken = Jobs(Supervisor()), asyncio.Event()
         work = await jobs.begin("a", "fill", 0, lambda _: 7, woken.set)
@@ -55,7 +55,7 @@ def test_quick_work_is_done_at_once_and_wakes_whoever_waits() -> None:
     ],
     ids=["refused", "not arrived", "no space", "bug"],
 )
-def test_failures_are_told(error: Exception, work: JobStatus) -> None:
+def test_job_failures_are_reported(error: Exception, work: JobStatus) -> None:
     def fail(_: Progress) -> int:
         raise error
 
@@ -74,7 +74,7 @@ def hold(gate: threading.Event) -> Callable[[Progress], int]:
     return work
 
 
-def test_progress_is_told_and_work_can_be_stopped() -> None:
+def test_jobs_report_progress_and_can_be_stopped() -> None:
     async def scenario() -> None:
         jobs, gate = Jobs(Supervisor()), threading.Event()
         await jobs.begin("a", "fill", 0, hold(gate), nobody, reads="v1")
@@ -91,7 +91,7 @@ def test_progress_is_told_and_work_can_be_stopped() -> None:
     run(scenario())
 
 
-def test_only_some_work_goes_on_at_once() -> None:
+def test_number_of_concurrent_jobs_is_limited() -> None:
     async def scenario() -> None:
         jobs, gate = Jobs(Supervisor(), most_at_once=1), threading.Event()
         await jobs.begin("a", "fill", 0, hold(gate), nobody)
@@ -104,7 +104,7 @@ def test_only_some_work_goes_on_at_once() -> None:
     run(scenario())
 
 
-def test_what_does_not_hear_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_end_does_not_wait_for_a_job_that_does_not_react(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.standalone.storage.jobs.STOP_SECONDS", 0.05)
     gate = threading.Event()
 

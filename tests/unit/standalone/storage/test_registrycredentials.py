@@ -30,15 +30,15 @@ LOGINS = json.dumps(
         ("other.example/a", "", ""),
     ],
 )
-def test_a_login_is_found_by_its_registry(image: str, user: str, password: str) -> None:
+def test_credentials_are_found_by_registry(image: str, user: str, password: str) -> None:
     assert find_registry_credentials(LOGINS, image) == Access(user=user, password=password)
 
 
-def test_no_secret_is_no_login() -> None:
+def test_no_credentials_without_a_pull_secret() -> None:
     assert find_registry_credentials("", "quay.io/a") == Access()
 
 
 @pytest.mark.parametrize("logins", ["{", '{"auths": 1}', '{"auths": {"quay.io": {"auth": "*"}}}'])
-def test_a_secret_that_is_none_is_refused(logins: str) -> None:
+def test_invalid_pull_secret_is_refused(logins: str) -> None:
     with pytest.raises(RefusedImageError, match="pull secret"):
         find_registry_credentials(logins, "quay.io/a")

@@ -40,7 +40,7 @@ def box(tmp_path: Path) -> Box:
     return Box(tmp_path)
 
 
-def test_what_was_sent_appears_whole_and_for_its_owner_alone(box: Box) -> None:
+def test_upload_is_complete_and_private(box: Box) -> None:
     asyncio.run(box.send(RAW[:10], b"", RAW[10:]))
     (path,) = box.directory.iterdir()
     assert (path.name, path.read_bytes(), path.stat().st_mode & 0o777) == ("k1", RAW, 0o600)
@@ -61,26 +61,24 @@ UNUSABLE: dict[str, tuple[bytes, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("data", "more", "words"), UNUSABLE.values(), ids=UNUSABLE)
-def test_what_cannot_be_used_is_refused_and_leaves_nothing(
-    box: Box, data: bytes, more: dict[str, Any], words: str
-) -> None:
+def test_unusable_upload_is_refused_and_removed(box: Box, data: bytes, more: dict[str, Any], words: str) -> None:
     with pytest.raises(UploadSinkError, match=words):
         asyncio.run(box.send(data, **more))
     assert box.list() == []
 
 
 @pytest.mark.parametrize("content", ["kubevirt", "archive"])
-def test_what_only_unpacking_shows_is_taken(box: Box, content: str) -> None:
+def test_compressed_upload_is_accepted_without_inspection(box: Box, content: str) -> None:
     asyncio.run(box.send(gzip.compress(bytes(3 * MIB)), content=content))
     assert box.list() == ["k1"]
 
 
-def test_a_disk_of_unknown_size_may_have_any(box: Box) -> None:
+def test_upload_to_a_claim_without_size_is_accepted(box: Box) -> None:
     asyncio.run(box.send(bytes(3 * MIB), size=None))
     assert box.list() == ["k1"]
 
 
-def test_an_upload_that_would_touch_the_reserve_of_the_disk_is_stopped(tmp_path: Path) -> None:
+def test_upload_stops_at_the_disk_reserve(tmp_path: Path) -> None:
     box = Box(tmp_path)
     (tmp_path / "config.yaml").write_text(f"storage: {{reserve: {shutil.disk_usage(tmp_path).free + (1 << 40)}}}")
     with pytest.raises(UploadSinkError, match=r"the disk is full: .* are reserved for the database") as refused:
@@ -89,7 +87,7 @@ def test_an_upload_that_would_touch_the_reserve_of_the_disk_is_stopped(tmp_path:
     assert box.list() == []
 
 
-def test_one_thing_at_a_time_is_taken_for_a_claim(box: Box) -> None:
+def test_second_upload_to_a_claim_is_refused(box: Box) -> None:
     async def scenario() -> None:
         async with box.inbox.receive(IncomingUpload(key="k1"), lambda: True) as parcel:
             await parcel.write(RAW)
@@ -104,13 +102,13 @@ def test_one_thing_at_a_time_is_taken_for_a_claim(box: Box) -> None:
     assert box.list() == ["k1"]
 
 
-def test_what_nobody_waits_for_any_more_is_thrown_away(box: Box) -> None:
+def test_upload_to_a_claim_that_no_longer_waits_is_removed(box: Box) -> None:
     with pytest.raises(UploadSinkError, match="no longer waits"):
         asyncio.run(box.send(RAW, is_wanted=lambda: False))
     assert box.list() == []
 
 
-def test_what_breaks_off_leaves_nothing_and_room_for_the_next(box: Box) -> None:
+def test_interrupted_upload_is_removed_and_can_be_repeated(box: Box) -> None:
     async def scenario() -> None:
         async def send() -> None:
             async with box.inbox.receive(IncomingUpload(key="k1"), lambda: True) as parcel:
