@@ -102,7 +102,7 @@ def test_guest_without_a_network_namespace_reaches_nothing(isolated: Guests) -> 
     assert [name for name in ("internet", *CLOSED) if f"attack: no way to {name}\n" not in reported] == [], reported
     words = isolated.wait_for_condition("attacker", "StandIn")["message"]
     assert "outgoing traffic is blocked" in words
-    assert "pasta does not start" in words
+    assert "starting pasta failed" in words
     conditions = {one["type"]: one for one in isolated.wait_for_node()["status"]["conditions"]}
     assert conditions["GuestNetworkReady"]["status"] == "False"
 

@@ -79,7 +79,7 @@ REASONS: dict[str, Reason] = {
         "Starting",
         "Synchronized",
         "HostDiskRefused",
-        "spec.volumes[1].hostDisk.path: there is no file /srv/virtshape-disks/missing.img",
+        "spec.volumes[1].hostDisk.path: file /srv/virtshape-disks/missing.img does not exist",
         volume={"hostDisk": {"path": "/srv/virtshape-disks/missing.img", "type": "Disk"}},
     ),
     "hugepages": Reason(

@@ -1,1 +1,1 @@
-"""A network namespace per guest: private loopback, a way to the internet, no way to the machine or to other guests."""
+"""A network namespace per guest: private loopback, internet access, no access to the host or other guests."""

@@ -1,8 +1,8 @@
 """
-Name resolution for guests whose machine has its resolver on an address of its own, such as 127.0.0.53.
+DNS relay for guests on hosts whose resolver has a local address, such as 127.0.0.53.
 
-That address leads nowhere in the guest's network namespace. A relay listens there instead and passes DNS queries over
-UDP, and nothing else, to the machine's resolver.
+The guest's network namespace cannot reach that address. The relay listens inside the namespace and forwards DNS queries
+over UDP, and nothing else, to the host's resolver.
 """
 
 import contextlib
@@ -20,14 +20,14 @@ from virtshape.launcher.netns.kernel import Address
 RESOLVERS: Final = Path("/etc/resolv.conf")
 DNS_PORT: Final = 53
 MAX_PENDING: Final = 512
-"""Queries that wait for an answer; older ones are forgotten."""
+"""Maximum number of pending queries; older ones are dropped."""
 _LARGEST_MESSAGE: Final = 65535
 _HEADER: Final = 12
 _RELAYED: Final = "nameserver 127.0.0.1\n"
 
 
 def find_local_resolver(own: Collection[Address], path: Path = RESOLVERS) -> Address | None:
-    """Return the first name server of the machine if it is the machine itself."""
+    """Return the host's first name server if it is a local address, else None."""
     try:
         lines = path.read_text(errors="replace").splitlines()
     except OSError:
@@ -42,7 +42,7 @@ def find_local_resolver(own: Collection[Address], path: Path = RESOLVERS) -> Add
 
 
 class Relay:
-    """Passes DNS queries from the namespace to a resolver; made outside, opened inside."""
+    """Forwards DNS queries to a resolver; created outside of the namespace, opened inside."""
 
     def __init__(self, resolver: Address, port: int = DNS_PORT) -> None:
         family = socket.AF_INET if resolver.version == 4 else socket.AF_INET6
@@ -53,7 +53,7 @@ class Relay:
         self._inside = self._upstream
 
     def open(self, directory: Path) -> Path:
-        """Listen inside the namespace; return the file that is to be shown in place of the list of name servers."""
+        """Listen inside the namespace; return the resolv.conf to mount there."""
         self._inside = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._inside.bind(("127.0.0.1", DNS_PORT))
         path = directory / "resolv.conf"
@@ -62,11 +62,11 @@ class Relay:
 
     @property
     def pending(self) -> int:
-        """How many queries wait for an answer."""
+        """The number of pending queries."""
         return len(self._pending)
 
     def start(self) -> None:
-        """Relay from now on, on two threads."""
+        """Start the relay's two threads."""
         for work in (self._send_queries, self._send_answers):
             threading.Thread(target=work, name="dns", daemon=True).start()
 
@@ -81,7 +81,7 @@ class Relay:
                 self._pending.move_to_end(number)
                 while len(self._pending) > MAX_PENDING:
                     self._pending.popitem(last=False)
-            with contextlib.suppress(OSError):  # nobody listens there at the moment
+            with contextlib.suppress(OSError):  # the resolver is not listening
                 self._upstream.send(number.to_bytes(2, "big") + query[2:])
 
     def _send_answers(self) -> None:

@@ -1,4 +1,4 @@
-"""The few requests to the kernel that a network namespace needs, and the addresses that this machine has."""
+"""System calls for network namespaces, and the host's addresses and routes."""
 
 import contextlib
 import ctypes
@@ -25,12 +25,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def unshare(flags: int) -> None:
-    """Move this process, which has one thread, into new namespaces."""
+    """Move this single-threaded process into new namespaces."""
     _check(_libc.unshare(flags), "unshare")
 
 
 def set_namespace(path: str, kind: int) -> None:
-    """Join the namespace behind a file of /proc."""
+    """Join the namespace of a /proc/PID/ns file."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         _check(_libc.setns(handle, kind), "setns")
@@ -39,7 +39,7 @@ def set_namespace(path: str, kind: int) -> None:
 
 
 def allow_inspection() -> None:
-    """Let processes of the same user open this process's namespaces, which a change of users forbids."""
+    """Allow processes of the same user to open this process's namespaces, which setuid forbids."""
     _check(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")
 
 
@@ -51,13 +51,13 @@ def map_identity(user: int, group: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up all capabilities of this process for good."""
+    """Drop all capabilities of this process."""
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
     _check(_libc.capset(header, bytes(24)), "capset")
 
 
 def bind_mount(source: str, target: str) -> None:
-    """Show a file in place of another."""
+    """Bind-mount a file over another."""
     _check(_libc.mount(source.encode(), target.encode(), None, ctypes.c_ulong(_MS_BIND), None), "mount")
 
 
@@ -70,7 +70,7 @@ def set_link_up(device: str) -> None:
 
 
 def prohibit_route(address: Address) -> None:
-    """Have the kernel refuse to send anything to an address."""
+    """Add a prohibit route for an address."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     destination = address.packed
     fixed = (family, address.max_prefixlen, 0, 0, _RT_TABLE_MAIN, _RTPROT_STATIC, _RT_SCOPE_UNIVERSE, _RTN_PROHIBIT, 0)
@@ -84,7 +84,7 @@ def prohibit_route(address: Address) -> None:
 
 
 def list_addresses() -> list[Address]:
-    """Return the addresses of all network devices in this process's namespace, but for loopback."""
+    """Return the addresses of all network devices in this process's namespace, without loopback."""
     found: set[Address] = set()
     with contextlib.suppress(OSError):
         found.update(parse_fib_trie(Path("/proc/self/net/fib_trie").read_text()))
@@ -95,7 +95,7 @@ def list_addresses() -> list[Address]:
 
 
 def parse_fib_trie(text: str) -> Iterator[Address]:
-    """Read the machine's own IPv4 addresses from the kernel's routing table."""
+    """Yield the host's IPv4 addresses from /proc/net/fib_trie."""
     address = ""
     for line in text.splitlines():
         fields = line.split()
@@ -112,7 +112,7 @@ def _check(status: int, call: str) -> None:
 
 
 def has_default_route() -> bool:
-    """Return whether this process's network namespace has a way to the outside."""
+    """Return True if this process's network namespace has a default route."""
     with contextlib.suppress(OSError):
         lines = Path("/proc/self/net/route").read_text().splitlines()[1:]
         if any(line.split()[1] == "00000000" and line.split()[7] == "00000000" for line in lines):

@@ -1,8 +1,8 @@
 """
-Entering a network namespace: a launcher process makes one for its guest, or joins that of a guest that runs already.
+Enter a network namespace: create one for a new guest, or join that of a running guest.
 
-The namespace belongs to a user namespace of the process's own user, so that no privileges are needed. Its loopback is
-private, pasta connects it to the outside, and routes keep it from the machine's own addresses.
+A user namespace owns it, so no privileges are needed. Loopback is private, pasta connects it to external networks, and
+prohibit routes block the host's own addresses.
 """
 
 import contextlib
@@ -19,15 +19,15 @@ from virtshape.launcher.netns.kernel import Address
 from virtshape.launcher.netns.pasta import FAILED, PID_FILE, STARTED, PortForward, read_failure, run_pasta
 
 METADATA_SERVICES: Final = tuple(map(ipaddress.ip_address, ("169.254.169.254", "169.254.170.2", "fd00:ec2::254")))
-"""Where cloud providers hand credentials to a machine: not meant for its guests."""
+"""Metadata services of cloud providers, which give credentials to the host."""
 
 
 class NamespaceError(Exception):
-    """A network namespace that cannot be made or joined, and why."""
+    """A network namespace could not be created or joined."""
 
 
 class GuestNetwork:
-    """The network namespace that this process is in."""
+    """The guest's network namespace, which this process is in."""
 
     def __init__(self, directory: Path, relay: Relay | None, pasta: int | None) -> None:
         self._directory = directory
@@ -36,9 +36,9 @@ class GuestNetwork:
 
     def start(self) -> tuple[bool, str]:
         """
-        Wait until the namespace is connected, and start the threads that it needs.
+        Start the DNS relay and wait until pasta has connected the namespace.
 
-        Return whether the given ports are forwarded, and why there is no way to the outside, if there is none.
+        Return whether ports are forwarded, and an error message if pasta failed.
         """
         if self._relay is not None:
             self._relay.start()
@@ -46,19 +46,19 @@ class GuestNetwork:
             return False, ""
         status = os.waitstatus_to_exitcode(os.waitpid(self._pasta, 0)[1])
         if status == FAILED or status < 0:
-            return False, read_failure(self._directory) or "pasta does not start"
+            return False, read_failure(self._directory) or "pasta exited without a message"
         return status == STARTED, ""
 
     def close(self) -> None:
-        """End pasta, whose guest has ended."""
+        """Stop pasta."""
         with contextlib.suppress(OSError, ValueError):
             os.kill(int((self._directory / PID_FILE).read_text()), signal.SIGTERM)
 
 
 def enter_namespace(directory: Path, forwards: Sequence[PortForward]) -> GuestNetwork:
-    """Move this process, which has one thread, into a new network namespace."""
+    """Move this single-threaded process into a new network namespace."""
     user, group = os.geteuid(), os.getegid()
-    forbidden, relay = _look_outside()
+    forbidden, relay = _inspect_host()
     reader, writer = os.pipe()
     process, pasta = os.getpid(), os.fork()
     if pasta == 0:
@@ -78,14 +78,14 @@ def enter_namespace(directory: Path, forwards: Sequence[PortForward]) -> GuestNe
     except OSError as error:
         os.close(writer)
         os.waitpid(pasta, 0)
-        raise NamespaceError(f"no network namespace can be made for the guest: {error}") from error
+        raise NamespaceError(f"creating the guest's network namespace failed: {error}") from error
     os.close(writer)
     return GuestNetwork(directory, relay, pasta)
 
 
 def join_namespace(directory: Path, process: int) -> GuestNetwork:
-    """Move this process, which has one thread, into the namespaces of a guest's QEMU."""
-    _, relay = _look_outside()
+    """Move this single-threaded process into the namespaces of a guest's QEMU."""
+    _, relay = _inspect_host()
     try:
         kernel.allow_inspection()
         kernel.set_namespace(f"/proc/{process}/ns/user", kernel.CLONE_NEWUSER)
@@ -94,16 +94,16 @@ def join_namespace(directory: Path, process: int) -> GuestNetwork:
             relay.open(directory)
         kernel.drop_capabilities()
     except OSError as error:
-        raise NamespaceError(f"the network namespace of the guest cannot be joined: {error}") from error
+        raise NamespaceError(f"joining the guest's network namespace failed: {error}") from error
     return GuestNetwork(directory, relay, None)
 
 
 def list_forbidden(addresses: Iterable[Address]) -> list[Address]:
-    """Return what a guest must not reach: the machine's own addresses, and services that trust the machine."""
+    """Return the addresses that a guest must not reach: the host's own, and metadata services."""
     return [*(one for one in addresses if not one.is_link_local), *METADATA_SERVICES]
 
 
-def _look_outside() -> tuple[list[Address], Relay | None]:
+def _inspect_host() -> tuple[list[Address], Relay | None]:
     forbidden = list_forbidden(kernel.list_addresses())
     resolver = find_local_resolver(forbidden)
     return forbidden, Relay(resolver) if resolver is not None else None
@@ -115,7 +115,7 @@ def _open_relay(relay: Relay | None, directory: Path) -> None:
 
 
 def _wait_and_run_pasta(reader: int, directory: Path, process: int, forwards: Sequence[PortForward]) -> None:
-    """Run in the child: start pasta once the namespace is there; nothing if it never is."""
+    """Run in the child: start pasta once the namespace exists; exit if it never does."""
     try:
         if os.read(reader, 1):
             run_pasta(directory, process, forwards)

@@ -1,7 +1,7 @@
 """
-pasta, from the package passt: gives a network namespace a way to the outside, through ordinary sockets.
+Run pasta, from the package passt: connect a network namespace to external networks through ordinary sockets.
 
-It maps no address to the machine's loopback and forwards no ports but those that it is given.
+It maps no address to the host's loopback and forwards only the given ports.
 """
 
 import os
@@ -22,19 +22,19 @@ _LOG_MODE: Final = 0o600
 
 
 class PortForward(Struct, frozen=True):
-    """A port of the machine's loopback address that leads to the same port of the namespace's."""
+    """A port of the host's loopback address that is forwarded to the same port of the namespace."""
 
     protocol: Literal["tcp", "udp"]
     port: int
 
 
 def find_pasta() -> str | None:
-    """Return the path of pasta, if it is installed."""
+    """Return the path of pasta, or None if it is not installed."""
     return shutil.which(PROGRAM)
 
 
 def build_command(directory: Path, process: int, forwards: Iterable[PortForward] = ()) -> list[str]:
-    """Return the command line that connects the namespaces of a process."""
+    """Return the command line that connects the network namespace of a process."""
     listed = list(forwards)
     return [
         PROGRAM,
@@ -54,8 +54,7 @@ def run_pasta(directory: Path, process: int, forwards: Sequence[PortForward]) ->
     """
     Start pasta in the background and exit; the exit status is one of the constants above.
 
-    To be called in a child process. A port that another program has taken keeps pasta from starting, so that it is
-    started once more without ports.
+    Call it in a child process. If a port is taken, pasta does not start; it is then started again without ports.
     """
     attempts = [(build_command(directory, process, forwards), STARTED)]
     if forwards:
@@ -70,13 +69,13 @@ def run_pasta(directory: Path, process: int, forwards: Sequence[PortForward]) ->
 
 
 def read_failure(directory: Path) -> str:
-    """Return the last thing that pasta printed before it gave up."""
+    """Return the last line that pasta printed."""
     try:
         lines = (directory / LOG).read_text(errors="replace").splitlines()
     except OSError:
         return ""
-    lines_printed = [line.strip() for line in lines if line.strip() and "syslog" not in line]
-    return lines_printed[-1][:200] if lines_printed else ""
+    messages = [line.strip() for line in lines if line.strip() and "syslog" not in line]
+    return messages[-1][:200] if messages else ""
 
 
 def _run(program: str, command: Sequence[str], log: Path) -> int:

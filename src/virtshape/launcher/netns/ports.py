@@ -1,7 +1,7 @@
 """
-Ports that an instance names, each with a free port of the machine's loopback address.
+Choose a free host port for each named port of an instance.
 
-Chosen before the launcher process leaves the machine's network namespace. Only reads a few fields of an launch_request.
+Done before the launcher process leaves the host's network namespace. Decodes only a few fields of the launch request.
 """
 
 import contextlib
@@ -18,9 +18,9 @@ Protocol = Literal["tcp", "udp"]
 PortKey = tuple[str, Protocol, int]
 """Interface, protocol and port of the guest."""
 FIRST_ORDINARY: Final = 1024
-"""Ports below are for the machine's own services."""
+"""Lower ports are reserved for services of the host."""
 MAX_PORTS: Final = 256
-"""Of one interface; an instance that names more is refused."""
+"""Maximum named ports of one interface; an instance with more is refused."""
 
 
 class _Port(Struct):
@@ -66,7 +66,7 @@ class _LaunchRequest(Struct):
 
 
 def parse_launch_request(text: bytes) -> tuple[str, list[PortKey]]:
-    """Return how an launch_request's guest is isolated, and the ports that its interfaces name."""
+    """Return the isolation of a guest and the named ports of its interfaces."""
     launch_request = msgspec.json.decode(text, type=_LaunchRequest)
     named: list[PortKey] = []
     for interface in launch_request.vmi.spec.domain.devices.interfaces or ():
@@ -79,7 +79,7 @@ def parse_launch_request(text: bytes) -> tuple[str, list[PortKey]]:
 
 
 def choose_ports(named: Iterable[PortKey]) -> dict[PortKey, int]:
-    """Choose a free port of loopback for each: of the same number where possible, and above 1023."""
+    """Choose a free port on loopback for each: the same number if possible, and above 1023."""
     chosen: dict[PortKey, int] = {}
     with contextlib.ExitStack() as held:
         for key in named:
@@ -92,12 +92,12 @@ def choose_ports(named: Iterable[PortKey]) -> dict[PortKey, int]:
 
 
 def list_forwards(chosen: dict[PortKey, int]) -> list[PortForward]:
-    """Return the forwards that connect the machine's loopback address with the namespace's."""
+    """Return the forwards from the host's loopback address to the namespace's."""
     return [PortForward(protocol, here) for (_, protocol, _), here in chosen.items()]
 
 
 def _hold_port(held: contextlib.ExitStack, protocol: Protocol, port: int) -> int:
-    """Bind a port until all are chosen; 0 if it is taken."""
+    """Bind a port until all are chosen and return its number; 0 if it is taken."""
     probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM)
     held.callback(probe.close)
     try:

@@ -1,7 +1,7 @@
 """
-Whether guests can have network namespaces of their own on this machine, found out by making one.
+Check whether guests can have network namespaces on this host, by creating one in a child process.
 
-Runs in a process of its own: `python -m virtshape.launcher.netns.probe USER GROUP GROUPS`, which prints why not.
+`python -m virtshape.launcher.netns.probe USER GROUP GROUPS` prints why it failed, or nothing.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from virtshape.launcher.netns.pasta import find_pasta
 from virtshape.launcher.node.account import Account
 from virtshape.launcher.node.taps import open_tun_to_guests
 
-PATIENCE_SECONDS: Final = 20.0
+TIMEOUT_SECONDS: Final = 20.0
 NO_PASTA: Final = "pasta is missing: install the package passt"
 NO_ROUTE: Final = "the machine has no default route"
 _ALLOW: Final = (
@@ -32,15 +32,15 @@ _ALLOW: Final = (
 
 
 class IsolationProbe(Struct, frozen=True):
-    """How guests are kept from the machine and from each other, and why not in the best way."""
+    """How guests are isolated from the host and from each other."""
 
     isolation: Isolation
     reason: str = ""
-    """Empty where guests have network namespaces."""
+    """Why guests have no network namespaces; empty if they have."""
 
 
 def check_isolation(account: Account) -> IsolationProbe:
-    """Find out what guests of an account can have; takes a fraction of a second."""
+    """Return the isolation that guests of an account can have; blocks for a fraction of a second."""
     if find_pasta() is None:
         return IsolationProbe("restricted", NO_PASTA)
     with contextlib.suppress(OSError):  # pasta says what is missing
@@ -48,20 +48,20 @@ def check_isolation(account: Account) -> IsolationProbe:
     arguments = [str(account.user), str(account.group), ",".join(map(str, account.groups))]
     command = [sys.executable, "-P", "-m", __name__, *arguments]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)  # noqa: S603
+        run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired) as error:
-        return IsolationProbe("restricted", f"network namespaces could not be tried: {error}")
+        return IsolationProbe("restricted", f"checking network namespaces failed: {error}")
     reason = run.stdout.strip() or ("" if run.returncode == 0 else run.stderr.strip()[-200:])
     return IsolationProbe("restricted", reason) if reason else IsolationProbe("namespace")
 
 
 async def probe_isolation(account: Account) -> IsolationProbe:
-    """Find out what guests of an account can have, without blocking."""
+    """Return the isolation that guests of an account can have, without blocking."""
     return await asyncio.to_thread(check_isolation, account)
 
 
 def main(user: int, group: int, groups: list[int]) -> None:
-    """Make a namespace as this user, and print why that cannot be."""
+    """Create a namespace as this user and print the error if that fails."""
     with tempfile.TemporaryDirectory(prefix="virtshape-netns-") as name:
         directory = Path(name)
         if os.geteuid() == 0 and user != 0:
@@ -89,7 +89,7 @@ def _try(directory: Path) -> None:
     _, failure = network.start()
     network.close()
     if failure and online:
-        sys.stdout.write(f"pasta does not start: {failure}")
+        sys.stdout.write(f"starting pasta failed: {failure}")
 
 
 if __name__ == "__main__":

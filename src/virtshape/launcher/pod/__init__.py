@@ -1,1 +1,1 @@
-"""A guest in a pod: where its volumes are found, how it is run there, and how it is visited."""
+"""The launcher in a pod: find mounts, run the guest, serve exec commands."""

@@ -1,8 +1,8 @@
 """
-The first process of a container: waits for all that end in it, and passes signals on to the one that works.
+The init process (pid 1) of a launcher container: reap all children and forward signals to the launcher.
 
-QEMU puts itself into the background and so becomes this process's child. Waited for by nobody it would stay a zombie
-when it ends, which libvirt takes for a process that still runs. Does nothing else.
+QEMU daemonizes and becomes a child of pid 1. Without reaping, it would stay a zombie, which libvirt takes for a running
+process.
 """
 
 import contextlib
@@ -15,11 +15,11 @@ from typing import Final
 INIT_PID: Final = 1
 FORWARDED_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 KILLED: Final = 128
-"""What the number of a signal is added to, for the exit status of a process that it has ended."""
+"""Added to the signal number for the exit status of a process killed by a signal."""
 
 
 def fork_from_init() -> None:
-    """Go on as another process if this is the first one of a container, which then has none but this to do."""
+    """If this is pid 1, fork: the child continues, and pid 1 only reaps processes and forwards signals."""
     if os.getpid() != INIT_PID:
         return
     sys.stdout.flush()
@@ -32,7 +32,7 @@ def fork_from_init() -> None:
 
 
 def reap_until_exit(child: int) -> int:
-    """Wait for whatever ends until it is this child; its exit status, as shells tell it."""
+    """Reap processes until this child ends; return its exit status as a shell would."""
 
     def forward(number: int, _: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):

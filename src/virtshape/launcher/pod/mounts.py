@@ -1,8 +1,4 @@
-"""
-What a pod is furnished with, as the launcher wants it values: where volumes lie, which devices were handed in.
-
-Reads directories and variables; makes nothing but the image in a claim that is empty.
-"""
+"""Find the mounts and devices of a launcher pod; create the disk image in an empty claim."""
 
 import os
 import re
@@ -18,7 +14,7 @@ ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DISKS: Final = "disk"
 IMAGE: Final = "disk.img"
 FILE_SYSTEM_OVERHEAD: Final = 0.055
-"""What of a claim's room its file system keeps for itself, as CDI reckons."""
+"""Share of a claim that the file system needs, as in CDI."""
 BLOCK: Final = 4096
 _CLAIMS: Final = ("persistent_volume_claim", "data_volume")
 _PREFIXES: Final = ("PCI_RESOURCE_", "MDEV_PCI_RESOURCE_", "USB_RESOURCE_")
@@ -27,7 +23,7 @@ _PREFIXES: Final = ("PCI_RESOURCE_", "MDEV_PCI_RESOURCE_", "USB_RESOURCE_")
 def find_mounts(
     vmi: VirtualMachineInstance, root: Path = Path(MOUNTS), devices: str = DEVICES, account: Path = ACCOUNT_DIRECTORY
 ) -> dict[str, str]:
-    """Where the raw material of each volume lies that has any, by the volume's name."""
+    """Return the mount path of each volume by the volume's name."""
     mounts = {}
     for volume in vmi.spec.volumes or ():
         found = account if volume.service_account is not None else _find(volume, root, devices)
@@ -40,16 +36,16 @@ def find_mounts(
 
 
 def list_host_disk_roots(vmi: VirtualMachineInstance) -> tuple[str, ...]:
-    """The directories of the node that the pod has been given for disks."""
+    """Return the node directories that are mounted for host disks."""
     paths = [volume.host_disk.path for volume in vmi.spec.volumes or () if volume.host_disk is not None]
     return tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
 
 
 def read_devices(vmi: VirtualMachineInstance, environment: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """The devices that were handed in, by the resources they were asked for as: addresses that variables tell."""
-    asked = [*(vmi.spec.domain.devices.gpus or ()), *(vmi.spec.domain.devices.host_devices or ())]
+    """Return the addresses of assigned devices by resource name, from the device plugins' variables."""
+    requested = [*(vmi.spec.domain.devices.gpus or ()), *(vmi.spec.domain.devices.host_devices or ())]
     found: dict[str, tuple[str, ...]] = {}
-    for resource in dict.fromkeys(device.device_name for device in asked if device.device_name):
+    for resource in dict.fromkeys(device.device_name for device in requested if device.device_name):
         suffix = re.sub(r"[^A-Z0-9]", "_", resource.upper())
         values = [environment.get(f"{prefix}{suffix}", "") for prefix in _PREFIXES]
         found[resource] = tuple(one for text in values for one in text.split(",") if one)
@@ -69,7 +65,7 @@ def _find(volume: Volume, root: Path, devices: str) -> Path | None:
 
 
 def _find_in_image(directory: Path, path: str) -> Path | None:
-    """The disk in a container image: the file that is named, or the only one where disks are kept."""
+    """Return the disk in a container image: the named file, or the only one in /disk."""
     if path:
         found = (directory / path.lstrip("/")).resolve()
         return found if found.is_relative_to(directory.resolve()) else None
@@ -78,7 +74,7 @@ def _find_in_image(directory: Path, path: str) -> Path | None:
 
 
 def _ensure_image(directory: Path) -> None:
-    """Make the disk in a claim that nobody has written to, as large as the claim has room for."""
+    """Create a disk image in an empty claim, as large as the claim allows."""
     if any(one.name != "lost+found" for one in directory.iterdir()) or not os.access(directory, os.W_OK):
         return
     room = os.statvfs(directory)

@@ -1,40 +1,36 @@
-"""
-Where things are in the container that runs a guest: agreed between whoever makes the pod and the launcher in it.
-
-Only names.
-"""
+"""Paths in a launcher container, shared by the controller that creates the pod and the launcher in it."""
 
 from typing import Final
 
 ROOT: Final = "/run/virtshape"
-"""All that the container writes."""
+"""The directory that the container writes to."""
 RUNNING: Final = f"{ROOT}/running"
-"""A file that is there for as long as the guest runs."""
+"""A file that exists while the guest runs and is ready."""
 MOUNTS: Final = f"{ROOT}/mounts"
-"""Volumes that are directories, each under its name."""
+"""Mount point of volumes that are directories, by name."""
 DEVICES: Final = "/dev/virtshape-"
-"""Volumes that are block devices: each behind this, under its name."""
+"""Path prefix of volumes that are block devices."""
 STATE: Final = f"{ROOT}/state"
-"""What a VM keeps from pod to pod, if it keeps anything."""
+"""Persistent state of a VM, if it has any."""
 INSTANCE_VARIABLE: Final = "VIRTSHAPE_INSTANCE"
 """The instance, as JSON."""
 TERMINATION_LOG: Final = "/dev/termination-log"
-"""Where Kubernetes reads a container's last words."""
+"""The container's termination message path."""
 EXEC_COMMAND: Final = ("python3", "-m", "virtshape.launcher.pod.visit")
-"""The command that reaches the guest from outside; what to do there follows it."""
+"""The command that clients exec in the pod, followed by an action."""
 EXEC_ACTIONS: Final = ("ask", "console", "vnc", "port", "log")
-"""What can follow that command."""
+"""The actions of that command."""
 KERNEL: Final = "kernelBoot"
-"""The mount that no volume stands for: the image that a guest's kernel comes in."""
+"""The mount of the kernel boot container image, which is not a volume."""
 CREDENTIALS_SUFFIX: Final = "-access-cred"
-"""What the mount of a secret with credentials is called, after the secret's name."""
+"""Suffix of the mount of a secret with access credentials."""
 
 
 def find_directory(name: str) -> str:
-    """Where a volume is that is a directory."""
+    """Return the path of a volume that is a directory."""
     return f"{MOUNTS}/{name}"
 
 
 def find_device(name: str) -> str:
-    """Where a volume is that is a block device."""
+    """Return the path of a volume that is a block device."""
     return f"{DEVICES}{name}"

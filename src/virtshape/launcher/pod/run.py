@@ -1,7 +1,7 @@
 """
-The first process of a guest's pod: starts the guest, follows it to its end, and leaves its last words.
+Run a guest in a pod: start it, watch it to its end, and write the termination message.
 
-The guest has a process of its own, which is replaced if it is lost while the guest goes on.
+The guest has a separate launcher process, which is replaced if it is lost while the guest runs.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ from virtshape.launcher.report import Report
 from virtshape.supervise.supervisor import Supervisor, log_failure
 
 DEFAULT_GRACE_SECONDS: Final = 30
-POD_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - the pod's own network, which policies of the cluster guard
-"""Where the guest's ports are: Services and other pods reach them."""
+POD_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - the pod's network, protected by network policies
+"""Address of the guest's forwarded ports, reachable by Services and other pods."""
 SUCCEEDED: Final = 0
 FAILED: Final = 1
 _log = logging.getLogger(__name__)
 
 
 async def run() -> int:
-    """Run the guest that the environment describes; the exit status."""
+    """Run the guest that the environment describes and return the exit status."""
     vmi = decode(os.environ[INSTANCE_VARIABLE].encode(), VirtualMachineInstance)
     directories = GuestDirectories(Path(ROOT), choose_account())
     try:
@@ -48,16 +48,16 @@ async def run() -> int:
 
 
 async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Report:
-    """Start the guest and wait for its end; a signal has it shut down."""
+    """Start the guest and wait for its end; SIGTERM shuts it down."""
     uid = (vmi.metadata.uid if vmi.metadata else None) or "guest"
     ended: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
 
-    def see(_: str, report: Report) -> None:
+    def on_report(_: str, report: Report) -> None:
         mark(report)
         if report.final and not ended.done():
             ended.set_result(report)
 
-    guests.observe(see)
+    guests.observe(on_report)
     started = asyncio.Event()
     _stop_on_signal(guests, uid, vmi, started)
     await guests.start(
@@ -76,13 +76,13 @@ async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Rep
 
 
 def choose_cpus(vmi: VirtualMachineInstance, host: Host) -> tuple[int, ...]:
-    """The CPUs that are the guest's alone: all that the node gave the pod, if they were asked for so."""
+    """Return the guest's dedicated CPUs: all CPUs of the pod if dedicatedCpuPlacement is set."""
     cpu = vmi.spec.domain.cpu
     return host.cpus if cpu is not None and cpu.dedicated_cpu_placement else ()
 
 
 def mark(report: Report, path: Path = Path(RUNNING)) -> None:
-    """Have the node see whether the guest runs, and others may count on it."""
+    """Create or remove the file that the pod's readiness probe checks."""
     if report.state in ("running", "paused") and not report.unready:
         path.touch()
     else:
@@ -90,15 +90,15 @@ def mark(report: Report, path: Path = Path(RUNNING)) -> None:
 
 
 def finish(report: Report, path: Path = Path(TERMINATION_LOG)) -> int:
-    """Leave behind why the guest has ended; the exit status that says whether it ended well."""
-    _log.info("the guest has %s: %s %s", report.state, report.reason, report.message)
-    with contextlib.suppress(OSError):  # there is none where no pod is
+    """Write the termination message and return the exit status."""
+    _log.info("guest %s: %s %s", report.state, report.reason, report.message)
+    with contextlib.suppress(OSError):  # the path exists only in a pod
         path.write_bytes(format_termination_message(TerminationMessage(report.reason, report.message)))
     return SUCCEEDED if report.state == "succeeded" else FAILED
 
 
 def _stop_on_signal(guests: Guests, uid: str, vmi: VirtualMachineInstance, started: asyncio.Event) -> None:
-    """Have the guest shut down at a signal; at one that comes before it was started, once it is."""
+    """Shut the guest down on a signal; a signal before the start takes effect after it."""
     grace = vmi.spec.termination_grace_period_seconds
     seconds = float(DEFAULT_GRACE_SECONDS if grace is None else grace)
     stopping: set[asyncio.Task[None]] = set()

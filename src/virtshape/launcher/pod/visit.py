@@ -1,10 +1,10 @@
 """
-A visit to the guest of this pod, through the terminal of whoever is let in: `python -m virtshape.launcher.pod.visit`.
+Commands that clients exec in a launcher pod: `python -m virtshape.launcher.pod.visit ACTION`.
 
-    ask JSON             put a request to the guest's launcher process; the answer is a line
-    console, vnc         pass standard input and output on to the guest's serial console or screen
-    port NUMBER          the same with one of the guest's TCP ports
-    log                  all that the guest has written to its serial console
+    ask JSON             send a request to the launcher process and print its answer
+    console, vnc         connect standard input and output to the serial console or VNC
+    port NUMBER          connect standard input and output to a TCP port of the guest
+    log                  print the serial console log
 """
 
 import os
@@ -27,7 +27,7 @@ _LOG: Final = "serial0.log"
 
 
 def main(arguments: list[str]) -> int:
-    """Make one visit; the exit status."""
+    """Run one action and return the exit status."""
     layout = find_guest()
     match arguments:
         case ["ask", text]:
@@ -42,13 +42,13 @@ def main(arguments: list[str]) -> int:
         case ["log"]:
             sys.stdout.buffer.write((layout.directory / _LOG).read_bytes())
         case _:
-            sys.exit(f"no such visit: {' '.join(arguments)}")
+            sys.exit(f"unknown action: {' '.join(arguments)}")
     sys.stdout.buffer.flush()
     return 0
 
 
 def find_guest(root: Path = Path(ROOT)) -> Layout:
-    """The directory of the only guest."""
+    """Return the layout of the pod's guest."""
     directories = GuestDirectories(root, choose_account())
     found = directories.list_guests()
     if not found:
@@ -57,7 +57,7 @@ def find_guest(root: Path = Path(ROOT)) -> Layout:
 
 
 def ask(layout: Layout, line: bytes) -> bytes:
-    """The answer to a request, as a line."""
+    """Send a request line and return the answer line."""
     parse_request(line)
     try:
         with connect(layout.socket) as line_to, line_to.makefile("rb") as reader:
@@ -68,14 +68,14 @@ def ask(layout: Layout, line: bytes) -> bytes:
 
 
 def connect(path: Path) -> socket.socket:
-    """A connection to a socket of the guest."""
+    """Connect to a Unix socket of the guest."""
     line = socket.socket(socket.AF_UNIX)
     line.connect(str(path))
     return line
 
 
 def splice(line: socket.socket) -> None:
-    """Pass everything on in both directions, until the guest's side ends or nobody reads any more."""
+    """Copy data in both directions until the guest closes the connection."""
 
     def send() -> None:
         while data := os.read(sys.stdin.fileno(), PIECE):

@@ -1,1 +1,1 @@
-"""From the volumes of an instance to disk images that QEMU can open."""
+"""Prepare the volumes of an instance as disk images for QEMU."""

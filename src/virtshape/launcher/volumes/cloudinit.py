@@ -1,7 +1,7 @@
 """
-First-boot data for cloud-init, as the CD that it looks for: NoCloud, or an OpenStack config drive.
+Build cloud-init disks: NoCloud and OpenStack config drive.
 
-Documents are passed on as they are; only the metadata is written here.
+User data and network data are copied unchanged; the metadata is generated.
 """
 
 import base64
@@ -24,13 +24,13 @@ from virtshape.launcher.volumes.task import Task
 NO_CLOUD_LABEL: Final = "cidata"
 CONFIG_DRIVE_LABEL: Final = "config-2"
 CREDENTIALS_SUFFIX: Final = "-access-cred"
-"""What the mount of a secret with credentials is called, after the secret's name."""
+"""Suffix of the mount of a secret with access credentials."""
 _INSTANCETYPE: Final = ("kubevirt.io/instancetype-name", "kubevirt.io/cluster-instancetype-name")
 _FLAVOR: Final = ("kubevirt.io/flavor-name", "kubevirt.io/cluster-flavor-name")
 
 
 def prepare_no_cloud(task: Task) -> Source:
-    """Write a NoCloud disk; cloud-init wants user data even if there is none."""
+    """Write a NoCloud disk; cloud-init requires a user-data file even if it is empty."""
     user_data, network_data = _find_documents(task, task.volume.cloud_init_no_cloud)
     keys = _read_keys(task, "no_cloud")
     files = {"meta-data": msgspec.json.encode(describe_no_cloud(task.vmi, keys)), "user-data": user_data or b""}
@@ -54,7 +54,7 @@ def prepare_config_drive(task: Task) -> Source:
 
 
 def describe_no_cloud(vmi: VirtualMachineInstance, keys: list[str]) -> dict[str, Any]:
-    """The metadata of a NoCloud disk; its id stays the same over restarts, so that first-boot work is done once."""
+    """Return the NoCloud metadata; the instance-id is stable, so that first-boot modules run once."""
     metadata = vmi.metadata or ObjectMeta()
     return _drop_empty(
         {
@@ -67,7 +67,7 @@ def describe_no_cloud(vmi: VirtualMachineInstance, keys: list[str]) -> dict[str,
 
 
 def describe_config_drive(vmi: VirtualMachineInstance, keys: list[str]) -> dict[str, Any]:
-    """The metadata of a config drive, with the tags of disks and interfaces."""
+    """Return the config drive metadata, with the tags of disks and interfaces."""
     metadata = vmi.metadata or ObjectMeta()
     firmware = vmi.spec.domain.firmware
     return _drop_empty(
@@ -83,7 +83,7 @@ def describe_config_drive(vmi: VirtualMachineInstance, keys: list[str]) -> dict[
 
 
 def find_hostname(vmi: VirtualMachineInstance) -> str:
-    """The name a guest is to call itself: the one it was given, or the first part of the instance's."""
+    """Return the guest's host name: spec.hostname, or the first part of the instance's name."""
     name = vmi.spec.hostname or ((vmi.metadata or ObjectMeta()).name or "").partition(".")[0]
     return name[:63].rstrip("-")
 
@@ -112,7 +112,7 @@ def _find_instancetype(vmi: VirtualMachineInstance) -> str | None:
 def _find_documents(
     task: Task, source: CloudInitNoCloudSource | CloudInitConfigDriveSource | None
 ) -> tuple[bytes | None, bytes | None]:
-    """User data and network data: said in the volume, or kept in secrets."""
+    """Return user data and network data, inline or from secrets."""
     if source is None:
         return None, None
     user_data = _read_inline(source.user_data, source.user_data_base64, "userDataBase64")
@@ -132,11 +132,11 @@ def _read_inline(text: str | None, encoded: str | None, member: str) -> bytes | 
     try:
         return base64.b64decode(encoded, validate=True)
     except binascii.Error as error:
-        raise UnusableVolumeError(f"it is not base64: {error}", member) from error
+        raise UnusableVolumeError(f"invalid base64: {error}", member) from error
 
 
 def _read_secret(mount: Path, key: str, member: str) -> bytes:
-    """A key is found in both spellings that are in use."""
+    """Return a key of a secret, in either spelling: userdata or userData."""
     files = read_files(mount)
     for spelling in (key, key.replace("data", "Data")):
         if spelling in files:
@@ -145,7 +145,7 @@ def _read_secret(mount: Path, key: str, member: str) -> bytes:
 
 
 def _read_keys(task: Task, way: str) -> list[str]:
-    """The SSH keys that are to reach the guest in a certain way."""
+    """Return the SSH keys for a propagation method."""
     keys: list[str] = []
     for credential in task.vmi.spec.access_credentials or ():
         wanted = credential.ssh_public_key
@@ -158,7 +158,7 @@ def _read_secret_keys(task: Task, credential: SSHPublicKeyAccessCredential) -> l
     name = credential.source.secret.secret_name if credential.source.secret is not None else ""
     mount = task.mounts.get(f"{name}{CREDENTIALS_SUFFIX}")
     if mount is None:
-        raise UnusableVolumeError(f"the secret {name} with SSH keys for it is not here")
+        raise UnusableVolumeError(f"the secret {name} with SSH keys is missing")
     lines = [line.strip() for content in read_files(Path(mount)).values() for line in content.decode().splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 

@@ -1,10 +1,10 @@
 """
-What stands between an instance and its volumes.
+Errors of volumes.
 
     ImageError
-    └── VolumeError             all that is wrong with an instance's volumes, for whoever asked for them
+    └── VolumeError             all problems of an instance's volumes
 
-Within this package, an UnusableVolumeError tells what is wrong with one volume.
+Within this package, UnusableVolumeError reports the problem of one volume.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from virtshape.launcher.refusal import Refusal
 
 
 class VolumeError(ImageError):
-    """Volumes that cannot be made ready: each with its field and the reason."""
+    """Volumes could not be prepared: each with its field and the reason."""
 
     def __init__(self, problems: Sequence[Refusal]) -> None:
         super().__init__("; ".join(f"{problem.field}: {problem.reason}" for problem in problems))
@@ -22,7 +22,7 @@ class VolumeError(ImageError):
 
 
 class UnusableVolumeError(Exception):
-    """One volume that cannot be made ready; `member` names the field of its source that is to blame, if one is."""
+    """A volume could not be prepared; `member` is the field of its source that is invalid, if any."""
 
     def __init__(self, reason: str, member: str = "") -> None:
         super().__init__(reason)

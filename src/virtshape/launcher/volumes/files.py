@@ -1,4 +1,4 @@
-"""Volumes that are files: config maps, secrets, tokens, facts and answer files, as the content of a small CD."""
+"""Volumes with files: config maps, secrets, tokens, downward API and sysprep, as ISO images."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ _TABLES: Final = {"slic_name_ref": "slic.bin", "msdm_name_ref": "msdm.bin"}
 
 
 def prepare_config_map(task: Task) -> Source:
-    """Show a ConfigMap's keys as files."""
+    """Write a ConfigMap's keys as files."""
     source = task.volume.config_map
     return _write_mounted_files(
         task, source.volume_label if source else None, optional=bool(source and source.optional)
@@ -27,7 +27,7 @@ def prepare_config_map(task: Task) -> Source:
 
 
 def prepare_secret(task: Task) -> Source:
-    """Show a Secret's keys as files; one that holds a firmware table is used as that."""
+    """Write a Secret's keys as files; a secret with an ACPI table is used directly."""
     table = _find_table(task)
     if table is not None:
         return Source(path=str(table), read_only=True)
@@ -38,33 +38,33 @@ def prepare_secret(task: Task) -> Source:
 
 
 def prepare_service_account(task: Task) -> Source:
-    """Show a service account's token as a file."""
+    """Write a service account's token as a file."""
     return _write_mounted_files(task)
 
 
 def prepare_downward_api(task: Task) -> Source:
-    """Show facts about the instance as files."""
+    """Write downward API fields as files."""
     source = task.volume.downward_api
     return _write_mounted_files(task, source.volume_label if source else None)
 
 
 def prepare_sysprep(task: Task) -> Source:
-    """Show answer files where Windows' setup looks for them."""
+    """Write the answer files for Windows setup."""
     files = read_files(task.require_mount())
     if not any(name.lower() in _ANSWERS for name in files):
-        raise UnusableVolumeError("it holds neither autounattend.xml nor unattend.xml")
+        raise UnusableVolumeError("it has neither autounattend.xml nor unattend.xml")
     return write_iso(task, files, SYSPREP_LABEL)
 
 
 def write_iso(task: Task, files: dict[str, bytes], label: str) -> Source:
-    """Write files to the volume's CD."""
+    """Write files to the volume's ISO image."""
     image = task.name_image("iso")
     write_atomically(image, render_iso(files, label), durable=False)
     return Source(path=str(image))
 
 
 def read_files(directory: Path) -> dict[str, bytes]:
-    """Read all files below a directory, by their relative names; names that begin with two dots are not meant."""
+    """Read all files below a directory by relative name; skip names that start with two dots."""
     root, files, room = directory.resolve(), {}, MAX_BYTES
     for place, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith("..")]
@@ -75,7 +75,7 @@ def read_files(directory: Path) -> dict[str, bytes]:
             content = path.read_bytes()
             room -= len(content)
             if room < 0:
-                raise UnusableVolumeError(f"its files have more than {MAX_BYTES} bytes")
+                raise UnusableVolumeError(f"its files are larger than {MAX_BYTES} bytes")
             files[str(path.relative_to(root))] = content
     return dict(sorted(files.items()))
 
@@ -83,7 +83,7 @@ def read_files(directory: Path) -> dict[str, bytes]:
 def _write_mounted_files(task: Task, label: str | None = None, *, optional: bool = False) -> Source:
     label = label or LABEL
     if len(label) > LONGEST_LABEL or not label.isascii():
-        raise UnusableVolumeError(f"a label has at most {LONGEST_LABEL} letters without accents", "volumeLabel")
+        raise UnusableVolumeError(f"must be ASCII and at most {LONGEST_LABEL} characters", "volumeLabel")
     mount = task.find_mount()
     if optional and (mount is None or not mount.exists()):
         return write_iso(task, {}, label)
@@ -91,19 +91,19 @@ def _write_mounted_files(task: Task, label: str | None = None, *, optional: bool
 
 
 def _find_table(task: Task) -> Path | None:
-    """Find the file of an ACPI table, if the firmware is to take one from this volume."""
+    """Return the file of an ACPI table if the firmware takes one from this volume, else None."""
     firmware = task.vmi.spec.domain.firmware
     acpi = firmware.acpi if firmware is not None else None
     for member, name in _TABLES.items():
         if acpi is not None and getattr(acpi, member) == task.volume.name:
             table = task.require_mount() / name
             if not table.is_file():
-                raise UnusableVolumeError(f"it has no key {name}, which is to be a firmware table")
+                raise UnusableVolumeError(f"it has no key {name} with the ACPI table")
             return table
     return None
 
 
 def _is_inside(path: Path, root: Path) -> bool:
-    """Links are followed as far as the directory goes: that is how Kubernetes updates files."""
+    """Return True for a file inside the directory; Kubernetes updates files through links."""
     real = path.resolve()
     return real.is_relative_to(root) and real.is_file()

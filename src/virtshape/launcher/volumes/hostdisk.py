@@ -1,4 +1,4 @@
-"""Disk images of the machine, by their path: only where the machine's administrator allows it."""
+"""Host disks: disk images of the host by path, only below directories that the administrator allows."""
 
 import os
 from collections.abc import Sequence
@@ -14,23 +14,23 @@ from virtshape.launcher.volumes.task import Task
 
 
 def prepare_host_disk(task: Task) -> Source:
-    """Give the guest a file of the machine: the one that was found for it, or the one that it may have."""
+    """Return the host disk that was mounted for the guest, or find or create it."""
     found = task.find_mount()
     if found is None and task.volume.host_disk is not None:
         found = ensure_host_disk(task.volume.host_disk, task.host_disk_roots)
     if found is None:
-        raise UnusableVolumeError("it names no file")
+        raise UnusableVolumeError("hostDisk is missing")
     return describe_image(found)
 
 
 def ensure_host_disk(wanted: HostDisk, roots: Sequence[str]) -> Path:
-    """Find a file of the machine below the roots, or make it if it may be made."""
+    """Return a file below the allowed roots; create it for type DiskOrCreate."""
     if wanted.type not in {"Disk", "DiskOrCreate"}:
-        raise UnusableVolumeError("it must be Disk or DiskOrCreate", "type")
+        raise UnusableVolumeError("must be Disk or DiskOrCreate", "type")
     path = find_allowed(wanted.path, roots)
     if not path.exists():
         if wanted.type == "Disk":
-            raise UnusableVolumeError(f"there is no file {wanted.path}", "path")
+            raise UnusableVolumeError(f"file {wanted.path} does not exist", "path")
         _create(path, wanted.capacity.value() if wanted.capacity is not None else 0)
     if not path.is_file():
         raise UnusableVolumeError(f"{wanted.path} is not a file", "path")
@@ -38,7 +38,7 @@ def ensure_host_disk(wanted: HostDisk, roots: Sequence[str]) -> Path:
 
 
 def find_allowed(path: str, roots: Sequence[str]) -> Path:
-    """Give the file that a path leads to, if it lies below one of the roots however it is linked."""
+    """Return the real path of a file if it is below one of the roots after resolving links."""
     if not roots:
         raise UnusableVolumeError("this machine allows no host disks: its configuration names no directory for them")
     real = Path(os.path.realpath(path))
@@ -53,10 +53,10 @@ def _create(path: Path, capacity: int) -> None:
     if size <= 0:
         raise UnusableVolumeError("a new disk needs a capacity above zero", "capacity")
     if not path.parent.is_dir():
-        raise UnusableVolumeError(f"there is no directory {path.parent}", "path")
+        raise UnusableVolumeError(f"directory {path.parent} does not exist", "path")
     free = os.statvfs(path.parent)
     if size > free.f_bavail * free.f_frsize:
-        raise UnusableVolumeError(f"{path.parent} has no room for {size} bytes", "capacity")
+        raise UnusableVolumeError(f"{path.parent} has less than {size} bytes of free space", "capacity")
     with replace_file(path) as partial:
         partial.touch(0o600)
         os.truncate(partial, size)

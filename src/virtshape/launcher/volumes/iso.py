@@ -1,7 +1,7 @@
 """
-Small ISO 9660 images, with Rock Ridge names for Unix guests and Joliet names for Windows.
+Render small ISO 9660 images, with Rock Ridge names for Unix and Joliet names for Windows.
 
-Pure: files in, bytes out, and the same files give the same bytes. Knows regular files in directories, nothing else.
+Pure and deterministic. Supports regular files in directories only.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Final, Literal
 _SECTOR: Final = 2048
 _PADDING: Final = 1 << 16
 _FIRST_FREE: Final = 19
-"""After the system area, two descriptors and their end."""
+"""After the system area, two volume descriptors and the terminator."""
 _DATE: Final = bytes((70, 1, 1, 0, 0, 0, 0))
 _NO_DATE: Final = b"0" * 16 + b"\0"
 _ROCK_RIDGE: Final = b"RRIP_1991A"
@@ -24,7 +24,7 @@ _NOT_JOLIET: Final = re.compile(r"[*/:;?\\\x00-\x1f]|[^\u0000-\uffff]")
 
 
 def render_iso(files: Mapping[str, bytes], label: str) -> bytes:
-    """Write an image of files, whose names may have directories in front, under a volume label."""
+    """Return an image of files, by path, with a volume label."""
     root = _Directory("", None)
     for path, content in files.items():
         *parents, name = path.split("/")
@@ -50,7 +50,7 @@ class _Directory:
         self.files: list[_File] = []
 
     def enter(self, name: str) -> "_Directory":
-        """Give the directory of this name, which may be new."""
+        """Return the subdirectory of this name; create it if needed."""
         for directory in self.directories:
             if directory.name == name:
                 return directory
@@ -58,7 +58,7 @@ class _Directory:
         return self.directories[-1]
 
     def walk(self) -> Iterator["_Directory"]:
-        """Give this directory and all below it, level by level."""
+        """Yield this directory and all below it, breadth first."""
         level = [self]
         while level:
             yield from level
@@ -90,7 +90,7 @@ def _render(root: _Directory, label: str) -> bytes:
 
 
 class _Tree:
-    """The directories as one kind of reader sees them: with names of its own, over the same files."""
+    """One directory tree of the image, ISO 9660 or Joliet, over the same files."""
 
     def __init__(
         self, root: _Directory, name: Callable[[list[str], bool], dict[str, bytes]], *, has_rock_ridge: bool
@@ -109,17 +109,17 @@ class _Tree:
 
     @property
     def path_table_size(self) -> int:
-        """Bytes of the list of directories."""
+        """Size of the path table in bytes."""
         return len(self.render_path_table("<"))
 
     @property
     def root(self) -> bytes:
-        """The record of the topmost directory."""
+        """The record of the root directory."""
         top = self._directories[0]
         return _render_record(b"\0", self._extents[top], self._sizes[top], is_directory=True)
 
     def lay_out(self, start: int) -> int:
-        """Give everything its place from a sector on; tell the first sector after it."""
+        """Assign sectors from `start` on; return the first sector after them."""
         self.path_table_at = start
         at = start + 2 * _count_sectors(self.render_path_table("<"))
         for directory in self._directories:
@@ -130,14 +130,14 @@ class _Tree:
         return at + _count_sectors(bytes(self._continuation))
 
     def render(self) -> bytes:
-        """Write the lists of directories, in both byte orders, and the directories."""
+        """Return the path tables, in both byte orders, and the directories."""
         self._continuation.clear()
         directories = [self._render_directory(directory) for directory in self._directories]
         tables = [_fill(self.render_path_table("<")), _fill(self.render_path_table(">"))]
         return b"".join([*tables, *directories, _fill(bytes(self._continuation))])
 
     def render_path_table(self, order: Literal["<", ">"]) -> bytes:
-        """Write the list of directories."""
+        """Return the path table."""
         numbers = {directory: number for number, directory in enumerate(self._directories, 1)}
         table = bytearray()
         for directory in self._directories:
@@ -147,7 +147,7 @@ class _Tree:
         return bytes(table)
 
     def _sort(self, root: _Directory) -> list[_Directory]:
-        """Level by level, each in the order of its parents and then of its names, as path tables want it."""
+        """Return the directories in path table order: breadth first, by parent, then by name."""
         level, found = [root], []
         while level:
             found += level
@@ -178,7 +178,7 @@ class _Tree:
         return _render_record(name, entry.extent, len(entry.content), is_directory=False, system=system)
 
     def _describe(self, name: str | None, is_directory: bool, taken: int = 1, *, is_root: bool = False) -> bytes:
-        """Write the Rock Ridge entries of a record: its mode, and its name where it has one."""
+        """Return the Rock Ridge entries of a record: mode and name."""
         if not self._has_rock_ridge:
             return b""
         mode = _both32(0o040555 if is_directory else 0o100444)
@@ -198,7 +198,7 @@ class _Tree:
         return entries + (named if len(entries + named) <= room else self._continue(named))
 
     def _continue(self, entries: bytes) -> bytes:
-        """Write entries elsewhere, never across sectors, and say where."""
+        """Write entries to the continuation area, never across sectors; return the CE entry."""
         if len(self._continuation) % _SECTOR + len(entries) > _SECTOR:
             self._continuation += bytes(-len(self._continuation) % _SECTOR)
         sector, offset = divmod(len(self._continuation), _SECTOR)
@@ -207,7 +207,7 @@ class _Tree:
 
 
 def _plain_names(names: list[str], is_directory: bool) -> dict[str, bytes]:
-    """Eight capitals each: hardly anything reads these."""
+    """Return names of eight capitals; almost no reader uses them."""
     found = _number(names, lambda name: _NOT_PLAIN.sub("_", name.upper())[:8], 8)
     return {name: short.encode() + (b"" if is_directory else b".;1") for name, short in found.items()}
 
@@ -218,7 +218,7 @@ def _joliet_names(names: list[str], _is_directory: bool) -> dict[str, bytes]:
 
 
 def _number(names: list[str], shorten: Callable[[str], str], longest: int) -> dict[str, str]:
-    """Shorten names; those that would be alike end in numbers."""
+    """Shorten names; append numbers to duplicates."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in sorted(names):
@@ -248,7 +248,7 @@ def _render_descriptor(kind: int, tree: _Tree, label: bytes, escape: bytes, sect
 
 
 def _blank(kind: int, length: int) -> bytes:
-    """Spaces, in the width that the descriptor's texts have."""
+    """Return spaces in the descriptor's character width."""
     return b" " * length if kind == 1 else b"\0 " * (length // 2)
 
 
@@ -260,7 +260,7 @@ def _render_record(name: bytes, extent: int, size: int, *, is_directory: bool, s
 
 
 def _pack(records: list[bytes]) -> bytes:
-    """Put records one after the other; none crosses the border of a sector."""
+    """Concatenate records so that none crosses a sector boundary."""
     packed = bytearray()
     for record in records:
         if len(packed) % _SECTOR + len(record) > _SECTOR:

@@ -1,4 +1,4 @@
-"""The kernel and the initial RAM disk that a guest boots in place of a disk's boot loader."""
+"""Direct kernel boot: the kernel and initrd from a container image."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,11 +8,11 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.source import Source
 
 MOUNT: Final = "kernelBoot"
-"""The mount that holds files of the container image under their paths there; no volume can have this name."""
+"""The mount with the files of the container image; no volume can have this name."""
 
 
 def prepare_kernel(vmi: VirtualMachineInstance, mounts: Mapping[str, str]) -> dict[str, Source]:
-    """Give the files that there are, as `kernelBoot/kernel` and `kernelBoot/initrd`."""
+    """Return the files that exist, as `kernelBoot/kernel` and `kernelBoot/initrd`."""
     firmware = vmi.spec.domain.firmware
     boot = firmware.kernel_boot if firmware is not None else None
     if boot is None or boot.container is None or MOUNT not in mounts:

@@ -1,4 +1,4 @@
-"""Images that live as long as an instance: changes over a base that others use too, and blank disks."""
+"""Disks of an instance: overlays over shared base images, claims, and empty disks."""
 
 from pathlib import Path
 
@@ -15,59 +15,59 @@ IMAGE = "disk.img"
 
 
 def prepare_container_disk(task: Task) -> Source:
-    """Let the guest write over the image of a container disk, which stays as it is."""
+    """Create an overlay over a container disk, which is not modified."""
     base = task.require_mount()
     form, size = check_base_image(base)
-    return _cover(task.name_image("qcow2"), base, form, size)
+    return _ensure_overlay(task.name_image("qcow2"), base, form, size)
 
 
 def prepare_ephemeral(task: Task) -> Source:
-    """Let the guest write over a claim, which stays as it is."""
+    """Create an overlay over a claim, which is not modified."""
     base = find_disk(task.require_mount())
-    return _cover(task.name_image("qcow2"), base, "raw", measure(base))
+    return _ensure_overlay(task.name_image("qcow2"), base, "raw", measure(base))
 
 
 def prepare_claim(task: Task) -> Source:
-    """Give the guest a claim to write to; what is in it is a disk byte by byte, whatever it looks like."""
+    """Return the disk of a claim, always as raw: the guest controls its content."""
     claim = task.volume.persistent_volume_claim
     disk = find_disk(task.require_mount())
     return describe_image(disk, read_only=claim is not None and bool(claim.read_only))
 
 
 def prepare_empty_disk(task: Task) -> Source:
-    """Give the guest a blank disk, or the one it had when it was started before."""
+    """Create an empty disk, or keep the one of an earlier start."""
     wanted = task.volume.empty_disk
     size = wanted.capacity.value() if wanted is not None else 0
     if size <= 0:
-        raise UnusableVolumeError("a disk needs a capacity above zero", "capacity")
+        raise UnusableVolumeError("must be greater than zero", "capacity")
     image = task.name_image("qcow2")
-    if _find_header(image) is None:
+    if _find_backing_file(image) is None:
         make_blank(image, round_up(size, BLOCK))
     return describe_image(image, "qcow2")
 
 
 def find_disk(mount: Path) -> Path:
-    """Give the disk of a volume: the image in its file system, or the volume itself if it is a device."""
+    """Return the disk of a volume: the image in its file system, or the block device."""
     if not mount.is_dir():
         return mount
     image = mount / IMAGE
     if image.is_symlink() or not image.is_file():
-        raise UnusableVolumeError(f"there is no {IMAGE} in it")
+        raise UnusableVolumeError(f"it contains no {IMAGE}")
     return image
 
 
-def _cover(image: Path, base: Path, form: str, size: int) -> Source:
-    """Keep the changes that there are, unless they were made over something else."""
+def _ensure_overlay(image: Path, base: Path, form: str, size: int) -> Source:
+    """Keep an existing overlay unless it has another base."""
     if size == 0:
         raise UnusableVolumeError("its image is empty")
-    header = _find_header(image)
-    if header is None or header != str(base):
+    backing = _find_backing_file(image)
+    if backing is None or backing != str(base):
         make_overlay(image, base, form, size)
     return describe_image(image, "qcow2")
 
 
-def _find_header(image: Path) -> str | None:
-    """Tell what an image of ours rests on; the empty text if on nothing, None if there is no such image."""
+def _find_backing_file(image: Path) -> str | None:
+    """Return the backing file of an image, empty if it has none; None if there is no qcow2 image."""
     if not image.exists() or image.stat().st_size == 0:
         return None
     form, head, _ = read_format(image)

@@ -1,8 +1,8 @@
 """
-All volumes of an instance, made ready: from what the API says and what lies at hand to images that QEMU can open.
+Prepare all volumes of an instance as images that QEMU can open.
 
-Blocks while programs run. Done again in the same directory, it keeps what belongs to the instance: what a guest wrote
-over a shared image, and its empty disks. Whatever came from elsewhere is never changed.
+Blocks while programs run. Repeated in the same directory, it keeps the instance's data: overlays and empty disks. Files
+from outside are never changed.
 """
 
 import logging
@@ -36,7 +36,7 @@ from virtshape.launcher.volumes.overlay import (
 from virtshape.launcher.volumes.task import Task
 
 DIRECTORY: Final = "volumes"
-"""Where in a guest's directory its images lie."""
+"""Directory of the images in a guest's directory."""
 KINDS: Final[Mapping[str, tuple[str, Callable[[Task], Source]]]] = {
     "container_disk": ("containerDisk", prepare_container_disk),
     "persistent_volume_claim": ("persistentVolumeClaim", prepare_claim),
@@ -52,9 +52,9 @@ KINDS: Final[Mapping[str, tuple[str, Callable[[Task], Source]]]] = {
     "service_account": ("serviceAccount", prepare_service_account),
     "downward_api": ("downwardAPI", prepare_downward_api),
 }
-"""What becomes an image, and how."""
-# No image is made of a containerPath, which is a directory to share; of a memoryDump, which the guest does not see; and
-# of downwardMetrics, which whoever measures must write all the time.
+"""How each kind of volume is prepared."""
+# Not prepared: containerPath is a shared directory, the guest does not see memoryDump, and downwardMetrics must be
+# updated continuously.
 
 _log = logging.getLogger(__name__)
 
@@ -63,9 +63,9 @@ def prepare_volumes(
     vmi: VirtualMachineInstance, mounts: Mapping[str, str], directory: str, *, host_disk_roots: Sequence[str] = ()
 ) -> dict[str, Source]:
     """
-    Give the image of each volume that a disk or the firmware of the guest needs, by the volume's name.
+    Return the image of each volume that a disk or the firmware needs, by the volume's name.
 
-    `mounts` says where the raw material of volumes lies; VolumeError tells of all volumes that cannot be made ready.
+    `mounts` are the paths of the volumes' contents; VolumeError lists all volumes that cannot be prepared.
     """
     place = Path(directory) / DIRECTORY
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -76,20 +76,20 @@ def prepare_volumes(
     for index, volume in enumerate(vmi.spec.volumes or ()):
         kind = _find_kind(volume)
         if volume.name not in needed or kind is None:
-            _log.debug("no image is made of the volume %s", volume.name)
+            _log.debug("volume %s needs no image", volume.name)
             continue
         field, prepare = kind
         try:
             sources[volume.name] = prepare(Task(vmi, volume, mounts, place, host_disk_roots))
         except (UnusableVolumeError, ImageError, OSError) as error:
-            problems.append(_explain(f"spec.volumes[{index}].{field}", error))
+            problems.append(_build_refusal(f"spec.volumes[{index}].{field}", error))
     if problems:
         raise VolumeError(problems)
     return sources | prepare_kernel(vmi, mounts)
 
 
 def _list_needed(vmi: VirtualMachineInstance) -> set[str | None]:
-    """The volumes that need an image; those that are shared as directories do not."""
+    """Return the names of volumes that need an image; shared directories do not."""
     firmware = vmi.spec.domain.firmware
     acpi = firmware.acpi if firmware is not None else None
     tables = {acpi.msdm_name_ref, acpi.slic_name_ref} if acpi is not None else set()
@@ -100,7 +100,7 @@ def _find_kind(volume: Volume) -> tuple[str, Callable[[Task], Source]] | None:
     return next((kind for member, kind in KINDS.items() if getattr(volume, member) is not None), None)
 
 
-def _explain(field: str, error: Exception) -> Refusal:
+def _build_refusal(field: str, error: Exception) -> Refusal:
     if isinstance(error, UnusableVolumeError):
         return Refusal(f"{field}.{error.member}" if error.member else field, error.reason)
     if isinstance(error, OSError) and error.strerror:

@@ -1,4 +1,4 @@
-"""What is known of the storage behind an image: how it may be read and written, and in which blocks."""
+"""Properties of the storage behind an image: size, block sizes, direct I/O."""
 
 import os
 import stat
@@ -11,11 +11,11 @@ from virtshape.launcher.source import Source
 from virtshape.launcher.volumes.errors import UnusableVolumeError
 
 BLOCK: Final = 4096
-"""Disks are made to end with a whole block of this size, the largest that guests are shown."""
+"""Disk sizes are rounded up to this block size, the largest that guests see."""
 
 
 def describe_image(path: Path, form: Literal["raw", "qcow2"] = "raw", *, read_only: bool = False) -> Source:
-    """Give an image, which is a file or a block device, as a guest will use it."""
+    """Return the source of an image, which is a file or a block device."""
     found = path.stat()
     direct = _has_direct_io(path)
     if stat.S_ISBLK(found.st_mode):
@@ -45,7 +45,7 @@ def describe_image(path: Path, form: Literal["raw", "qcow2"] = "raw", *, read_on
 
 
 def measure(path: Path) -> int:
-    """Count the bytes of a file or block device, rounded up to whole sectors."""
+    """Return the size of a file or block device, rounded up to whole sectors."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return round_up(os.lseek(descriptor, 0, os.SEEK_END), SECTOR)
@@ -54,7 +54,7 @@ def measure(path: Path) -> int:
 
 
 def check_base_image(path: Path) -> tuple[Literal["raw", "qcow2"], int]:
-    """Give format and size of an image that others will rest on, by its own bytes; it must be self-contained."""
+    """Return format and size of a base image, detected from its content; it must be self-contained."""
     form, head, size = read_format(path)
     if form == "raw":
         return "raw", round_up(size, SECTOR)

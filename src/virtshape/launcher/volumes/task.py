@@ -1,4 +1,4 @@
-"""One volume to be made ready, and what is at hand for it."""
+"""The preparation of one volume and its inputs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from virtshape.launcher.volumes.errors import UnusableVolumeError
 
 
 class Task(NamedTuple):
-    """A volume of an instance, the raw material of all its volumes, and the directory that images are made in."""
+    """A volume of an instance, the mounts of all its volumes, and the directory for images."""
 
     vmi: VirtualMachineInstance
     volume: Volume
@@ -19,17 +19,17 @@ class Task(NamedTuple):
     host_disk_roots: Sequence[str] = ()
 
     def find_mount(self) -> Path | None:
-        """Where the volume's raw material lies, if it has any."""
+        """Return the mount of the volume, or None."""
         mount = self.mounts.get(self.volume.name)
         return Path(mount) if mount is not None else None
 
     def require_mount(self) -> Path:
-        """Where the volume's raw material lies."""
+        """Return the mount of the volume; raise UnusableVolumeError if it is missing."""
         mount = self.find_mount()
         if mount is None or not mount.exists():
-            raise UnusableVolumeError("what it is made of is not here")
+            raise UnusableVolumeError("its content is missing")
         return mount.resolve()
 
     def name_image(self, suffix: str) -> Path:
-        """Where the volume's own image lies; a volume's name can be the name of a file."""
+        """Return the path of the volume's image; a volume name is a valid file name."""
         return self.directory / f"{self.volume.name}.{suffix}"

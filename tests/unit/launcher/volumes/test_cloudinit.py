@@ -136,8 +136,8 @@ def test_a_guest_has_a_host_name(name: str, hostname: str | None, expected: str)
 
 
 PROBLEMS: dict[str, tuple[Tree, str, str]] = {
-    "no base64": ({"userDataBase64": "%%%"}, "userDataBase64", "it is not base64"),
-    "no base64 for networks": ({"userData": "x", "networkDataBase64": "abc"}, "networkDataBase64", "it is not base64"),
+    "no base64": ({"userDataBase64": "%%%"}, "userDataBase64", "invalid base64"),
+    "no base64 for networks": ({"userData": "x", "networkDataBase64": "abc"}, "networkDataBase64", "invalid base64"),
     "no such key": ({"secretRef": {"name": "s"}}, "secretRef", "the secret has no key userdata"),
     "no such key for networks": (
         {"userData": "x", "networkDataSecretRef": {"name": "s"}},
@@ -162,5 +162,5 @@ def test_documents_that_cannot_be_read_are_told_of(
 def test_a_secret_with_keys_that_is_not_here_is_named(tmp_path: Path) -> None:
     credential = {"sshPublicKey": {"source": {"secret": {"secretName": "s"}}, "propagationMethod": {"noCloud": {}}}}
     vmi = build(NO_CLOUD, {"userData": USER_DATA}, accessCredentials=[credential])
-    with pytest.raises(VolumeError, match="the secret s with SSH keys for it is not here"):
+    with pytest.raises(VolumeError, match="the secret s with SSH keys is missing"):
         read(tmp_path, vmi)

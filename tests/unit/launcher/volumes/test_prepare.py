@@ -262,7 +262,7 @@ def build_backed_image() -> bytes:
 
 
 PROBLEMS: dict[str, tuple[Tree, dict[str, bytes] | None, str, str]] = {
-    "container disk that is not here": (CONTAINER, None, "containerDisk", "what it is made of is not here"),
+    "container disk that is not here": (CONTAINER, None, "containerDisk", "its content is missing"),
     "container disk that reaches beyond itself": (
         CONTAINER,
         {"": build_backed_image()},
@@ -276,14 +276,19 @@ PROBLEMS: dict[str, tuple[Tree, dict[str, bytes] | None, str, str]] = {
         "neither raw nor qcow2",
     ),
     "container disk without content": (CONTAINER, {"": b""}, "containerDisk", "its image is empty"),
-    "claim without a disk": ({"dataVolume": {"name": "d"}}, {"other": b""}, "dataVolume", "there is no disk.img in it"),
-    "empty disk without room": ({"emptyDisk": {"capacity": "0"}}, None, "emptyDisk.capacity", "above zero"),
-    "config map that is not here": ({"configMap": {"name": "c"}}, None, "configMap", "is not here"),
+    "claim without a disk": ({"dataVolume": {"name": "d"}}, {"other": b""}, "dataVolume", "it contains no disk.img"),
+    "empty disk without room": (
+        {"emptyDisk": {"capacity": "0"}},
+        None,
+        "emptyDisk.capacity",
+        "must be greater than zero",
+    ),
+    "config map that is not here": ({"configMap": {"name": "c"}}, None, "configMap", "its content is missing"),
     "label that is too long": (
         {"configMap": {"name": "c", "volumeLabel": "x" * 33}},
         {"a": b""},
         "configMap.volumeLabel",
-        "at most 32 letters",
+        "at most 32 characters",
     ),
     "answer files without an answer": (
         {"sysprep": {"secret": {"name": "s"}}},
@@ -323,8 +328,8 @@ def test_all_problems_are_told_at_once(guest: Path) -> None:
     with pytest.raises(VolumeError) as caught:
         prepare_volumes(vmi, {}, str(guest))
     assert caught.value.problems == (
-        Refusal("spec.volumes[0].containerDisk", "what it is made of is not here"),
-        Refusal("spec.volumes[1].dataVolume", "what it is made of is not here"),
+        Refusal("spec.volumes[0].containerDisk", "its content is missing"),
+        Refusal("spec.volumes[1].dataVolume", "its content is missing"),
     )
 
 

@@ -44,8 +44,8 @@ def test_configuration_is_not_read_without_host_disks(data: Path) -> None:
     [
         (None, "/etc/passwd", "HostDiskRefused", "spec.volumes[1].hostDisk.path: /etc/passwd is not in a directory"),
         ("{}", "/etc/passwd", "HostDiskRefused", "spec.volumes[1].hostDisk: this machine allows no host disks"),
-        (None, "{disks}/none.img", "HostDiskRefused", "spec.volumes[1].hostDisk.path: there is no file"),
-        (None, "{disks}/old.img/x", "HostDiskRefused", "there is no file"),
+        (None, "{disks}/none.img", "HostDiskRefused", "spec.volumes[1].hostDisk.path: file"),
+        (None, "{disks}/old.img/x", "HostDiskRefused", "does not exist"),
         ("hostDisk: {}", "/x", "ConfigurationInvalid", "hostDisk"),
     ],
     ids=["outside", "no directory allowed", "missing", "below a file", "configuration"],
