@@ -52,11 +52,11 @@ VALUES: dict[str, tuple[Any, str]] = {
     "image": (DEFAULTS.image, "Image of the components."),
     "launcherImage": (DEFAULTS.guest_image, "Image that guests run in."),
     "replicas": (DEFAULTS.replicas, "Pods of each component."),
-    "catalog": (DEFAULTS.catalog, "Have the common instance types and preferences added where they are missing."),
-    "cdi": (DEFAULTS.cdi, "Bring the kinds of CDI too, for a cluster that has no CDI."),
+    "catalog": (DEFAULTS.catalog, "Create missing instance types and preferences of the built-in catalog."),
+    "cdi": (DEFAULTS.cdi, "Include the CDI kinds, for a cluster without CDI."),
     "webhookCert": (DEFAULTS.webhook_cert, "Who makes and renews certificates: self-signed or cert-manager."),
     "runtime": (DEFAULTS.runtime, "What runs guests: pod (a pod each) or none."),
-    "serviceMonitor": (DEFAULTS.service_monitor, "Tell a Prometheus operator of the metrics; needs its kinds."),
+    "serviceMonitor": (DEFAULTS.service_monitor, "Include ServiceMonitors. Requires the Prometheus operator."),
 }
 WORDS = {"webhookCert": ["self-signed", "cert-manager"], "runtime": ["pod", "none"]}
 TYPES = {bool: "boolean", int: "integer", str: "string"}

@@ -130,12 +130,16 @@ def test_missing_permission_is_reported(acting: System, virtctl: Virtctl, tmp_pa
     refused = virtctl("start", "web", KUBECONFIG=str(viewer))
     assert refused.status == 1
     assert 'User "viewer" cannot update resource "virtualmachines/start"' in refused.err
-    assert refused.err.endswith("Ask whoever runs the server for the right to do this.\n")
+    assert refused.err.endswith("Ask an administrator for permission.\n")
     tree = yaml.safe_load(viewer.read_text())
     tree["users"][0]["user"] = {"token": "nonsense"}
     viewer.write_text(yaml.safe_dump(tree))
     unknown = virtctl("start", "web", KUBECONFIG=str(viewer))
-    assert unknown == (1, "", "error: Unauthorized\nCheck the user of the kubeconfig: its secret may have ended.\n")
+    assert unknown == (
+        1,
+        "",
+        "error: Unauthorized\nCheck the user in the kubeconfig: its credentials may have expired.\n",
+    )
 
 
 def test_unreachable_server_is_reported(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
@@ -147,7 +151,7 @@ def test_unreachable_server_is_reported(acting: System, virtctl: Virtctl, tmp_pa
     assert refused.err.startswith("error: cannot connect to https://127.0.0.1:1: ")
     assert "or choose another with --context" in refused.err
     assert virtctl("customize", "u1.medium", "--name", "x", KUBECONFIG=str(tmp_path / "gone.yaml")).err.endswith(
-        "--catalog looks in the built-in catalogue.\n"
+        "--catalog uses the built-in catalog instead.\n"
     )
 
 
@@ -195,7 +199,9 @@ def test_file_is_expanded_with_objects_of_the_server(acting: System, virtctl: Vi
     assert '"known-there" not found' in offline.err
     online = virtctl("expand", "-f", str(file), "--from-server")
     assert yaml.safe_load(online.out)["spec"]["template"]["spec"]["domain"]["memory"] == {"guest": "3Gi"}
-    assert online.err == "warning: 1 objects of the files are no VMs: the server does not see them\n"
+    assert (
+        online.err == "warning: 1 objects in the files are not VMs and are ignored: the server uses its own objects\n"
+    )
     explained = virtctl("expand", "-f", str(file), "-n", "default", "--explain", "-o", "json").tree
     assert {"instance type", "preference", "VM", "default"} == {one["source"] for one in explained}
 
@@ -229,7 +235,7 @@ def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(acting
     assert read_states() == {"instancetype": "changed", "preference": "same"}
     assert virtctl("upgrade", "left").err == "1 VM upgraded\n"
     wait_until(lambda: read_states() == same, lambda: f"{read_states()}, not {same}")
-    assert virtctl("upgrade", "--all").err == "nothing to upgrade: no VM here has been left behind\n"
+    assert virtctl("upgrade", "--all").err == "nothing to upgrade: all VMs are current\n"
     assert acting.request("DELETE", f"{SIZES}/shifting")[0] == 200
     assert read_states() == {"instancetype": "gone", "preference": "same"}
 
@@ -247,4 +253,4 @@ def test_smallest_instancetype_is_found_on_the_server_or_in_the_catalog(
     assert nowhere.out.splitlines() == built_in
     refused = virtctl("recommend", "--cpu-min", "1000")
     assert refused.status == 1
-    assert refused.err.startswith("error: no instance type of the server would do; the nearest are\n  - ")
+    assert refused.err.startswith("error: no instance type of the server matches; the closest are\n  - ")

@@ -215,7 +215,7 @@ def test_vm_is_stopped_started_and_restarted(guests: Guests, virtctl: Virtctl) -
 
 
 REFUSED = [
-    (["guestosinfo", NAME], "VMI does not have guest agent connected\nSee how it is: kubectl get vmi visited"),
+    (["guestosinfo", NAME], "VMI does not have guest agent connected\nCheck its status: kubectl get vmi visited"),
     (["userlist", NAME], "VMI does not have guest agent connected"),
     (["fslist", NAME], "VMI does not have guest agent connected"),
     (["console", "visitet"], 'there is no guest "visitet" in namespace default; did you mean "visited"?'),

@@ -8,7 +8,7 @@ import textwrap
 from typing import NamedTuple
 
 from virtshape.offline.lint import RULES, Finding, Linter
-from virtshape.offline.lint.skim import skim
+from virtshape.offline.lint.prescan import prescan
 
 MARK = "§"
 INSTANCETYPE_VERSION = "instancetype.kubevirt.io/v1beta2"
@@ -96,7 +96,7 @@ def documents(*texts: str) -> str:
 
 def lint(text: str | bytes, *, catalog: bool = False, file: str = "vm.yaml") -> list[Finding]:
     data = text.encode() if isinstance(text, str) else text
-    return Linter(skim([data], catalog=catalog)).check_text(data, file)
+    return Linter(prescan([data], catalog=catalog)).check_text(data, file)
 
 
 def assert_findings(case: Case) -> None:

@@ -1,1 +1,1 @@
-"""The two commands: `virtctl` for those who use VMs, `virtshape` for those who run the system."""
+"""The commands `virtctl`, for users of VMs, and `virtshape`, for operators."""

@@ -1,8 +1,4 @@
-"""
-`virtshape apiserver --aggregated`: KubeVirt's subresource API as a part of a cluster's own.
-
-Only flags, and what is said when it is there.
-"""
+"""`virtshape apiserver --aggregated`: serve KubeVirt's subresource API as an aggregated API of a cluster."""
 
 import logging
 from pathlib import Path
@@ -12,7 +8,7 @@ import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.component import component_options, find_cluster, run_component, serving_options
-from virtshape.cli.errors import NotUnderstood
+from virtshape.cli.errors import ArgumentError
 
 if TYPE_CHECKING:
     from virtshape.cluster.component import Ready
@@ -23,16 +19,16 @@ _log = logging.getLogger(__name__)
 @click.command(
     "apiserver",
     cls=Command,
-    short_help="Serve what can be done with VMs, as a part of a cluster's API.",
+    short_help="Serve the subresource API on a cluster.",
     examples=[
-        Example("Run it as a pod does", "virtshape apiserver --aggregated"),
+        Example("Run inside a pod", "virtshape apiserver --aggregated"),
         Example(
-            "Run it here, for the cluster of a kubeconfig",
+            "Run locally against the cluster in a kubeconfig",
             "virtshape apiserver --aggregated --kubeconfig ~/.kube/config --log-format text",
         ),
     ],
 )
-@click.option("--aggregated", is_flag=True, help="Serve behind a cluster's own API server; there is no other way yet.")
+@click.option("--aggregated", is_flag=True, help="Serve behind the cluster's API server. Required.")
 @component_options
 @serving_options("apiserver")
 def command(
@@ -51,22 +47,22 @@ def command(
     host: tuple[str, ...],
 ) -> None:
     """
-    Serve KubeVirt's subresource API: start, stop, console, expand-spec and the like, so that virtctl works unchanged.
+    Serve KubeVirt's subresource API: start, stop, console, expand-spec and so on, so that virtctl works unchanged.
 
-    The cluster's API server passes requests on, says who asks, and is asked whether they may. Any number of these
-    processes may run. For a whole API server in one process there is `virtshape up`.
+    The cluster's API server forwards requests with the user's identity, and authorizes them. Several replicas can run.
+    Use `virtshape up` for a complete API server in one process.
 
-    Exit status: 0 told to stop, 1 cannot run.
+    Exit status: 0 stopped by a signal, 1 cannot run.
     """
-    # Imported now, since reading help needs none of it.
+    # Imported here to keep `--help` fast.
     from virtshape.cluster.aggregated.process import run
     from virtshape.cluster.component import Settings
     from virtshape.cluster.process import Ports
     from virtshape.cluster.tls.sources import CertificateOptions
 
     if not aggregated:
-        raise NotUnderstood(
-            "this serves only behind a cluster's API server", next_step="Give --aggregated, or run `virtshape up`."
+        raise ArgumentError(
+            "--aggregated is required", next_step="Add --aggregated, or run `virtshape up` for a standalone API server."
         )
     settings = Settings(
         tls=CertificateOptions(namespace=namespace, directory=tls_dir, secret=cert_secret, hosts=host),
@@ -77,5 +73,5 @@ def command(
 
 
 def _announce(ready: "Ready") -> None:
-    words = "the API at port %d, health at port %d, figures at port %d"
-    _log.info(words, ready.port, ready.health_port, ready.metrics_port)
+    message = "serving the API on port %d, health on port %d, metrics on port %d"
+    _log.info(message, ready.port, ready.health_port, ready.metrics_port)

@@ -1,8 +1,4 @@
-"""
-`virtshape backup`: a copy of a system, running or not, that can be run itself.
-
-Only flags and output.
-"""
+"""`virtshape backup`: copy a data directory, also while its server is running."""
 
 from pathlib import Path
 
@@ -10,36 +6,36 @@ import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.datadir import data_directory_option
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 
 
 @click.command(
     "backup",
     cls=Command,
-    short_help="Copy a system, also while it runs.",
+    short_help="Back up a server's data directory.",
     examples=[
-        Example("Copy the system", "virtshape backup /backups/monday"),
-        Example("Run the copy in its place", "virtshape up --data-dir /backups/monday"),
+        Example("Back up the data directory", "virtshape backup /backups/monday"),
+        Example("Run the copy", "virtshape up --data-dir /backups/monday"),
     ],
 )
 @click.argument("target", metavar="TARGET", type=click.Path(path_type=Path))
 @data_directory_option
 def command(target: Path, directory: Path) -> None:
     """
-    Copy a data directory into TARGET, a directory that is not there yet.
+    Copy a data directory to TARGET, a new directory. The server may be running.
 
-    The database is copied as of one moment, whatever is written meanwhile, and the copy is checked. It is a data
-    directory itself, with the same keys and users, so keep it as safe as the original.
+    The copy of the database is a consistent snapshot, and is checked. It contains the same keys and users, so protect
+    it like the original.
     """
-    # Imported now, since reading help needs no store.
+    # Imported here to keep `--help` fast.
     from virtshape.standalone.backup import copy_system
     from virtshape.store.errors import StoreError
 
     try:
         summary = copy_system(directory, target)
     except FileExistsError:
-        raise Refusal(f"{target} exists", next_step="Name a directory that does not.") from None
+        raise CommandError(f"{target} already exists", next_step="Choose a directory that does not exist.") from None
     except StoreError as error:
-        raise Refusal(str(error)) from None
+        raise CommandError(str(error)) from None
     objects = sum(summary.objects.values())
     click.echo(f"copied {objects} objects at revision {summary.revision} to {target}")

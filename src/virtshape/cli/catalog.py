@@ -1,8 +1,4 @@
-"""
-`virtshape catalog`: the built-in instance types and preferences, ready for `kubectl apply -f -`.
-
-Never asks a server and reads no file.
-"""
+"""`virtshape catalog`: print the built-in instance types and preferences."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -32,12 +28,12 @@ PREFERENCE_COLUMNS = {
 
 
 def complete_series(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
-    """Offer the series that begin so."""
+    """Complete series."""
     return [CompletionItem(series) for series in list_sizes() if series.startswith(incomplete)]
 
 
 def complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
-    """Offer the sizes that begin so, of the series given already."""
+    """Complete sizes of the given series."""
     chosen = ctx.params.get("series")
     known = {size: None for series, sizes in list_sizes().items() if not chosen or series in chosen for size in sizes}
     return [CompletionItem(size) for size in known if size.startswith(incomplete)]
@@ -48,10 +44,10 @@ def complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -
     cls=Command,
     short_help="Print the built-in instance types and preferences.",
     examples=[
-        Example("Give a cluster everything there is", "virtshape catalog | kubectl apply -f -"),
+        Example("Install the whole catalog on a cluster", "virtshape catalog | kubectl apply -f -"),
         Example("Compare the sizes of two series", "virtshape catalog --series u1 --series cx1 -o table"),
         Example(
-            "Give one namespace of a KubeVirt cluster the preferences",
+            "Install the preferences in a namespace of a KubeVirt cluster",
             "virtshape catalog --preferences --kind namespaced --api-version v1beta1 | kubectl apply -n dev -f -",
         ),
     ],
@@ -61,31 +57,31 @@ def complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -
     type=click.Choice(["cluster", "namespaced"]),
     default="cluster",
     show_default=True,
-    help="Objects for the whole cluster, or for one namespace.",
+    help="Cluster-wide or namespaced kinds.",
 )
 @click.option(
     "--series",
     multiple=True,
     shell_complete=complete_series,
-    help="Only instance types of this series, such as u1; may be given more than once.",
+    help="Only instance types of this series, such as u1. Can be repeated.",
 )
 @click.option(
     "--size",
     "sizes",
     multiple=True,
     shell_complete=complete_size,
-    help="Only instance types of this size, such as medium; may be given more than once.",
+    help="Only instance types of this size, such as medium. Can be repeated.",
 )
-@switch("--instancetypes", default=False, help="Instance types; preferences only if asked for too.")
-@switch("--preferences", default=False, help="Preferences; instance types only if asked for too.")
+@switch("--instancetypes", default=False, help="Only instance types, unless --preferences is given too.")
+@switch("--preferences", default=False, help="Only preferences, unless --instancetypes is given too.")
 @click.option(
     "--api-version",
     type=click.Choice(["v1beta2", "v1beta1"]),
     default="v1beta2",
     show_default=True,
-    help="Version of the objects: v1beta1 for a stock KubeVirt cluster, which knows no custom sizes.",
+    help="API version of the objects. Use v1beta1 for a stock KubeVirt cluster; it has no custom sizes.",
 )
-@output_choice("yaml", "json", "table", help="How to print the objects.")
+@output_choice("yaml", "json", "table", help="Output format.")
 def command(
     kind: str,
     series: Sequence[str],
@@ -98,9 +94,9 @@ def command(
     """
     Print the built-in instance types and preferences.
 
-    Naming a series or a size asks for instance types.
+    --series and --size select instance types only.
     """
-    # Imported now, since reading help needs no API.
+    # Imported here to keep `--help` fast.
     from virtshape import catalog
     from virtshape.cli.output import print_objects
 
@@ -108,8 +104,8 @@ def command(
     chosen = choose_instancetypes(series, sizes) if asks_for_instancetypes or not preferences else []
     if preferences or not asks_for_instancetypes:
         chosen += catalog.names("VirtualMachineClusterPreference")
-    loaded = {name_of(each): each for each in catalog.load(kind == "namespaced", api_version)}
-    tell_what_is_left_out([name for name in chosen if name not in loaded], chosen, api_version)
+    loaded = {get_name(each): each for each in catalog.load(kind == "namespaced", api_version)}
+    report_left_out([name for name in chosen if name not in loaded], chosen, api_version)
     objects = [loaded[name] for name in chosen if name in loaded]
     if output == "table":
         print_tables(objects)
@@ -118,16 +114,16 @@ def command(
 
 
 def choose_instancetypes(series: Sequence[str], sizes: Sequence[str]) -> list[str]:
-    """Name the instance types of these series and sizes; none given means all."""
+    """Return the names of the instance types of these series and sizes; all if none are given."""
     known = list_sizes()
-    refuse_unknown("series", series, known)
+    check_known("series", series, known)
     known = {each: known[each] for each in known if not series or each in series}
-    refuse_unknown("size", sizes, dict.fromkeys(size for each in known.values() for size in each))
+    check_known("size", sizes, dict.fromkeys(size for each in known.values() for size in each))
     return [f"{each}.{size}" for each in known for size in known[each] if not sizes or size in sizes]
 
 
 def list_sizes() -> dict[str, list[str]]:
-    """List the sizes of each series."""
+    """Return the sizes of each series."""
     from virtshape import catalog
 
     sizes: dict[str, list[str]] = {}
@@ -137,27 +133,27 @@ def list_sizes() -> dict[str, list[str]]:
     return sizes
 
 
-def refuse_unknown(what: str, words: Iterable[str], known: Collection[str]) -> None:
-    """Refuse a word that the catalogue does not know, and say which it knows."""
-    for word in words:
-        if word not in known:
-            hint = suggest(word, known) or f"; there are {', '.join(known)}"
-            raise click.UsageError(f'unknown {what} "{word}"{hint}', click.get_current_context())
+def check_known(what: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raise for a name that is not in the catalog, with similar names."""
+    for name in names:
+        if name not in known:
+            hint = suggest(name, known) or f"; must be one of {', '.join(known)}"
+            raise click.UsageError(f'unknown {what} "{name}"{hint}', click.get_current_context())
 
 
-def tell_what_is_left_out(left_out: Sequence[str], chosen: Sequence[str], version: str) -> None:
-    """Note on standard error what the version cannot express; refuse if nothing else was chosen."""
+def report_left_out(left_out: Sequence[str], chosen: Sequence[str], version: str) -> None:
+    """Report objects that the version cannot express; raise if no others are left."""
     if left_out and len(left_out) == len(chosen):
         raise click.UsageError(
-            f"custom sizes leave vCPUs and memory to the VM, but {version} requires them; use --api-version v1beta2",
+            f"custom sizes have no vCPUs and memory, but {version} requires them; use --api-version v1beta2",
             click.get_current_context(),
         )
     if left_out:
-        click.echo(f"note: left out {', '.join(left_out)}, since {version} requires vCPUs and memory", err=True)
+        click.echo(f"note: skipped {', '.join(left_out)}: {version} requires vCPUs and memory", err=True)
 
 
 def print_tables(objects: Iterable["CatalogObject"]) -> None:
-    """Print the instance types and then the preferences, each under columns of their own."""
+    """Print a table of instance types and a table of preferences."""
     from virtshape.cli.output import print_table
 
     tables: dict[bool, list[CatalogObject]] = {}
@@ -171,14 +167,14 @@ def print_tables(objects: Iterable["CatalogObject"]) -> None:
 
 
 def describe_row(each: "CatalogObject", columns: Mapping[str, str]) -> list[str]:
-    """Describe an object by its name, the labels that the columns show, and its title."""
+    """Return the table row of an object."""
     labels = (each.metadata and each.metadata.labels) or {}
     texts = (each.metadata and each.metadata.annotations) or {}
     title = texts.get("instancetype.kubevirt.io/displayName") or texts.get("openshift.io/display-name", "")
     cells = [labels.get(f"instancetype.kubevirt.io/{label}", "<none>") for label in columns.values()]
-    return [name_of(each), *cells, title]
+    return [get_name(each), *cells, title]
 
 
-def name_of(each: "CatalogObject") -> str:
-    """Take the name of an object."""
+def get_name(each: "CatalogObject") -> str:
+    """Return the name of an object."""
     return (each.metadata and each.metadata.name) or ""

@@ -1,8 +1,4 @@
-"""
-`virtshape check`: whether a database is sound.
-
-Only flags and output.
-"""
+"""`virtshape check`: check the integrity of a database file."""
 
 from pathlib import Path
 
@@ -10,27 +6,27 @@ import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.datadir import data_directory_option
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 
 
 @click.command(
     "check",
     cls=Command,
-    short_help="Check that a database is sound.",
+    short_help="Check the integrity of the database.",
     examples=[
-        Example("Check the system, also while it runs", "virtshape check"),
-        Example("Check a copy of its database", "virtshape check /backups/monday/virtshape.db"),
+        Example("Check the database, also while the server is running", "virtshape check"),
+        Example("Check a backup", "virtshape check /backups/monday/virtshape.db"),
     ],
 )
 @click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
 @data_directory_option
 def command(file: Path | None, directory: Path) -> None:
     """
-    Check a database file: its structure, its indexes, and that state and history agree on every object.
+    Check a database file: its structure, its indexes, and that state and history agree for every object.
 
-    Exit status: 0 sound, 1 not.
+    Exit status: 0 intact, 1 damaged or not readable.
     """
-    # Imported now, since reading help needs no store.
+    # Imported here to keep `--help` fast.
     from virtshape.standalone.integrity import check_database
     from virtshape.store.errors import StoreError
     from virtshape.store.store import FILE_NAME
@@ -39,12 +35,14 @@ def command(file: Path | None, directory: Path) -> None:
     path = file or directory / FILE_NAME
     path = path / FILE_NAME if path.is_dir() else path
     if not path.exists():
-        raise Refusal(f"there is no {path}")
+        raise CommandError(f"{path} does not exist")
     try:
         summary = summarize(path)
         faults = check_database(path)
     except StoreError as error:
-        raise Refusal(str(error)) from None
+        raise CommandError(str(error)) from None
     if faults:
-        raise Refusal(f"{path} is damaged", faults, "Bring back a backup, or what `virtshape backup` can still copy.")
-    click.echo(f"{path} is sound: {sum(summary.objects.values())} objects at revision {summary.revision}")
+        raise CommandError(
+            f"{path} is damaged", faults, "Restore a backup, or save what is readable with `virtshape backup`."
+        )
+    click.echo(f"{path} is intact: {sum(summary.objects.values())} objects at revision {summary.revision}")

@@ -1,7 +1,7 @@
 """
-Objects of a server as if they stood in files: read at the newest version that both sides know.
+Read instance types and preferences from a server, in the newest API version that both sides support.
 
-Fields that we do not know are kept, as those of files are. Only reads.
+Unknown fields are kept.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from virtshape.api.status import StatusError
 from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.api.yaml import read_documents
 from virtshape.cli.connection import Session
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 from virtshape.client.resources import format_target
 from virtshape.offline.files import Entry
 from virtshape.offline.sources import is_source
@@ -25,29 +25,29 @@ PLACE = "the server"
 
 
 class Cluster:
-    """The server of a session."""
+    """Reads objects from the server of a session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._version = ""
 
     async def find_sources(self, name: str, kinds: Sequence[str]) -> list[Entry]:
-        """All instance types and preferences of that name and these kinds; if there are none, all of every kind."""
+        """Return the objects of these kinds with this name; if there are none, all objects of all kinds."""
         version = await self._find_version()
         found = [entry for kind in kinds if (entry := await self._find(_kind(version, kind), name)) is not None]
         return found or [entry for kind in _list_kinds(version) for entry in await self._list_if_allowed(kind)]
 
     async def list_names(self, kinds: Iterable[str]) -> list[str]:
-        """The names of all instance types and preferences of these kinds."""
+        """Return the names of all objects of these kinds."""
         return [str(entry.object.metadata.name) for entry in await self.list_sources(kinds)]
 
     async def list_sources(self, kinds: Iterable[str]) -> list[Entry]:
-        """All instance types and preferences of these kinds, of the session's namespace if they are in one."""
+        """Return all objects of these kinds, for namespaced kinds in the session's namespace."""
         version = await self._find_version()
         return [entry for kind in kinds for entry in await self._list(_kind(version, kind))]
 
     async def fetch(self, reference: Reference) -> Any:
-        """The object at a reference; None if there is none."""
+        """Return the object, or None if it does not exist."""
         version = await self._find_version() if reference.group == INSTANCETYPE_GROUP else ""
         kind = next(
             kind
@@ -58,15 +58,15 @@ class Cluster:
         return entry.object if entry is not None else None
 
     async def _find_version(self) -> str:
-        """The newest version of instance types that both sides know; a stock KubeVirt has not the newest of ours."""
+        """Return the newest version that both sides support; a stock KubeVirt does not serve v1beta2."""
         if not self._version:
             try:
                 reply = await self._session.client.request("GET", f"/apis/{INSTANCETYPE_GROUP}")
             except StatusError as error:
                 if error.code != 404:
                     raise
-                words = f"the server at {self._session.access.server} has no instance types"
-                raise Refusal(words, next_step="Choose another with --context.") from error
+                message = f"the server at {self._session.access.server} does not serve instance types"
+                raise CommandError(message, next_step="Choose another with --context.") from error
             served = {each["version"] for each in msgspec.json.decode(reply.body)["versions"]}
             known = [kind.version for kind in KINDS if is_source(kind) and kind.version in served]
             self._version = known[0]

@@ -1,8 +1,4 @@
-"""
-A command as users of kubectl expect it: examples in its help, boolean flags that may be given a value.
-
-Decides nothing about what the command does.
-"""
+"""Base classes for commands: examples in the help, and flags with kubectl's syntax."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -21,14 +17,14 @@ _NUMBER = re.compile(
 
 
 class Example(NamedTuple):
-    """What a command line is good for, and the line; `{program}` in it is the command that shows it."""
+    """A command line and its purpose; `{program}` is replaced by the name of the running command."""
 
     purpose: str
     line: str
 
 
 def write_examples(examples: Sequence[Example], ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write the help's section of examples; the lines are never broken."""
+    """Write the examples section of the help, without line breaks in commands."""
     indent = " " * formatter.indent_increment
     texts = [f"{indent}# {example.purpose}\n{indent}{example.line}\n" for example in examples]
     if texts:
@@ -47,17 +43,17 @@ class Command(click.Command):
         self.examples = tuple(examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; a boolean flag alone never takes the next word for its value."""
-        return super().parse_args(ctx, give_values(self.params, args))
+        """Parse the arguments; a boolean flag does not take the next argument as its value."""
+        return super().parse_args(ctx, normalize_args(self.params, args))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, ready to be pasted."""
+        """Write the examples."""
         super().format_epilog(ctx, formatter)
         write_examples(self.examples, ctx, formatter)
 
 
 class Switch(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
-    """True or false, in the spellings that kubectl takes."""
+    """A boolean in the spellings that kubectl accepts."""
 
     name = "true|false"
     spellings: ClassVar = {
@@ -66,11 +62,11 @@ class Switch(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
     }
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
-        """Read the word."""
+        """Parse the value."""
         if isinstance(value, bool):
             return value
         if value not in self.spellings:
-            self.fail(f"{value!r} is neither true nor false.", param, ctx)
+            self.fail(f'invalid value "{value}": must be true or false.', param, ctx)
         return self.spellings[value]
 
     def shell_complete(
@@ -79,33 +75,33 @@ class Switch(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
         param: click.Parameter,  # noqa: ARG002 - as above
         incomplete: str,
     ) -> list[CompletionItem]:
-        """Offer both words."""
-        return [CompletionItem(word) for word in ("true", "false") if word.startswith(incomplete)]
+        """Complete true and false."""
+        return [CompletionItem(value) for value in ("true", "false") if value.startswith(incomplete)]
 
 
 class OneOf(click.ParamType):  # type: ignore[type-arg] # as above
-    """One of some words, read without regard to case and kept as the API spells it."""
+    """A choice that ignores case and returns the API's spelling."""
 
-    name = "word"
+    name = "choice"
 
-    def __init__(self, *words: str) -> None:
-        self.words = {word.lower(): word for word in words}
+    def __init__(self, *choices: str) -> None:
+        self.choices = {choice.lower(): choice for choice in choices}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Find the word."""
-        word = self.words.get(value.lower())
-        if word is None:
-            hint = suggest(value, self.words.values()) or f"; known are {', '.join(self.words.values())}"
-            self.fail(f'"{value}" is unknown{hint}', param, ctx)
-        return word
+        """Return the choice in the API's spelling."""
+        choice = self.choices.get(value.lower())
+        if choice is None:
+            hint = suggest(value, self.choices.values()) or f"; must be one of {', '.join(self.choices.values())}"
+            self.fail(f'unknown value "{value}"{hint}', param, ctx)
+        return choice
 
     def get_metavar(
         self,
         param: click.Parameter,  # noqa: ARG002 - click's signature
         ctx: click.Context | None = None,  # noqa: ARG002 - as above
     ) -> str:
-        """Show the words in the help."""
-        return f"[{'|'.join(self.words.values())}]"
+        """Return the choices for the help."""
+        return f"[{'|'.join(self.choices.values())}]"
 
     def shell_complete(
         self,
@@ -113,12 +109,12 @@ class OneOf(click.ParamType):  # type: ignore[type-arg] # as above
         param: click.Parameter,  # noqa: ARG002 - as above
         incomplete: str,
     ) -> list[CompletionItem]:
-        """Offer the words that begin so."""
-        return [CompletionItem(word) for key, word in self.words.items() if key.startswith(incomplete.lower())]
+        """Complete the choices."""
+        return [CompletionItem(choice) for key, choice in self.choices.items() if key.startswith(incomplete.lower())]
 
 
 class WholeNumber(click.ParamType):  # type: ignore[type-arg] # as above
-    """A whole number as kubectl reads it: decimal, 0x10, 0b10, 0o17 or 017."""
+    """A whole number in kubectl's syntax: decimal, 0x10, 0b10, 0o17 or 017."""
 
     name = "number"
 
@@ -127,52 +123,52 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg] # as above
         self.most = most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read the number and hold it against its bounds."""
+        """Parse the number and check its bounds."""
         if isinstance(value, int):
             return value
         read = _NUMBER.fullmatch(value)
         if read is None or (read["sign"] == "+" and self.least >= 0):
-            self.fail(f"{value!r} is not a whole number.", param, ctx)
+            self.fail(f'invalid number "{value}": must be a whole number.', param, ctx)
         number = int(read["sign"] + (read["other"] or f"0o{read['octal']}"), 0)
         if not self.least <= number <= self.most:
-            self.fail(f"{value} is not between {self.least} and {self.most}.", param, ctx)
+            self.fail(f"invalid number {value}: must be {self.least}-{self.most}.", param, ctx)
         return number
 
 
-def give_values(parameters: Sequence[click.Parameter], args: list[str]) -> list[str]:
-    """The arguments as click reads them: a value for each switch that stands alone, no `=` behind a single letter."""
+def normalize_args(parameters: Sequence[click.Parameter], args: list[str]) -> list[str]:
+    """Convert kubectl's syntax to click's: add values to bare switches, remove `=` after short flags."""
     options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
     switches = {name for option in options if is_switch(option) for name in option.opts}
     takers = {name for option in options if not option.is_flag and not is_switch(option) for name in option.opts}
     end = args.index("--") if "--" in args else len(args)
     given: list[str] = []
-    for before, word in zip(["", *args], args[:end], strict=False):
+    for before, arg in zip(["", *args], args[:end], strict=False):
         if before in takers:
-            given.append(word)
-        elif word in switches:
-            given.append(give_value(word))
-        elif word[2:3] == "=" and word[:2] in switches | takers:
-            given.append(word[:2] + word[3:])
+            given.append(arg)
+        elif arg in switches:
+            given.append(normalize_switch(arg))
+        elif arg[2:3] == "=" and arg[:2] in switches | takers:
+            given.append(arg[:2] + arg[3:])
         else:
-            given.append(word)
+            given.append(arg)
     return given + args[end:]
 
 
-def give_value(word: str) -> str:
-    """The switch with its value written out, a short one as click wants it."""
-    return f"{word}=true" if word.startswith("--") else f"{word}true"
+def normalize_switch(arg: str) -> str:
+    """Return the switch with the value true."""
+    return f"{arg}=true" if arg.startswith("--") else f"{arg}true"
 
 
 def is_switch(parameter: click.Parameter) -> bool:
-    """Whether the flag is a boolean whose value may be left out."""
+    """Return True if the parameter is a boolean flag with an optional value."""
     return isinstance(parameter.type, Switch)
 
 
 def switch(*names: str, **attributes: Any) -> Callable[[F], F]:
-    """Declare a boolean flag that may be given a value, as `--namespaced=false`."""
+    """Declare a boolean flag with an optional value, such as `--namespaced=false`."""
     return click.option(*names, type=Switch(), metavar="[=true|false]", **attributes)
 
 
-def output_choice(*forms: str, help: str) -> Callable[[F], F]:  # noqa: A002 - click's word
-    """Declare `-o`: the forms that a command prints in, the first unless another is asked for."""
+def output_choice(*forms: str, help: str) -> Callable[[F], F]:  # noqa: A002 - click's name
+    """Declare `-o` with the output formats of a command; the first is the default."""
     return click.option("-o", "--output", type=click.Choice(forms), default=forms[0], show_default=True, help=help)

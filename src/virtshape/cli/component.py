@@ -1,8 +1,4 @@
-"""
-What the commands of our processes on a cluster have in common: how to reach it, where to be asked, what to log.
-
-Only flags, and how what keeps a process from running is told.
-"""
+"""Flags and start-up shared by the cluster components: webhook, controller and apiserver."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 from virtshape.cli.up import LEVELS
 
 if TYPE_CHECKING:
@@ -24,7 +20,7 @@ PORT = click.IntRange(0, 65535)
 
 
 def component_options(function: F) -> F:
-    """Give a command the flags of a component."""
+    """Add the flags of a component to a command."""
     for option in reversed(
         (
             click.option(
@@ -39,39 +35,39 @@ def component_options(function: F) -> F:
                 metavar="FILE",
                 default="",
                 type=click.Path(dir_okay=False),
-                help="Kubeconfig of the cluster. [default: the pod's own account, $KUBECONFIG or ~/.kube/config]",
+                help="Path to the kubeconfig. [default: the pod's service account, $KUBECONFIG or ~/.kube/config]",
             ),
-            click.option("--context", metavar="NAME", default="", help="Context of the kubeconfig."),
+            click.option("--context", metavar="NAME", default="", help="Kubeconfig context to use."),
             click.option(
-                "--bind", metavar="ADDRESS", default="", help="Address to be asked at. [default: all addresses]"
+                "--bind", metavar="ADDRESS", default="", help="Address to listen on. [default: all addresses]"
             ),
             click.option(
                 "--health-port",
                 type=PORT,
                 default=8081,
                 show_default=True,
-                help="Port for probes: /livez and /readyz; 0 lets the system choose one.",
+                help="Port for the probes /livez and /readyz; 0 chooses a free port.",
             ),
             click.option(
                 "--metrics-port",
                 type=PORT,
                 default=8080,
                 show_default=True,
-                help="Port for figures: /metrics; 0 lets the system choose one.",
+                help="Port for /metrics; 0 chooses a free port.",
             ),
             click.option(
                 "--log-level",
                 type=click.Choice(LEVELS),
                 default="info",
                 show_default=True,
-                help="What is worth a line.",
+                help="Minimum log level.",
             ),
             click.option(
                 "--log-format",
                 type=click.Choice(["text", "json"]),
                 default="json",
                 show_default=True,
-                help="How lines look.",
+                help="Log format.",
             ),
         )
     ):
@@ -80,7 +76,7 @@ def component_options(function: F) -> F:
 
 
 def serving_options(component: str) -> Callable[[F], F]:
-    """Give a command the flags of a component that serves HTTPS."""
+    """Add the flags of a component that serves HTTPS to a command."""
 
     def decorate(function: F) -> F:
         for option in (
@@ -88,22 +84,22 @@ def serving_options(component: str) -> Callable[[F], F]:
                 "--host",
                 metavar="NAME",
                 multiple=True,
-                help="A further name that it is called by, for certificates that it makes; may be repeated.",
+                help="Additional host name for self-signed certificates. Can be repeated.",
             ),
             click.option(
                 "--tls-dir",
                 metavar="DIR",
                 type=click.Path(file_okay=False, path_type=Path),
-                help="Directory with tls.crt and tls.key that somebody else renews, such as cert-manager.",
+                help="Directory with tls.crt and tls.key, renewed externally, for example by cert-manager.",
             ),
             click.option(
                 "--cert-secret",
                 metavar="NAME",
                 default=f"virtshape-{component}-tls",
                 show_default=True,
-                help="Secret to keep certificates in that the component makes and renews itself.",
+                help="Secret for the self-signed certificates.",
             ),
-            click.option("--port", type=PORT, default=8443, show_default=True, help="Port to serve HTTPS at."),
+            click.option("--port", type=PORT, default=8443, show_default=True, help="Port to serve HTTPS on."),
         ):
             function = option(function)
         return function
@@ -112,18 +108,18 @@ def serving_options(component: str) -> Callable[[F], F]:
 
 
 def find_cluster(kubeconfig: str, context: str) -> "Access":
-    """The cluster that the flags name; a refusal if there is none."""
+    """Return the access to the cluster that the flags select; CommandError if there is none."""
     from virtshape.client.errors import ConfigError
     from virtshape.client.kubeconfig import find_access
 
     try:
         return find_access(path=kubeconfig, context=context)
     except ConfigError as error:
-        raise Refusal(str(error), next_step="Run it in a pod, or name a cluster with --kubeconfig.") from error
+        raise CommandError(str(error), next_step="Run it in a pod, or select a cluster with --kubeconfig.") from error
 
 
 def run_component(work: "Awaitable[None]", log_level: str, log_format: Literal["text", "json"]) -> None:
-    """Run a process until it is told to stop; what keeps it from running becomes a refusal."""
+    """Run a component until a signal stops it; CommandError if it cannot start."""
     import uvloop
 
     from virtshape.cluster.process import run_until_signalled
@@ -133,4 +129,6 @@ def run_component(work: "Awaitable[None]", log_level: str, log_format: Literal["
     try:
         uvloop.run(run_until_signalled(work))
     except OSError as error:
-        raise Refusal(f"cannot run: {error}", next_step="Choose other ports, or see who has these.") from error
+        raise CommandError(
+            f"cannot run: {error}", next_step="Check that the ports are free, or choose others."
+        ) from error

@@ -1,7 +1,7 @@
 """
-The server that a command asks: `--kubeconfig`, `--context`, `-n` and what overrides them, as kubectl has them.
+The connection flags of virtctl (`--kubeconfig`, `--context`, `-n` and overrides) and sessions with the server.
 
-Where nothing else names a server, it is the `virtshape up` of this user. The flags may stand before the command too.
+Without a kubeconfig the server is the user's own `virtshape up`. The flags may also precede the command.
 """
 
 import os
@@ -16,84 +16,84 @@ import click
 from click.shell_completion import CompletionItem
 
 from virtshape.cli.datadir import default_directory
-from virtshape.cli.errors import Refusal, warn
-from virtshape.cli.overriding import FLAGS, declare_overrides, read_overrides
-from virtshape.cli.period import read_seconds
+from virtshape.cli.errors import CommandError, warn
+from virtshape.cli.overrides import FLAGS, build_overrides, declare_overrides
+from virtshape.cli.paramtypes import parse_seconds
 
 if TYPE_CHECKING:
     from virtshape.client.access import Access
     from virtshape.client.http import HttpTransport
-    from virtshape.client.requestlog import Exchange, Tell
+    from virtshape.client.requestlog import Exchange, RequestLogger
     from virtshape.client.rest import RestClient
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _META = "virtshape.connection"
-_NAME_A_SERVER = "Run `virtshape up` in another terminal, or name a server with --kubeconfig or $KUBECONFIG."
-_CHECK_SERVER = "Check that the server runs and can be reached from here, or choose another with --context."
+_NAME_A_SERVER = "Run `virtshape up` in another terminal, or select a server with --kubeconfig or $KUBECONFIG."
+_CHECK_SERVER = "Check that the server is running and reachable, or choose another with --context."
 _CHECK_CONFIG = "Correct the kubeconfig, or choose another with --kubeconfig, $KUBECONFIG or --context."
-_CHECK_OWN = "See `virtshape status`, and run it with `virtshape up`."
+_CHECK_OWN = "Check `virtshape status`, and start the server with `virtshape up`."
 
 
-class NoServer(Refusal):
-    """Nothing names a server, and this user runs none."""
+class NoServerError(CommandError):
+    """No server is configured, and the user runs none."""
 
 
 class Target(NamedTuple):
-    """Which server and namespace the flags name; what is empty is found as kubectl finds it."""
+    """The server and namespace that the flags select; empty fields are resolved as kubectl does."""
 
     kubeconfig: str = ""
     context: str = ""
     namespace: str = ""
     overrides: Mapping[str, Any] = MappingProxyType({})
-    """What is said in place of a kubeconfig's words and of how it is asked, by the names of the flags."""
+    """Flags that override the kubeconfig or control requests, by name."""
 
     @property
     def seconds(self) -> float | None:
-        """How long an answer may take; None for as long as it likes."""
+        """The request timeout in seconds; None for no timeout."""
         from virtshape.client.http import CALL_SECONDS
 
         said = self.overrides.get("request_timeout")
-        return CALL_SECONDS if said is None else read_seconds(said)
+        return CALL_SECONDS if said is None else parse_seconds(said)
 
     @property
     def verbosity(self) -> int:
-        """How much is told of requests, as kubectl counts it."""
+        """The log level of requests, as in kubectl's -v."""
         return int(self.overrides.get("verbosity", 0))
 
 
 class Session(NamedTuple):
-    """A server to talk to, and the namespace that is meant."""
+    """A client for a server, and the current namespace."""
 
     access: "Access"
     namespace: str
     transport: "HttpTransport"
     client: "RestClient"
-    tell: "Tell | None" = None
-    """Told of requests that are made beside these two."""
+    log_request: "RequestLogger | None" = None
+    """Logs requests that are made without the client, such as uploads."""
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    # Contexts share this, so that a flag before the command counts until one behind it says otherwise.
+    # All contexts share meta: a flag after the command overrides one before it.
     if value is not None and value != ():
         ctx.meta.setdefault(_META, {})[param.name] = value
 
 
 def current_target(ctx: click.Context) -> Target:
-    """What the flags given so far say."""
+    """Return the target that the flags parsed so far select."""
     said = ctx.meta.get(_META, {})
     stated = {name: value for name, value in said.items() if name not in FLAGS}
     return Target(**stated, overrides={name: value for name, value in said.items() if name in FLAGS})
 
 
-def stated_namespace() -> str | None:
-    """The namespace that a flag before the command names, for commands with a flag of that name of their own."""
+def global_namespace() -> str | None:
+    """Return the namespace given before the command, for commands with their own --namespace."""
     return current_target(click.get_current_context()).namespace or None
 
 
 def complete_entry(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the contexts, clusters or users of the kubeconfig that begin so."""
+    """Complete contexts, clusters or users of the kubeconfig."""
     from virtshape.client.errors import ConfigError
     from virtshape.client.kubeconfig import list_paths, load_config
 
@@ -107,28 +107,28 @@ def complete_entry(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_namespace(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
-    """Offer the namespaces that begin so."""
+    """Complete namespaces."""
     from virtshape.api.core.namespace import Namespace
 
     return complete_names(current_target(ctx)._replace(namespace=""), Namespace, incomplete, everywhere=True)
 
 
 def complete_vm(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
-    """Offer the VMs that begin so."""
+    """Complete VM names."""
     from virtshape.api.kubevirt.machine import VirtualMachine
 
     return complete_names(current_target(ctx), VirtualMachine, incomplete)
 
 
 def complete_vmi(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
-    """Offer the instances that begin so."""
+    """Complete instance names."""
     from virtshape.api.kubevirt.instance import VirtualMachineInstance
 
     return complete_names(current_target(ctx), VirtualMachineInstance, incomplete)
 
 
 def complete_names(target: Target, kind: Any, incomplete: str, *, everywhere: bool = False) -> list[CompletionItem]:
-    """Offer the names of objects that begin so; none where no server answers."""
+    """Complete object names; return none if no server answers."""
     from virtshape.api.status import StatusError
 
     async def find(session: Session) -> list[str]:
@@ -137,13 +137,13 @@ def complete_names(target: Target, kind: Any, incomplete: str, *, everywhere: bo
 
     try:
         names = run_session(target, find, call_seconds=2.0)
-    except (Refusal, StatusError):
+    except (CommandError, StatusError):
         return []
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
 def declare_flags(function: F, *, without: Collection[str] = (), hide_overrides: bool = True) -> F:
-    """Declare the flags of a connection, for `current_target` to read; some may be left out that mean another thing."""
+    """Declare the connection flags that `current_target` reads, except those in `without`."""
     completers = dict.fromkeys(("cluster", "user"), complete_entry)
     function = declare_overrides(function, _remember, completers, without=without, hidden=hide_overrides)
     for option in (
@@ -154,7 +154,7 @@ def declare_flags(function: F, *, without: Collection[str] = (), hide_overrides:
             expose_value=False,
             callback=_remember,
             shell_complete=complete_namespace,
-            help="Namespace that is meant, in place of the context's.",
+            help="Namespace, instead of the context's.",
         ),
         click.option(
             "--context",
@@ -162,7 +162,7 @@ def declare_flags(function: F, *, without: Collection[str] = (), hide_overrides:
             expose_value=False,
             callback=_remember,
             shell_complete=complete_entry,
-            help="Context of the kubeconfig, in place of its current one.",
+            help="Kubeconfig context, instead of the current one.",
         ),
         click.option(
             "--kubeconfig",
@@ -170,7 +170,7 @@ def declare_flags(function: F, *, without: Collection[str] = (), hide_overrides:
             type=click.Path(dir_okay=False),
             expose_value=False,
             callback=_remember,
-            help="Kubeconfig, in place of $KUBECONFIG and ~/.kube/config.",
+            help="Path to the kubeconfig, instead of $KUBECONFIG or ~/.kube/config.",
         ),
     ):
         function = option(function)
@@ -178,7 +178,7 @@ def declare_flags(function: F, *, without: Collection[str] = (), hide_overrides:
 
 
 def connection_options(function: Callable[..., Any], *, without: Collection[str] = ()) -> Callable[..., Any]:
-    """Give a command the flags of a connection, but for those that it has itself; it is called with `target`."""
+    """Add the connection flags to a command, which receives them as `target`."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -190,8 +190,8 @@ def connection_options(function: Callable[..., Any], *, without: Collection[str]
 def run_session(
     target: Target, work: Callable[[Session], Awaitable[T]], *, call_seconds: float | None = None, instead: str = ""
 ) -> T:
-    """Do work at the server that is meant; Refusal if there is none or it does not answer, with what to do instead."""
-    # Imported now, since reading help needs no connection.
+    """Run work in a session; CommandError with a next step if no server answers."""
+    # Imported here to keep `--help` fast.
     import asyncio
 
     from virtshape.client.errors import ConfigError, UnreachableError
@@ -206,37 +206,37 @@ def run_session(
     try:
         return asyncio.run(run())
     except ConfigError as error:
-        raise Refusal(str(error), next_step=_CHECK_CONFIG) from error
+        raise CommandError(str(error), next_step=_CHECK_CONFIG) from error
     except UnreachableError as error:
         step = _CHECK_OWN if is_own else _CHECK_SERVER
-        raise Refusal(str(error), next_step=f"{step} {instead}".rstrip()) from error
+        raise CommandError(str(error), next_step=f"{step} {instead}".rstrip()) from error
 
 
 @asynccontextmanager
 async def open_session(
     access: "Access", namespace: str, seconds: float | None, verbosity: int
 ) -> AsyncIterator[Session]:
-    """Talk to a server; what it warns of is told to the user, and what is asked of it if that is wished for."""
+    """Open a session; print server warnings, and log requests at a high enough verbosity."""
     from virtshape.client.http import CONNECT_SECONDS, HttpTransport
-    from virtshape.client.requestlog import HEADS, describe_exchange
+    from virtshape.client.requestlog import LOG_REQUESTS, describe_exchange
     from virtshape.client.rest import RestClient
 
-    def tell(exchange: "Exchange") -> None:
+    def log_request(exchange: "Exchange") -> None:
         for line in describe_exchange(exchange, verbosity):
             click.echo(line, err=True)
 
-    told = tell if verbosity >= HEADS else None
-    patience = CONNECT_SECONDS if seconds is None else min(seconds, CONNECT_SECONDS)
-    transport = HttpTransport(access, call_seconds=seconds, connect_seconds=patience, tell=told)
+    logger = log_request if verbosity >= LOG_REQUESTS else None
+    connect_seconds = CONNECT_SECONDS if seconds is None else min(seconds, CONNECT_SECONDS)
+    transport = HttpTransport(access, call_seconds=seconds, connect_seconds=connect_seconds, log_request=logger)
     client = RestClient(transport, manager="virtctl", warn=warn)
     try:
-        yield Session(access, namespace or access.namespace, transport, client, told)
+        yield Session(access, namespace or access.namespace, transport, client, logger)
     finally:
         await client.close()
 
 
 def find_server(target: Target) -> tuple["Access", bool]:
-    """The server that is meant, and whether it is this user's own `virtshape up`."""
+    """Return the access to the server, and whether it is the user's own `virtshape up`."""
     from msgspec.structs import replace
 
     from virtshape.client.errors import ConfigError
@@ -244,14 +244,14 @@ def find_server(target: Target) -> tuple["Access", bool]:
     from virtshape.client.tunnel import find_proxy
 
     try:
-        access, is_own = _find_stated(target)
-        access = override_access(access, read_overrides(target.overrides))
+        access, is_own = _find_configured(target)
+        access = override_access(access, build_overrides(target.overrides))
         return replace(access, proxy=access.proxy or find_proxy(access.server, os.environ)), is_own
     except ConfigError as error:
-        raise Refusal(str(error), next_step=_CHECK_CONFIG) from error
+        raise CommandError(str(error), next_step=_CHECK_CONFIG) from error
 
 
-def _find_stated(target: Target) -> tuple["Access", bool]:
+def _find_configured(target: Target) -> tuple["Access", bool]:
     from virtshape.client.access import Access
     from virtshape.client.kubeconfig import Config, find_account, list_paths, load_config
 
@@ -262,8 +262,8 @@ def _find_stated(target: Target) -> tuple["Access", bool]:
         return Access(""), False
     stated = os.environ.get("KUBECONFIG")
     if stated:
-        raise Refusal(f"$KUBECONFIG names {stated}, and no server stands there", next_step=_CHECK_CONFIG)
-    return find_own_system(target), True
+        raise CommandError(f"$KUBECONFIG is {stated}, which defines no server", next_step=_CHECK_CONFIG)
+    return find_local_server(target), True
 
 
 def _choose(kubeconfig: str, target: Target) -> "Access":
@@ -273,17 +273,17 @@ def _choose(kubeconfig: str, target: Target) -> "Access":
     return find_access(path=kubeconfig, context=target.context, cluster=cluster, user=user)
 
 
-def find_own_system(target: Target) -> "Access":
-    """The system that this user runs, as its admin unless the flags name another user; NoServer if none runs."""
+def find_local_server(target: Target) -> "Access":
+    """Return the access to the user's own server; NoServerError if it is not running."""
     from virtshape.client.errors import ConfigError
     from virtshape.store.lock import find_holder
 
     directory = Path(os.environ.get("VIRTSHAPE_DATA_DIR") or default_directory()).absolute()
     kubeconfig = directory / "kubeconfig"
     if find_holder(directory) is None or not kubeconfig.exists():
-        causes = ["there is neither $KUBECONFIG nor ~/.kube/config", f"no system runs in {directory}"]
-        raise NoServer("no server is known", causes, _NAME_A_SERVER)
+        causes = ["neither $KUBECONFIG nor ~/.kube/config exists", f"no server is running in {directory}"]
+        raise NoServerError("no server is configured", causes, _NAME_A_SERVER)
     try:
         return _choose(str(kubeconfig), target)
     except ConfigError as error:
-        raise Refusal(str(error), next_step=_CHECK_CONFIG) from error
+        raise CommandError(str(error), next_step=_CHECK_CONFIG) from error

@@ -1,8 +1,4 @@
-"""
-`virtshape controller`: the controllers of VMs as a process on a cluster.
-
-Only flags, and what is said when it is there.
-"""
+"""`virtshape controller`: run the VM controllers on a cluster."""
 
 import logging
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +7,7 @@ import click
 
 from virtshape.cli.command import Command, Example, switch
 from virtshape.cli.component import component_options, find_cluster, run_component
-from virtshape.cli.errors import NotUnderstood
+from virtshape.cli.errors import ArgumentError
 
 if TYPE_CHECKING:
     from virtshape.cluster.controller import Ready, RuntimeName
@@ -22,13 +18,11 @@ _log = logging.getLogger(__name__)
 @click.command(
     "controller",
     cls=Command,
-    short_help="Run the controllers of VMs on a cluster.",
+    short_help="Run the VM controllers on a cluster.",
     examples=[
+        Example("Run inside a pod", "virtshape controller --launcher-image registry.example/virtshape-launcher:1.0"),
         Example(
-            "Run them as a pod does", "virtshape controller --launcher-image registry.example/virtshape-launcher:1.0"
-        ),
-        Example(
-            "Run them here, for the cluster of a kubeconfig, with nothing that runs guests",
+            "Run locally against the cluster in a kubeconfig, without running guests",
             "virtshape controller --kubeconfig ~/.kube/config --runtime none --log-format text",
         ),
     ],
@@ -39,30 +33,32 @@ _log = logging.getLogger(__name__)
     type=click.Choice(["pod", "none"]),
     default="pod",
     show_default=True,
-    help="What runs guests: a pod each, or nothing.",
+    help="How guests run: each in a pod, or not at all.",
 )
-@click.option("--launcher-image", metavar="IMAGE", default="", help="Image that guests run in; needed to run them.")
-@switch("--catalog", default=False, help="Add the common instance types and preferences where they are missing.")
+@click.option(
+    "--launcher-image", metavar="IMAGE", default="", help="Image of the launcher pods. Required with --runtime pod."
+)
+@switch("--catalog", default=False, help="Create missing instance types and preferences of the built-in catalog.")
 @click.option(
     "--lease-seconds",
     type=click.FloatRange(min=1),
     default=15,
     show_default=True,
-    help="How long others wait after the last sign of life of the one at work.",
+    help="Time after the last renewal before another replica may take the lease.",
 )
 @click.option(
     "--renew-seconds",
     type=click.FloatRange(min=0.5),
     default=10,
     show_default=True,
-    help="When the one at work stops, if it cannot show a sign of life.",
+    help="Give up leadership if the lease cannot be renewed within this time.",
 )
 @click.option(
     "--retry-seconds",
     type=click.FloatRange(min=0.05),
     default=2,
     show_default=True,
-    help="How often all of them try.",
+    help="Interval between attempts to acquire or renew the lease.",
 )
 def command(
     namespace: str,
@@ -81,26 +77,26 @@ def command(
     retry_seconds: float,
 ) -> None:
     """
-    Run the controllers: they pin VMs to revisions, make and end their instances, and say how they are doing.
+    Run the VM controllers: pin VMs to revisions, create and delete their instances, and update their status.
 
-    Several may run; the one that holds the Lease `virtshape-controller` is at work, and hands over when it is told to
-    stop. With the runtime `pod` an instance becomes a pod, which the cluster's scheduler places.
+    Several replicas can run. The one that holds the Lease `virtshape-controller` is active, and releases it when it
+    stops. With `--runtime pod` each instance runs in a pod, which the cluster's scheduler places.
 
-    Exit status: 0 told to stop, 1 cannot run.
+    Exit status: 0 stopped by a signal, 1 cannot run.
     """
-    # Imported now, since reading help needs none of it.
+    # Imported here to keep `--help` fast.
     from virtshape.cluster.controller import Settings, run
     from virtshape.cluster.process import Ports
     from virtshape.controllers.runtime.leaderelection import LeaderElectionConfig
 
     if runtime == "pod" and not launcher_image:
-        raise NotUnderstood(
-            "guests in pods need an image to run in", next_step="Give --launcher-image, or --runtime=none."
+        raise ArgumentError(
+            "--runtime pod requires --launcher-image", next_step="Add --launcher-image, or use --runtime none."
         )
     try:
         terms = LeaderElectionConfig(lease_seconds, renew_seconds, retry_seconds)
     except ValueError as error:
-        raise NotUnderstood(str(error), next_step="Give --lease-seconds more than --renew-seconds.") from None
+        raise ArgumentError(str(error), next_step="Set --lease-seconds greater than --renew-seconds.") from None
     settings = Settings(
         namespace=namespace,
         runtime=runtime,
@@ -113,4 +109,4 @@ def command(
 
 
 def _announce(ready: "Ready") -> None:
-    _log.info("health at port %d, figures at port %d", ready.health_port, ready.metrics_port)
+    _log.info("serving health on port %d, metrics on port %d", ready.health_port, ready.metrics_port)

@@ -1,7 +1,7 @@
 """
-`virtctl customize`: a new instance type or preference, made from one of a server, a file or the built-in catalogue.
+`virtctl customize`: print a new instance type or preference, based on one of a server, a file or the built-in catalog.
 
-Prints a manifest and sends it nowhere. A server is asked only for the source, and not if that stands elsewhere.
+The server is only read, and only if neither -f nor --catalog is given.
 """
 
 import re
@@ -22,13 +22,13 @@ from virtshape.api.status import StatusError
 from virtshape.api.unknownfields import restore
 from virtshape.cli.cluster import PLACE, Cluster
 from virtshape.cli.command import Command, Example, WholeNumber, switch
-from virtshape.cli.connection import NoServer, Session, Target, connection_options, current_target, run_session
+from virtshape.cli.connection import NoServerError, Session, Target, connection_options, current_target, run_session
 from virtshape.cli.create.parameters import ParameterError, read_quantity, split_name
 from virtshape.cli.create.problems import Problems
-from virtshape.cli.errors import NEXT_STEPS, Refusal, suggest, warn
+from virtshape.cli.errors import NEXT_STEPS, CommandError, suggest, warn
 from virtshape.cli.files import files_option
 from virtshape.cli.output import output_option, print_object
-from virtshape.cli.topology import TopologyType
+from virtshape.cli.paramtypes import TopologyType
 from virtshape.engine.customize import (
     GROUP,
     Instancetype,
@@ -40,7 +40,7 @@ from virtshape.engine.customize import (
     scale_topology,
 )
 from virtshape.offline.files import Entry, load
-from virtshape.offline.mistakes import locate
+from virtshape.offline.problems import locate
 from virtshape.offline.sources import CLUSTER_KINDS, KINDS_BY_NAME, Found, find_source, is_source
 
 LONGEST_NAME = 253
@@ -50,19 +50,19 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 
 
 def complete_source(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
-    """Offer the instance types and preferences that begin so."""
+    """Complete names of instance types and preferences."""
     return complete_kinds(ctx, CLUSTER_KINDS, incomplete)
 
 
 def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) -> list[CompletionItem]:
-    """Offer the names that begin so, of the server or, where none answers, of the catalogue."""
+    """Complete names from the server or, if none answers, from the catalog."""
 
     async def find(session: Session) -> list[str]:
         return await Cluster(session).list_names(kinds)
 
     try:
         names = run_session(current_target(ctx), find, call_seconds=2.0)
-    except (Refusal, StatusError):
+    except (CommandError, StatusError):
         names = [name for kind in kinds for name in builtin.names(kind)]
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
@@ -70,34 +70,36 @@ def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) ->
 @click.command(
     "customize",
     cls=Command,
-    short_help="Make a new instance type or preference from an existing one.",
+    short_help="Create an instance type or preference from an existing one.",
     examples=[
         Example(
-            "A size of one's own, for one namespace",
+            "Create a custom size in the current namespace",
             "virtctl customize u1.medium --name u1.mysize --vcpus 4 --memory 4Gi | kubectl apply -f -",
         ),
         Example(
-            "For the whole cluster, with an exact topology",
+            "Create a cluster-wide instance type with an exact topology",
             "virtctl customize cx1.large --name cx1.wide --topology sockets=2,cores=2,threads=2 --cluster",
         ),
-        Example("A preference, to be edited", "virtctl customize fedora --name fedora-ours > preference.yaml"),
         Example(
-            "From the built-in catalogue, whatever the server has", "virtctl customize u1.medium --catalog --name mine"
+            "Copy a preference to a file for editing", "virtctl customize fedora --name fedora-ours > preference.yaml"
         ),
         Example(
-            "From an instance type of a namespace, in a file",
+            "Start from the built-in catalog instead of the server", "virtctl customize u1.medium --catalog --name mine"
+        ),
+        Example(
+            "Start from a namespaced instance type in a file",
             "virtctl customize vminstancetype/small -f types.yaml --name large --memory 16Gi",
         ),
     ],
 )
 @click.argument("source", metavar="[KIND/]NAME", shell_complete=complete_source)
 @files_option
-@switch("--catalog", default=False, help="Look in the built-in catalogue, after the files if there are any.")
-@click.option("--name", required=True, help="The name of the new object.")
-@click.option("--vcpus", type=WholeNumber(1, 2**32 - 1), help="vCPUs of the new instance type; --topology says more.")
-@click.option("--topology", type=TopologyType(), help="The exact topology of its vCPUs, in place of --vcpus.")
+@switch("--catalog", default=False, help="Use the built-in catalog as the source, after any files.")
+@click.option("--name", required=True, help="Name of the new object.")
+@click.option("--vcpus", type=WholeNumber(1, 2**32 - 1), help="vCPUs of the new instance type.")
+@click.option("--topology", type=TopologyType(), help="Exact CPU topology, instead of --vcpus.")
 @click.option("--memory", metavar="QUANTITY", help="Memory of the new instance type, such as 4Gi.")
-@switch("--cluster", default=False, help="Print the cluster-wide kind, in place of the one for a namespace.")
+@switch("--cluster", default=False, help="Print the cluster-wide kind instead of the namespaced one.")
 @switch("--keep-metadata", default=False, help=f"Keep the labels and annotations of {GROUP}.")
 @output_option
 @partial(connection_options, without=("cluster",))
@@ -116,105 +118,104 @@ def command(
     target: Target,
 ) -> None:
     """
-    Print a new instance type or preference, made from an existing one.
+    Print a new instance type or preference, based on an existing one.
 
-    The server is asked for it, unless -f or --catalog says where it stands; where no server is known, it is looked
-    for in the built-in catalogue.
+    The source is read from the server, unless -f or --catalog is given. Without a server the built-in catalog is used.
 
-    NAME is a cluster-wide one unless KIND says otherwise, in any spelling that kubectl takes. What is printed is for
-    a namespace, unless --cluster is given, and has the source's labels and annotations, except for those that
-    describe the source, and its version, or v1beta2 if it leaves vCPUs or memory to the VM.
+    NAME is a cluster-wide object unless KIND is given, in any spelling that kubectl accepts. The result is namespaced
+    unless --cluster is given. It has the labels and annotations of the source, except those that describe the source,
+    and the API version of the source, or v1beta2 if it has no vCPUs or memory.
     """
     problems = Problems()
     kinds, source_name = read_source(source, problems)
     size = Size(vcpus, topology, read_memory(memory, problems))
     check_name(name, problems)
     if vcpus is not None and topology is not None:
-        problems.lines.append("--vcpus and --topology exclude each other; give one of them")
-    problems.refuse()
+        problems.lines.append("--vcpus and --topology are mutually exclusive")
+    problems.raise_all()
     if files or catalog:
         loaded = load(files, is_source)
         loaded.raise_problems()
         found = find_source(source_name, kinds, loaded.entries, with_catalog=catalog)
     else:
         found = find_on_server(target, source_name, kinds)
-    refuse_size(found.object, size)
+    check_size_flags(found.object, size)
     result = customize(found.object, name, size, cluster=cluster, keep_metadata=keep_metadata)
-    judge(result)
+    check_result(result)
     if size.is_given:
         warn_of_stale_labels(result)
     print_object(restore_unknown(to_tree(result), found.entry), output)
 
 
 def find_on_server(target: Target, name: str, kinds: Sequence[str]) -> Found:
-    """The one object of these kinds with this name that the server has; without a server, that of the catalogue."""
+    """Return the object from the server or, if no server is configured, from the catalog."""
 
     async def find(session: Session) -> Sequence[Entry]:
         return await Cluster(session).find_sources(name, kinds)
 
     try:
-        entries = run_session(target, find, instead="--catalog looks in the built-in catalogue.")
-    except NoServer:
+        entries = run_session(target, find, instead="--catalog uses the built-in catalog instead.")
+    except NoServerError:
         return find_source(name, kinds, (), with_catalog=True)
     return find_source(name, kinds, entries, with_catalog=False, elsewhere=PLACE)
 
 
 def read_source(text: str, problems: Problems) -> tuple[Sequence[str], str]:
-    """Read the kinds that may be meant, and the name."""
+    """Parse [KIND/]NAME; return the possible kinds and the name."""
     kinds: Sequence[str] = CLUSTER_KINDS
     name = ""
-    with problems.of("[KIND/]NAME"):
-        word, name = split_name(text)
-        if word:
-            kinds = (read_kind(word),)
+    with problems.collect("[KIND/]NAME"):
+        kind, name = split_name(text)
+        if kind:
+            kinds = (parse_kind(kind),)
     return kinds, name
 
 
-def read_kind(word: str) -> str:
-    """Read a kind in any spelling that kubectl takes."""
-    kind = KINDS_BY_NAME.get(word.lower().removesuffix(f".{GROUP}"))
+def parse_kind(text: str) -> str:
+    """Return the kind for any spelling that kubectl accepts."""
+    kind = KINDS_BY_NAME.get(text.lower().removesuffix(f".{GROUP}"))
     if kind is None:
-        hint = suggest(word.lower(), KINDS_BY_NAME) or f"; known are {', '.join(KINDS_BY_NAME)}"
-        raise ParameterError(f'unknown kind "{word}"{hint}')
+        hint = suggest(text.lower(), KINDS_BY_NAME) or f"; must be one of {', '.join(KINDS_BY_NAME)}"
+        raise ParameterError(f'unknown kind "{text}"{hint}')
     return kind
 
 
 def read_memory(text: str | None, problems: Problems) -> Quantity | None:
-    """Read how much memory is asked for, if any."""
+    """Parse the value of --memory, if given."""
     amount = None
-    with problems.of("--memory"):
+    with problems.collect("--memory"):
         amount = read_quantity(text) if text is not None else None
         if amount is not None and amount.amount <= 0:
-            raise ParameterError(f"{text} is no amount of memory; give one above 0, such as 4Gi")
+            raise ParameterError(f'invalid amount "{text}": must be greater than 0, such as 4Gi')
     return amount
 
 
 def check_name(name: str, problems: Problems) -> None:
-    """Note a name that no server takes."""
+    """Report a name that is not a valid DNS subdomain."""
     if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
         problems.lines.append(
-            f'--name: "{name}" cannot name an object: up to {LONGEST_NAME} small letters, digits, dashes and dots, '
+            f'--name: invalid name "{name}": must be up to {LONGEST_NAME} lower case letters, digits, dashes and dots, '
             "with a letter or digit at both ends of each part"
         )
 
 
-def refuse_size(source: Instancetype | Preference, size: Size) -> None:
-    """Refuse a size that the source cannot be given, and say what can be done."""
+def check_size_flags(source: Instancetype | Preference, size: Size) -> None:
+    """Raise if the source cannot have this size, with a next step."""
     conflicts = check_size(source, size)
     if not conflicts:
         return
-    step = "Leave out the size, or name an instance type."
+    step = "Remove the size flags, or choose an instance type."
     topology = None if isinstance(source, Preference) else find_topology(source)
     if topology is not None and size.vcpus is not None:
         like = scale_topology(topology, size.vcpus)
-        words = f"sockets={like.sockets},cores={like.cores},threads={like.threads}"
-        step = f"Say it with --topology, such as --topology {words}, or take an instance type without a topology."
+        suggested = f"sockets={like.sockets},cores={like.cores},threads={like.threads}"
+        step = f"Use --topology, such as --topology {suggested}, or choose an instance type without a topology."
     name = source.metadata.name if source.metadata else None
-    raise Refusal(f"{name}: {'; '.join(conflict.message for conflict in conflicts)}", next_step=step)
+    raise CommandError(f"{name}: {'; '.join(conflict.message for conflict in conflicts)}", next_step=step)
 
 
-def judge(result: Instancetype | Preference) -> None:
-    """Refuse an object that no server would take, and warn of what it would warn of."""
+def check_result(result: Instancetype | Preference) -> None:
+    """Raise if the result is invalid, and print admission warnings."""
     verdict: CheckResult
     if isinstance(result, Preference):
         verdict = check_preference(result.spec)
@@ -222,24 +223,24 @@ def judge(result: Instancetype | Preference) -> None:
         verdict = check_instancetype(result.spec, result.api_version.rpartition("/")[2])
     if verdict.causes:
         lines = [cause.message for cause in verdict.causes]
-        raise Refusal("no server would take the result", lines, NEXT_STEPS["Invalid"])
+        raise CommandError("the result is invalid", lines, NEXT_STEPS["Invalid"])
     for text in verdict.warnings:
         warn(text)
 
 
 def warn_of_stale_labels(result: Instancetype | Preference) -> None:
-    """Tell which of the labels that were kept describe the source's size."""
+    """Warn about labels that still describe the size of the source."""
     labels = (result.metadata.labels if result.metadata else None) or {}
     stale = [f"{label}={labels[label]}" for label in SIZE_LABELS if label in labels]
     if stale:
-        warn(f"--keep-metadata keeps {', '.join(stale)}, the size of the source")
+        warn(f"--keep-metadata keeps {', '.join(stale)}, which is the size of the source")
 
 
 def restore_unknown(tree: Any, entry: Entry | None) -> Any:
-    """Put back the fields of the source's spec that we do not know, and warn of them."""
+    """Restore unknown fields of the source's spec, and warn about them."""
     if entry is None:
         return tree
     unknown = tuple(field for field in entry.unknown if field.at[0] == "spec")
     for field in unknown:
-        warn(f"{locate(entry.document, *field.problem)}; it is passed on as it stands")
+        warn(f"{locate(entry.document, *field.problem)}; it is kept unchanged")
     return restore(tree, unknown)

@@ -1,8 +1,4 @@
-"""
-The flag `--data-dir`: where a system keeps everything it has.
-
-Only the flag and its default; nothing is made or read here.
-"""
+"""The flag `--data-dir` and its default."""
 
 import os
 from pathlib import Path
@@ -11,9 +7,9 @@ import click
 
 
 def default_directory() -> Path:
-    """`virtshape` in the user's directory for state, where programs keep what outlives them."""
+    """Return `virtshape` in the user's XDG state directory."""
     home = os.environ.get("XDG_STATE_HOME", "")
-    # A relative path is to be ignored, says the XDG specification.
+    # The XDG specification requires relative paths to be ignored.
     return (Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "state") / "virtshape"
 
 
@@ -24,10 +20,10 @@ data_directory_option = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     default=default_directory,
     envvar="VIRTSHAPE_DATA_DIR",
-    help="Directory of the system's database, keys and kubeconfig. [default: virtshape in $XDG_STATE_HOME]",
+    help="Directory with the server's database, keys and kubeconfig. [default: $XDG_STATE_HOME/virtshape]",
 )
 
 
 def name_flag(directory: Path) -> str:
-    """The flag to give to other commands about the same directory; empty for the default one."""
+    """Return the --data-dir flag for other commands, or an empty string for the default directory."""
     return "" if directory == default_directory() else f" --data-dir {directory}"

@@ -23,7 +23,7 @@ _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failure": ("✗",
     short_help="Check whether this machine can run guests.",
     examples=[
         Example("Check this machine", "virtshape doctor"),
-        Example("Show only what is wrong", "virtshape doctor -o json | jq '.checks[] | select(.status != \"ok\")'"),
+        Example("Show only problems", "virtshape doctor -o json | jq '.checks[] | select(.status != \"ok\")'"),
     ],
 )
 @data_directory_option
@@ -33,19 +33,19 @@ _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failure": ("✗",
     metavar="HOST:PORT",
     default="127.0.0.1:6443",
     show_default=True,
-    help="Address that the server would listen on.",
+    help="Address that the server will listen on.",
 )
-@output_choice("table", "json", "yaml", help="How to print the checks.")
+@output_choice("table", "json", "yaml", help="Output format.")
 def command(directory: Path, listen: tuple[str, int], output: str) -> int:
     """
     Check whether this machine can run the server and guests, and print the command that fixes each problem.
 
-    `virtshape up` makes the same checks when it starts. A warning names something that works worse or not at all for
-    some VMs; after a failure no guest can run.
+    `virtshape up` runs the same checks at start. A warning means that some VMs run slower or not at all; a failure
+    means that no guest can run.
 
     Exit status: 0 guests can run, 1 they cannot.
     """
-    # Imported now, since reading help needs none of it.
+    # Imported here to keep `--help` fast.
     from virtshape.cli.output import print_object
     from virtshape.standalone.doctor.checks import can_run_guests, check_machine, list_fixes
     from virtshape.standalone.doctor.facts import gather_facts

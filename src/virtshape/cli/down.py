@@ -1,7 +1,7 @@
 """
-`virtshape down`: stops a running system, and its guests if asked to.
+`virtshape down`: stop the server of a data directory, and optionally its guests.
 
-A server that does not end is never killed; a guest that does not is, after its grace period.
+The server is never killed; a guest is killed when its grace period ends.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.datadir import data_directory_option
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 from virtshape.cli.up import print_guests_left
 
 PAUSE_SECONDS = 0.05
@@ -23,18 +23,18 @@ PAUSE_SECONDS = 0.05
 @click.command(
     "down",
     cls=Command,
-    short_help="Stop a running system.",
+    short_help="Stop a running server.",
     examples=[
-        Example("Stop the server and leave its guests running", "virtshape down"),
-        Example("Stop the server, then shut its guests down", "virtshape down --guests"),
-        Example("Stop another server, and give it two minutes", "virtshape down --data-dir ./scratch --timeout 120"),
+        Example("Stop the server and keep its guests running", "virtshape down"),
+        Example("Stop the server, then shut down its guests", "virtshape down --guests"),
+        Example("Stop another server and wait up to two minutes", "virtshape down --data-dir ./scratch --timeout 120"),
     ],
 )
 @data_directory_option
 @click.option(
     "--guests",
     is_flag=True,
-    help="Shut down the guests too: each has its terminationGracePeriodSeconds, then it is killed.",
+    help="Shut down the guests too. Each is killed after its terminationGracePeriodSeconds.",
 )
 @click.option(
     "--timeout",
@@ -42,20 +42,20 @@ PAUSE_SECONDS = 0.05
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for the server to end.",
+    help="How long to wait for the server to stop.",
 )
 def command(directory: Path, guests: bool, timeout: float) -> None:
     """
-    Stop the server of a data directory: it finishes what is under way and ends.
+    Stop the server of a data directory. It finishes requests in progress first.
 
-    Guests keep running without it, and the next `virtshape up` finds them again. With --guests they are shut down once
-    the server has ended; at the next start their VMs' run strategies decide whether they run again.
+    Guests keep running, and the next `virtshape up` adopts them. With --guests they are shut down after the server has
+    stopped; at the next start the run strategy of each VM decides whether it runs again.
 
-    Exit status: 0 the server does not run any more, 1 it still does.
+    Exit status: 0 the server is stopped, 1 it is still running.
     """
     process = stop_server(directory, timeout)
     if process is None:
-        click.echo(f"no server runs in {directory}")
+        click.echo(f"no server is running in {directory}")
     else:
         click.echo(f"stopped the server in {directory} (process {process})")
     if guests:
@@ -65,8 +65,8 @@ def command(directory: Path, guests: bool, timeout: float) -> None:
 
 
 def stop_server(directory: Path, timeout: float) -> int | None:
-    """Stop the server; return its process, or None if none runs."""
-    # Imported now, since reading help needs no store.
+    """Stop the server and return its process id, or None if none is running."""
+    # Imported here to keep `--help` fast.
     from virtshape.store.lock import find_holder
 
     process = find_holder(directory)
@@ -75,24 +75,24 @@ def stop_server(directory: Path, timeout: float) -> int | None:
     try:
         os.kill(process, signal.SIGTERM)
     except PermissionError:
-        raise Refusal(f"process {process} belongs to another user", next_step="Stop it as that user.") from None
+        raise CommandError(f"process {process} belongs to another user", next_step="Stop it as that user.") from None
     except ProcessLookupError:  # it has ended meanwhile
         pass
     if not wait_until_ended(directory, process, timeout):
-        raise Refusal(
-            f"process {process} still runs after {timeout:g} seconds",
-            next_step=f"Wait longer with --timeout; only then: kill -9 {process}, which loses nothing acknowledged.",
+        raise CommandError(
+            f"process {process} is still running after {timeout:g} seconds",
+            next_step=f"Wait longer with --timeout. Last resort: kill -9 {process}; no acknowledged write is lost.",
         )
     return process
 
 
 def stop_running_guests(directory: Path) -> None:
-    """Shut down all guests of a data directory, and print what became of them."""
+    """Shut down all guests of a data directory and print the result."""
     from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests, stop_guests
 
     guests = list_running_guests(directory)
     if not guests:
-        click.echo("no guests run")
+        click.echo("no guests are running")
         return
     longest = max(guest.grace_seconds for guest in guests)
     click.echo(f"shutting down {count_guests(guests)}, for at most {longest:g} seconds: {name_guests(guests)}")

@@ -1,8 +1,4 @@
-"""
-`virtctl drift`: which VMs of a server hold copies of an instance type or preference that are not what is live now.
-
-Only reads, and only says: what a VM holds is changed elsewhere.
-"""
+"""`virtctl drift`: show VMs whose stored instance type or preference differs from the live object."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,8 +8,8 @@ import click
 from virtshape.api.kinds import KINDS
 from virtshape.cli.command import Command, Example, output_choice, switch
 from virtshape.cli.connection import Session, Target, complete_vm, connection_options, run_session
-from virtshape.cli.drifting import Holder, Survey, survey_all, survey_named
-from virtshape.cli.errors import REFUSED, Refusal
+from virtshape.cli.driftsurvey import Holder, Survey, survey_all, survey_named
+from virtshape.cli.errors import FAILURE, CommandError
 from virtshape.cli.expand import show_value
 from virtshape.cli.output import print_object, print_table
 from virtshape.resolve.drift import Change
@@ -26,21 +22,22 @@ ABSENT = "<none>"
 @click.command(
     "drift",
     cls=Command,
-    short_help="Show which VMs hold older copies of their instance type or preference.",
+    short_help="Show VMs whose instance type or preference has changed.",
     examples=[
-        Example("All VMs of the namespace", "virtctl drift"),
-        Example("What has changed for one VM", "virtctl drift web --fields"),
-        Example("In a pipeline: fail if anything in the cluster has drifted", "virtctl drift -A --exit-code"),
+        Example("Check all VMs in the namespace", "virtctl drift"),
+        Example("Show the changed fields of one VM", "virtctl drift web --fields"),
+        Example("Fail a pipeline if any VM in the cluster has drifted", "virtctl drift -A --exit-code"),
         Example(
-            "The VMs whose object has changed", "virtctl drift -A -o json | jq '.[] | select(.state == \"changed\")'"
+            "List the VMs whose object has changed",
+            "virtctl drift -A -o json | jq '.[] | select(.state == \"changed\")'",
         ),
     ],
 )
 @click.argument("names", metavar="[VM]...", nargs=-1, shell_complete=complete_vm)
-@switch("-A", "--all-namespaces", default=False, help="All VMs of all namespaces.")
-@switch("--fields", default=False, help="Show each field that has changed: what the VM holds, and what is live now.")
-@switch("--exit-code", "sets_status", default=False, help="Exit with 1 if anything is changed or gone.")
-@output_choice("table", "json", "yaml", help="How to print; json and yaml always have the fields.")
+@switch("-A", "--all-namespaces", default=False, help="Check the VMs in all namespaces.")
+@switch("--fields", default=False, help="Show each changed field with the stored and the live value.")
+@switch("--exit-code", "sets_status", default=False, help="Exit with 1 if any object is changed or gone.")
+@output_choice("table", "json", "yaml", help="Output format; json and yaml always include the fields.")
 @connection_options
 def command(
     *,
@@ -52,16 +49,16 @@ def command(
     target: Target,
 ) -> None:
     """
-    Print what VMs hold of their instance type, preference or flavor beside what is live now.
+    Compare the instance type, preference or flavor stored for each VM with the live object.
 
-    A VM keeps the instance type and preference that it began with, as a copy in a ControllerRevision, also when these
-    are changed later. The state of a copy is `same`, `changed`, `gone` if the live object does not exist any more, or
-    `older version` if only the API version differs. VMs that hold no copy are left out.
+    A VM stores its instance type and preference in a ControllerRevision when it is created, and keeps them when the
+    objects change. The state of a revision is `same`, `changed`, `gone` if the live object was deleted, or
+    `older version` if only the API version differs. VMs without a revision are not listed.
 
-    The exit status is 0 whatever the states are, unless --exit-code is given; 1 if something cannot be compared.
+    Exit status: 0 unless --exit-code is given, 1 if a revision cannot be compared.
     """
     if names and all_namespaces:
-        raise click.UsageError("a VM is named in one namespace: use -n in place of -A", click.get_current_context())
+        raise click.UsageError("VM names require one namespace: use -n instead of -A", click.get_current_context())
 
     async def survey(session: Session) -> Survey:
         if names:
@@ -71,19 +68,19 @@ def command(
     holders, problems = run_session(target, survey)
     print_holders(holders, output, fields=fields)
     if problems:
-        step = "See what the VMs refer to: kubectl get vm,controllerrevisions"
+        step = "Check the VMs and their revisions: kubectl get vm,controllerrevisions"
         count = "1 revision" if len(problems) == 1 else f"{len(problems)} revisions"
-        raise Refusal(f"{count} cannot be compared", problems, step)
+        raise CommandError(f"{count} cannot be compared", problems, step)
     if sets_status and any(holder.drift.has_drifted for holder in holders):
-        click.get_current_context().exit(REFUSED)
+        click.get_current_context().exit(FAILURE)
 
 
 def print_holders(holders: Sequence[Holder], output: str, *, fields: bool) -> None:
-    """Print the state of each revision; with fields, a row for each that has changed."""
+    """Print the state of each revision; with `fields`, one row per changed field."""
     if output != "table":
         print_object([describe_holder(holder) for holder in holders], output)
     elif not holders:
-        click.echo("no VM here holds a copy of an instance type or preference", err=True)
+        click.echo("no VM has a stored instance type or preference", err=True)
     elif fields:
         print_table([*COLUMNS, "FIELD"], [row for holder in holders for row in list_rows(holder)])
     else:
@@ -91,32 +88,32 @@ def print_holders(holders: Sequence[Holder], output: str, *, fields: bool) -> No
 
 
 def list_rows(holder: Holder) -> Iterator[list[str]]:
-    """A row for each field that has changed, or one if none has."""
+    """Return a row per changed field, or one row if none has changed."""
     row = describe_row(holder)
     texts = [describe_change(change) for change in holder.drift.changes]
     return ([*row, text] for text in texts or [""])
 
 
 def describe_row(holder: Holder) -> list[str]:
-    """A revision that a VM holds, as the row of a table."""
+    """Return the table row of a revision."""
     drift = holder.drift
     return [holder.namespace, holder.vm, drift.role, describe_object(drift.object), drift.revision, drift.state]
 
 
 def describe_object(reference: Reference) -> str:
-    """An object as kubectl takes it: `virtualmachineinstancetype/small`."""
+    """Return an object in kubectl's form: `virtualmachineinstancetype/small`."""
     named = (kind.singular for kind in KINDS if (kind.group, kind.kind) == (reference.group, reference.kind))
     return f"{next(named)}/{reference.name}"
 
 
 def describe_change(change: Change) -> str:
-    """A changed field on one line: `spec.cpu.guest: 2 -> 4`."""
+    """Return a changed field as one line: `spec.cpu.guest: 2 -> 4`."""
     then, now = (ABSENT if value is None else show_value(value) for value in (change.then, change.now))
     return f"{change.field}: {then} -> {now}"
 
 
 def describe_holder(holder: Holder) -> dict[str, Any]:
-    """A revision that a VM holds, as a tree."""
+    """Return a revision as a tree."""
     drift = holder.drift
     return {
         "namespace": holder.namespace,

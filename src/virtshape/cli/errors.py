@@ -1,9 +1,9 @@
 """
-What a user sees when a command cannot do what it was asked: one line, its causes, a next step, an exit status.
+Errors of commands: a message, its causes, a next step and an exit status.
 
-    0 done    1 refused or failed    2 not understood    130 interrupted with Ctrl-C
+    0 success    1 failure    2 invalid command line    130 interrupted with Ctrl-C
 
-Never prints a traceback for what a user can put right; a bug of ours still shows one.
+Only bugs print a traceback.
 """
 
 from collections.abc import Iterable
@@ -11,25 +11,25 @@ from difflib import get_close_matches
 
 import click
 
-REFUSED = 1
-NOT_UNDERSTOOD = 2
+FAILURE = 1
+USAGE_ERROR = 2
 INTERRUPTED = 130
 
 
 NEXT_STEPS = {
-    "Invalid": "Correct what is named above and try again.",
-    "BadRequest": "Correct what is named above and try again.",
-    "NotFound": "Check the name, or add the object that it stands for.",
-    "Conflict": "Take the current object and make the change again.",
-    "Forbidden": "Ask whoever runs the server for the right to do this.",
-    "Unauthorized": "Check the user of the kubeconfig: its secret may have ended.",
+    "Invalid": "Correct the fields above and try again.",
+    "BadRequest": "Correct the fields above and try again.",
+    "NotFound": "Check the name, or create the object.",
+    "Conflict": "Get the current object and apply the change again.",
+    "Forbidden": "Ask an administrator for permission.",
+    "Unauthorized": "Check the user in the kubeconfig: its credentials may have expired.",
 }
 
 
-class Refusal(click.ClickException):
-    """A command's no: what is wrong, one line per cause, and what to do next."""
+class CommandError(click.ClickException):
+    """A command failed: the message, one line per cause, and the next step."""
 
-    exit_code = REFUSED
+    exit_code = FAILURE
 
     def __init__(self, message: str, causes: Iterable[str] = (), next_step: str | None = None) -> None:
         super().__init__(message)
@@ -37,79 +37,79 @@ class Refusal(click.ClickException):
         self.next_step = next_step
 
 
-class NotUnderstood(Refusal):
-    """A no to the command line itself: its flags cannot mean anything."""
+class ArgumentError(CommandError):
+    """The arguments or flags are invalid."""
 
-    exit_code = NOT_UNDERSTOOD
+    exit_code = USAGE_ERROR
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` with the known words nearest to this one, or nothing."""
-    near = get_close_matches(word, list(known), n=3)
-    quoted = " or ".join(f'"{name}"' for name in near)
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean "x"?` with similar known names, or an empty string."""
+    near = get_close_matches(name, list(known), n=3)
+    quoted = " or ".join(f'"{each}"' for each in near)
     return f"; did you mean {quoted}?" if near else ""
 
 
 def warn(text: str) -> None:
-    """Tell the user of something that is allowed and may surprise."""
+    """Print a warning to standard error."""
     click.echo(f"warning: {text}", err=True)
 
 
-def run(command: click.Command, name: str, words: list[str] | None = None) -> int:
-    """Run the command line; the exit status, after the user was told of any error."""
+def run(command: click.Command, name: str, args: list[str] | None = None) -> int:
+    """Run a command line, report errors and return the exit status."""
     try:
-        status = command.main(args=words, prog_name=name, standalone_mode=False)
+        status = command.main(args=args, prog_name=name, standalone_mode=False)
     except click.Abort:
         return INTERRUPTED
     except click.ClickException as error:
         return report(error)
     except Exception as error:
-        refusal = find_refusal(error)
-        if refusal is None:
+        converted = convert_error(error)
+        if converted is None:
             raise
-        return report(refusal)
+        return report(converted)
     return status if isinstance(status, int) else 0
 
 
 def report(error: click.ClickException) -> int:
-    """Print the error for a person; its exit status."""
+    """Print an error and return its exit status."""
     lines = [f"error: {describe(error)}"]
-    if isinstance(error, Refusal):
+    if isinstance(error, CommandError):
         lines += [f"  - {cause}" for cause in error.causes]
         if error.next_step:
             lines.append(error.next_step)
     elif isinstance(error, click.UsageError) and error.ctx is not None:
-        lines.append(point_to_help(error.ctx))
+        lines.append(format_help_hint(error.ctx))
     click.echo("\n".join(lines), err=True)
     return error.exit_code
 
 
-def point_to_help(ctx: click.Context) -> str:
-    """Name the help that shows how the command is used."""
+def format_help_hint(ctx: click.Context) -> str:
+    """Return the line that points to the command's help."""
     return f"Run '{ctx.command_path} --help' for usage and examples."
 
 
 def describe(error: click.ClickException) -> str:
-    """Say the error in one sentence."""
+    """Return the error message."""
     if isinstance(error, click.NoSuchOption):
         near = error.possibilities or []
         return f"unknown flag {error.option_name}{suggest(error.option_name, near)}"
     return error.format_message()
 
 
-def find_refusal(error: Exception) -> Refusal | None:
-    """Find the refusal that an error of the layers below stands for; None for a bug."""
-    # Imported now, since reading help and completing words need no API.
+def convert_error(error: Exception) -> CommandError | None:
+    """Convert an error of a lower layer to a CommandError; return None for a bug."""
+    # Imported here to keep `--help` fast.
     from virtshape.api.status import StatusError
 
     if isinstance(error, StatusError):
         causes = [f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in error.causes]
         message = error.message
-        if all(cause in message for cause in causes):  # the message says it all, in one long line
+        if all(cause in message for cause in causes):  # the message already contains all causes
             message, causes = (f"{len(causes)} problems", causes) if len(causes) > 1 else (message, [])
         elif len(causes) == 1 and causes[0].endswith(message):
             message, causes = causes[0], []
-        return Refusal(message, causes, NEXT_STEPS.get(error.reason))
+        return CommandError(message, causes, NEXT_STEPS.get(error.reason))
     if isinstance(error, OSError) and error.filename is not None:
-        return Refusal(f"cannot open {error.filename}: {error.strerror}")
+        return CommandError(f"cannot open {error.filename}: {error.strerror}")
     return None

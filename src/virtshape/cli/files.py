@@ -1,8 +1,4 @@
-"""
-The flag `-f`: files, folders and standard input.
-
-Only the flag; reading is done elsewhere.
-"""
+"""The flag `-f` for files, directories and standard input."""
 
 import click
 
@@ -14,5 +10,5 @@ files_option = click.option(
     multiple=True,
     metavar="FILE",
     type=click.Path(allow_dash=True),
-    help="File or folder to read, or - for standard input. May be given several times.",
+    help="File or directory to read, or - for standard input. Can be repeated.",
 )

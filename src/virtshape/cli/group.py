@@ -1,7 +1,7 @@
 """
-A command group that knows its commands by name and imports one only when it is used.
+A command group that imports a command only when it is used.
 
-Help of the group comes from its table, never from the commands' modules: that keeps the start fast.
+The group's help comes from its table and imports no command, which keeps start-up fast.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,21 +10,22 @@ from typing import Any, NamedTuple
 
 import click
 
-from virtshape.cli.command import Example, give_values, write_examples
+from virtshape.cli.command import Example, normalize_args, write_examples
 from virtshape.cli.errors import suggest
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
 class Entry(NamedTuple):
-    """Where a command lives, and what the group's help says of it."""
+    """A command: its module, its summary in the group's help, and its name in the module."""
 
     module: str
     help: str
+    attribute: str = "command"
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are the `command` of the modules in its table."""
+    """A group whose commands are listed in a table."""
 
     def __init__(
         self, *args: Any, entries: Mapping[str, Entry], examples: Sequence[Example] = (), **kwargs: Any
@@ -34,39 +35,39 @@ class LazyGroup(click.Group):
         self.examples = tuple(examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; without any, show the help, which is no error."""
+        """Parse the arguments; without any, print the help and exit with 0."""
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
-        return super().parse_args(ctx, give_values(self.params, args))
+        return super().parse_args(ctx, normalize_args(self.params, args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """All names, in the table's order."""
+        """Return all names in the order of the table."""
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
-        """Import the command of that name."""
+        """Import and return the command."""
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
-        command: click.Command = import_module(entry.module).command
+        command: click.Command = getattr(import_module(entry.module), entry.attribute)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the first argument names; a name unknown is refused with the nearest ones."""
+        """Find the command that the first argument names; suggest similar names if it is unknown."""
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(f'unknown command "{name}"{suggest(name, self.entries)}', ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
-        """Write the table as the help's list of commands."""
+        """Write the list of commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in self.entries.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, ready to be pasted."""
+        """Write the examples."""
         super().format_epilog(ctx, formatter)
         write_examples(self.examples, ctx, formatter)

@@ -1,8 +1,4 @@
-"""
-`kubectl virt`: virtctl as a plugin of kubectl, and what completes its words there.
-
-The same commands by another name; which ones there are is not known here.
-"""
+"""`kubectl virt`: virtctl as a kubectl plugin, with completion."""
 
 import sys
 from typing import Final
@@ -16,7 +12,7 @@ from virtshape.cli.virtctl import virtctl
 NAME: Final = "kubectl virt"
 _NO_FILES: Final = 4
 _FILES: Final = 0
-"""What kubectl is told with the words: whether files fit too."""
+"""Completion directives: whether kubectl also completes file names."""
 
 
 def main() -> int:
@@ -25,9 +21,9 @@ def main() -> int:
 
 
 def complete() -> int:
-    """Print what fits at the end of the command line, as kubectl asks for it: `kubectl_complete-virt ...`."""
-    *words, begun = sys.argv[1:] or [""]
-    found = ShellComplete(virtctl, {}, NAME, "").get_completions(words, begun)
+    """Print completions in kubectl's format, for `kubectl_complete-virt ...`."""
+    *args, incomplete = sys.argv[1:] or [""]
+    found = ShellComplete(virtctl, {}, NAME, "").get_completions(args, incomplete)
     for item in found:
         if item.type == "plain":
             click.echo(_describe(item))

@@ -1,8 +1,4 @@
-"""
-`virtshape launcher`: runs one guest, as `virtshape up` and a pod do.
-
-Only flags; the exit status is the guest's.
-"""
+"""`virtshape launcher`: run one guest, from a directory or in a pod."""
 
 import sys
 from pathlib import Path
@@ -11,52 +7,52 @@ from typing import NoReturn
 import click
 
 from virtshape.cli.command import Command, Example
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 
 
 @click.command(
     "launcher",
     cls=Command,
-    short_help="Run one guest, from its order to its end.",
+    short_help="Run one guest.",
     examples=[
-        Example("Run the guest that DIR/guest.json describes", "virtshape launcher --directory /run/guest"),
-        Example("Run the guest of this pod, as a cluster does", "virtshape launcher --pod"),
+        Example("Run the guest described by DIR/guest.json", "virtshape launcher --directory /run/guest"),
+        Example("Run the guest of this pod", "virtshape launcher --pod"),
     ],
 )
 @click.option(
     "--directory",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Directory of the guest: its order is read there, everything else is written there.",
+    help="Directory of the guest, with guest.json. State and logs are written to it.",
 )
-@click.option("--pod", is_flag=True, help="Run the guest that the pod's environment describes, and end with it.")
+@click.option("--pod", is_flag=True, help="Run the guest described by the pod's environment, and exit when it stops.")
 def command(directory: Path | None, pod: bool) -> NoReturn:
     """
-    Run one guest: make its volumes ready, start QEMU, follow it to its end.
+    Run one guest: prepare its volumes, start QEMU and monitor it until it stops.
 
-    Started by `virtshape up` for each instance, and seldom by hand. The directory holds `guest.json`, what is to run.
-    Then `report.json` says how it is doing, and `control.sock` takes requests. A second process takes over the guest of
-    one that was killed. SIGTERM has the guest shut down.
+    `virtshape up` starts one launcher per instance; it is rarely run by hand. The directory contains `guest.json`,
+    which describes the guest. The launcher writes its status to `report.json` and accepts requests on `control.sock`. If  # noqa: E501 - one case per line
+    a launcher is killed, a new one adopts its guest. SIGTERM shuts the guest down.
 
     Exit status: 0 the guest has shut down, 1 it has failed.
     """
     if pod == (directory is not None):
-        raise click.UsageError("give one of --directory and --pod")
+        raise click.UsageError("exactly one of --directory and --pod is required")
     if directory is None:
         run_in_pod()
-    # Imported now, since reading help needs none of it.
+    # Imported here to keep `--help` fast.
     from virtshape.launcher.guest.run import main
     from virtshape.launcher.layout import Layout
 
     if not Layout(directory).launch_request.exists():
-        raise Refusal(
-            f"there is no guest.json in {directory}", next_step="`virtshape up` writes one for each instance."
+        raise CommandError(
+            f"{directory}/guest.json does not exist", next_step="`virtshape up` writes it for each instance."
         )
     main(directory.absolute())
 
 
 def run_in_pod() -> NoReturn:
-    """Run the guest of this pod to its end."""
+    """Run the guest of this pod until it stops."""
     import asyncio
     import logging
     import os
@@ -65,12 +61,12 @@ def run_in_pod() -> NoReturn:
     from virtshape.launcher.pod.paths import INSTANCE_VARIABLE
 
     if not os.environ.get(INSTANCE_VARIABLE):
-        raise Refusal(
-            f"${INSTANCE_VARIABLE} does not say what to run",
-            next_step="`virtshape controller --runtime=pod` makes pods in which it does.",
+        raise CommandError(
+            f"${INSTANCE_VARIABLE} is not set",
+            next_step="`virtshape controller --runtime=pod` sets it in launcher pods.",
         )
     fork_from_init()
-    # Imported now, since the first process of a container is small without it.
+    # Imported here to keep the init process small.
     from virtshape.launcher.pod.run import run
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -1,15 +1,11 @@
-"""
-`virtshape manifests`: everything that a cluster needs to run the system, ready for `kubectl apply -f -`.
-
-Never asks a server and reads no file.
-"""
+"""`virtshape manifests`: print the manifests for a cluster installation."""
 
 from typing import TYPE_CHECKING
 
 import click
 
 from virtshape.cli.command import Command, Example, switch
-from virtshape.cli.errors import NotUnderstood
+from virtshape.cli.errors import ArgumentError
 from virtshape.cli.output import output_option, print_objects
 
 if TYPE_CHECKING:
@@ -19,15 +15,16 @@ if TYPE_CHECKING:
 @click.command(
     "manifests",
     cls=Command,
-    short_help="Print what runs the system on a cluster.",
+    short_help="Print the manifests for a cluster installation.",
     examples=[
         Example("Install on a cluster", "virtshape manifests --catalog | kubectl apply -f -"),
         Example(
-            "Take an image of your own, and certificates from cert-manager",
+            "Use a custom image, and certificates from cert-manager",
             "virtshape manifests --image example.com/virtshape:1.0 --webhook-cert cert-manager | kubectl apply -f -",
         ),
         Example(
-            "Give our tools read access beside KubeVirt", "virtshape manifests --with-kubevirt | kubectl apply -f -"
+            "Grant the tools read access on a cluster with KubeVirt",
+            "virtshape manifests --with-kubevirt | kubectl apply -f -",
         ),
     ],
 )
@@ -40,30 +37,32 @@ if TYPE_CHECKING:
 @click.option(
     "--launcher-image",
     metavar="IMAGE",
-    help="Image that guests run in. [default: the components' image with -launcher after its name]",
+    help="Image of the launcher pods. [default: the --image name with the suffix -launcher]",
 )
-@click.option("--replicas", type=click.IntRange(min=1), default=2, show_default=True, help="Pods of each component.")
-@switch("--catalog", default=False, help="Have the common instance types and preferences added where they are missing.")
-@switch("--cdi", default=False, help="Bring the kinds of CDI too, for a cluster that has no CDI.")
+@click.option(
+    "--replicas", type=click.IntRange(min=1), default=2, show_default=True, help="Replicas of each component."
+)
+@switch("--catalog", default=False, help="Create missing instance types and preferences of the built-in catalog.")
+@switch("--cdi", default=False, help="Include the CDI kinds, for a cluster without CDI.")
 @click.option(
     "--webhook-cert",
     type=click.Choice(["self-signed", "cert-manager"]),
     default="self-signed",
     show_default=True,
-    help="Who makes and renews the certificates: the components themselves, or cert-manager.",
+    help="How certificates are issued and renewed: by the components, or by cert-manager.",
 )
 @click.option(
     "--runtime",
     type=click.Choice(["pod", "none"]),
     default="pod",
     show_default=True,
-    help="What runs guests: a pod each, or nothing.",
+    help="How guests run: each in a pod, or not at all.",
 )
-@switch("--service-monitor", default=False, help="Tell a Prometheus operator of the metrics; needs its kinds.")
+@switch("--service-monitor", default=False, help="Include ServiceMonitors. Requires the Prometheus operator.")
 @switch(
     "--with-kubevirt",
     default=False,
-    help="Leave out all that KubeVirt brings: only an account that lets our tools read.",
+    help="Print only a service account with read access, for a cluster with KubeVirt.",
 )
 @output_option
 def command(
@@ -80,20 +79,20 @@ def command(
     output: str,
 ) -> None:
     """
-    Print everything that a cluster needs to run the system, in the order to apply it in.
+    Print the manifests for a cluster installation, in the order to apply them.
 
-    The kinds and their schemas, accounts with the rights they need and no more, the webhook, the controllers and the
-    API of subresources as Deployments, and what has the API server ask them. It can be applied again at any time.
+    They contain the CRDs, service accounts with the required permissions, Deployments of the webhook, the controller
+    and the subresource API, and their registrations with the API server. They can be applied again at any time.
     """
-    # Imported now, since reading help needs no API.
+    # Imported here to keep `--help` fast.
     from virtshape.apiserver.validation.names import check_label_1123
     from virtshape.cluster.manifests.build import build_manifests
     from virtshape.cluster.manifests.options import DEFAULT_IMAGE, Options
 
     if problems := check_label_1123(namespace):
-        raise NotUnderstood(f'"{namespace}" is no name of a namespace', problems)
+        raise ArgumentError(f'invalid namespace "{namespace}"', problems)
     if image and "@" in image and runtime == "pod" and not (launcher_image or with_kubevirt):
-        raise NotUnderstood("an image named by its digest tells nothing of the launcher's: give --launcher-image too")
+        raise ArgumentError("--image with a digest requires --launcher-image")
     options = Options(
         namespace=namespace,
         image=image or DEFAULT_IMAGE,

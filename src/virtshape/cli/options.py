@@ -1,8 +1,4 @@
-"""
-`options`: the flags that every command takes.
-
-Only their help.
-"""
+"""`options`: list the global flags."""
 
 from functools import partial
 
@@ -15,28 +11,28 @@ from virtshape.cli.connection import declare_flags
 @click.command(
     "options",
     cls=Command,
-    short_help="List the flags that every command takes.",
+    short_help="List the global flags.",
     examples=[
-        Example("All of them", "virtctl options"),
-        Example("One of them in use", "virtctl --context staging start web"),
-        Example("Act as somebody else", "virtctl start web --as jdoe --as-group operators"),
-        Example("See what is asked of the server", "virtctl start web -v=6"),
+        Example("List the global flags", "virtctl options"),
+        Example("Use another context", "virtctl --context staging start web"),
+        Example("Impersonate another user", "virtctl start web --as jdoe --as-group operators"),
+        Example("Log the requests to the server", "virtctl start web -v=6"),
     ],
 )
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """
-    List the flags that every command takes, before or behind its name.
+    List the global flags. They can be given before or after the command's name.
 
-    A flag behind the command counts more than the same flag before it. Where the command has another flag of that
-    name, as customize has --cluster, these stand before it.
+    A flag after the command overrides the same flag before it. If the command has a flag of the same name, as customize
+    has --cluster, give the global flag before the command.
     """
     click.echo("The following options can be passed to any command:\n")
     click.echo(describe_flags(ctx), nl=False)
 
 
 def describe_flags(ctx: click.Context) -> str:
-    """The flags with their help, one below the other."""
+    """Return the help of all global flags."""
     formatter = ctx.make_formatter()
     with formatter.indentation():
         formatter.write_dl([row for flag in any_command.get_params(ctx) if (row := flag.get_help_record(ctx))])
@@ -46,4 +42,4 @@ def describe_flags(ctx: click.Context) -> str:
 @click.command("any")
 @partial(declare_flags, hide_overrides=False)
 def any_command() -> None:
-    """Stand for any command: it has the flags that all have."""
+    """A command with only the global flags."""

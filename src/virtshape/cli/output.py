@@ -1,8 +1,4 @@
-"""
-What commands print: objects as YAML or JSON, rows as a table.
-
-Writes to standard output only, and decides nothing about what is printed.
-"""
+"""Print objects as YAML or JSON, and rows as a table."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,7 +10,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.yaml import write_yaml
 from virtshape.cli.command import output_choice
 
-output_option = output_choice("yaml", "json", help="How to print the object.")
+output_option = output_choice("yaml", "json", help="Output format.")
 
 
 def print_object(value: object, output: str = "yaml") -> None:
@@ -32,14 +28,14 @@ def print_objects(values: Sequence[object], output: str = "yaml") -> None:
 
 
 def render_object(tree: Any, output: str) -> str:
-    """Write a tree as text, with a newline at its end."""
+    """Return a tree as text that ends with a newline."""
     if output == "json":
         return msgspec.json.format(msgspec.json.encode(tree), indent=2).decode() + "\n"
     return write_yaml(tree)
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows under their headers, in columns as wide as they need."""
+    """Print rows in aligned columns."""
     texts = [list(headers), *([str(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for text in texts:

@@ -1,28 +1,24 @@
-"""
-A line on a terminal that says how far a long command has come.
-
-Shows nothing before two seconds have passed, and nothing where standard error is no terminal.
-"""
+"""A progress line on a terminal, shown after two seconds."""
 
 import sys
 import time
 from typing import Final
 
-_PATIENCE: Final = 2.0
+_DELAY: Final = 2.0
 _PAUSE: Final = 0.1
 _CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
-    """The line, drawn over itself."""
+    """A line on standard error that is redrawn; nothing is shown if it is not a terminal."""
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._next = time.monotonic() + _PATIENCE if sys.stderr.isatty() else float("inf")
+        self._next = time.monotonic() + _DELAY if sys.stderr.isatty() else float("inf")
         self._is_shown = False
 
     def show(self, done: int, total: int | None = None) -> None:
-        """Say how much is done, and of how much if that is known."""
+        """Show how much is done, and the total if known."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PAUSE
@@ -31,7 +27,7 @@ class Progress:
             sys.stderr.flush()
 
     def clear(self) -> None:
-        """Make room for something else."""
+        """Erase the line."""
         if self._is_shown:
             self._is_shown = False
             sys.stderr.write(_CLEAR)

@@ -1,8 +1,4 @@
-"""
-`virtctl version`: which virtctl this is, and which server it talks to.
-
-Says its own version whether or not a server answers.
-"""
+"""`virtctl version`: print the client version and, if a server answers, the server version."""
 
 import platform
 import sys
@@ -13,7 +9,7 @@ import click
 
 from virtshape.cli.command import Command, Example, switch
 from virtshape.cli.connection import Session, Target, connection_options, run_session
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 PARTS = ("gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform")
@@ -22,31 +18,33 @@ PARTS = ("gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "c
 @click.command(
     "version",
     cls=Command,
-    short_help="Print the versions of virtctl and of the server.",
+    short_help="Print the client and server version.",
     examples=[
-        Example("Both versions", "virtctl version"),
-        Example("Its own alone, without asking a server", "virtctl version --client"),
-        Example("For programs", "virtctl version -o json | jq -r .serverVersion.gitVersion"),
+        Example("Print both versions", "virtctl version"),
+        Example("Print only the client version", "virtctl version --client"),
+        Example("Print the server version for a script", "virtctl version -o json | jq -r .serverVersion.gitVersion"),
     ],
 )
-@switch("-c", "--client", default=False, help="Print the version of virtctl alone.")
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Print an object instead of lines.")
+@switch("-c", "--client", default=False, help="Print only the client version; do not contact the server.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Output format, instead of plain lines.")
 @connection_options
 def command(*, client: bool, output: str | None, target: Target) -> None:
     """
-    Print the version of this command and that of the server.
+    Print the client and server version.
 
-    Exit status: 0 both are known, 1 no server answers; its own version is printed all the same.
+    Exit status: 0 success, 1 the server does not answer; the client version is still printed.
     """
-    # Imported now, since reading help needs no API.
+    # Imported here to keep `--help` fast.
     from virtshape.api.status import StatusError
 
     versions = {"clientVersion": describe_client()}
-    problem: Refusal | StatusError | None = None
+    problem: CommandError | StatusError | None = None
     if not client:
         try:
-            versions["serverVersion"] = run_session(target, read_server, instead="--client asks none.")
-        except (Refusal, StatusError) as refusal:
+            versions["serverVersion"] = run_session(
+                target, read_server, instead="--client prints only the client version."
+            )
+        except (CommandError, StatusError) as refusal:
             problem = refusal
     print_versions(versions, output)
     if problem is not None:
@@ -54,14 +52,14 @@ def command(*, client: bool, output: str | None, target: Target) -> None:
 
 
 async def read_server(session: Session) -> Any:
-    """What the server says it is."""
+    """Return the server's version."""
     from virtshape.client.actions import read_version
 
     return await read_version(session.client)
 
 
 def describe_client() -> dict[str, str]:
-    """What this command is, in the server's form."""
+    """Return the client's version in the server's format."""
     machine = platform.machine()
     return {
         "gitVersion": f"v{version('virtshape')}",
@@ -72,18 +70,18 @@ def describe_client() -> dict[str, str]:
 
 
 def print_versions(versions: dict[str, Any], output: str | None) -> None:
-    """Print what is known."""
+    """Print the versions."""
     if output is not None:
         from virtshape.cli.output import print_object
 
         print_object(versions, output)
         return
-    for key, words in {"clientVersion": "Client Version", "serverVersion": "Server Version"}.items():
+    for key, title in {"clientVersion": "Client Version", "serverVersion": "Server Version"}.items():
         if key in versions:
-            click.echo(f"{words}: {format_version(versions[key])}")
+            click.echo(f"{title}: {format_version(versions[key])}")
 
 
 def format_version(tree: dict[str, Any]) -> str:
-    """A version as KubeVirt's virtctl writes it, for scripts that look for a part of it."""
+    """Return a version in the format of KubeVirt's virtctl, which scripts may parse."""
     parts = ", ".join(f'{key[0].upper()}{key[1:]}:"{tree.get(key) or ""}"' for key in PARTS)
     return f"version.Info{{{parts}}}"

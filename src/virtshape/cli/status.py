@@ -1,8 +1,4 @@
-"""
-`virtshape status`: whether a system runs, how it is, and what it holds.
-
-Only output; the looking is done elsewhere.
-"""
+"""`virtshape status`: show whether the server is running, its health and its objects."""
 
 import time
 from pathlib import Path
@@ -20,21 +16,21 @@ if TYPE_CHECKING:
 @click.command(
     "status",
     cls=Command,
-    short_help="Show whether a system runs, and what it holds.",
+    short_help="Show the status of the server.",
     examples=[
-        Example("Look at it", "virtshape status"),
-        Example("Use it in a script", "virtshape status -o json | jq -r .url"),
+        Example("Show the status", "virtshape status"),
+        Example("Read the URL in a script", "virtshape status -o json | jq -r .url"),
     ],
 )
 @data_directory_option
-@output_choice("table", "json", "yaml", help="How to print it.")
+@output_choice("table", "json", "yaml", help="Output format.")
 def command(directory: Path, output: str) -> int:
     """
-    Show whether the system of a data directory runs, since when and where, whether its parts work, and what it holds.
+    Show whether the server of a data directory is running, its address, its health checks and its number of objects.
 
-    Exit status: 0 it runs and all checks pass, 1 it does not run or a check fails.
+    Exit status: 0 running and healthy, 1 not running or unhealthy.
     """
-    # Imported now, since reading help needs no server.
+    # Imported here to keep `--help` fast.
     from virtshape.cli.output import print_object
     from virtshape.standalone.status import read_status
 
@@ -47,7 +43,7 @@ def command(directory: Path, output: str) -> int:
 
 
 def print_status(status: "SystemStatus") -> None:
-    """Print the facts in two columns, then the health checks, then how many objects there are of each resource."""
+    """Print the facts, the health checks and the number of objects per resource."""
     from virtshape.cli.output import print_table
     from virtshape.standalone.guests.running import name_guests
 
@@ -74,13 +70,13 @@ def print_status(status: "SystemStatus") -> None:
 
 
 def describe_state(status: "SystemStatus") -> str:
-    """Say in a word how it is, and why if it is not well."""
+    """Return the state as one word, with the problem if there is one."""
     state = ("healthy" if status.healthy else "unhealthy") if status.running else "not running"
     return f"{state}: {status.problem}" if status.problem else state
 
 
 def describe_age(status: "SystemStatus") -> str:
-    """Say for how long it has been running, as kubectl would."""
+    """Return how long the server has been running, in kubectl's format."""
     from virtshape.apiserver.encoding.age import format_age
 
     return format_age(status.since, time.time())

@@ -1,8 +1,4 @@
-"""
-`virtshape up`: runs the system in this terminal until a signal stops it.
-
-Only flags, what is printed for the user, and the exit status.
-"""
+"""`virtshape up`: run the server in the foreground until a signal stops it."""
 
 import errno
 import os
@@ -14,7 +10,7 @@ import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.datadir import data_directory_option, name_flag
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from virtshape.standalone.runtime import LauncherName
@@ -24,20 +20,20 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 class Address(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
-    """A host and a port, such as 127.0.0.1:6443, :6443 for every address of the machine, or [::1]:6443."""
+    """A host and a port: 127.0.0.1:6443, [::1]:6443, or :6443 for all addresses."""
 
     name = "host:port"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Read both."""
+        """Parse the host and the port."""
         if isinstance(value, tuple):
             return value
         host, colon, port = value.rpartition(":")
         if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-            self.fail(f"{value!r} is no host and port, such as 127.0.0.1:6443.", param, ctx)
+            self.fail(f'invalid address "{value}": must be HOST:PORT, such as 127.0.0.1:6443.', param, ctx)
         bare = host.removeprefix("[").removesuffix("]")
         if ":" in bare and bare == host:
-            self.fail(f"an IPv6 address stands in brackets: [{host}]:{port}.", param, ctx)
+            self.fail(f"an IPv6 address needs brackets: [{host}]:{port}.", param, ctx)
         return bare or "0.0.0.0", int(port)  # noqa: S104 - as the user asks
 
 
@@ -46,9 +42,9 @@ class Address(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
     cls=Command,
     short_help="Run the API server in this terminal.",
     examples=[
-        Example("Run it; the terminal says what to type next", "virtshape up"),
-        Example("Run a second one beside it", "virtshape up --data-dir ./scratch --listen 127.0.0.1:7443"),
-        Example("Have every request logged, for a program to read", "virtshape up --log-level debug --log-format json"),
+        Example("Run the server", "virtshape up"),
+        Example("Run a second server on the same machine", "virtshape up --data-dir ./scratch --listen 127.0.0.1:7443"),
+        Example("Log every request as JSON", "virtshape up --log-level debug --log-format json"),
     ],
 )
 @data_directory_option
@@ -58,41 +54,44 @@ class Address(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
     metavar="HOST:PORT",
     default="127.0.0.1:6443",
     show_default=True,
-    help="Address to serve the API at; port 0 lets the system choose one.",
+    help="Address to serve the API on; port 0 chooses a free port.",
 )
 @click.option(
     "--launcher",
     type=click.Choice(["qemu", "simulate", "none"]),
     default="qemu",
     show_default=True,
-    help="What runs VMs: QEMU, a simulation that says it is one, or nothing.",
+    help="How VMs run: with QEMU, simulated, or not at all.",
 )
 @click.option(
-    "--controllers/--no-controllers", default=True, show_default=True, help="Make VMs' instances from VMs, or not."
+    "--controllers/--no-controllers",
+    default=True,
+    show_default=True,
+    help="Run the controllers, which create instances for VMs.",
 )
 @click.option(
     "--catalog/--no-catalog",
     default=True,
     show_default=True,
-    help="Load the common instance types and preferences; what is there of the same name is kept.",
+    help="Create the built-in instance types and preferences. Existing objects are kept.",
 )
 @click.option(
     "--history-seconds",
     type=click.FloatRange(min=0),
     default=300,
     show_default=True,
-    help="How long a watch can go back, in seconds...",
+    help="How long past changes are kept for watches.",
 )
 @click.option(
     "--history-revisions",
     type=click.IntRange(min=0),
     default=10_000,
     show_default=True,
-    help="...and in any case this many changes.",
+    help="How many changes are kept at least.",
 )
-@click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True, help="What is worth a line.")
+@click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True, help="Minimum log level.")
 @click.option(
-    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How lines look."
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Log format."
 )
 def command(
     directory: Path,
@@ -106,17 +105,17 @@ def command(
     log_format: Literal["text", "json"],
 ) -> None:
     """
-    Run the system: a Kubernetes API with VMs, instance types and preferences, kept in one directory.
+    Run a Kubernetes API server with VMs, instance types and preferences.
 
-    Runs in the foreground until Ctrl-C, SIGTERM or `virtshape down`; then finishes what is under way and ends.
-    Everything it has is in the data directory, and there again at the next start.
+    Runs in the foreground until Ctrl-C, SIGTERM or `virtshape down`, then finishes requests in progress and exits.
+    All data is stored in the data directory and loaded again at the next start.
 
-    Before it is ready it prints what this machine lacks, as `virtshape doctor` does, and which guests run already.
-    Guests keep running when it ends; `virtshape down --guests` stops them.
+    At start it prints the problems that `virtshape doctor` finds, and the guests that are already running. Guests keep
+    running when the server exits; `virtshape down --guests` stops them.
 
     Exit status: 0 stopped by a signal, 1 cannot run.
     """
-    # Imported now, since reading help needs no server.
+    # Imported here to keep `--help` fast.
     from virtshape.daemon.logs import set_up_logs
     from virtshape.standalone.server import Settings
 
@@ -139,7 +138,7 @@ def command(
 
 
 def print_problems(settings: "Settings") -> None:
-    """Print what will not work on this machine, and the command that fixes it."""
+    """Print the problems of this machine and the commands that fix them."""
     from virtshape.cli.doctor import print_checks
     from virtshape.standalone.doctor.checks import can_run_guests, check_guests, check_server, list_fixes
     from virtshape.standalone.doctor.facts import gather_facts
@@ -157,7 +156,7 @@ def print_problems(settings: "Settings") -> None:
 
 
 def print_guests_found(directory: Path) -> None:
-    """Print which guests run already, since an earlier server left them running."""
+    """Print the guests that an earlier server left running."""
     from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests
 
     guests = list_running_guests(directory)
@@ -166,7 +165,7 @@ def print_guests_found(directory: Path) -> None:
 
 
 def print_guests_left(directory: Path) -> None:
-    """Print which guests keep running without a server, and how to stop them."""
+    """Print the guests that keep running without a server, and how to stop them."""
     from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests
 
     guests = list_running_guests(directory)
@@ -179,7 +178,7 @@ def print_guests_left(directory: Path) -> None:
 
 
 def run_server(settings: "Settings") -> None:
-    """Serve until a signal comes; what keeps it from running becomes a refusal."""
+    """Serve until a signal stops it; CommandError if the server cannot start."""
     import uvloop
 
     from virtshape.apiserver.auth.pki import PkiError
@@ -191,25 +190,27 @@ def run_server(settings: "Settings") -> None:
     try:
         uvloop.run(run(settings, lambda ready: announce(ready, settings.directory)))
     except LockedError as error:
-        raise Refusal(str(error), next_step=f"See `virtshape status{flag}`, or end it: virtshape down{flag}") from None
+        raise CommandError(
+            str(error), next_step=f"See `virtshape status{flag}`, or end it: virtshape down{flag}"
+        ) from None
     except (StoreError, PkiError, UserRegistryError) as error:
-        raise Refusal(str(error)) from None
+        raise CommandError(str(error)) from None
     except OSError as error:
         if error.filename is not None:
             raise
         raise refuse_address(error, settings.host, settings.port) from None
 
 
-def refuse_address(error: OSError, host: str, port: int) -> Refusal:
-    """Say why the server cannot listen, and what to do about it."""
+def refuse_address(error: OSError, host: str, port: int) -> CommandError:
+    """Return an error that explains why the server cannot listen."""
     number = error.errno
     reason = os.strerror(number) if number is not None and number in errno.errorcode else str(error)
-    step = "Choose another address: --listen 127.0.0.1:0 takes a port that is free."
-    return Refusal(f"cannot listen on {host}:{port}: {reason}", next_step=step)
+    step = "Choose another address: --listen 127.0.0.1:0 uses a free port."
+    return CommandError(f"cannot listen on {host}:{port}: {reason}", next_step=step)
 
 
 def announce(ready: "Ready", directory: Path) -> None:
-    """Say that the server is there, and what to type next."""
+    """Print the server's address and the next commands."""
     flag = name_flag(directory)
     click.echo(
         f"virtshape is ready at {ready.url} (process {os.getpid()}). In another terminal:\n\n"

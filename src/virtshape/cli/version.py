@@ -1,8 +1,4 @@
-"""
-`version`: which virtshape this is.
-
-Never asks a server.
-"""
+"""`virtshape version`: print the version."""
 
 import platform
 from importlib.metadata import version
@@ -18,11 +14,11 @@ from virtshape.cli.output import print_object
     cls=Command,
     short_help="Print the version.",
     examples=[
-        Example("For people", "{program} version"),
-        Example("For programs", "{program} version -o json"),
+        Example("Print the version", "{program} version"),
+        Example("Print the version as JSON", "{program} version -o json"),
     ],
 )
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Print an object instead of a line.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Output format, instead of a plain line.")
 def command(output: str | None) -> None:
     """Print the version of this command and of the Python that runs it."""
     release = version("virtshape")

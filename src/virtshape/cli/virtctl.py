@@ -1,8 +1,4 @@
-"""
-`virtctl`: what users of VMs type, with KubeVirt's names and flags.
-
-Only the table of its commands and the way in.
-"""
+"""`virtctl`: the command for users of VMs, with KubeVirt's names and flags."""
 
 import click
 
@@ -12,31 +8,33 @@ from virtshape.cli.errors import run
 from virtshape.cli.group import SETTINGS, Entry, LazyGroup
 
 ENTRIES = {
-    "start": Entry("virtshape.cli.start", "Start a VM."),
-    "stop": Entry("virtshape.cli.stop", "Stop a VM."),
-    "restart": Entry("virtshape.cli.restart", "Restart a VM."),
-    "pause": Entry("virtshape.cli.guest.pause", "Hold a guest where it is."),
-    "unpause": Entry("virtshape.cli.guest.unpause", "Let a paused guest go on."),
-    "soft-reboot": Entry("virtshape.cli.guest.softreboot", "Ask a guest to reboot."),
-    "reset": Entry("virtshape.cli.guest.reset", "Reset a guest without asking it."),
+    "start": Entry("virtshape.cli.vm", "Start a VM.", "start"),
+    "stop": Entry("virtshape.cli.vm", "Stop a VM.", "stop"),
+    "restart": Entry("virtshape.cli.vm", "Restart a VM.", "restart"),
+    "pause": Entry("virtshape.cli.guest.lifecycle", "Pause a VM.", "pause"),
+    "unpause": Entry("virtshape.cli.guest.lifecycle", "Resume a paused VM.", "unpause"),
+    "soft-reboot": Entry("virtshape.cli.guest.lifecycle", "Reboot a guest cleanly.", "soft_reboot"),
+    "reset": Entry("virtshape.cli.guest.lifecycle", "Hard-reset a guest.", "reset"),
     "console": Entry("virtshape.cli.guest.console", "Connect to the serial console of a guest."),
-    "vnc": Entry("virtshape.cli.guest.vnc", "Show the screen of a guest."),
+    "vnc": Entry("virtshape.cli.guest.vnc", "Open the VNC screen of a guest."),
     "port-forward": Entry("virtshape.cli.guest.portforward", "Forward local ports to a guest."),
-    "ssh": Entry("virtshape.cli.guest.ssh", "Log in to a guest with ssh."),
-    "scp": Entry("virtshape.cli.guest.scp", "Copy files to or from a guest."),
-    "guestosinfo": Entry("virtshape.cli.guest.guestosinfo", "Show what a guest says of itself."),
-    "userlist": Entry("virtshape.cli.guest.userlist", "Show who is logged in to a guest."),
-    "fslist": Entry("virtshape.cli.guest.fslist", "Show the file systems of a guest."),
-    "image-upload": Entry("virtshape.cli.upload.imageupload", "Upload a disk image to a claim or DataVolume."),
+    "ssh": Entry("virtshape.cli.guest.ssh", "Open an SSH connection to a guest.", "ssh"),
+    "scp": Entry("virtshape.cli.guest.ssh", "Copy files to or from a guest.", "scp"),
+    "guestosinfo": Entry(
+        "virtshape.cli.guest.agent", "Show information about the guest's operating system.", "guestosinfo"
+    ),
+    "userlist": Entry("virtshape.cli.guest.agent", "List the users logged in to a guest.", "userlist"),
+    "fslist": Entry("virtshape.cli.guest.agent", "List the file systems of a guest.", "fslist"),
+    "image-upload": Entry("virtshape.cli.upload.imageupload", "Upload a disk image to a PVC or DataVolume."),
     "create": Entry("virtshape.cli.create", "Print a manifest for a VM, an instance type or a preference."),
     "expand": Entry("virtshape.cli.expand", "Show a VM with its instance type and preference applied."),
-    "customize": Entry("virtshape.cli.customize", "Make a new instance type or preference from an existing one."),
-    "recommend": Entry("virtshape.cli.recommend", "Find the smallest instance type for a need."),
-    "drift": Entry("virtshape.cli.drift", "Show which VMs hold older copies of their instance type or preference."),
-    "upgrade": Entry("virtshape.cli.upgrade", "Have VMs use their instance type and preference as they are now."),
-    "completion": Entry("virtshape.cli.completion", "Print the completion script for a shell."),
-    "options": Entry("virtshape.cli.options", "List the flags that every command takes."),
-    "version": Entry("virtshape.cli.serverversion", "Print the versions of virtctl and of the server."),
+    "customize": Entry("virtshape.cli.customize", "Create an instance type or preference from an existing one."),
+    "recommend": Entry("virtshape.cli.recommend", "Find the smallest matching instance type."),
+    "drift": Entry("virtshape.cli.drift", "Show VMs whose instance type or preference has changed."),
+    "upgrade": Entry("virtshape.cli.upgrade", "Update VMs to the current instance type and preference."),
+    "completion": Entry("virtshape.cli.completion", "Print the shell completion script."),
+    "options": Entry("virtshape.cli.options", "List the global flags."),
+    "version": Entry("virtshape.cli.serverversion", "Print the client and server version."),
 }
 
 
@@ -44,22 +42,19 @@ ENTRIES = {
     cls=LazyGroup,
     entries=ENTRIES,
     examples=[
-        Example(
-            "A VM on standard output", "virtctl create vm --name web --instancetype u1.medium --volume-pvc src:root"
-        ),
-        Example("What it becomes with its instance type applied", "virtctl expand -f vm.yaml"),
+        Example("Print a VM manifest", "virtctl create vm --name web --instancetype u1.medium --volume-pvc src:root"),
+        Example("Show a VM with its instance type applied", "virtctl expand -f vm.yaml"),
     ],
     context_settings=SETTINGS,
 )
 @declare_flags
 def virtctl() -> None:
     """
-    Work with virtual machines, their instance types and their preferences.
+    Manage virtual machines, instance types and preferences.
 
-    `virtctl` and the kubectl plugin `kubectl virt` are one command by two names. `virtctl options` lists the flags that
-    every command takes.
+    `virtctl` is also available as the kubectl plugin `kubectl virt`. `virtctl options` lists the global flags.
 
-    Exit status: 0 done, 1 refused or failed, 2 command line not understood, 130 interrupted.
+    Exit status: 0 success, 1 failure, 2 invalid command line, 130 interrupted.
     """
 
 

@@ -1,8 +1,4 @@
-"""
-`virtshape webhook`: admission and conversion for a cluster's API server.
-
-Only flags, and what is said when it is there.
-"""
+"""`virtshape webhook`: admission and conversion webhooks for a cluster's API server."""
 
 import logging
 from pathlib import Path
@@ -22,10 +18,10 @@ _log = logging.getLogger(__name__)
 @click.command(
     "webhook",
     cls=Command,
-    short_help="Answer a cluster's API server about VMs that are written.",
+    short_help="Run the admission and conversion webhook.",
     examples=[
-        Example("Run it as a pod does, with certificates of its own making", "virtshape webhook"),
-        Example("Take certificates that cert-manager has mounted", "virtshape webhook --tls-dir /etc/virtshape/tls"),
+        Example("Run inside a pod, with self-signed certificates", "virtshape webhook"),
+        Example("Use certificates mounted by cert-manager", "virtshape webhook --tls-dir /etc/virtshape/tls"),
     ],
 )
 @component_options
@@ -45,15 +41,15 @@ def command(
     host: tuple[str, ...],
 ) -> None:
     """
-    Answer a cluster's API server: what VMs, instance types and the like become before they are stored, and why not.
+    Run the webhook that mutates, validates and converts VMs, instance types and related objects.
 
-    `/admit/mutate` and `/admit/validate` take AdmissionReviews, `/convert` takes ConversionReviews. Any number of them
-    may run. Certificates are made here, kept in a Secret and trusted by writing to the webhooks' configurations, unless
-    a directory of them is given.
+    `/admit/mutate` and `/admit/validate` accept AdmissionReviews, `/convert` accepts ConversionReviews. Several
+    replicas can run. Unless --tls-dir is given, the webhook creates its certificates, stores them in a Secret and writes  # noqa: E501 - one case per line
+    the CA bundle to the webhook configurations.
 
-    Exit status: 0 told to stop, 1 cannot run.
+    Exit status: 0 stopped by a signal, 1 cannot run.
     """
-    # Imported now, since reading help needs none of it.
+    # Imported here to keep `--help` fast.
     from virtshape.cluster.component import Settings
     from virtshape.cluster.process import Ports
     from virtshape.cluster.tls.sources import CertificateOptions
@@ -68,5 +64,5 @@ def command(
 
 
 def _announce(ready: "Ready") -> None:
-    words = "webhooks at port %d, health at port %d, figures at port %d"
-    _log.info(words, ready.port, ready.health_port, ready.metrics_port)
+    message = "serving webhooks on port %d, health on port %d, metrics on port %d"
+    _log.info(message, ready.port, ready.health_port, ready.metrics_port)

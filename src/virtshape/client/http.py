@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from virtshape.client.access import Access, Identity, build_context
 from virtshape.client.connection import Connection
 from virtshape.client.errors import ConfigError, UnreachableError, parse_status_error
-from virtshape.client.requestlog import Exchange, Tell
+from virtshape.client.requestlog import Exchange, RequestLogger
 from virtshape.client.transport import Call, Reply
 from virtshape.client.tunnel import open_tunnel
 from virtshape.client.websocket import WebSocketProtocol
@@ -42,7 +42,7 @@ class HttpTransport:
         *,
         call_seconds: float | None = CALL_SECONDS,
         connect_seconds: float = CONNECT_SECONDS,
-        tell: Tell | None = None,
+        log_request: RequestLogger | None = None,
     ) -> None:
         url = urlsplit(access.server)
         if url.scheme not in ("http", "https") or not url.hostname:
@@ -55,7 +55,7 @@ class HttpTransport:
         self._prefix = url.path.rstrip("/")
         self._call_seconds = call_seconds
         self._connect_seconds = connect_seconds
-        self._tell = tell
+        self._log_request = log_request
         self._idle: list[Connection] = []
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
         self._tls: tuple[Identity | None, ssl.SSLContext] | None = None
@@ -109,7 +109,7 @@ class HttpTransport:
     async def _exchange(self, call: Call) -> Reply:
         data = await self._write(call, (("accept-encoding", "gzip"),))
         async with self._room:
-            with self._telling(call) as answered:
+            with self._logged(call) as answered:
                 reply = await self._send(call, data)
                 answered.append(reply)
                 return reply
@@ -139,7 +139,7 @@ class HttpTransport:
 
     async def _open_stream(self, call: Call) -> Connection:
         data = await self._write(call)
-        with self._telling(call) as answered:
+        with self._logged(call) as answered:
             connection = await self._connect()
             try:
                 async with self._limit(self._call_seconds):
@@ -151,17 +151,19 @@ class HttpTransport:
         return connection
 
     @contextmanager
-    def _telling(self, call: Call) -> Iterator[list[Reply]]:
+    def _logged(self, call: Call) -> Iterator[list[Reply]]:
         """Have it told what became of a request, once it is over; the answer is put into the list."""
         answered: list[Reply] = []
         began = time.monotonic()
         try:
             yield answered
         finally:
-            if self._tell is not None:
+            if self._log_request is not None:
                 reply = answered[0] if answered else Reply(0, {}, b"")
                 url = f"{'https' if self._secure else 'http'}://{self._authority}{self._prefix}{call.target}"
-                self._tell(Exchange(call.method, url, reply.status, time.monotonic() - began, call.body, reply.body))
+                self._log_request(
+                    Exchange(call.method, url, reply.status, time.monotonic() - began, call.body, reply.body)
+                )
 
     async def _check_consent(self, connection: Connection, key: str) -> None:
         if connection.status != 101:

@@ -11,9 +11,9 @@ from typing import Final
 
 from msgspec import Struct
 
-HEADS: Final = 6
+LOG_REQUESTS: Final = 6
 """The level from which on requests are told."""
-BODIES: Final = {8: 1024, 9: 10240}
+LOG_BODIES: Final = {8: 1024, 9: 10240}
 """How much of a body is told at a level; above the last one all of it, below the first one nothing."""
 _TOKEN: Final = re.compile(r'("token"\s*:\s*)"(?:[^"\\]|\\.)*"')
 
@@ -29,19 +29,19 @@ class Exchange(Struct, frozen=True):
     received: bytes = b""
 
 
-Tell = Callable[[Exchange], None]
+RequestLogger = Callable[[Exchange], None]
 
 
 def describe_exchange(exchange: Exchange, level: int) -> list[str]:
     """The lines that are told of a request at a level, as kubectl counts them."""
-    if level < HEADS:
+    if level < LOG_REQUESTS:
         return []
     answer = _describe_status(exchange.status) if exchange.status else "without an answer"
     lines = [f"{exchange.method} {exchange.url} {answer} in {round(exchange.seconds * 1000)} milliseconds"]
-    if level >= min(BODIES):
+    if level >= min(LOG_BODIES):
         for words, body in (("Request", exchange.sent), ("Response", exchange.received)):
             if body:
-                lines.append(f"{words} Body: {_describe_body(body, BODIES.get(level))}")
+                lines.append(f"{words} Body: {_describe_body(body, LOG_BODIES.get(level))}")
     return lines
 
 

@@ -18,7 +18,7 @@ from virtshape.engine.draft import Trace
 from virtshape.engine.expand import Shape, expand_vm
 from virtshape.engine.machine import default_architecture
 from virtshape.offline.objects import Objects
-from virtshape.offline.origins import Origin, find_givers, list_origins
+from virtshape.offline.origins import Origin, find_sources_of_fields, list_origins
 from virtshape.resolve.find import find_object, find_shape
 from virtshape.resolve.infer import infer_matchers
 from virtshape.resolve.matcher import INSTANCETYPE_GROUP, KINDS, find_matcher
@@ -49,10 +49,10 @@ class Expander:
     >>> expanded["spec"]["template"]["spec"]["domain"]["memory"]
     {'guest': '2Gi'}
 
-    The built-in catalogue can stand behind the objects given; of each field one can ask where it comes from.
+    The built-in catalog can stand behind the objects given; of each field one can ask where it comes from.
 
     >>> origins = Expander(catalog=True).explain(vm.replace(b"small", b"u1.medium"))
-    >>> [(origin.value, origin.words) for origin in origins if origin.field.endswith("memory.guest")]
+    >>> [(origin.value, origin.description) for origin in origins if origin.field.endswith("memory.guest")]
     [('4Gi', 'instance type u1.medium')]
 
     What cannot be expanded raises one StatusError with all causes.
@@ -96,10 +96,10 @@ class Expander:
     def lint(self, vm_json: bytes) -> "list[Finding]":
         """Everything that is wrong with the VM, by itself and with what it refers to, with the places."""
         # Imported now, since expanding needs no rules.
-        from virtshape.offline.lint import Linter, Surroundings
+        from virtshape.offline.lint import LintContext, Linter
 
-        around = Surroundings(self.objects, catalog=self._has_catalog)
-        return Linter(around, self._architecture).check_text(vm_json, "<vm>")
+        context = LintContext(self.objects, catalog=self._has_catalog)
+        return Linter(context, self._architecture).check_text(vm_json, "<vm>")
 
     def expand_in_place(self, vm: VirtualMachine, trace: Trace | None = None) -> list[str]:
         """Expand a VM that is the caller's to change; returns what its owner should know."""
@@ -110,9 +110,9 @@ class Expander:
     def explain_in_place(self, vm: VirtualMachine) -> Explanation:
         """Expand a VM that is the caller's to change, and say where each field of its template came from."""
         warnings, shape = self._resolve(vm)
-        givers, trace = find_givers(vm, self._lookup), Trace()
+        sources, trace = find_sources_of_fields(vm, self._lookup), Trace()
         self._expand(vm, shape, trace)
-        return Explanation(list_origins(vm, trace, givers), warnings)
+        return Explanation(list_origins(vm, trace, sources), warnings)
 
     def suggest(self, error: NotFoundError) -> NotFoundError:
         """The same error, naming what comes near among the objects held."""
@@ -153,7 +153,7 @@ class Expander:
             raise StatusError(422, "Invalid", describe_conflicts(conflicts), causes(conflicts))
 
     def _find_built_in(self, reference: Reference) -> Model | None:
-        """Look among the objects held, and only then in the catalogue; what is found there is held from then on."""
+        """Look among the objects held, and only then in the catalog; what is found there is held from then on."""
         found = self.objects.find(reference)
         if found is None and reference.group == INSTANCETYPE_GROUP:
             found = builtin.find(reference.kind, reference.name)

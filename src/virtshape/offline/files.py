@@ -16,15 +16,15 @@ from virtshape.api.kinds import KINDS, Kind, find_kind
 from virtshape.api.problems import DecodeError, Problem
 from virtshape.api.unknownfields import Unknown, decode_with_unknown
 from virtshape.api.yaml import Document, YAMLError, scan_documents
-from virtshape.offline.mistakes import FileProblem, FilesError, locate
 from virtshape.offline.objects import reference_of
+from virtshape.offline.problems import FileProblem, FilesError, locate
 from virtshape.resolve.reference import Reference
 
 STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 _OWN_GROUPS = "kubevirt.io"
-_BESIDE_OURS = {"PersistentVolumeClaim", "VolumeSnapshot", "ControllerRevision"}
+_OTHER_KINDS = {"PersistentVolumeClaim", "VolumeSnapshot", "ControllerRevision"}
 
 
 class File(NamedTuple):
@@ -75,12 +75,12 @@ class Loaded:
             raise FilesError(self.problems)
 
 
-def shapes_vms(kind: Kind) -> bool:
+def affects_vms(kind: Kind) -> bool:
     """Whether objects of this kind have a say in what becomes of a VM."""
-    return kind.group.endswith(_OWN_GROUPS) or kind.kind in _BESIDE_OURS
+    return kind.group.endswith(_OWN_GROUPS) or kind.kind in _OTHER_KINDS
 
 
-def load(paths: Iterable[str], wanted: Callable[[Kind], bool] = shapes_vms) -> Loaded:
+def load(paths: Iterable[str], wanted: Callable[[Kind], bool] = affects_vms) -> Loaded:
     """Read all objects of the kinds wanted: from files, from folders and those in them, from standard input as `-`."""
     loaded = Loaded()
     for file in find_files(paths, loaded.problems):

@@ -18,7 +18,7 @@ from virtshape.resolve.reference import Lookup, Reference
 _LABELS: dict[Role, str] = {"instancetype": "instance type", "flavor": "flavor", "preference": "preference"}
 
 
-class Giver(NamedTuple):
+class FieldSource(NamedTuple):
     """Who gave a field: what it is, its name if it has one, and the stored revision of it that was used, if any."""
 
     source: str
@@ -27,7 +27,7 @@ class Giver(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where one field of an expanded VM came from: the giver's source, name and revision, as in Giver."""
+    """Where one field of an expanded VM came from: the giver's source, name and revision, as in FieldSource."""
 
     field: str
     value: object
@@ -36,28 +36,28 @@ class Origin(NamedTuple):
     revision: str | None = None
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The giver in words: `VM`, `instance type u1.medium`."""
         name = f" {self.name}" if self.name and self.source != "VM" else ""
         revision = f" (revision {self.revision})" if self.revision else ""
         return f"{self.source}{name}{revision}"
 
 
-Givers = Mapping[Source, Giver]
+FieldSources = Mapping[Source, FieldSource]
 
 
-def find_givers(vm: VirtualMachine, lookup: Lookup) -> Givers:
+def find_sources_of_fields(vm: VirtualMachine, lookup: Lookup) -> FieldSources:
     """Who can give a field to a VM that is resolved and not yet expanded."""
-    givers: dict[Source, Giver] = {
-        "VM": Giver("VM", vm.metadata.name if vm.metadata else None),
-        "default": Giver("default"),
+    sources: dict[Source, FieldSource] = {
+        "VM": FieldSource("VM", vm.metadata.name if vm.metadata else None),
+        "default": FieldSource("default"),
     }
     roles: dict[Source, Role] = {"instance type": instancetype_role(vm), "preference": "preference"}
     for source, role in roles.items():
         matcher = find_matcher(vm, role)
         if matcher is not None:
-            givers[source] = Giver(_LABELS[role], matcher.name, _find_revision(vm, role, lookup))
-    return givers
+            sources[source] = FieldSource(_LABELS[role], matcher.name, _find_revision(vm, role, lookup))
+    return sources
 
 
 def _find_revision(vm: VirtualMachine, role: Role, lookup: Lookup) -> str | None:
@@ -72,9 +72,9 @@ def _find_revision(vm: VirtualMachine, role: Role, lookup: Lookup) -> str | None
     return used.name if used.kind == "ControllerRevision" else None
 
 
-def list_origins(vm: VirtualMachine, trace: Trace, givers: Givers) -> list[Origin]:
+def list_origins(vm: VirtualMachine, trace: Trace, sources: FieldSources) -> list[Origin]:
     """Where each field of an expanded VM's template came from, as its trace recorded it."""
     return [
-        Origin(field, to_tree(value), *givers[source])
+        Origin(field, to_tree(value), *sources[source])
         for field, value, source in trace.walk(vm.spec.template, "spec.template")
     ]

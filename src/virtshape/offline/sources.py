@@ -1,5 +1,5 @@
 """
-Which instance type or preference a name means: among the objects of files, then in the built-in catalogue.
+Which instance type or preference a name means: among the objects of files, then in the built-in catalog.
 
 Never guesses: a name that means nothing, or more than one object, is refused with what there is.
 """
@@ -33,7 +33,7 @@ class Found(NamedTuple):
     @property
     def place(self) -> str:
         """Where it was found, in words."""
-        return self.elsewhere or (self.entry.place if self.entry else "the built-in catalogue")
+        return self.elsewhere or (self.entry.place if self.entry else "the built-in catalog")
 
 
 def is_source(kind: Kind) -> bool:

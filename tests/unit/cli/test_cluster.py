@@ -9,7 +9,7 @@ import pytest
 from virtshape.api.status import StatusError
 from virtshape.cli.cluster import PLACE, Cluster
 from virtshape.cli.connection import Session
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 from virtshape.client.access import Access
 from virtshape.client.transport import Reply
 from virtshape.offline.sources import CLUSTER_KINDS, find_source
@@ -75,7 +75,7 @@ def test_what_is_not_there_is_answered_with_all_that_is() -> None:
 
 def test_a_server_without_instance_types_is_told_of() -> None:
     cluster, _ = serve({})
-    with pytest.raises(Refusal, match="https://there has no instance types"):
+    with pytest.raises(CommandError, match="https://there does not serve instance types"):
         asyncio.run(cluster.find_sources("small", CLUSTER_KINDS))
 
 

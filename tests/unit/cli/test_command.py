@@ -97,7 +97,7 @@ def test_a_word_is_kept_as_the_api_spells_it(text: str) -> None:
 
 
 def test_a_word_that_is_none_of_those_known_is_refused_with_the_nearest() -> None:
-    with pytest.raises(click.BadParameter, match='"Halt" is unknown; did you mean "Halted"'):
+    with pytest.raises(click.BadParameter, match='"Halt"; did you mean "Halted"'):
         OneOf("Always", "Halted").convert("Halt", None, None)
 
 

@@ -8,24 +8,24 @@ import pytest
 from virtshape.cli.errors import run
 from virtshape.cli.virtshape import virtshape
 
-REFUSED = {
-    "guests without an image": (["controller"], 2, "guests in pods need an image to run in"),
+FAILURE = {
+    "guests without an image": (["controller"], 2, "--runtime pod requires --launcher-image"),
     "a lease that ends too soon": (
         ["controller", "--runtime=none", "--lease-seconds=5"],
         2,
         "the lease duration must exceed the renew deadline",
     ),
-    "an API server on its own": (["apiserver"], 2, "only behind a cluster's API server"),
+    "an API server on its own": (["apiserver"], 2, "--aggregated is required"),
     "a kubeconfig that is not there": (
         ["webhook", "--kubeconfig=/nowhere/kubeconfig"],
         1,
         "/nowhere/kubeconfig: there is no such kubeconfig",
     ),
-    "no way to run a guest": (["launcher"], 2, "give one of --directory and --pod"),
+    "no way to run a guest": (["launcher"], 2, "exactly one of --directory and --pod is required"),
 }
 
 
-@pytest.mark.parametrize(("words", "status", "told"), REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize(("words", "status", "told"), FAILURE.values(), ids=FAILURE.keys())
 def test_a_process_does_not_begin_with(words: list[str], status: int, told: str) -> None:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):

@@ -14,9 +14,9 @@ from tests.support.commands import call_virtctl
 from tests.support.webserver import Request, Response, serve
 
 from virtshape.api.yaml import write_yaml
-from virtshape.cli.connection import NoServer, Target, complete_vm, current_target, find_server
-from virtshape.cli.errors import Refusal
-from virtshape.cli.start import command
+from virtshape.cli.connection import NoServerError, Target, complete_vm, current_target, find_server
+from virtshape.cli.errors import CommandError
+from virtshape.cli.vm import start as command
 from virtshape.store.lock import Lock
 
 
@@ -86,12 +86,12 @@ def test_a_system_that_does_not_run_is_none(home: Path) -> None:
     directory = home / ".local" / "state" / "virtshape"
     with running(directory):
         pass
-    with pytest.raises(NoServer) as refused:
+    with pytest.raises(NoServerError) as refused:
         find()
-    assert refused.value.message == "no server is known"
+    assert refused.value.message == "no server is configured"
     assert refused.value.causes == (
-        "there is neither $KUBECONFIG nor ~/.kube/config",
-        f"no system runs in {directory}",
+        "neither $KUBECONFIG nor ~/.kube/config exists",
+        f"no server is running in {directory}",
     )
     assert "virtshape up" in (refused.value.next_step or "")
 
@@ -101,9 +101,9 @@ def test_a_kubeconfig_that_is_not_there_is_not_passed_over(
 ) -> None:
     with running(home / ".local" / "state" / "virtshape"):
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
-        with pytest.raises(Refusal, match="no server stands there"):
+        with pytest.raises(CommandError, match="which defines no server"):
             find()
-        with pytest.raises(Refusal, match="there is no such kubeconfig"):
+        with pytest.raises(CommandError, match="there is no such kubeconfig"):
             find(kubeconfig=str(tmp_path / "none"))
 
 
@@ -154,7 +154,7 @@ def test_requests_are_told_at_a_level(words: list[str], told: list[str], before:
     assert TOKEN not in outcome.err
 
 
-@pytest.mark.parametrize(("period", "status"), [("100ms", 1), ("0", 0), ("1m", 0)])
+@pytest.mark.parametrize(("paramtypes", "status"), [("100ms", 1), ("0", 0), ("1m", 0)])
 def test_an_answer_may_take_as_long_as_is_said(period: str, status: int) -> None:
     waited = threading.Event()
 

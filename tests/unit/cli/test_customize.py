@@ -171,7 +171,7 @@ def test_metadata_that_describes_the_source_is_kept_on_request_with_a_warning_of
     write_manifest("all.yaml", build_type())
     outcome = call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", "--vcpus", "3", "--keep-metadata")
     assert outcome.tree["metadata"] == {"name": "mine", "labels": {"team": "blue", f"{GROUP}/size": "small"}}
-    assert outcome.err == f"warning: --keep-metadata keeps {GROUP}/size=small, the size of the source\n"
+    assert outcome.err == f"warning: --keep-metadata keeps {GROUP}/size=small, which is the size of the source\n"
 
 
 @pytest.mark.parametrize("words", [["--keep-metadata"], ["--vcpus", "3"]], ids=["no size", "no metadata"])
@@ -195,8 +195,8 @@ def test_fields_of_the_spec_that_we_do_not_know_pass_through_with_a_warning() ->
     assert outcome.spec == {"cpu": {"guest": 2, "speed": {"ghz": 3}}, "memory": {"guest": "2Gi"}, "glow": True}
     assert "novelty" not in outcome.tree["metadata"]
     assert outcome.err.splitlines() == [
-        'warning: all.yaml:13:5: spec.cpu.speed: unknown field "speed"; it is passed on as it stands',
-        'warning: all.yaml:17:3: spec.glow: unknown field "glow"; it is passed on as it stands',
+        'warning: all.yaml:13:5: spec.cpu.speed: unknown field "speed"; it is kept unchanged',
+        'warning: all.yaml:17:3: spec.glow: unknown field "glow"; it is kept unchanged',
     ]
 
 
@@ -209,8 +209,8 @@ def test_vcpus_for_a_type_with_a_topology_ask_for_a_decision() -> None:
     write_manifest("all.yaml", build_type(cpu=LAID_OUT))
     assert _refuse("small", "-f", "all.yaml", "--vcpus", "8") == (
         "error: small: the exact topology 2x1x2 does not define a layout for 8 vCPUs\n"
-        "Say it with --topology, such as --topology sockets=4,cores=1,threads=2, "
-        "or take an instance type without a topology.\n"
+        "Use --topology, such as --topology sockets=4,cores=1,threads=2, "
+        "or choose an instance type without a topology.\n"
     )
     assert _customize("small", "-f", "all.yaml", "--topology", "sockets=4,threads=2")["spec"]["cpu"] == {
         "topology": {"sockets": 4, "threads": 2}
@@ -221,14 +221,14 @@ def test_vcpus_for_a_type_with_a_topology_ask_for_a_decision() -> None:
 def test_a_size_for_a_preference_is_refused(words: list[str]) -> None:
     assert _refuse("fedora", *words).splitlines() == [
         "error: fedora: a preference has no size: only instance types set vCPUs and memory",
-        "Leave out the size, or name an instance type.",
+        "Remove the size flags, or choose an instance type.",
     ]
 
 
 def test_a_source_that_no_server_would_take_is_refused() -> None:
     write_manifest("all.yaml", build_type(memory={"guest": "2Gi", "overcommitPercent": 200}))
     lines = _refuse("small", "-f", "all.yaml").splitlines()
-    assert lines[0] == "error: no server would take the result"
+    assert lines[0] == "error: the result is invalid"
     assert lines[1].startswith("  - spec.memory.overcommitPercent '200'")
 
 
@@ -254,7 +254,7 @@ CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterP
         pytest.param(["zzzzzz"], f'there is no {CLUSTER_KINDS} "zzzzzz"\n', id="nothing near"),
         pytest.param(
             ["vmf/u1.medium"],
-            'there is no VirtualMachineInstancetype "u1.medium"; the built-in catalogue has a '
+            'there is no VirtualMachineInstancetype "u1.medium"; the built-in catalog has a '
             "VirtualMachineClusterInstancetype: virtualmachineclusterinstancetype/u1.medium means it",
             id="another kind of the catalogue",
         ),
@@ -266,7 +266,7 @@ CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterP
         ),
         pytest.param(
             ["u1.medium", "-f", "all.yaml"],
-            f'there is no {CLUSTER_KINDS} "u1.medium"; the built-in catalogue has a '
+            f'there is no {CLUSTER_KINDS} "u1.medium"; the built-in catalog has a '
             "VirtualMachineClusterInstancetype: --catalog looks there",
             id="in the catalogue only",
         ),
@@ -304,17 +304,19 @@ def test_a_name_that_means_no_single_object_is_refused(words: list[str], message
     ("words", "message"),
     [
         pytest.param(
-            ["u1.medium", "--vcpus", "0"], "Invalid value for '--vcpus': 0 is not between 1 and", id="0 vCPUs"
+            ["u1.medium", "--vcpus", "0"], "Invalid value for '--vcpus': invalid number 0: must be 1-", id="0 vCPUs"
         ),
-        pytest.param(["u1.medium", "--vcpus", "-2"], "Invalid value for '--vcpus': -2", id="negative vCPUs"),
+        pytest.param(
+            ["u1.medium", "--vcpus", "-2"], "Invalid value for '--vcpus': invalid number -2", id="negative vCPUs"
+        ),
         pytest.param(["u1.medium", "--vcpus", "4294967296"], "Invalid value for '--vcpus'", id="too many vCPUs"),
         pytest.param(["u1.medium", "--topology", "cores=0"], "Invalid value for '--topology'", id="0 cores"),
-        pytest.param(["u1.medium", "--memory", "0"], "--memory: 0 is no amount of memory", id="no memory"),
-        pytest.param(["u1.medium", "--memory=-1Gi"], "--memory: -1Gi is no amount of memory", id="negative memory"),
+        pytest.param(["u1.medium", "--memory", "0"], '--memory: invalid amount "0"', id="no memory"),
+        pytest.param(["u1.medium", "--memory=-1Gi"], '--memory: invalid amount "-1Gi"', id="negative memory"),
         pytest.param(["u1.medium", "--memory", "4GB"], "--memory: expected a quantity such as 4Gi", id="no quantity"),
         pytest.param(
             ["u1.medium", "--vcpus", "2", "--topology", "cores=2"],
-            "--vcpus and --topology exclude each other; give one of them",
+            "--vcpus and --topology are mutually exclusive",
             id="both",
         ),
         pytest.param(
@@ -331,7 +333,7 @@ def test_a_command_line_that_means_nothing_is_not_understood(words: list[str], m
 
 @pytest.mark.parametrize("name", ["", "Big", "a_b", "-a", "a-", "a..b", "a" * 254])
 def test_a_name_that_no_server_takes_is_refused(name: str) -> None:
-    assert _refuse("u1.medium", name=name, status=2).startswith(f'error: --name: "{name}" cannot name an object')
+    assert _refuse("u1.medium", name=name, status=2).startswith(f'error: --name: invalid name "{name}"')
 
 
 def test_all_mistakes_of_the_flags_are_told_at_once() -> None:

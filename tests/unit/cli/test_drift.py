@@ -170,25 +170,25 @@ def test_what_cannot_be_compared_is_told_after_all_that_can(stock: Any) -> None:
     assert outcome.err.splitlines() == [
         "error: 1 revision cannot be compared",
         '  - team/lost: instance type: controllerrevisions.apps "no-more" not found',
-        "See what the VMs refer to: kubectl get vm,controllerrevisions",
+        "Check the VMs and their revisions: kubectl get vm,controllerrevisions",
     ]
 
 
 def test_vms_without_revisions_are_left_out(stock: Any) -> None:
     outcome, _ = stock(build_documents(), "plain")
-    assert outcome == (0, "", "no VM here holds a copy of an instance type or preference\n")
+    assert outcome == (0, "", "no VM has a stored instance type or preference\n")
     assert stock(build_documents(), "plain", "-o", "json")[0].out == "[]\n"
 
 
 def test_a_vm_that_is_not_there_is_told_with_near_names(stock: Any) -> None:
     outcome, _ = stock(build_documents(), "wep")
     assert outcome.status == 1
-    assert outcome.err.startswith('error: there is no VM "wep" in namespace team; did you mean "web"?')
+    assert outcome.err.startswith('error: VM "wep" not found in namespace team; did you mean "web"?')
 
 
 def test_a_name_goes_with_one_namespace() -> None:
     outcome = call_virtctl("drift", "web", "-A")
     assert (outcome.status, outcome.err.splitlines()[0]) == (
         2,
-        "error: a VM is named in one namespace: use -n in place of -A",
+        "error: VM names require one namespace: use -n instead of -A",
     )

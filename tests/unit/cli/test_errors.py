@@ -7,7 +7,7 @@ import pytest
 
 from virtshape.api.problems import DecodeError, Problem
 from virtshape.api.status import Cause, StatusError
-from virtshape.cli.errors import NotUnderstood, Refusal, run, warn
+from virtshape.cli.errors import ArgumentError, CommandError, run, warn
 
 CAUSES = [Cause("FieldValueInvalid", "too large", "spec.a"), Cause("FieldValueInvalid", "too small", "spec.b")]
 PROBLEMS = [Problem("spec.a", "too large", "value"), Problem("spec.b", "too small", "value")]
@@ -26,11 +26,11 @@ def _command(error: BaseException | None) -> click.Command:
     ("error", "status", "text"),
     [
         pytest.param(None, 0, "", id="done"),
-        pytest.param(Refusal("no"), 1, "error: no\n", id="refused"),
+        pytest.param(CommandError("no"), 1, "error: no\n", id="refused"),
         pytest.param(
-            Refusal("no", ["one", "two"], "Do three."), 1, "error: no\n  - one\n  - two\nDo three.\n", id="causes"
+            CommandError("no", ["one", "two"], "Do three."), 1, "error: no\n  - one\n  - two\nDo three.\n", id="causes"
         ),
-        pytest.param(NotUnderstood("what?"), 2, "error: what?\n", id="not understood"),
+        pytest.param(ArgumentError("what?"), 2, "error: what?\n", id="not understood"),
         pytest.param(
             click.UsageError("what?"),
             2,
@@ -40,8 +40,7 @@ def _command(error: BaseException | None) -> click.Command:
         pytest.param(
             StatusError(422, "Invalid", "conflict", CAUSES),
             1,
-            "error: conflict\n  - spec.a: too large\n  - spec.b: too small\n"
-            "Correct what is named above and try again.\n",
+            "error: conflict\n  - spec.a: too large\n  - spec.b: too small\nCorrect the fields above and try again.\n",
             id="status with causes",
         ),
         pytest.param(
@@ -54,7 +53,7 @@ def _command(error: BaseException | None) -> click.Command:
             DecodeError(PROBLEMS),
             1,
             "error: 2 problems\n  - spec.a: too large\n  - spec.b: too small\n"
-            "Correct what is named above and try again.\n",
+            "Correct the fields above and try again.\n",
             id="decoding",
         ),
         pytest.param(

@@ -167,8 +167,8 @@ def test_fields_that_we_do_not_know_pass_through_with_a_warning() -> None:
     assert outcome.template["domain"]["devices"]["disks"] == [{"name": "root", "lit": {"level": 3}}, {"name": "data"}]
     assert outcome.err.splitlines() == [
         'warning: all.yaml:36:3: spec.glow: unknown field "glow"; it has no effect',
-        'warning: all.yaml:9:3: spec.novelty: unknown field "novelty"; it is passed on as it stands',
-        f'warning: all.yaml:17:13: {DOMAIN}.devices.disks[0].lit: unknown field "lit"; it is passed on as it stands',
+        'warning: all.yaml:9:3: spec.novelty: unknown field "novelty"; it is kept unchanged',
+        f'warning: all.yaml:17:13: {DOMAIN}.devices.disks[0].lit: unknown field "lit"; it is kept unchanged',
     ]
 
 
@@ -306,10 +306,10 @@ def test_equal_objects_may_stand_twice() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param(b"", "there is no VirtualMachine in the files: they hold no objects at all", id="empty"),
+        pytest.param(b"", "no VirtualMachine in the files: they contain no objects", id="empty"),
         pytest.param(
             b"{apiVersion: v1, kind: Secret}\n---\n{apiVersion: v1, kind: Secret}\n---\n{apiVersion: v1, kind: Pod}\n",
-            "there is no VirtualMachine in the files: they hold 2 Secret, 1 Pod",
+            "no VirtualMachine in the files: they contain 2 Secret, 1 Pod",
             id="other objects",
         ),
         pytest.param(b"a: b: c\n", 'f.yaml:1:5: unexpected ":": no value can follow here', id="YAML"),
@@ -332,8 +332,8 @@ def test_a_file_that_is_not_there_is_refused() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "nothing to expand: name a VM of the server with --vm, or a file with -f"),
-        (["-f", "vm.yaml", "-o", "table"], "-o table goes with --explain only"),
+        ([], "nothing to expand: use --vm for a VM on the server, or -f for files"),
+        (["-f", "vm.yaml", "-o", "table"], "-o table requires --explain"),
         (["-f", "vm.yaml", "-o", "xml"], "Invalid value for '-o'"),
     ],
     ids=["no file", "a table of a VM", "an unknown form"],

@@ -43,7 +43,7 @@ def test_every_flag_says_what_it_is_for(group: LazyGroup) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "more"), [("virtctl", ("connection", "datadir", "overriding", "period")), ("virtshape", ())]
+    ("name", "more"), [("virtctl", ("connection", "datadir", "overrides", "paramtypes")), ("virtshape", ())]
 )
 def test_help_of_a_command_imports_neither_its_subcommands_nor_the_api(name: str, more: tuple[str, ...]) -> None:
     program = (

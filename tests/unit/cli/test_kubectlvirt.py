@@ -45,7 +45,7 @@ def test_its_errors_point_to_its_own_help(kubectl: str) -> None:
 
 
 COMPLETED = {
-    "commands": (["res"], ["restart\tRestart a VM.", "reset\tReset a guest without asking it.", ":4"]),
+    "commands": (["res"], ["restart\tRestart a VM.", "reset\tHard-reset a guest.", ":4"]),
     "values": (["create", "vm", "--run-strategy", "ma"], ["Manual", ":4"]),
     "files": (["image-upload", "pvc", "c1", "--image-path", ""], [":0"]),
     "nothing": (["frobnicate"], [":4"]),
@@ -60,7 +60,7 @@ def test_kubectl_is_told_what_fits(words: list[str], lines: list[str]) -> None:
 
 def test_kubectl_asks_it(kubectl: str) -> None:
     ran = call(kubectl, "__complete", "virt", "unp")
-    assert ran.stdout.splitlines()[:1] == ["unpause\tLet a paused guest go on."]
+    assert ran.stdout.splitlines()[:1] == ["unpause\tResume a paused VM."]
 
 
 def test_it_needs_no_script_of_its_own() -> None:

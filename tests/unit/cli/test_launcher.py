@@ -17,7 +17,7 @@ from virtshape.launcher.report import Report
 def test_a_directory_with_no_order_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(virtshape, "virtshape", ["launcher", "--directory", str(tmp_path)]) == 1
     assert capsys.readouterr().err == (
-        f"error: there is no guest.json in {tmp_path}\n`virtshape up` writes one for each instance.\n"
+        f"error: {tmp_path}/guest.json does not exist\n`virtshape up` writes it for each instance.\n"
     )
 
 

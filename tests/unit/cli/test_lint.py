@@ -85,7 +85,7 @@ def test_paths_that_cannot_be_read_give_status_2_and_no_findings(capsys: pytest.
         2,
         "",
         (
-            "error: cannot read what is to be checked\n"
+            "error: some paths cannot be read\n"
             "  - gone.yaml: cannot be read: No such file or directory\n"
             "  - missing: cannot be read: No such file or directory\n"
         ),
@@ -162,4 +162,4 @@ def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_help_names_the_exit_statuses() -> None:
     result = CliRunner().invoke(lint.command, ["--help"])
-    assert "0 clean, 1 findings, 2 a path cannot be read" in " ".join(result.output.split())
+    assert "0 no findings, 1 findings, 2 a path cannot be read" in " ".join(result.output.split())

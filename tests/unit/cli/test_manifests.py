@@ -53,8 +53,8 @@ def test_the_image_is_of_this_release() -> None:
 
 
 MISTAKES = {
-    "no name of a namespace": (("--namespace", "My_VMs"), '"My_VMs" is no name of a namespace'),
-    "a digest alone": (("--image", "a@sha256:1"), "give --launcher-image too"),
+    "no name of a namespace": (("--namespace", "My_VMs"), '"My_VMs"'),
+    "a digest alone": (("--image", "a@sha256:1"), "requires --launcher-image"),
     "nobody": (("--replicas", "0"), "0 is not in the range"),
 }
 

@@ -1,16 +1,16 @@
 import click
 import pytest
 
-from virtshape.cli.period import Period, read_seconds
+from virtshape.cli.paramtypes import Duration, parse_seconds
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("45", 45), ("45s", 45), ("1m30s", 90), ("0", None), ("0s", None)])
 def test_a_period_is_read_as_kubectl_reads_it(text: str, seconds: float | None) -> None:
-    assert Period().convert(text, None, None) == text
-    assert read_seconds(text) == seconds
+    assert Duration().convert(text, None, None) == text
+    assert parse_seconds(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1s", "1.5"])
 def test_what_is_no_period_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="must be like 45s"):
-        Period().convert(text, None, None)
+        Duration().convert(text, None, None)

@@ -50,7 +50,7 @@ def test_without_a_server_the_catalogue_is_looked_through() -> None:
         ["u1.xlarge", "4", "16Gi", "false", CLUSTER],
     ]
     assert len(lines) == 6
-    assert outcome.err.endswith(" more would do; --all shows them\n")
+    assert outcome.err.endswith(" more match; --all shows them\n")
 
 
 def test_all_can_be_shown() -> None:
@@ -112,34 +112,34 @@ def test_names_and_trees_can_be_printed() -> None:
 
 def test_where_none_would_do_the_nearest_are_told_with_what_they_lack() -> None:
     assert refuse("--catalog", "--memory-min", "1Ti") == [
-        "error: no instance type of the built-in catalogue would do; the nearest are",
+        "error: no instance type in the built-in catalog matches; the closest are",
         "  - m1.8xlarge: 256Gi of memory, 1Ti are needed",
         "  - m1.8xlarge1gi: 256Gi of memory, 1Ti are needed",
         "  - m1.4xlarge: 128Gi of memory, 1Ti are needed",
-        "Ask for less, or make one with `virtctl create instancetype`.",
+        "Relax the requirements, or create one with `virtctl create instancetype`.",
     ]
 
 
 def test_where_nothing_has_a_size_that_is_told() -> None:
     file = write_manifest("types.yaml", build(CLUSTER, "open"))
     assert refuse("-f", file) == [
-        "error: there are no instance types with a size in the files",
-        "Look in another place with --catalog, -f, -n or --context.",
+        "error: no instance types with a size in the files",
+        "Search elsewhere with --catalog, -f, -n or --context.",
     ]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--cpu-min", "4", "--cpu-max", "2"], "--cpu-min 4 is more than --cpu-max 2"),
-        (["--memory-min", "4Gi", "--memory-max", "4G"], "--memory-min 4Gi is more than --memory-max 4G"),
-        (["--preference-kind", "vmp"], "--preference-kind goes with --preference"),
+        (["--cpu-min", "4", "--cpu-max", "2"], "--cpu-min 4 is greater than --cpu-max 2"),
+        (["--memory-min", "4Gi", "--memory-max", "4G"], "--memory-min 4Gi is greater than --memory-max 4G"),
+        (["--preference-kind", "vmp"], "--preference-kind requires --preference"),
         (
             ["--preference", "x", "--preference-kind", "vmf"],
-            "--preference-kind: VirtualMachineInstancetype is no kind of preference; there are ",
+            "--preference-kind: VirtualMachineInstancetype is not a preference: must be ",
         ),
         (["--memory-min", "lots"], "Invalid value for '--memory-min': expected a quantity such as 4Gi"),
-        (["--cpu-min", "0"], "Invalid value for '--cpu-min': 0 is not between 1 and 4294967295."),
+        (["--cpu-min", "0"], "Invalid value for '--cpu-min': invalid number 0: must be 1-4294967295."),
     ],
     ids=["vCPUs", "memory", "no preference", "not a preference", "no quantity", "no vCPU"],
 )

@@ -26,4 +26,4 @@ def test_without_a_server_its_own_version_is_printed_all_the_same() -> None:
     outcome = call_virtctl("version")
     assert outcome.status == 1
     assert outcome.out.startswith("Client Version: ")
-    assert "no server is known" in outcome.err
+    assert "no server is configured" in outcome.err

@@ -2,7 +2,7 @@ import click
 import pytest
 
 from virtshape.api.kubevirt.domain import CPUTopology
-from virtshape.cli.topology import TopologyType
+from virtshape.cli.paramtypes import TopologyType
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ def test_members_are_read_in_any_order(text: str, topology: CPUTopology) -> None
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", "is no part of a topology"),
+        ("", "invalid topology part"),
         ("2x4x2", "write sockets=N,cores=N,threads=N"),
         ("socket=2", 'did you mean "sockets"'),
-        ("sockets=0", "not a whole number above 0"),
-        ("sockets=", "not a whole number above 0"),
-        ("sockets=-1", "not a whole number above 0"),
-        ("cores=4294967296", "not a whole number above 0"),
+        ("sockets=0", "must be a whole number greater than 0"),
+        ("sockets=", "must be a whole number greater than 0"),
+        ("sockets=-1", "must be a whole number greater than 0"),
+        ("cores=4294967296", "must be a whole number greater than 0"),
         ("cores=1,cores=2", "cores is given twice"),
     ],
 )

@@ -20,7 +20,7 @@ SIZES = f"/apis/{GROUP}/v1beta1/virtualmachineclusterinstancetypes"
 REVISIONS = "/apis/apps/v1/namespaces/team/controllerrevisions"
 SELECTOR = "?labelSelector=instancetype.kubevirt.io%2Fobject-name"
 MISSING = {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"}
-REFUSED = {
+FAILURE = {
     "kind": "Status",
     "status": "Failure",
     "code": 422,
@@ -91,7 +91,7 @@ class Serving:
         path = call.target.removeprefix(f"{VMS}/")
         name = path.partition("?")[0].removesuffix("/status")
         if name == self._refuses:
-            return REFUSED
+            return FAILURE
         self.patches.append((path, json.loads(call.body)))
         vm = self.vms[name]
         marks = {"annotations": {"virtshape.io/recapture": "instancetype"}} if self._marks else {}
@@ -127,7 +127,7 @@ def test_a_dry_run_has_the_server_check_it_and_changes_nothing(ask: Any) -> None
     server = Serving()
     outcome = ask(server, "web", "--dry-run")
     assert outcome.out.splitlines()[1].endswith("spec.domain.cpu.sockets: 2 -> 4")
-    assert outcome.err == "1 VM would be upgraded; leave out --dry-run to do it\n"
+    assert outcome.err == "1 VM would be upgraded; run without --dry-run to apply\n"
     assert server.patches == [("web?dryRun=All", CLEARED)]
 
 
@@ -159,7 +159,7 @@ def test_trees_say_it_all(ask: Any) -> None:
 
 def test_vms_that_are_up_to_date_are_left_alone(ask: Any) -> None:
     server = Serving()
-    assert ask(server, "vm/new") == (0, "", "nothing to upgrade: no VM here has been left behind\n")
+    assert ask(server, "vm/new") == (0, "", "nothing to upgrade: all VMs are current\n")
     assert server.patches == []
 
 
@@ -171,7 +171,7 @@ def test_one_that_the_server_refuses_does_not_keep_the_others(ask: Any) -> None:
         "1 VM upgraded",
         "error: 1 VM cannot be upgraded",
         "  - team/web: that does not go with it",
-        "See what has changed: virtctl drift --fields",
+        "Show the changes: virtctl drift --fields",
     ]
     assert server.patches == [("db", CLEARED)]
 
@@ -185,7 +185,7 @@ def test_where_all_are_refused_nothing_else_is_said(ask: Any) -> None:
 def test_a_copy_of_what_is_gone_is_kept_and_told_of(ask: Any) -> None:
     server = Serving(has_size=False)
     outcome = ask(server, "db")
-    gone = "virtualmachineclusterinstancetype/small does not exist any more; its copy older is kept"
+    gone = "virtualmachineclusterinstancetype/small was deleted; its revision older is kept"
     assert outcome.status == 0
     assert outcome.err.splitlines()[0] == f"warning: team/db: {gone}"
     assert server.patches == []
@@ -194,9 +194,9 @@ def test_a_copy_of_what_is_gone_is_kept_and_told_of(ask: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "error: no VM to upgrade: name some, or all of the namespace with --all"),
-        (("web", "--all"), "error: VMs are named, or all are meant: remove --all"),
-        (("web", "-A"), "error: VMs are named, or all are meant: remove -A"),
+        ((), "error: no VM to upgrade: give VM names, --all or -A"),
+        (("web", "--all"), "error: VM names and --all are mutually exclusive"),
+        (("web", "-A"), "error: VM names and -A are mutually exclusive"),
     ],
 )
 def test_it_must_be_clear_which_vms_are_meant(words: tuple[str, ...], told: str) -> None:
@@ -207,4 +207,4 @@ def test_it_must_be_clear_which_vms_are_meant(words: tuple[str, ...], told: str)
 def test_a_vm_that_is_not_there_is_told_with_near_names(ask: Any) -> None:
     outcome = ask(Serving(), "wep")
     assert outcome.status == 1
-    assert outcome.err.startswith('error: there is no VM "wep" in namespace team; did you mean "web"')
+    assert outcome.err.startswith('error: VM "wep" not found in namespace team; did you mean "web"')

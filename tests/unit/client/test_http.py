@@ -125,7 +125,7 @@ def test_a_write_is_never_repeated() -> None:
     assert len(server.requests) == 2
 
 
-BODIES: dict[str, tuple[bytes, bytes]] = {
+LOG_BODIES: dict[str, tuple[bytes, bytes]] = {
     "of a length": (ok(b"body"), b"body"),
     "in chunks": (chunked(b"bo", b"dy", b""), b"body"),
     "until the end": (b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nbody", b"body"),
@@ -134,7 +134,7 @@ BODIES: dict[str, tuple[bytes, bytes]] = {
 }
 
 
-@pytest.mark.parametrize(("reply", "body"), BODIES.values(), ids=BODIES.keys())
+@pytest.mark.parametrize(("reply", "body"), LOG_BODIES.values(), ids=LOG_BODIES.keys())
 def test_an_answer_is_read_whole(reply: bytes, body: bytes) -> None:
     assert exchange(Server(reply), GET)[0].body == body
 
@@ -285,7 +285,7 @@ def test_requests_are_told_as_they_are_made_and_secrets_are_not() -> None:
 
     async def play() -> None:
         async with transport_to(server.talk, credentials=Changing()) as transport:
-            transport._tell = told.append  # noqa: SLF001 - as if it had been made so
+            transport._log_request = told.append  # noqa: SLF001 - as if it had been made so
             await transport.call(POST)
             async with transport.stream(GET) as lines:
                 assert [line async for line in lines] == [b"line"]

@@ -4,12 +4,12 @@ from virtshape.client.requestlog import Exchange, describe_exchange
 
 ASKED = Exchange("POST", "https://x/y", 201, 0.0126, b'{"a": 1}', b'{"b": 2}\n')
 HEAD = "POST https://x/y 201 Created in 13 milliseconds"
-BODIES = ['Request Body: {"a": 1}', 'Response Body: {"b": 2}']
+LOG_BODIES = ['Request Body: {"a": 1}', 'Response Body: {"b": 2}']
 
 
 @pytest.mark.parametrize(
     ("level", "lines"),
-    [(-1, []), (0, []), (5, []), (6, [HEAD]), (7, [HEAD]), (8, [HEAD, *BODIES]), (10, [HEAD, *BODIES])],
+    [(-1, []), (0, []), (5, []), (6, [HEAD]), (7, [HEAD]), (8, [HEAD, *LOG_BODIES]), (10, [HEAD, *LOG_BODIES])],
 )
 def test_more_is_told_at_higher_levels(level: int, lines: list[str]) -> None:
     assert describe_exchange(ASKED, level) == lines

@@ -10,7 +10,7 @@ from tests.support.manifests import write_manifest
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.offline.files import Loaded, find_duplicates, load
-from virtshape.offline.mistakes import FilesError
+from virtshape.offline.problems import FilesError
 
 Tree = dict[str, Any]
 

@@ -56,12 +56,12 @@ def test_an_inferred_instance_type_is_named() -> None:
         "PersistentVolumeClaim", "disk", labels={"instancetype.kubevirt.io/default-instancetype": "small"}
     )
     vm = build_vm(instancetype={"inferFromVolume": "root"}, template=ROOT_VOLUME)
-    assert _explain(vm, claim, build_instancetype())[f"{DOMAIN}.memory.guest"].words == "instance type small"
+    assert _explain(vm, claim, build_instancetype())[f"{DOMAIN}.memory.guest"].description == "instance type small"
 
 
 def test_a_flavor_is_called_one() -> None:
     origins = _explain(build_vm(flavor="tiny"), build_flavor())
-    assert origins[f"{DOMAIN}.memory.guest"].words == "flavor tiny"
+    assert origins[f"{DOMAIN}.memory.guest"].description == "flavor tiny"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_revision_is_named_when_it_was_used(matcher: Tree, status: Tree | None
     revision = build_revision("rev", stored, object_name="small")
     vm = build_vm(instancetype=matcher, status=status)
     origins = _explain(vm, revision, build_instancetype(), build_instancetype("other"))
-    assert origins[f"{DOMAIN}.memory.guest"].words == words
+    assert origins[f"{DOMAIN}.memory.guest"].description == words
     assert origins[f"{DOMAIN}.memory.guest"].value == memory
 
 

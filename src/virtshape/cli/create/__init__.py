@@ -1,8 +1,4 @@
-"""
-`virtctl create`: manifests on standard output, made from flags.
-
-Only the table of what can be created; nothing here talks to a server.
-"""
+"""`virtctl create`: print manifests built from flags."""
 
 import click
 
@@ -27,13 +23,13 @@ ENTRIES = {
     cls=LazyGroup,
     entries=ENTRIES,
     examples=[
-        Example("A VM", "virtctl create vm --instancetype u1.medium --preference fedora --volume-pvc src:root"),
-        Example("A VM's size", "virtctl create instancetype --name small --cpu 2 --memory 4Gi"),
+        Example("Print a VM", "virtctl create vm --instancetype u1.medium --preference fedora --volume-pvc src:root"),
+        Example("Print an instance type", "virtctl create instancetype --name small --cpu 2 --memory 4Gi"),
     ],
 )
 def command() -> None:
     """
     Print the manifest of a VM, an instance type or a preference.
 
-    Nothing is sent anywhere: pipe the output into `kubectl create -f -` or keep it in a file.
+    No server is contacted: pipe the output to `kubectl create -f -`, or save it to a file.
     """

@@ -1,8 +1,4 @@
-"""
-Cloud-init for a new VM: the user, the password and the keys that the guest sets up when it first boots.
-
-A password ends up in the manifest as clear text; the caller warns of it.
-"""
+"""Build the cloud-init volume of a new VM: user, password and SSH keys."""
 
 import csv
 import json
@@ -20,7 +16,7 @@ _ALLOW_AGENT = "runcmd:\n  - [ setsebool, -P, 'virt_qemu_ga_manage_ssh', 'on' ]"
 
 @dataclass(frozen=True)
 class CloudInit:
-    """What was asked of cloud-init; None is what nobody asked for."""
+    """The cloud-init flags; None for a flag that was not given."""
 
     kind: str | None = None
     user: str | None = None
@@ -32,7 +28,7 @@ class CloudInit:
 
 
 def build_cloud_init(wanted: CloudInit) -> Volume | None:
-    """Build the volume that the guest reads, unless there is no need for one."""
+    """Return the cloud-init volume, or None if there is no data."""
     if wanted.kind == "none":
         return None
     user_data = None if wanted.user_data else render_user_data(wanted)
@@ -54,7 +50,7 @@ def build_cloud_init(wanted: CloudInit) -> Volume | None:
 
 
 def render_user_data(wanted: CloudInit) -> str:
-    """Write the configuration that sets up the user."""
+    """Return the user data that sets up the user."""
     lines = [_HEADER]
     if wanted.user:
         lines.append(f"user: {_write_scalar(wanted.user)}")
@@ -68,15 +64,15 @@ def render_user_data(wanted: CloudInit) -> str:
 
 
 def read_keys(texts: Iterable[str]) -> tuple[str, ...]:
-    """Read keys given one by one or several with commas between; quotes keep a comma inside a key."""
+    """Parse keys separated by commas; quotes protect a comma inside a key."""
     try:
         return tuple(key for text in texts for row in csv.reader(text.splitlines(), strict=True) for key in row)
     except csv.Error as error:
-        raise ParameterError(f"the quotes do not match: {error}") from None
+        raise ParameterError(f"invalid quotes: {error}") from None
 
 
 def read_password(path: str) -> str:
-    """Read the password that a file holds, without the newline at its end."""
+    """Read a password file, without the trailing newline."""
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
@@ -87,7 +83,7 @@ def read_password(path: str) -> str:
 
 def _write_scalar(text: str) -> str:
     """Quote the text if YAML would read it as anything else."""
-    import yaml  # late: few command lines get here, and it takes a tenth of the start-up
+    import yaml  # imported here because it slows down start-up
 
     try:
         plain = yaml.safe_load(f"- {text}") == [text]

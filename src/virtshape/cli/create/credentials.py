@@ -1,8 +1,4 @@
-"""
-Access credentials: secrets with SSH keys or passwords that reach the guest, and what cloud-init has to do for them.
-
-Names secrets, never reads them.
-"""
+"""Access credentials of a new VM: Secrets with SSH keys or passwords for the guest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +18,7 @@ from virtshape.api.kubevirt.credentials import (
     UserPasswordAccessCredentialSource,
 )
 from virtshape.cli.create.cloudinit import CloudInit
-from virtshape.cli.create.parameters import ParameterError, needed, parse_parameters
+from virtshape.cli.create.parameters import ParameterError, parse_parameters, required
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.create.volumes import read_local_name
 
@@ -31,7 +27,7 @@ from virtshape.cli.create.volumes import read_local_name
 class CredentialParameters:
     """Parameters of one access credential."""
 
-    src: str = needed()
+    src: str = required()
     type: str | None = None
     method: str | None = None
     user: str | None = None
@@ -40,10 +36,10 @@ class CredentialParameters:
 def read_credentials(
     texts: Sequence[str], cloud_init: CloudInit, problems: Problems
 ) -> tuple[list[AccessCredential], CloudInit]:
-    """Read all credentials; cloud-init comes back with what they need of it."""
+    """Parse all credentials; return them and the cloud-init settings that they require."""
     credentials = []
     for text in texts:
-        with problems.of("--access-cred"):
+        with problems.collect("--access-cred"):
             credential, cloud_init = _read_credential(parse_parameters(text, CredentialParameters), cloud_init)
             credentials.append(credential)
     return credentials, cloud_init
@@ -67,7 +63,7 @@ def _read_credential(parameters: CredentialParameters, cloud_init: CloudInit) ->
             )
             return AccessCredential(user_password=password), cloud_init
         case _:
-            raise ParameterError(f'type: "{parameters.type}" is neither ssh nor password')
+            raise ParameterError(f'type: invalid value "{parameters.type}": must be ssh or password')
 
 
 def _choose_ssh_method(
@@ -77,7 +73,9 @@ def _choose_ssh_method(
         case "ga":
             user = parameters.user or cloud_init.user
             if not user:
-                raise ParameterError("user must be given, here or with --user: whose keys the guest agent sets")
+                raise ParameterError(
+                    "user is required, here or with --user: the guest agent writes the keys of this user"
+                )
             agent = QemuGuestAgentSSHPublicKeyAccessCredentialPropagation(users=[user])
             if cloud_init.ga_manage_ssh is None:
                 cloud_init = replace(cloud_init, ga_manage_ssh=True)
@@ -91,15 +89,15 @@ def _choose_ssh_method(
             cloud_init = _require_cloud_init("configDrive", parameters, cloud_init)
             return SSHPublicKeyAccessCredentialPropagationMethod(config_drive=config_drive), cloud_init
         case _:
-            raise ParameterError(f'method: "{parameters.method}" is none of ga, nocloud and configdrive')
+            raise ParameterError(f'method: invalid value "{parameters.method}": must be ga, nocloud or configdrive')
 
 
 def _require_cloud_init(kind: str, parameters: CredentialParameters, cloud_init: CloudInit) -> CloudInit:
     problems = []
     if parameters.user:
-        problems.append(f"user: only the guest agent puts keys into a user's account; leave it out with {kind}")
+        problems.append(f"user: not supported with {kind}; only method ga uses it")
     if cloud_init.kind not in (None, kind):
-        problems.append(f"method: {parameters.method} does not go with cloud-init as {cloud_init.kind}")
+        problems.append(f"method: {parameters.method} conflicts with --cloud-init {cloud_init.kind}")
     if problems:
         raise ParameterError(*problems)
     return replace(cloud_init, kind=kind)
@@ -108,8 +106,8 @@ def _require_cloud_init(kind: str, parameters: CredentialParameters, cloud_init:
 def _check_password_method(parameters: CredentialParameters) -> None:
     problems = []
     if parameters.method and parameters.method.lower() != "ga":
-        problems.append(f'method: passwords reach the guest through ga only, not through "{parameters.method}"')
+        problems.append(f'method: invalid value "{parameters.method}": passwords require ga')
     if parameters.user:
-        problems.append("user: the secret itself names the users; leave it out")
+        problems.append("user: not supported with passwords; the Secret contains the users")
     if problems:
         raise ParameterError(*problems)

@@ -1,8 +1,4 @@
-"""
-The flags of `create vm`: their names, their help, and what was given of them.
-
-KubeVirt's flags, and `--vcpus`. What they mean together is decided elsewhere.
-"""
+"""The flags of `virtctl create vm`: KubeVirt's flags and `--vcpus`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -11,15 +7,15 @@ from typing import Any, TypeVar
 import click
 
 from virtshape.cli.command import OneOf, WholeNumber, switch
-from virtshape.cli.connection import stated_namespace
+from virtshape.cli.connection import global_namespace
 from virtshape.cli.create.imports import OLDER_FLAGS
-from virtshape.cli.create.matchers import Wish
+from virtshape.cli.create.matchers import MatcherFlags
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 DISK = "src:NAME[,name:NAME][,bootorder:N]"
-IMPORT_HELP = """Add a volume that is filled before the VM first starts. May be given several times.
-All types take name and bootorder.
+IMPORT_HELP = """Add a volume that is imported before the VM starts. Can be repeated.
+All types accept name and bootorder.
 
 \b
   type:blank     size
@@ -40,7 +36,7 @@ All types take name and bootorder.
 
 @dataclass(frozen=True)
 class VMFlags:
-    """What was given; None or empty is what was not."""
+    """The parsed flags; None or empty if not given."""
 
     name: str | None
     namespace: str | None
@@ -72,24 +68,24 @@ class VMFlags:
 
     @property
     def given(self) -> set[str]:
-        """The flags that were given a value, even an empty one."""
+        """The flags that were given, even with an empty value."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {_spell(name) for name, value in values.items() if value is not None and value != ()}
 
     @property
     def older_imports(self) -> dict[str, tuple[str, ...]]:
-        """The values of the flags that --volume-import replaced."""
+        """The values of the deprecated import flags."""
         return {flag: getattr(self, flag.removeprefix("--").replace("-", "_")) for flag in OLDER_FLAGS}
 
     @property
-    def instancetype_wish(self) -> Wish:
-        """What was asked for about the instance type."""
-        return Wish(self.instancetype, self.infer_instancetype, self.infer_instancetype_from)
+    def instancetype_flags(self) -> MatcherFlags:
+        """The instance type flags."""
+        return MatcherFlags(self.instancetype, self.infer_instancetype, self.infer_instancetype_from)
 
     @property
-    def preference_wish(self) -> Wish:
-        """What was asked for about the preference."""
-        return Wish(self.preference, self.infer_preference, self.infer_preference_from)
+    def preference_flags(self) -> MatcherFlags:
+        """The preference flags."""
+        return MatcherFlags(self.preference, self.infer_preference, self.infer_preference_from)
 
 
 def _spell(name: str) -> str:
@@ -101,65 +97,63 @@ def _repeated(name: str, **attributes: Any) -> Callable[[F], F]:
 
 
 _OPTIONS = [
-    click.option("--name", help="The VM's name; random if not given."),
-    click.option("-n", "--namespace", default=stated_namespace, help="The namespace to write into the manifest."),
+    click.option("--name", help="Name of the VM. [default: random]"),
+    click.option("-n", "--namespace", default=global_namespace, help="Namespace in the manifest."),
     click.option(
         "--run-strategy",
         type=OneOf("Always", "Manual", "Halted", "Once", "RerunOnFailure"),
         default="Always",
         show_default=True,
-        help="When the VM runs.",
+        help="Run strategy of the VM.",
     ),
     click.option(
         "--termination-grace-period",
         type=WholeNumber(-(2**63), 2**63 - 1),
         default=180,
         show_default=True,
-        help="Seconds that the guest has to shut down.",
+        help="Seconds the guest may take to shut down.",
     ),
-    click.option(
-        "--memory", metavar="QUANTITY", help="Memory of the VM; 512Mi if nothing else gives it. No instance type then."
-    ),
+    click.option("--memory", metavar="QUANTITY", help="Memory of the VM, without an instance type. [default: 512Mi]"),
     click.option(
         "--vcpus",
         type=WholeNumber(1, 2**32 - 1),
-        help="vCPUs of the VM. With --memory also beside an instance type that leaves the size to the VM.",
+        help="vCPUs of the VM. With --memory, can be combined with an instance type of a custom size.",
     ),
-    click.option("--instancetype", metavar="[KIND/]NAME", help="The instance type; cluster-wide if no kind is given."),
-    switch("--infer-instancetype", help="Infer the instance type from the volume that boots first, or do not."),
+    click.option("--instancetype", metavar="[KIND/]NAME", help="Instance type; cluster-wide unless a kind is given."),
+    switch("--infer-instancetype", help="Infer the instance type from the first boot volume."),
     click.option("--infer-instancetype-from", metavar="VOLUME", help="Infer the instance type from this volume."),
-    click.option("--preference", metavar="[KIND/]NAME", help="The preference; cluster-wide if no kind is given."),
-    switch("--infer-preference", help="Infer the preference from the volume that boots first, or do not."),
+    click.option("--preference", metavar="[KIND/]NAME", help="Preference; cluster-wide unless a kind is given."),
+    switch("--infer-preference", help="Infer the preference from the first boot volume."),
     click.option("--infer-preference-from", metavar="VOLUME", help="Infer the preference from this volume."),
     _repeated("--volume-containerdisk", metavar="src:IMAGE[,name:NAME][,bootorder:N]", help="Add a container disk."),
-    _repeated("--volume-pvc", metavar=DISK, help="Add a PVC of the VM's namespace."),
+    _repeated("--volume-pvc", metavar=DISK, help="Add a PVC in the VM's namespace."),
     _repeated("--volume-import", metavar="type:TYPE,...", help=IMPORT_HELP),
     click.option(
         "--volume-sysprep",
         metavar="src:NAME[,type:configmap|secret]",
-        help="Add the ConfigMap or Secret with an answer file for Windows.",
+        help="Add a ConfigMap or Secret with a Windows answer file.",
     ),
-    click.option("--user", help="The user that cloud-init sets up."),
+    click.option("--user", help="User to create with cloud-init."),
     click.option(
         "--password-file",
         metavar="FILE",
         type=click.Path(),
-        help="File with the user's password. It will stand in the VM in clear text.",
+        help="File with the user's password. It is stored in the VM in clear text.",
     ),
-    _repeated("--ssh-key", metavar="KEY[,KEY...]", help="Public key of the user, for cloud-init."),
-    switch("--ga-manage-ssh", help="Let the guest agent write SSH keys, under SELinux too."),
+    _repeated("--ssh-key", metavar="KEY[,KEY...]", help="SSH public key of the user, for cloud-init."),
+    switch("--ga-manage-ssh", help="Allow the guest agent to write SSH keys under SELinux."),
     _repeated(
         "--access-cred",
         metavar="src:SECRET[,type:ssh|password][,method:ga|nocloud|configdrive][,user:USER]",
-        help="Give the guest SSH keys or passwords from a Secret. May be given several times.",
+        help="Add SSH keys or passwords from a Secret. Can be repeated.",
     ),
     click.option(
         "--cloud-init",
         type=OneOf("noCloud", "configDrive", "none"),
-        help="What cloud-init reads its data from; noCloud if there is any.",
+        help="Cloud-init data source. [default: noCloud if there is data]",
     ),
-    click.option("--cloud-init-user-data", metavar="BASE64", help="User data for cloud-init, complete."),
-    click.option("--cloud-init-network-data", metavar="BASE64", help="Network data for cloud-init."),
+    click.option("--cloud-init-user-data", metavar="BASE64", help="Complete cloud-init user data."),
+    click.option("--cloud-init-network-data", metavar="BASE64", help="Cloud-init network data."),
     _repeated("--volume-datasource", metavar=DISK, help="Deprecated: use --volume-import type:ds."),
     _repeated("--volume-clone-pvc", metavar=DISK, help="Deprecated: use --volume-import type:pvc."),
     _repeated("--volume-blank", metavar="size:QUANTITY", help="Deprecated: use --volume-import type:blank."),
@@ -167,7 +161,7 @@ _OPTIONS = [
 
 
 def vm_options(function: F) -> F:
-    """Give a command all flags of `create vm`."""
+    """Add the flags of `create vm` to a command."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function

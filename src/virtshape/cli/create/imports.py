@@ -1,8 +1,4 @@
-"""
-Volumes that are filled before the VM first starts: `--volume-import` and the older flags that it replaced.
-
-Adds a data volume template and the volume that uses it, both under one name.
-"""
+"""Imported volumes of a new VM: `--volume-import` and the deprecated flags that it replaced."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,12 +13,12 @@ from virtshape.cli.create.sources import TYPES
 from virtshape.cli.create.volumes import Volumes
 from virtshape.cli.errors import suggest
 
-# The order decides what boots first: a volume of a later flag goes before those of an earlier one.
+# The order is the boot order: volumes of a later flag boot before those of an earlier one.
 OLDER_FLAGS = {"--volume-datasource": "ds", "--volume-clone-pvc": "pvc", "--volume-blank": "blank"}
 
 
 def gather_imports(imports: Sequence[str], older: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """List all imports with their flags, in boot order, each with its type."""
+    """Return all imports as (flag, text), in boot order."""
     gathered = [("--volume-import", text) for text in imports]
     for flag, kind in OLDER_FLAGS.items():
         for text in older[flag]:
@@ -31,7 +27,7 @@ def gather_imports(imports: Sequence[str], older: Mapping[str, Sequence[str]]) -
 
 
 def add_import(volumes: Volumes, text: str) -> None:
-    """Add a volume that is filled from elsewhere, or is blank."""
+    """Add an imported or blank volume and its DataVolume template."""
     parameters = parse_parameters(text, TYPES[_read_type(text)])
     spec = parameters.spec()
     requests = {"storage": parameters.size} if parameters.size is not None else None
@@ -47,8 +43,8 @@ def add_import(volumes: Volumes, text: str) -> None:
 def _read_type(text: str) -> str:
     kind = find_parameter(text, "type")
     if kind is None:
-        raise ParameterError(f"type must be given, one of {', '.join(TYPES)}")
+        raise ParameterError(f"type is required: must be one of {', '.join(TYPES)}")
     if kind not in TYPES:
-        hint = suggest(kind, TYPES) or f"; known are {', '.join(TYPES)}"
-        raise ParameterError(f'type: "{kind}" is unknown{hint}')
+        hint = suggest(kind, TYPES) or f"; must be one of {', '.join(TYPES)}"
+        raise ParameterError(f'type: unknown value "{kind}"{hint}')
     return kind

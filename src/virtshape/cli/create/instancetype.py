@@ -1,7 +1,7 @@
 """
-`virtctl create instancetype`: an instance type from flags.
+`virtctl create instancetype`: print an instance type built from flags.
 
-Prints v1beta1, which every server reads: there a size has to be given.
+Prints v1beta1, which every server supports and which requires a size.
 """
 
 from collections.abc import Sequence
@@ -20,22 +20,22 @@ from virtshape.api.kubevirt.devices import GPU, HostDevice
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.quantity import Quantity
 from virtshape.cli.command import Command, Example, WholeNumber
-from virtshape.cli.create.parameters import needed, parse_parameters, read_quantity
+from virtshape.cli.create.parameters import parse_parameters, read_quantity, required
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.create.scope import Scope, scope_options
 from virtshape.cli.errors import warn
 from virtshape.cli.output import output_option, print_object
-from virtshape.cli.topology import TopologyType
+from virtshape.cli.paramtypes import TopologyType
 
 DEVICE = "name:NAME,devicename:DEVICE"
 
 
 @dataclass(frozen=True)
 class DeviceParameters:
-    """Parameters of a device of the node that the VM gets."""
+    """Parameters of a host device."""
 
-    name: str = needed()
-    devicename: str = needed()
+    name: str = required()
+    devicename: str = required()
 
 
 @click.command(
@@ -43,30 +43,26 @@ class DeviceParameters:
     cls=Command,
     examples=[
         Example(
-            "Two vCPUs and 4Gi of memory, for the whole cluster",
+            "Cluster-wide, with two vCPUs and 4Gi of memory",
             "virtctl create instancetype --name small --cpu 2 --memory 4Gi",
         ),
         Example(
-            "For one namespace, with a GPU",
+            "Namespaced, with a GPU",
             "virtctl create instancetype --namespaced --cpu 8 --memory 32Gi --gpu name:gpu1,devicename:nvidia.com/A10",
         ),
         Example(
-            "An exact topology in place of a number of vCPUs",
+            "With an exact CPU topology",
             "virtctl create instancetype --name wide --topology sockets=2,cores=4,threads=2 --memory 64Gi",
         ),
     ],
 )
 @scope_options
-@click.option("--cpu", type=WholeNumber(1, 2**32 - 1), help="vCPUs; --topology says more.")
-@click.option("--topology", type=TopologyType(), help="The exact topology of the vCPUs, in place of --cpu.")
-@click.option("--memory", metavar="QUANTITY", help="Memory of the guest; always needed.")
-@click.option("--gpu", multiple=True, metavar=DEVICE, help="Add a GPU. May be given several times.")
-@click.option(
-    "--hostdevice", multiple=True, metavar=DEVICE, help="Add a device of the node. May be given several times."
-)
-@click.option(
-    "--iothreadspolicy", type=click.Choice(["auto", "shared"]), help="How I/O threads are shared by the disks."
-)
+@click.option("--cpu", type=WholeNumber(1, 2**32 - 1), help="Number of vCPUs.")
+@click.option("--topology", type=TopologyType(), help="Exact CPU topology, instead of --cpu.")
+@click.option("--memory", metavar="QUANTITY", help="Memory of the guest. Required.")
+@click.option("--gpu", multiple=True, metavar=DEVICE, help="Add a GPU. Can be repeated.")
+@click.option("--hostdevice", multiple=True, metavar=DEVICE, help="Add a host device. Can be repeated.")
+@click.option("--iothreadspolicy", type=click.Choice(["auto", "shared"]), help="I/O threads policy of the disks.")
 @output_option
 def command(
     *,
@@ -82,17 +78,17 @@ def command(
     output: str,
 ) -> None:
     """
-    Print an instance type: what a VM gets.
+    Print an instance type.
 
-    It takes --memory and either --cpu or --topology.
+    Requires --memory and either --cpu or --topology.
     """
     problems = Problems()
     if (cpu is None) == (topology is None):
-        problems.lines.append("give either --cpu or --topology")
+        problems.lines.append("exactly one of --cpu and --topology is required")
     amount = read_memory(memory, problems)
     gpus = read_devices("--gpu", gpu, problems)
     host_devices = read_devices("--hostdevice", hostdevice, problems)
-    problems.refuse()
+    problems.raise_all()
     scope = Scope(name, namespace, namespaced)
     kind = VirtualMachineInstancetype if scope.is_namespaced else VirtualMachineClusterInstancetype
     instancetype = kind(
@@ -109,24 +105,24 @@ def command(
         ),
     )
     if amount.amount <= 0:
-        warn(f"--memory {amount}: an instance type without memory will be refused")
+        warn(f"--memory {amount}: the server rejects an instance type without memory")
     print_object(instancetype, output)
 
 
 def read_memory(memory: str | None, problems: Problems) -> Quantity:
-    """Read how much memory the guest gets."""
+    """Parse the value of --memory."""
     if memory is None:
-        problems.lines.append("--memory must be given")
+        problems.lines.append("--memory is required")
     else:
-        with problems.of("--memory"):
+        with problems.collect("--memory"):
             return read_quantity(memory)
     return Quantity("0")
 
 
 def read_devices(flag: str, texts: Sequence[str], problems: Problems) -> list[DeviceParameters]:
-    """Read the devices that one flag asks for."""
+    """Parse the devices of a flag."""
     devices = []
     for text in texts:
-        with problems.of(flag):
+        with problems.collect(flag):
             devices.append(parse_parameters(text, DeviceParameters))
     return devices

@@ -1,7 +1,7 @@
 """
-Which instance type and preference a new VM names, or the volume that they are inferred from.
+The instance type and preference matchers of a new VM.
 
-Inference that nobody asked for is allowed to fail: it gets the policy Ignore.
+Inference that was not requested may fail: it gets the failure policy Ignore.
 """
 
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from virtshape.cli.create.parameters import ParameterError, split_name
 from virtshape.cli.create.volumes import Volumes
 
 
-class Wish(NamedTuple):
-    """What was asked for about an instance type or a preference; None is what nobody asked for."""
+class MatcherFlags(NamedTuple):
+    """The flags of an instance type or preference; None for a flag that was not given."""
 
     name: str | None
     infer: bool | None
@@ -19,7 +19,7 @@ class Wish(NamedTuple):
 
     @property
     def is_explicit_inference(self) -> bool:
-        """Whether inference was asked for, so that it has to succeed."""
+        """Whether inference was requested, so that it must succeed."""
         return self.name is None and self.infer is not False and (self.infer is not None or self.infer_from is not None)
 
 
@@ -33,19 +33,19 @@ class Matcher(NamedTuple):
 
 
 def read_matcher(text: str, kinds: tuple[str, str]) -> Matcher:
-    """Read `name` or `kind/name`; without a kind it is the cluster-wide one."""
+    """Parse `name` or `kind/name`; without a kind it is cluster-wide."""
     kind, name = split_name(text)
     if kind and kind.lower() not in kinds:
-        raise ParameterError(f'the kind "{kind}" is neither {kinds[0]} nor {kinds[1]}')
+        raise ParameterError(f'invalid kind "{kind}": must be {kinds[0]} or {kinds[1]}')
     return Matcher(name=name, kind=kind.lower() or None)
 
 
-def infer_matcher(wish: Wish, volumes: Volumes) -> Matcher | None:
-    """Infer from the volume that was named or boots first; None if nobody asked and nothing fits."""
-    if wish.name is not None or wish.infer is False:
+def infer_matcher(flags: MatcherFlags, volumes: Volumes) -> Matcher | None:
+    """Infer from the given or the first boot volume; None if not requested and not possible."""
+    if flags.name is not None or flags.infer is False:
         return None
-    if wish.is_explicit_inference:
-        return Matcher(infer_from_volume=volumes.choose_source(wish.infer_from))
+    if flags.is_explicit_inference:
+        return Matcher(infer_from_volume=volumes.choose_source(flags.infer_from))
     try:
         return Matcher(
             infer_from_volume=volumes.choose_source(None),

@@ -1,15 +1,11 @@
-"""
-Names for what the user did not name: a prefix and five random characters, as Kubernetes makes them.
-
-Random, not unique: two names can be the same, and then the second object is refused.
-"""
+"""Random names: a prefix and five random characters, as in Kubernetes."""
 
 import secrets
 
-# No vowels and no look-alikes, so that no name spells a word.
+# No vowels and no similar characters, so that no name is a word.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def random_name(prefix: str) -> str:
-    """Make a name such as `vm-x7k2p`."""
+    """Return a name such as `vm-x7k2p`."""
     return f"{prefix}-{''.join(secrets.choice(_ALPHABET) for _ in range(5))}"

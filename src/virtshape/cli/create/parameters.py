@@ -1,8 +1,4 @@
-"""
-The grammar of flags with parameters: `key:value,key:value`, read into a small dataclass.
-
-Knows no flag. All that is wrong with a text is found at once.
-"""
+"""Parse flag values of the form `key:value,key:value` into dataclasses, with all problems at once."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +17,7 @@ else:
 
 
 class ParameterError(ValueError):
-    """What cannot be done with the value of a flag: one sentence per problem."""
+    """The value of a flag is invalid: one message per problem."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__("; ".join(problems))
@@ -29,56 +25,56 @@ class ParameterError(ValueError):
 
 
 class Label(str):
-    """A name that a volume can have."""
+    """A valid volume name."""
 
     __slots__ = ()
 
     def __new__(cls, text: str) -> Self:
-        """Refuse what Kubernetes would refuse."""
+        """Check that the name is a DNS label."""
         if len(text) > 63 or not re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", text):
             raise ParameterError(
-                f'"{text}" cannot name a volume: up to 63 small letters, digits and dashes, '
+                f'invalid volume name "{text}": must be up to 63 lower case letters, digits and dashes, '
                 "with a letter or digit at both ends"
             )
         return super().__new__(cls, text)
 
 
-def needed() -> Any:
-    """Mark a parameter that has to be given and not be empty."""
-    return field(default=None, metadata={"needed": True})
+def required() -> Any:
+    """Mark a parameter that must be given and not empty."""
+    return field(default=None, metadata={"required": True})
 
 
 def parse_parameters(text: str, kind: type[P]) -> P:
-    """Read the text into the dataclass whose fields are the known keys."""
+    """Parse the text into a dataclass, whose fields are the valid keys."""
     pairs = _split(text)
     known = {parameter.name: parameter for parameter in fields(kind)}
-    missing = [key for key, parameter in known.items() if parameter.metadata.get("needed") and not pairs.get(key)]
+    missing = [key for key, parameter in known.items() if parameter.metadata.get("required") and not pairs.get(key)]
     problems: list[str] = []
     values: dict[str, Any] = {}
     for key, value in pairs.items():
         if key in missing:
             continue
         if key not in known:
-            hint = suggest(key, known) or f"; known are {', '.join(known)}"
+            hint = suggest(key, known) or f"; must be one of {', '.join(known)}"
             problems.append(f'unknown parameter "{key}"{hint}')
             continue
         try:
             values[key] = _read(value, known[key])
         except ValueError as error:
             problems.append(f"{key}: {error}")
-    problems += [f"{key} must be given" for key in missing]
+    problems += [f"{key} is required" for key in missing]
     if problems:
         raise ParameterError(*problems)
     return kind(**values)
 
 
 def find_parameter(text: str, key: str) -> str | None:
-    """Find one value, for a flag where it decides which other keys are known."""
+    """Return the value of one key, or None."""
     return _split(text).get(key)
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Split `prefix/name` in two; the prefix may be left out and is then empty."""
+    """Split `prefix/name`; the prefix may be missing and is then empty."""
     prefix, _, name = text.rpartition("/")
     if "/" in prefix:
         raise ParameterError(f'"{text}" has more than one slash')
@@ -88,9 +84,9 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def read_quantity(text: str) -> Quantity:
-    """Read an amount such as `4Gi`."""
-    if text != text.strip():  # an API object may pad it, a flag may not
-        raise ParameterError(f'"{text}" has spaces around it')
+    """Parse a quantity such as `4Gi`."""
+    if text != text.strip():  # spaces are valid in API objects but not in flags
+        raise ParameterError(f'"{text}" has spaces candidates it')
     try:
         return Quantity(text)
     except ValueError as error:
@@ -100,11 +96,11 @@ def read_quantity(text: str) -> Quantity:
 def _split(text: str) -> dict[str, str]:
     if not text:
         raise ParameterError("the value is empty; write key:value,key:value")
-    words = text.split(",")
-    strays = [word for word in words if ":" not in word]
-    if strays:
-        raise ParameterError(*(f'"{word}" has no colon; write key:value,key:value' for word in strays))
-    pairs = (word.partition(":") for word in words)
+    parts = text.split(",")
+    invalid = [part for part in parts if ":" not in part]
+    if invalid:
+        raise ParameterError(*(f'"{part}" has no colon; write key:value,key:value' for part in invalid))
+    pairs = (part.partition(":") for part in parts)
     return {key: value for key, _, value in pairs}
 
 

@@ -1,7 +1,7 @@
 """
-`virtctl create preference`: a preference from flags.
+`virtctl create preference`: print a preference built from flags.
 
-Prints v1beta1, which every server reads.
+Prints v1beta1, which every server supports.
 """
 
 import click
@@ -26,9 +26,11 @@ OLDER_TOPOLOGIES = {f"prefer{topology.capitalize()}": topology for topology in T
     "preference",
     cls=Command,
     examples=[
-        Example("vCPUs as cores of one socket", "virtctl create preference --name desktop --cpu-topology cores"),
         Example(
-            "For one namespace, with a machine type and a storage class",
+            "Present vCPUs as cores of one socket", "virtctl create preference --name desktop --cpu-topology cores"
+        ),
+        Example(
+            "Namespaced, with a machine type and a storage class",
             "virtctl create preference --namespaced --machine-type q35 --volume-storage-class fast",
         ),
     ],
@@ -38,10 +40,10 @@ OLDER_TOPOLOGIES = {f"prefer{topology.capitalize()}": topology for topology in T
     "--cpu-topology",
     type=click.Choice([*TOPOLOGIES, *OLDER_TOPOLOGIES]),
     metavar=f"[{'|'.join(TOPOLOGIES)}]",
-    help="How the guest sees its vCPUs.",
+    help="Preferred CPU topology.",
 )
-@click.option("--machine-type", help="The machine type, such as q35.")
-@click.option("--volume-storage-class", help="The storage class of volumes that name none.")
+@click.option("--machine-type", help="Preferred machine type, such as q35.")
+@click.option("--volume-storage-class", help="Preferred storage class of volumes without one.")
 @output_option
 def command(
     *,
@@ -53,7 +55,7 @@ def command(
     volume_storage_class: str | None,
     output: str,
 ) -> None:
-    """Print a preference: what a guest likes, where the VM does not say otherwise."""
+    """Print a preference: default settings for VMs."""
     spec = VirtualMachinePreferenceSpec(
         cpu=CPUPreferences(preferred_cpu_topology=cpu_topology) if cpu_topology is not None else None,
         machine=MachinePreferences(preferred_machine_type=machine_type or None) if machine_type is not None else None,

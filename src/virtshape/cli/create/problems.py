@@ -1,8 +1,4 @@
-"""
-Everything that is wrong with a command line, gathered while its flags are read and told at once.
-
-Never prints; the refusal it raises is reported by whoever runs the command.
-"""
+"""Collect the problems of a command line and report them together."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -10,11 +6,11 @@ from contextlib import contextmanager
 import click
 
 from virtshape.cli.create.parameters import ParameterError
-from virtshape.cli.errors import NotUnderstood, point_to_help
+from virtshape.cli.errors import ArgumentError, format_help_hint
 
 
 class Problems:
-    """The problems found so far, each with its flag."""
+    """Problems with flags."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -23,24 +19,24 @@ class Problems:
         return bool(self.lines)
 
     @contextmanager
-    def of(self, flag: str) -> Iterator[None]:
-        """Note what the body cannot do with the value of this flag."""
+    def collect(self, flag: str) -> Iterator[None]:
+        """Collect ParameterErrors of the block, with the flag's name."""
         try:
             yield
         except ParameterError as error:
             self.lines += [f"{flag}: {problem}" for problem in error.problems]
 
     def check_exclusive(self, given: Collection[str], group: Collection[str]) -> None:
-        """Note that more than one flag of the group is given."""
+        """Report that more than one flag of a group is given."""
         clashing = [flag for flag in group if flag in given]
         if len(clashing) > 1:
-            self.lines.append(f"{' and '.join(clashing)} exclude each other; give one of them")
+            self.lines.append(f"{' and '.join(clashing)} are mutually exclusive")
 
-    def refuse(self) -> None:
-        """Raise one refusal with all problems, if there is any."""
+    def raise_all(self) -> None:
+        """Raise one ArgumentError with all problems, if there are any."""
         if not self.lines:
             return
-        next_step = point_to_help(click.get_current_context())
+        next_step = format_help_hint(click.get_current_context())
         if len(self.lines) == 1:
-            raise NotUnderstood(self.lines[0], next_step=next_step)
-        raise NotUnderstood(f"{len(self.lines)} problems with the flags", self.lines, next_step)
+            raise ArgumentError(self.lines[0], next_step=next_step)
+        raise ArgumentError(f"{len(self.lines)} problems with the flags", self.lines, next_step)

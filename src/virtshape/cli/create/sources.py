@@ -1,8 +1,4 @@
-"""
-Where the data of a new volume can come from: one class per type of import.
-
-The fields of a class are the parameters of its type; nothing is fetched here.
-"""
+"""The types of `--volume-import`: one class per type, whose fields are its parameters."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -22,12 +18,12 @@ from virtshape.api.cdi import (
     DataVolumeSpec,
 )
 from virtshape.api.quantity import Quantity
-from virtshape.cli.create.parameters import Label, ParameterError, needed, split_name
+from virtshape.cli.create.parameters import Label, ParameterError, required, split_name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Import(ABC):
-    """What every import has; the volume may be larger than its data."""
+    """Parameters of every import."""
 
     type: str
     name: Label | None = None
@@ -36,14 +32,14 @@ class Import(ABC):
 
     @abstractmethod
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SizedImport(Import):
-    """An import whose source does not tell how large the volume has to be."""
+    """An import that requires a size, because its source has none."""
 
-    size: Quantity = needed()  # noqa: RUF009 - makes a field, no value
+    size: Quantity = required()  # noqa: RUF009 - makes a field, no value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +47,7 @@ class Blank(SizedImport):
     """An empty disk."""
 
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
         return DataVolumeSpec(source=DataVolumeSource(blank=DataVolumeBlankImage()))
 
 
@@ -59,26 +55,26 @@ class Blank(SizedImport):
 class GCS(SizedImport):
     """An image in Google Cloud Storage."""
 
-    url: str = needed()
+    url: str = required()
     secretref: str | None = None
 
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
         return DataVolumeSpec(source=DataVolumeSource(gcs=DataVolumeSourceGCS(self.url, self.secretref)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class HTTP(SizedImport):
-    """An image behind a URL; several headers are separated by semicolons."""
+    """An image at a URL; headers are separated by semicolons."""
 
-    url: str = needed()
+    url: str = required()
     secretref: str | None = None
     certconfigmap: str | None = None
     extraheaders: list[str] | None = None
     secretextraheaders: list[str] | None = None
 
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
         source = DataVolumeSourceHTTP(
             url=self.url,
             secret_ref=self.secretref,
@@ -91,15 +87,15 @@ class HTTP(SizedImport):
 
 @dataclass(frozen=True, kw_only=True)
 class ImageIO(SizedImport):
-    """A disk of oVirt."""
+    """An oVirt disk."""
 
-    url: str = needed()
-    diskid: str = needed()
+    url: str = required()
+    diskid: str = required()
     secretref: str | None = None
     certconfigmap: str | None = None
 
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
         source = DataVolumeSourceImageIO(
             url=self.url, disk_id=self.diskid, secret_ref=self.secretref, cert_config_map=self.certconfigmap
         )
@@ -110,17 +106,17 @@ class ImageIO(SizedImport):
 class PVC(Import):
     """A clone of a PersistentVolumeClaim."""
 
-    src: str = needed()
+    src: str = required()
 
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
         namespace, name = _split_source(self.src, "PVC")
         return DataVolumeSpec(source=DataVolumeSource(pvc=DataVolumeSourcePVC(name=name, namespace=namespace)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Registry(SizedImport):
-    """An image of a container registry, by its URL or by an image stream."""
+    """An image in a container registry, by URL or image stream."""
 
     url: str | None = None
     imagestream: str | None = None
@@ -129,12 +125,12 @@ class Registry(SizedImport):
     certconfigmap: str | None = None
 
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
         problems = []
         if (self.url is None) == (self.imagestream is None):
-            problems.append("give either url or imagestream")
+            problems.append("exactly one of url and imagestream is required")
         if self.pullmethod not in (None, "pod", "node"):
-            problems.append(f'pullmethod: "{self.pullmethod}" is neither pod nor node')
+            problems.append(f'pullmethod: invalid value "{self.pullmethod}": must be pod or node')
         if problems:
             raise ParameterError(*problems)
         source = DataVolumeSourceRegistry(
@@ -151,29 +147,29 @@ class Registry(SizedImport):
 class S3(SizedImport):
     """An image in S3."""
 
-    url: str = needed()
+    url: str = required()
     secretref: str | None = None
     certconfigmap: str | None = None
 
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
         source = DataVolumeSourceS3(url=self.url, secret_ref=self.secretref, cert_config_map=self.certconfigmap)
         return DataVolumeSpec(source=DataVolumeSource(s3=source))
 
 
 @dataclass(frozen=True, kw_only=True)
 class VDDK(SizedImport):
-    """A disk of VMware."""
+    """A VMware disk."""
 
-    url: str = needed()
-    uuid: str = needed()
-    thumbprint: str = needed()
-    secretref: str = needed()
-    backingfile: str = needed()
+    url: str = required()
+    uuid: str = required()
+    thumbprint: str = required()
+    secretref: str = required()
+    backingfile: str = required()
     initimageurl: str | None = None
 
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
         source = DataVolumeSourceVDDK(
             url=self.url,
             uuid=self.uuid,
@@ -189,10 +185,10 @@ class VDDK(SizedImport):
 class Snapshot(Import):
     """A volume made from a VolumeSnapshot."""
 
-    src: str = needed()
+    src: str = required()
 
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
         namespace, name = _split_source(self.src, "snapshot")
         source = DataVolumeSourceSnapshot(name=name, namespace=namespace)
         return DataVolumeSpec(source=DataVolumeSource(snapshot=source))
@@ -200,12 +196,12 @@ class Snapshot(Import):
 
 @dataclass(frozen=True, kw_only=True)
 class ReferencedSource(Import):
-    """What a DataSource points at; one of the VM's own namespace if none is given."""
+    """The source of a DataSource, in the VM's namespace unless one is given."""
 
-    src: str = needed()
+    src: str = required()
 
     def spec(self) -> DataVolumeSpec:
-        """Describe the source."""
+        """Return the DataVolume spec."""
         namespace, name = split_name(self.src)
         reference = DataVolumeSourceRef(kind="DataSource", name=name, namespace=namespace or None)
         return DataVolumeSpec(source_ref=reference)
@@ -228,5 +224,5 @@ TYPES: dict[str, type[Import]] = {
 def _split_source(src: str, kind: str) -> tuple[str, str]:
     namespace, name = split_name(src)
     if not namespace:
-        raise ParameterError(f'src: the namespace of the {kind} "{name}" must be given, as in src:default/{name}')
+        raise ParameterError(f'src: the namespace of the {kind} "{name}" is required, as in src:default/{name}')
     return namespace, name

@@ -1,7 +1,7 @@
 """
-`virtctl create vm`: a VirtualMachine from flags.
+`virtctl create vm`: print a VirtualMachine built from flags.
 
-Without a size or an instance type the size is inferred from the volume that boots first, if it can be.
+Without a size or an instance type the size is inferred from the first boot volume, if possible.
 """
 
 import base64
@@ -47,29 +47,29 @@ PREFERENCE_KINDS = ("virtualmachinepreference", "virtualmachineclusterpreference
     cls=Command,
     examples=[
         Example(
-            "An instance type and a preference, booting from a container disk",
+            "Use an instance type, a preference and a container disk",
             "virtctl create vm --name web --instancetype u1.medium --preference fedora "
             "--volume-containerdisk src:registry.example/fedora:latest",
         ),
         Example(
-            "Everything inferred from a DataSource; fail if it cannot be",
+            "Infer instance type and preference from a DataSource; fail if not possible",
             "virtctl create vm --volume-import type:ds,src:images/fedora --infer-instancetype --infer-preference",
         ),
         Example(
-            "An instance type of the namespace, a cloned PVC and a blank disk",
+            "Use a namespaced instance type, a cloned PVC and a blank disk",
             "virtctl create vm --instancetype virtualmachineinstancetype/small "
             "--volume-import type:pvc,src:images/debian --volume-import type:blank,size:50Gi",
         ),
         Example(
-            "A size of its own beside an instance type that leaves it open",
+            "Set the size for an instance type of a custom size",
             "virtctl create vm --instancetype cx1.custom --vcpus 4 --memory 4Gi --volume-pvc src:root",
         ),
         Example(
-            "A user with a key",
+            "Create a user with an SSH key",
             'virtctl create vm --memory 2Gi --volume-pvc src:root --user me --ssh-key "$(cat ~/.ssh/id_ed25519.pub)"',
         ),
         Example(
-            "Straight into the cluster", "virtctl create vm --memory 1Gi --volume-pvc src:root | kubectl create -f -"
+            "Create the VM in the cluster", "virtctl create vm --memory 1Gi --volume-pvc src:root | kubectl create -f -"
         ),
     ],
 )
@@ -79,26 +79,26 @@ def command(output: str, **given: Any) -> None:
     """
     Print a VirtualMachine.
 
-    Without bootorder volumes boot in this order: container disks, PVCs, blank volumes, cloned PVCs,
+    Without bootorder, volumes boot in this order: container disks, PVCs, blank volumes, cloned PVCs,
     DataSources, imports.
     """
     flags = VMFlags(**given)
     problems = Problems()
     vm = build_vm(flags, problems)
-    problems.refuse()
-    warn_of_surprises(flags, vm)
+    problems.raise_all()
+    print_warnings(flags, vm)
     print_object(vm, output)
 
 
 def build_vm(flags: VMFlags, problems: Problems) -> VirtualMachine:
-    """Build the VM; it is only of use if no problems came up."""
+    """Build the VM; it is valid only if no problems were found."""
     check_exclusive(flags, problems)
     name = flags.name or random_name("vm")
     volumes = gather_volumes(flags, name, problems)
-    credentials, cloud_init = read_credentials(flags.access_cred, wish_cloud_init(flags, problems), problems)
+    credentials, cloud_init = read_credentials(flags.access_cred, collect_cloud_init(flags, problems), problems)
     disk = build_cloud_init(cloud_init)
     if disk is not None:
-        with problems.of("cloud-init"):
+        with problems.collect("cloud-init"):
             volumes.add(disk)
     instancetype, preference = gather_matchers(flags, volumes, problems)
     domain = DomainSpec(
@@ -127,9 +127,9 @@ def build_vm(flags: VMFlags, problems: Problems) -> VirtualMachine:
 
 
 def check_exclusive(flags: VMFlags, problems: Problems) -> None:
-    """Note flags that cannot stand together."""
+    """Report mutually exclusive flags."""
     sizes = ["--instancetype", "--infer-instancetype", "--infer-instancetype-from"]
-    if flags.vcpus is None:  # with vCPUs it is a whole size, for an instance type that has none
+    if flags.vcpus is None:  # with --vcpus it is a complete size for an instance type without one
         sizes.insert(0, "--memory")
     problems.check_exclusive(flags.given, sizes)
     problems.check_exclusive(flags.given, ["--preference", "--infer-preference", "--infer-preference-from"])
@@ -138,61 +138,61 @@ def check_exclusive(flags: VMFlags, problems: Problems) -> None:
 
 
 def gather_volumes(flags: VMFlags, vm_name: str, problems: Problems) -> Volumes:
-    """Gather the volumes in the order in which they boot."""
+    """Collect the volumes in boot order."""
     volumes = Volumes()
     for number, text in enumerate(flags.volume_containerdisk):
-        with problems.of("--volume-containerdisk"):
+        with problems.collect("--volume-containerdisk"):
             add_container_disk(volumes, text, f"{vm_name}-containerdisk-{number}")
     for text in flags.volume_pvc:
-        with problems.of("--volume-pvc"):
+        with problems.collect("--volume-pvc"):
             add_pvc(volumes, text)
     for flag, text in gather_imports(flags.volume_import, flags.older_imports):
-        with problems.of(flag):
+        with problems.collect(flag):
             add_import(volumes, text)
     if flags.volume_sysprep is not None:
-        with problems.of("--volume-sysprep"):
+        with problems.collect("--volume-sysprep"):
             add_sysprep(volumes, flags.volume_sysprep)
     return volumes
 
 
 def gather_matchers(flags: VMFlags, volumes: Volumes, problems: Problems) -> tuple[Matcher | None, Matcher | None]:
-    """Find the instance type and the preference that are named or inferred."""
+    """Return the matchers of the given or inferred instance type and preference."""
     instancetype = preference = None
     if flags.instancetype is not None:
-        with problems.of("--instancetype"):
+        with problems.collect("--instancetype"):
             instancetype = read_matcher(flags.instancetype, INSTANCETYPE_KINDS)
     if flags.preference is not None:
-        with problems.of("--preference"):
+        with problems.collect("--preference"):
             preference = read_matcher(flags.preference, PREFERENCE_KINDS)
-    if problems:  # a volume that could not be read is no reason to say that there is none
+    if problems:  # do not report a missing volume that failed to parse
         return None, None
     has_size = flags.memory is not None or flags.vcpus is not None
-    if not has_size or flags.instancetype_wish.is_explicit_inference:
-        with problems.of("--infer-instancetype"):
-            instancetype = infer_matcher(flags.instancetype_wish, volumes) or instancetype
-    with problems.of("--infer-preference"):
-        preference = infer_matcher(flags.preference_wish, volumes) or preference
+    if not has_size or flags.instancetype_flags.is_explicit_inference:
+        with problems.collect("--infer-instancetype"):
+            instancetype = infer_matcher(flags.instancetype_flags, volumes) or instancetype
+    with problems.collect("--infer-preference"):
+        preference = infer_matcher(flags.preference_flags, volumes) or preference
     return instancetype, preference
 
 
 def choose_memory(flags: VMFlags, problems: Problems) -> Memory | None:
-    """Choose the VM's own memory; none if an instance type is sure to give it."""
+    """Return the VM's own memory; None if an instance type provides it."""
     if flags.memory is not None:
-        with problems.of("--memory"):
+        with problems.collect("--memory"):
             return Memory(guest=read_quantity(flags.memory))
-    if flags.instancetype is not None or flags.instancetype_wish.is_explicit_inference:
+    if flags.instancetype is not None or flags.instancetype_flags.is_explicit_inference:
         return None
     return Memory(guest=DEFAULT_MEMORY)
 
 
-def wish_cloud_init(flags: VMFlags, problems: Problems) -> CloudInit:
-    """Pick what was asked of cloud-init."""
+def collect_cloud_init(flags: VMFlags, problems: Problems) -> CloudInit:
+    """Return the cloud-init flags."""
     keys: tuple[str, ...] = ()
-    with problems.of("--ssh-key"):
+    with problems.collect("--ssh-key"):
         keys = read_keys(flags.ssh_key)
     password = None
     if flags.password_file and flags.cloud_init != "none":
-        with problems.of("--password-file"):
+        with problems.collect("--password-file"):
             password = read_password(flags.password_file)
     return CloudInit(
         kind=flags.cloud_init,
@@ -205,34 +205,34 @@ def wish_cloud_init(flags: VMFlags, problems: Problems) -> CloudInit:
     )
 
 
-def warn_of_surprises(flags: VMFlags, vm: VirtualMachine) -> None:
-    """Tell of what is allowed and may not be what was meant."""
+def print_warnings(flags: VMFlags, vm: VirtualMachine) -> None:
+    """Warn about deprecated flags and possible mistakes."""
     for flag, kind in OLDER_FLAGS.items():
         if flag in flags.given:
             warn(f"{flag} is deprecated; use --volume-import type:{kind} with the same parameters")
     matcher = vm.spec.instancetype
     if matcher is not None and matcher.infer_from_volume_failure_policy == "Ignore":
         warn(
-            f'no size was given: it will be inferred from the volume "{matcher.infer_from_volume}", and if that fails '
-            f"the VM has {DEFAULT_MEMORY} of memory; give --instancetype or --memory, or --infer-instancetype "
-            "to be told of a failure"
+            f'no size is given: it is inferred from the volume "{matcher.infer_from_volume}", and if that fails '
+            f"the VM has {DEFAULT_MEMORY} of memory; use --instancetype or --memory, or --infer-instancetype "
+            "to fail instead"
         )
     elif flags.vcpus is not None and flags.memory is None and matcher is None:
-        warn(f"no memory was given: the VM has {DEFAULT_MEMORY}; give --memory")
+        warn(f"no memory is given: the VM has {DEFAULT_MEMORY}; use --memory to change it")
     if flags.password_file:
-        warn("--password-file: the password stands in the VM in clear text")
+        warn("--password-file: the password is stored in the VM in clear text")
     if flags.cloud_init == "none" and flags.given & CLOUD_INIT_CONTENT:
-        warn("--cloud-init=none: the other flags for cloud-init have no effect")
+        warn("--cloud-init=none: the other cloud-init flags are ignored")
     for flag, data in (
         ("--cloud-init-user-data", flags.cloud_init_user_data),
         ("--cloud-init-network-data", flags.cloud_init_network_data),
     ):
         if data and not is_base64(data):
-            warn(f"{flag}: the value is not base64 and the VM will be refused; encode it with `base64 -w0`")
+            warn(f"{flag}: the value is not base64 and the server will reject the VM; encode it with `base64 -w0`")
 
 
 def is_base64(text: str) -> bool:
-    """Whether the text can be decoded."""
+    """Return True if the text is valid base64."""
     try:
         base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
     except ValueError:

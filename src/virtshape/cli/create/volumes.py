@@ -1,5 +1,5 @@
 """
-The volumes of a new VM: which there are, in which order they boot, and which one a size can be inferred from.
+The volumes of a new VM and their boot order.
 
 Without an explicit boot order a VM boots from its first volume.
 """
@@ -15,29 +15,29 @@ from virtshape.api.kubevirt.volume import (
     SysprepSource,
     Volume,
 )
-from virtshape.cli.create.parameters import Label, ParameterError, needed, parse_parameters, split_name
+from virtshape.cli.create.parameters import Label, ParameterError, parse_parameters, required, split_name
 from virtshape.cli.errors import suggest
 
 
 @dataclass(frozen=True)
 class DiskParameters:
-    """Parameters of a volume that exists already."""
+    """Parameters of an existing volume."""
 
-    src: str = needed()
+    src: str = required()
     name: str | None = None
     bootorder: int | None = None
 
 
 @dataclass(frozen=True)
 class SysprepParameters:
-    """Parameters of the answer file for Windows."""
+    """Parameters of a Windows answer file."""
 
-    src: str = needed()
+    src: str = required()
     type: str = "configmap"
 
 
 class Volumes:
-    """The volumes gathered so far; no two share a name or a place in the boot order."""
+    """Collects volumes; names and boot orders are unique."""
 
     def __init__(self) -> None:
         self.volumes: list[Volume] = []
@@ -45,15 +45,15 @@ class Volumes:
         self.disks: list[Disk] = []
 
     def add(self, volume: Volume, bootorder: int | None = None, template: DataVolumeTemplateSpec | None = None) -> None:
-        """Add the volume, the template of its data and its place in the boot order."""
+        """Add a volume with its DataVolume template and boot order."""
         Label(volume.name)
         if any(other.name == volume.name for other in self.volumes):
-            raise ParameterError(f'there is already a volume with the name "{volume.name}"')
+            raise ParameterError(f'duplicate volume name "{volume.name}"')
         if bootorder == 0:
-            raise ParameterError("bootorder begins with 1")
+            raise ParameterError("bootorder must be 1 or greater")
         rival = next((disk.name for disk in self.disks if disk.boot_order == bootorder), None)
         if bootorder is not None and rival is not None:
-            raise ParameterError(f'bootorder {bootorder} is taken by the volume "{rival}"')
+            raise ParameterError(f'bootorder {bootorder} is already used by the volume "{rival}"')
         self.volumes.append(volume)
         if template is not None:
             self.templates.append(template)
@@ -61,16 +61,16 @@ class Volumes:
             self.disks.append(Disk(name=volume.name, boot_order=bootorder))
 
     def choose_source(self, wanted: str | None) -> str:
-        """Choose the volume to infer from: the wanted one, or the one that boots first."""
+        """Return the volume to infer from: the given one, or the first boot volume."""
         name = wanted or self._first_to_boot()
         volume = next((volume for volume in self.volumes if volume.name == name), None)
         if volume is None:
             near = suggest(name, [volume.name for volume in self.volumes])
-            raise ParameterError(f'there is no volume with the name "{name}"{near}')
+            raise ParameterError(f'volume "{name}" not found{near}')
         if not self._can_infer_from(volume):
             raise ParameterError(
-                f'nothing can be inferred from the volume "{name}"; '
-                "it takes a PVC, or an import of type pvc, registry, snapshot or ds"
+                f'cannot infer from the volume "{name}": '
+                "must be a PVC, or an import of type pvc, registry, snapshot or ds"
             )
         return name
 
@@ -79,7 +79,7 @@ class Volumes:
             return min(self.disks, key=lambda disk: disk.boot_order or 0).name
         if self.volumes:
             return self.volumes[0].name
-        raise ParameterError("there is no volume to infer from; add one with --volume-import or --volume-pvc")
+        raise ParameterError("no volume to infer from; add one with --volume-import or --volume-pvc")
 
     def _can_infer_from(self, volume: Volume) -> bool:
         if volume.data_volume is None:
@@ -91,14 +91,14 @@ class Volumes:
 
 
 def add_container_disk(volumes: Volumes, text: str, default_name: str) -> None:
-    """Add an image of a registry as a disk that forgets its changes."""
+    """Add a container disk."""
     parameters = parse_parameters(text, DiskParameters)
     disk = ContainerDiskSource(image=parameters.src)
     volumes.add(Volume(name=parameters.name or default_name, container_disk=disk), parameters.bootorder)
 
 
 def add_pvc(volumes: Volumes, text: str) -> None:
-    """Add a PersistentVolumeClaim of the VM's own namespace."""
+    """Add a PersistentVolumeClaim in the VM's namespace."""
     parameters = parse_parameters(text, DiskParameters)
     claim = read_local_name(parameters.src, "PVC")
     source = HotpluggablePersistentVolumeClaim(claim_name=claim)
@@ -120,10 +120,10 @@ def add_sysprep(volumes: Volumes, text: str) -> None:
 
 
 def read_local_name(src: str, kind: str) -> str:
-    """Read the name of an object that has to be in the VM's own namespace."""
+    """Parse the name of an object in the VM's namespace."""
     namespace, name = split_name(src)
     if namespace:
-        raise ParameterError(f'src: the {kind} "{name}" has to be in the VM\'s namespace; leave out "{namespace}/"')
+        raise ParameterError(f'src: the {kind} "{name}" must be in the VM\'s namespace; remove "{namespace}/"')
     return name
 
 

@@ -1,1 +1,1 @@
-"""Commands about running guests: what is done with them, and what leads to them."""
+"""Commands for running guests: lifecycle, console, VNC, ports, SSH and the guest agent."""

@@ -1,33 +1,94 @@
-"""
-What commands have in common that show what the agent in a guest says.
-
-Only asks and prints.
-"""
+"""`virtctl guestosinfo`, `userlist` and `fslist`: query the guest agent through the server."""
 
 from typing import TYPE_CHECKING, Any
 
-from virtshape.cli.command import output_choice
-from virtshape.cli.connection import Session, Target, run_session
-from virtshape.cli.guest.instance import explain_refusal, read_instance
+import click
+
+from virtshape.cli.command import Command, Example, output_choice
+from virtshape.cli.connection import Session, Target, connection_options, run_session
+from virtshape.cli.guest.instance import explain_instance_error, instance_argument, parse_instance_name
 
 if TYPE_CHECKING:
     from virtshape.client.guests import AgentQuery
 
-answer_option = output_choice("json", "yaml", help="How to print the answer.")
+format_option = output_choice("json", "yaml", help="Output format.")
 
 
-def print_answer(target: Target, text: str, question: "AgentQuery", output: str) -> None:
-    """Print what the agent of a guest answers."""
-    name = read_instance(text)
+@click.command(
+    "guestosinfo",
+    cls=Command,
+    short_help="Show information about the guest's operating system.",
+    examples=[
+        Example("Show all information", "virtctl guestosinfo web"),
+        Example("Show the name of the operating system", "virtctl guestosinfo web | jq -r .os.prettyName"),
+    ],
+)
+@instance_argument
+@format_option
+@connection_options
+def guestosinfo(*, name: str, output: str, target: Target) -> None:
+    """
+    Print the operating system, time zone, users and file systems of the instance NAME, as its guest agent reports them.
+
+    Requires a guest agent, such as qemu-guest-agent. The instance has the condition AgentConnected when it is running.
+    """
+    print_agent_info(target, name, "guestosinfo", output)
+
+
+@click.command(
+    "userlist",
+    cls=Command,
+    short_help="List the users logged in to a guest.",
+    examples=[
+        Example("List the users", "virtctl userlist web"),
+        Example("List the users as YAML", "virtctl userlist web -o yaml"),
+    ],
+)
+@instance_argument
+@format_option
+@connection_options
+def userlist(*, name: str, output: str, target: Target) -> None:
+    """
+    Print the users logged in to the guest of the instance NAME.
+
+    Requires a guest agent, such as qemu-guest-agent. The instance has the condition AgentConnected when it is running.
+    """
+    print_agent_info(target, name, "userlist", output)
+
+
+@click.command(
+    "fslist",
+    cls=Command,
+    short_help="List the file systems of a guest.",
+    examples=[
+        Example("List the file systems", "virtctl fslist web"),
+        Example("List the mount points", "virtctl fslist web | jq -r '.items[].mountPoint'"),
+    ],
+)
+@instance_argument
+@format_option
+@connection_options
+def fslist(*, name: str, output: str, target: Target) -> None:
+    """
+    Print the file systems mounted in the guest of the instance NAME, and their usage.
+
+    Requires a guest agent, such as qemu-guest-agent. The instance has the condition AgentConnected when it is running.
+    """
+    print_agent_info(target, name, "filesystemlist", output)
+
+
+def print_agent_info(target: Target, text: str, query: "AgentQuery", output: str) -> None:
+    """Query the guest agent of an instance and print its response."""
+    name = parse_instance_name(text)
 
     async def ask(session: Session) -> Any:
         from virtshape.api.status import StatusError
         from virtshape.client.guests import query_agent
 
         try:
-            return await query_agent(session.client, session.namespace, name, question)
+            return await query_agent(session.client, session.namespace, name, query)
         except StatusError as error:
-            raise await explain_refusal(session, name, error) from error
+            raise await explain_instance_error(session, name, error) from error
 
     from virtshape.cli.output import print_object
 

@@ -1,14 +1,10 @@
-"""
-`virtctl console`: the serial console of a guest in this terminal, or what it has shown so far.
-
-Only flags; the terminal is somebody else's business.
-"""
+"""`virtctl console`: connect to the serial console of a guest, or print its log."""
 
 import click
 
 from virtshape.cli.command import Command, Example, WholeNumber, switch
 from virtshape.cli.connection import Target, connection_options, run_session
-from virtshape.cli.guest.instance import instance_argument, read_instance
+from virtshape.cli.guest.instance import instance_argument, parse_instance_name
 
 
 @click.command(
@@ -16,9 +12,9 @@ from virtshape.cli.guest.instance import instance_argument, read_instance
     cls=Command,
     short_help="Connect to the serial console of a guest.",
     examples=[
-        Example("Log in to a guest; Ctrl+] leaves it", "virtctl console web"),
-        Example("Wait at most one minute for it to run", "virtctl console web --timeout 1"),
-        Example("What it has shown since it started", "virtctl console web --log"),
+        Example("Connect to the console; Ctrl+] disconnects", "virtctl console web"),
+        Example("Wait at most one minute for the guest to start", "virtctl console web --timeout 1"),
+        Example("Print the console log", "virtctl console web --log"),
     ],
 )
 @instance_argument
@@ -28,23 +24,23 @@ from virtshape.cli.guest.instance import instance_argument, read_instance
     default=5,
     show_default=True,
     metavar="MINUTES",
-    help="How long to wait for the guest to run.",
+    help="How long to wait for the guest to start.",
 )
-@switch("--log", default=False, help="Print what the console has shown so far, in place of connecting to it.")
+@switch("--log", default=False, help="Print the console log instead of connecting.")
 @connection_options
 def command(*, name: str, timeout: int, log: bool, target: Target) -> None:
     """
     Connect this terminal to the serial console of the instance NAME.
 
-    Every key goes to the guest, Ctrl+C too; Ctrl+] or Ctrl+5 ends the connection and leaves the guest as it is. There
-    is one at a time: who connects takes over from whoever was connected.
+    All keys are sent to the guest, including Ctrl+C. Ctrl+] or Ctrl+5 disconnects. A console has one connection: a new
+    one disconnects the previous one.
 
-    Exit status: 0 left by the escape or ended by the guest, 1 refused or taken over.
+    Exit status: 0 disconnected by the user or the guest, 1 failed or disconnected by another connection.
     """
-    # Imported now, since reading help needs no terminal.
-    from virtshape.cli.guest.attaching import attach, print_log
+    # Imported here to keep `--help` fast.
+    from virtshape.cli.guest.consolesession import attach, print_log
 
-    instance = read_instance(name)
+    instance = parse_instance_name(name)
     if log:
         run_session(target, lambda session: print_log(session, instance))
     else:

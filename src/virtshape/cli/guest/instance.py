@@ -1,8 +1,4 @@
-"""
-What commands about one running guest have in common: its name, how it is asked for an action, what a refusal means.
-
-Sends requests to the server; nothing here knows what a guest is.
-"""
+"""Helpers for commands that act on one instance: names, completion, actions and errors."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,8 +7,8 @@ from click.shell_completion import CompletionItem
 
 from virtshape.cli.command import switch
 from virtshape.cli.connection import Session, Target, complete_vm, complete_vmi, run_session
-from virtshape.cli.errors import NotUnderstood, Refusal, suggest
-from virtshape.cli.machine import tell_scheduled
+from virtshape.cli.errors import ArgumentError, CommandError, suggest
+from virtshape.cli.vm import print_scheduled
 
 if TYPE_CHECKING:
     from virtshape.api.kubevirt.machine import VirtualMachine
@@ -22,18 +18,18 @@ KINDS: Final = {
     **dict.fromkeys(("vm", "vms", "virtualmachine", "virtualmachines"), "vm"),
     **dict.fromkeys(("vmi", "vmis", "virtualmachineinstance", "virtualmachineinstances"), "vmi"),
 }
-"""What kinds of guests are called, and what we call them."""
+"""The accepted spellings of the kinds."""
 
 
 def complete_kind(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
-    """Offer both kinds."""
+    """Complete the kind."""
     return [CompletionItem(word) for word in ("vm", "vmi") if word.startswith(incomplete)]
 
 
-def complete_place(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer `vm/NAME` and `vmi/NAME` that begin so, also behind a user."""
-    user, at, place = incomplete.rpartition("@")
-    kind, slash, name = place.partition("/")
+def complete_guest(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete [USER@]TYPE/NAME."""
+    user, at, path = incomplete.rpartition("@")
+    kind, slash, name = path.partition("/")
     if not slash:
         return [CompletionItem(f"{user}{at}{word}/") for word in ("vm", "vmi") if word.startswith(kind)]
     find = complete_vm if KINDS.get(kind.lower()) == "vm" else complete_vmi
@@ -42,39 +38,39 @@ def complete_place(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 instance_argument = click.argument("name", metavar="NAME", shell_complete=complete_vmi)
 kind_argument = click.argument("kind", metavar="vm|vmi", shell_complete=complete_kind)
-dry_run_option = switch("--dry-run", default=False, help="Have the server check the request, and change nothing.")
+dry_run_option = switch("--dry-run", default=False, help="Validate the request on the server without applying it.")
 instance_output_option = click.option(
     "-o",
     "--output",
     type=click.Choice(["name", "yaml", "json"]),
-    help="Print the instance as it is then, in place of the words.",
+    help="Print the instance in this format instead of a message.",
 )
 
 
-def read_kind(word: str) -> str:
-    """`vm` or `vmi`, in any spelling that kubectl takes."""
-    kind = KINDS.get(word.lower())
+def parse_kind(text: str) -> str:
+    """Return `vm` or `vmi` for any spelling that kubectl accepts."""
+    kind = KINDS.get(text.lower())
     if kind is None:
-        words = f'"{word}" is neither vm nor vmi{suggest(word.lower(), KINDS)}'
-        raise NotUnderstood(words, next_step="For example: vm web")
+        message = f'invalid kind "{text}": must be vm or vmi{suggest(text.lower(), KINDS)}'
+        raise ArgumentError(message, next_step="For example: vm web")
     return kind
 
 
-def read_instance(text: str) -> str:
-    """The name of an instance, also where its kind stands before it as in `vmi/web`."""
+def parse_instance_name(text: str) -> str:
+    """Return the name in NAME, vm/NAME or vmi/NAME."""
     kind, slash, name = text.rpartition("/")
     if slash:
-        read_kind(kind)
+        parse_kind(kind)
     return name
 
 
 def act_on_instance(
     target: Target, text: str, command: str, action: str, *, dry_run: bool = False, output: str | None = None
 ) -> None:
-    """Ask a server to do something with a guest, and say that it was taken on."""
-    name = read_instance(text)
+    """Request an action on an instance and print the result."""
+    name = parse_instance_name(text)
 
-    async def ask(session: Session) -> Any:
+    async def act(session: Session) -> Any:
         from virtshape.api.kubevirt.instance import VirtualMachineInstance
         from virtshape.api.status import StatusError
         from virtshape.client.actions import request_action
@@ -83,38 +79,38 @@ def act_on_instance(
         try:
             await request_action(session.client, session.namespace, "virtualmachineinstances", name, action, options)
         except StatusError as error:
-            raise await explain_refusal(session, name, error) from error
+            raise await explain_instance_error(session, name, error) from error
         if output in ("yaml", "json"):
             return await session.client.get(VirtualMachineInstance, name, session.namespace)
         return None
 
-    tell_scheduled(run_session(target, ask), "VMI", "virtualmachineinstance", name, command, output, dry_run=dry_run)
+    print_scheduled(run_session(target, act), "VMI", "virtualmachineinstance", name, command, output, dry_run=dry_run)
 
 
-async def explain_refusal(session: Session, name: str, error: "StatusError") -> "Refusal | StatusError":
-    """The same refusal, with what to do about it."""
+async def explain_instance_error(session: Session, name: str, error: "StatusError") -> "CommandError | StatusError":
+    """Return the error with a next step."""
     where = f"-n {session.namespace}"
     match error.code:
         case 404:
             return await _explain_absence(session, name)
         case 400 | 409:
-            return Refusal(error.message, next_step=f"See how it is: kubectl get vmi {name} {where}")
+            return CommandError(error.message, next_step=f"Check its status: kubectl get vmi {name} {where}")
         case 503:
-            return Refusal(error.message, next_step="Guests run where `virtshape up` was given a --launcher.")
+            return CommandError(error.message, next_step="Start the server with guests: virtshape up --launcher qemu")
         case _:
             return error
 
 
-async def _explain_absence(session: Session, name: str) -> Refusal:
+async def _explain_absence(session: Session, name: str) -> CommandError:
     where = f"-n {session.namespace}"
-    if await find_machine(session, name) is not None:
-        return Refusal(f"VM {name} does not run", next_step=f"Start it: virtctl start {name} {where}")
-    words = f'there is no guest "{name}" in namespace {session.namespace}{suggest(name, await _list_names(session))}'
-    return Refusal(words, next_step=f"See which ones there are: kubectl get vmi {where}")
+    if await find_vm(session, name) is not None:
+        return CommandError(f"VM {name} is not running", next_step=f"Start it: virtctl start {name} {where}")
+    message = f'instance "{name}" not found in namespace {session.namespace}{suggest(name, await _list_names(session))}'
+    return CommandError(message, next_step=f"List the instances: kubectl get vmi {where}")
 
 
-async def find_machine(session: Session, name: str) -> "VirtualMachine | None":
-    """The VM of this name; None where there is none, or none that the user may see."""
+async def find_vm(session: Session, name: str) -> "VirtualMachine | None":
+    """Return the VM, or None if it does not exist or the user may not read it."""
     from virtshape.api.kubevirt.machine import VirtualMachine
     from virtshape.api.status import StatusError
 

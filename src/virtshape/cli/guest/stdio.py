@@ -1,8 +1,7 @@
 """
-Standard input and output as a stream, and the terminal behind them in raw mode.
+Standard input and output as a stream, and the terminal in raw mode.
 
-Blocking calls are made by threads that end with the process: so the settings of a terminal or pipe, which are shared
-with other processes, stay as they are.
+Blocking calls run in daemon threads, because non-blocking mode would affect other processes with the same terminal.
 """
 
 import asyncio
@@ -24,26 +23,26 @@ ESCAPE: Final = b"\x1d"
 """What terminals send for Ctrl+] and Ctrl+5."""
 
 
-class Escaped(HangUp):
-    """The user has typed the escape."""
+class EscapeTyped(HangUp):
+    """The user has typed the escape key."""
 
     def __init__(self) -> None:
         super().__init__(NORMAL)
 
 
 class _Worker:
-    """A thread for calls that block, one after another."""
+    """A thread that runs blocking calls in order."""
 
     def __init__(self, name: str) -> None:
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
     async def run(self, function: Callable[..., T], *args: Any) -> T:
-        """What the call returns."""
+        """Run the call in the thread and return its result."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
-        def settle(result: T | None, error: OSError | None) -> None:
+        def finish(result: T | None, error: OSError | None) -> None:
             if future.cancelled():
                 return
             if error is not None:
@@ -57,8 +56,8 @@ class _Worker:
                 outcome = function(*args), None
             except OSError as error:
                 outcome = None, error
-            with contextlib.suppress(RuntimeError):  # nobody waits any more
-                loop.call_soon_threadsafe(settle, *outcome)
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(finish, *outcome)
 
         self._calls.put(call)
         return await future
@@ -69,7 +68,7 @@ class _Worker:
 
 
 class Stdio:
-    """The stream of this process; with `has_escape`, the escape key ends it."""
+    """The stream of this process; with `has_escape`, the escape key closes it."""
 
     def __init__(self, *, has_escape: bool = False) -> None:
         self._has_escape = has_escape
@@ -78,9 +77,9 @@ class Stdio:
         self._writer = _Worker("stdout")
 
     async def read(self) -> bytes:
-        """What was typed or piped in; none at the end."""
+        """Return the next input; empty at the end."""
         if self._is_escaped:
-            raise Escaped
+            raise EscapeTyped
         try:
             data = await self._reader.run(os.read, sys.stdin.fileno(), MOST_AT_ONCE)
         except OSError:  # a terminal that was closed
@@ -89,15 +88,15 @@ class Stdio:
             self._is_escaped = True
             data = data[: data.index(ESCAPE)]
             if not data:
-                raise Escaped
+                raise EscapeTyped
         return data
 
     async def write(self, data: bytes) -> None:
-        """Write it all."""
+        """Write all data."""
         await self._writer.run(_write_all, sys.stdout.fileno(), data)
 
     async def close(self) -> None:
-        """Do nothing: they are the process's, and end with it."""
+        """Do nothing: the streams belong to the process."""
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -108,7 +107,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def raw_terminal() -> Iterator[None]:
-    """Have every key reach the guest, if there are keys; the terminal is as before afterwards."""
+    """Put the terminal in raw mode, if there is one, and restore it afterwards."""
     descriptor = sys.stdin.fileno()
     if not os.isatty(descriptor):
         yield

@@ -1,8 +1,4 @@
-"""
-VNC viewers: where they are found, and how each is told what to show.
-
-Only looks; nothing is started here.
-"""
+"""Find installed VNC viewers and build their command lines."""
 
 import shutil
 import sys
@@ -20,13 +16,13 @@ TYPES: Final = tuple(_NAMES)
 
 
 class Viewer(NamedTuple):
-    """A program, and what kind of viewer it is."""
+    """A viewer program and its type."""
 
     type: str
     path: str
 
     def build_arguments(self, host: str, port: int) -> list[str]:
-        """The command line that shows a screen."""
+        """Return the command line that opens a screen."""
         match self.type:
             case "remote-viewer":
                 return [self.path, f"vnc://{host}:{port}"]
@@ -39,7 +35,7 @@ class Viewer(NamedTuple):
 
 
 def find_viewer(wanted: str = "", *, platform: str = sys.platform) -> Viewer | None:
-    """A viewer of the type wanted, or the first of any."""
+    """Return a viewer of this type, or the first installed one."""
     types = [wanted] if wanted else ["tiger", "chicken", "real", "remote-viewer"]
     if not wanted and platform != "darwin":
         types = ["remote-viewer", "tiger"]
@@ -52,5 +48,5 @@ def find_viewer(wanted: str = "", *, platform: str = sys.platform) -> Viewer | N
 
 
 def _find_on_mac(name: str) -> str | None:
-    found = sorted(glob(_MAC_PLACES[name])) if name in _MAC_PLACES else []  # noqa: PTH207 - the pattern is a whole path
+    found = sorted(glob(_MAC_PLACES[name])) if name in _MAC_PLACES else []  # noqa: PTH207 - the pattern is an absolute path
     return found[-1] if found and Path(found[-1]).exists() else None

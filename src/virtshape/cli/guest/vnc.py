@@ -1,14 +1,10 @@
-"""
-`virtctl vnc`: the screen of a guest in a viewer, or at a port for any viewer.
-
-Only flags; who shows what is somebody else's business.
-"""
+"""`virtctl vnc`: open the VNC screen of a guest in a viewer, or serve it on a local port."""
 
 import click
 
 from virtshape.cli.command import Command, Example, OneOf, WholeNumber, switch
 from virtshape.cli.connection import Target, connection_options, run_session
-from virtshape.cli.guest.instance import instance_argument, read_instance
+from virtshape.cli.guest.instance import instance_argument, parse_instance_name
 
 LOOPBACK = "127.0.0.1"
 
@@ -16,36 +12,36 @@ LOOPBACK = "127.0.0.1"
 @click.command(
     "vnc",
     cls=Command,
-    short_help="Show the screen of a guest.",
+    short_help="Open the VNC screen of a guest.",
     examples=[
-        Example("Show it in the viewer of this machine", "virtctl vnc web"),
-        Example("Offer it at a port for a viewer of one's own", "virtctl vnc web --proxy-only --port 5900"),
-        Example("Use one viewer among several", "virtctl vnc web --vnc-type tiger --vnc-path /opt/bin/vncviewer"),
+        Example("Open the screen in the installed viewer", "virtctl vnc web"),
+        Example("Serve the screen on a port for another viewer", "virtctl vnc web --proxy-only --port 5900"),
+        Example("Choose a viewer", "virtctl vnc web --vnc-type tiger --vnc-path /opt/bin/vncviewer"),
     ],
 )
 @instance_argument
-@switch("--proxy-only", default=False, help='Start no viewer, and print where one can connect, as {"port": 5900}.')
+@switch("--proxy-only", default=False, help='Do not start a viewer; print the port to connect to, as {"port": 5900}.')
 @click.option(
     "--port",
     type=WholeNumber(0, 65535),
     default=0,
     metavar="PORT",
-    help="Port of this machine to offer the screen at. [default: one that is free]",
+    help="Local port to serve the screen on. [default: a free port]",
 )
 @click.option(
     "--address",
     metavar="HOST",
     default=LOOPBACK,
     show_default=True,
-    help="Address of this machine to offer the screen at; goes with --proxy-only.",
+    help="Local address to serve the screen on. Requires --proxy-only.",
 )
 @click.option(
     "--vnc-type",
     "viewer_type",
     type=OneOf("remote-viewer", "tiger", "real", "chicken"),
-    help="Which viewer to start, in place of the first that is found.",
+    help="Viewer to start, instead of the first one found.",
 )
-@click.option("--vnc-path", "viewer_path", metavar="FILE", help="Where that viewer is; goes with --vnc-type.")
+@click.option("--vnc-path", "viewer_path", metavar="FILE", help="Path of the viewer. Requires --vnc-type.")
 @connection_options
 def command(
     *,
@@ -58,20 +54,20 @@ def command(
     target: Target,
 ) -> None:
     """
-    Show the screen of the instance NAME in a VNC viewer, and end with it.
+    Open the screen of the instance NAME in a VNC viewer, and exit with the viewer.
 
-    There is one viewer at a time: who connects takes over from whoever was connected.
+    A screen has one connection: a new one disconnects the previous one.
 
-    Exit status: 0 the viewer or the guest has ended, 1 refused or taken over.
+    Exit status: 0 the viewer or the guest has exited, 1 failed or disconnected by another connection.
     """
     ctx = click.get_current_context()
     if viewer_path and not viewer_type:
-        raise click.UsageError("--vnc-path goes with --vnc-type, which says how the viewer is called", ctx)
+        raise click.UsageError("--vnc-path requires --vnc-type", ctx)
     if address != LOOPBACK and not proxy_only:
-        raise click.UsageError("--address goes with --proxy-only", ctx)
-    # Imported now, since reading help needs no connection.
-    from virtshape.cli.guest.showing import choose_viewer, offer
+        raise click.UsageError("--address requires --proxy-only", ctx)
+    # Imported here to keep `--help` fast.
+    from virtshape.cli.guest.vncproxy import choose_viewer, serve_screen
 
     viewer = None if proxy_only else choose_viewer(viewer_type or "", viewer_path or "")
-    instance = read_instance(name)
-    run_session(target, lambda session: offer(session, instance, viewer, address, port))
+    instance = parse_instance_name(name)
+    run_session(target, lambda session: serve_screen(session, instance, viewer, address, port))

@@ -1,8 +1,4 @@
-"""
-`virtshape image`: disk images that VMs can be made from.
-
-Only the table of what can be done.
-"""
+"""`virtshape image`: manage disk images for VMs."""
 
 import click
 
@@ -10,8 +6,8 @@ from virtshape.cli.command import Example
 from virtshape.cli.group import Entry, LazyGroup
 
 ENTRIES = {
-    "add": Entry("virtshape.cli.image.add", "Add a disk image from a file or an address."),
-    "list": Entry("virtshape.cli.image.list", "Show the images that there are."),
+    "add": Entry("virtshape.cli.image.add", "Add a disk image from a file or URL."),
+    "list": Entry("virtshape.cli.image.list", "List images."),
     "rm": Entry("virtshape.cli.image.rm", "Remove images."),
 }
 
@@ -22,16 +18,16 @@ ENTRIES = {
     entries=ENTRIES,
     examples=[
         Example(
-            "Add an image that knows its size and what its guest likes",
+            "Add an image with a default instance type and preference",
             "virtshape image add fedora ./fedora.qcow2 --default-instancetype u1.small --default-preference fedora",
         ),
-        Example("See what there is", "virtshape image list"),
+        Example("List the images", "virtshape image list"),
     ],
 )
 def command() -> None:
     """
-    Add, show and remove disk images that VMs can be made from.
+    Add, list and remove disk images for VMs.
 
-    An image is a claim with its content and a DataSource of the same name. A VM gets a copy by a dataVolumeTemplate
-    whose sourceRef is to the DataSource, and with inferFromVolume the instance type and preference that go with it.
+    An image is a PVC and a DataSource of the same name. A VM gets a copy with a dataVolumeTemplate whose sourceRef is
+    the DataSource, and with inferFromVolume the image's default instance type and preference.
     """

@@ -1,8 +1,4 @@
-"""
-`virtshape image add`: a file or an address becomes a claim and a data source, in one step.
-
-Only flags and output.
-"""
+"""`virtshape image add`: create a PVC and a DataSource from a file or URL."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +8,8 @@ import click
 
 from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option, name_flag
-from virtshape.cli.errors import NotUnderstood, Refusal
-from virtshape.cli.size import Size
+from virtshape.cli.errors import ArgumentError, CommandError
+from virtshape.cli.paramtypes import Size
 
 if TYPE_CHECKING:
     from virtshape.api.quantity import Quantity
@@ -26,32 +22,32 @@ SCHEMES = ("http", "https", "docker")
 @click.command(
     "add",
     cls=Command,
-    short_help="Add a disk image from a file or an address.",
+    short_help="Add a disk image from a file or URL.",
     examples=[
         Example(
-            "Add a file of this machine, with what goes with it",
+            "Add a local file, with defaults for VMs",
             "virtshape image add fedora ./fedora.qcow2 --default-instancetype u1.small --default-preference fedora",
         ),
         Example(
-            "Fetch it, and make sure that it is the right one",
+            "Download an image and verify its checksum",
             "virtshape image add debian https://images.example/debian.qcow2 --checksum sha256:2c26b46b...",
         ),
         Example(
-            "Take it out of a container image",
+            "Extract the disk of a container image",
             "virtshape image add cirros docker://quay.io/kubevirt/cirros-container-disk-demo",
         ),
     ],
 )
 @click.argument("name", metavar="NAME")
 @click.argument("origin", metavar="FILE|URL")
-@click.option("--namespace", "-n", metavar="NS", default="default", show_default=True, help="Where the image is to be.")
-@click.option("--size", type=Size(), help="Size of the disk; that of the image, if not given.")
-@click.option("--checksum", metavar="ALGORITHM:HEX", help="What the file behind a URL must hash to.")
-@click.option("--default-instancetype", metavar="NAME", help="Instance type of VMs that ask the image for one.")
-@click.option("--default-instancetype-kind", metavar="KIND", help="Its kind, if it is not a cluster-wide one.")
-@click.option("--default-preference", metavar="NAME", help="Preference of VMs that ask the image for one.")
-@click.option("--default-preference-kind", metavar="KIND", help="Its kind, if it is not a cluster-wide one.")
-@output_choice("table", "json", "yaml", help="How to print what was added.")
+@click.option("--namespace", "-n", metavar="NS", default="default", show_default=True, help="Namespace of the image.")
+@click.option("--size", type=Size(), help="Size of the disk. [default: the size of the image]")
+@click.option("--checksum", metavar="ALGORITHM:HEX", help="Expected checksum of a downloaded file.")
+@click.option("--default-instancetype", metavar="NAME", help="Default instance type, for VMs that infer it.")
+@click.option("--default-instancetype-kind", metavar="KIND", help="Its kind. [default: the cluster-wide kind]")
+@click.option("--default-preference", metavar="NAME", help="Default preference, for VMs that infer it.")
+@click.option("--default-preference-kind", metavar="KIND", help="Its kind. [default: the cluster-wide kind]")
+@output_choice("table", "json", "yaml", help="Output format.")
 @data_directory_option
 def command(
     name: str,
@@ -67,17 +63,17 @@ def command(
     directory: Path,
 ) -> None:
     """
-    Add the disk image in FILE or behind URL as NAME, and wait until VMs can be made from it.
+    Add the disk image in FILE or at URL as NAME, and wait until it is ready.
 
-    Raw and qcow2 images are read, also compressed with gz or xz. A URL begins with http://, https:// or docker://, the
-    last for a disk in a container image. The system must be running; a FILE is copied into its data directory.
+    Supports raw and qcow2 images, also compressed with gz or xz. A URL starts with http://, https:// or, for a disk in
+    a container image, docker://. The server must be running; FILE is copied to its data directory.
     """
-    # Imported now, since reading help needs no server.
+    # Imported here to keep `--help` fast.
     from virtshape.standalone.images import NewImage
 
     is_url = urlsplit(origin).scheme in SCHEMES and "://" in origin
     if checksum and not is_url:
-        raise NotUnderstood("--checksum is for what is fetched from a URL")
+        raise ArgumentError("--checksum requires a URL")
     wanted = NewImage(
         name=name,
         namespace=namespace,
@@ -94,50 +90,50 @@ def command(
 
 
 def find_file(origin: str) -> Path:
-    """The file that is meant."""
+    """Return the path of the file; CommandError if it is not a file."""
     path = Path(origin)
     if not path.is_file():
-        hint = "is no file" if path.exists() else "does not exist"
-        raise Refusal(f"{origin} {hint}", next_step="Name a file, or an address that begins with http:// or https://.")
+        hint = "is not a file" if path.exists() else "does not exist"
+        raise CommandError(f"{origin} {hint}", next_step="Give a file, or a URL that starts with http:// or https://.")
     return path.absolute()
 
 
 def read_defaults(*given: "tuple[InferredRole, str | None, str | None]") -> "dict[InferredRole, Default]":
-    """What goes with the image; a kind without a name is refused."""
+    """Return the defaults of the image; raise for a kind without a name."""
     from virtshape.standalone.images import Default
 
     for role, name, kind in given:
         if kind and not name:
-            raise NotUnderstood(f"--default-{role}-kind needs --default-{role}")
+            raise ArgumentError(f"--default-{role}-kind requires --default-{role}")
     return {role: Default(name, kind or "") for role, name, kind in given if name}
 
 
 def add(directory: Path, wanted: "NewImage", output: str) -> None:
-    """Have the image added, and print it."""
+    """Add the image and print it."""
     from virtshape.api.status import StatusError
     from virtshape.cli.image.list import print_images
     from virtshape.cli.progress import Progress
-    from virtshape.cli.user.system import ask_system
+    from virtshape.cli.user.system import run_with_client
     from virtshape.standalone.images import ImageError, add_image
     from virtshape.store.lock import find_holder
 
     flag = name_flag(directory)
     if find_holder(directory) is None:
-        raise Refusal("no system runs that could take the image", next_step=f"Start it first: virtshape up{flag}")
+        raise CommandError("the server is not running", next_step=f"Start it first: virtshape up{flag}")
     lines = {stage: Progress(f"{stage} {wanted.name}, percent") for stage in ("copying", "importing")}
 
-    def tell(stage: "Stage", percent: float) -> None:
+    def show_progress(stage: "Stage", percent: float) -> None:
         lines[stage].show(int(percent), 100)
 
     try:
-        image = ask_system(directory, lambda client: add_image(client, directory, wanted, tell))
+        image = run_with_client(directory, lambda client: add_image(client, directory, wanted, show_progress))
     except ImageError as error:
-        raise Refusal(f"{wanted.name} was not added: {error}") from None
+        raise CommandError(f"{wanted.name} was not added: {error}") from None
     except StatusError as error:
         if error.reason != "AlreadyExists":
             raise
         step = f"Remove it first: virtshape image rm {wanted.name} --namespace {wanted.namespace}{flag}"
-        raise Refusal(error.message, next_step=step) from None
+        raise CommandError(error.message, next_step=step) from None
     finally:
         for line in lines.values():
             line.clear()

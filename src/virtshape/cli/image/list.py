@@ -1,8 +1,4 @@
-"""
-`virtshape image list`: the images that there are, how large, how far, and what goes with them.
-
-Only output.
-"""
+"""`virtshape image list`: list images with their size, status and defaults."""
 
 import time
 from collections.abc import Sequence
@@ -24,26 +20,26 @@ NOTHING = "<none>"
 @click.command(
     "list",
     cls=Command,
-    short_help="Show the images that there are.",
+    short_help="List images.",
     examples=[
-        Example("For people", "virtshape image list"),
-        Example("For programs, of one namespace", "virtshape image list --namespace images -o json"),
+        Example("List all images", "virtshape image list"),
+        Example("List the images in a namespace as JSON", "virtshape image list --namespace images -o json"),
     ],
 )
-@click.option("--namespace", "-n", metavar="NS", default="", help="Only those of a namespace.")
-@output_choice("table", "json", "yaml", help="How to print them.")
+@click.option("--namespace", "-n", metavar="NS", default="", help="Only images in this namespace.")
+@output_choice("table", "json", "yaml", help="Output format.")
 @data_directory_option
 def command(namespace: str, output: str, directory: Path) -> None:
-    """Show all images, which are the DataSources of the system."""
-    # Imported now, since reading help needs no server.
-    from virtshape.cli.user.system import ask_system
+    """List all images, which are the DataSources of the server."""
+    # Imported here to keep `--help` fast.
+    from virtshape.cli.user.system import run_with_client
     from virtshape.standalone.images import list_images
 
-    print_images(ask_system(directory.absolute(), lambda client: list_images(client, namespace)), output)
+    print_images(run_with_client(directory.absolute(), lambda client: list_images(client, namespace)), output)
 
 
 def print_images(images: "Sequence[Image]", output: str) -> None:
-    """Print images as they were asked for."""
+    """Print images in the output format."""
     from virtshape.cli.output import print_object, print_table
 
     if output == "table":
@@ -53,7 +49,7 @@ def print_images(images: "Sequence[Image]", output: str) -> None:
 
 
 def describe(image: "Image") -> list[str]:
-    """The row of the table."""
+    """Return the table row of an image."""
     from virtshape.apiserver.encoding.age import format_age
 
     return [

@@ -1,8 +1,4 @@
-"""
-`virtshape image rm`: removes images with all that they hold.
-
-Only flags and output.
-"""
+"""`virtshape image rm`: remove images and their PVCs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +8,7 @@ import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.datadir import data_directory_option
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from virtshape.client.protocol import Client
@@ -23,30 +19,30 @@ if TYPE_CHECKING:
     cls=Command,
     short_help="Remove images.",
     examples=[
-        Example("Remove one", "virtshape image rm fedora"),
-        Example("Remove several of a namespace", "virtshape image rm fedora debian --namespace images"),
+        Example("Remove an image", "virtshape image rm fedora"),
+        Example("Remove several images in a namespace", "virtshape image rm fedora debian --namespace images"),
     ],
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("--namespace", "-n", metavar="NS", default="default", show_default=True, help="Where the images are.")
+@click.option("--namespace", "-n", metavar="NS", default="default", show_default=True, help="Namespace of the images.")
 @data_directory_option
 def command(names: Sequence[str], namespace: str, directory: Path) -> None:
     """
-    Remove images that `virtshape image add` made, with the claims that hold them.
+    Remove images that `virtshape image add` created, with their PVCs.
 
-    Disks that were copied from an image stay. A claim that a VM uses directly goes when the VM has stopped.
+    Disks that were copied from an image are kept. A PVC that a VM uses directly is removed when the VM has stopped.
     """
-    # Imported now, since reading help needs no server.
-    from virtshape.cli.user.system import ask_system
+    # Imported here to keep `--help` fast.
+    from virtshape.cli.user.system import run_with_client
     from virtshape.standalone.images import ImageError, remove_image
 
     async def remove(client: "Client") -> None:
         for name in names:
             await remove_image(client, name, namespace)
-            click.echo(f"{name} is removed")
+            click.echo(f"{name} removed")
 
     try:
-        ask_system(directory.absolute(), remove)
+        run_with_client(directory.absolute(), remove)
     except ImageError as error:
-        step = "Remove it with kubectl, if you mean to: kubectl delete datasource"
-        raise Refusal(str(error), next_step=step) from None
+        step = "To remove it anyway: kubectl delete datasource"
+        raise CommandError(str(error), next_step=step) from None

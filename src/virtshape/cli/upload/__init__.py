@@ -1,1 +1,1 @@
-"""`virtctl image-upload` and its parts: what is made, waited for and sent."""
+"""`virtctl image-upload`: create a PVC or DataVolume and upload a disk image to it."""

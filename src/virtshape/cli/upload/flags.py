@@ -1,17 +1,13 @@
-"""
-What the flags of `virtctl image-upload` mean together, the older ones too.
-
-Refuses what means nothing; asks no server.
-"""
+"""Parse the flags of `virtctl image-upload`, including deprecated ones."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from virtshape.cli.errors import NotUnderstood, warn
+from virtshape.cli.errors import ArgumentError, warn
 
 if TYPE_CHECKING:
     from virtshape.api.quantity import Quantity
-    from virtshape.cli.upload.objects import Kind, Wanted
+    from virtshape.cli.upload.objects import Kind, UploadRequest
 
 KINDS: "dict[str, Kind]" = {
     **dict.fromkeys(("pvc", "pvcs", "persistentvolumeclaim", "persistentvolumeclaims"), "pvc"),
@@ -19,7 +15,7 @@ KINDS: "dict[str, Kind]" = {
 }
 
 
-def read_wanted(
+def parse_flags(
     *,
     kind: str | None,
     name: str | None,
@@ -38,31 +34,31 @@ def read_wanted(
     default_preference: str,
     default_preference_kind: str | None,
     **plain: Any,
-) -> "Wanted":
-    """What the flags mean together; NotUnderstood where that is nothing."""
-    from virtshape.cli.upload.objects import Wanted
+) -> "UploadRequest":
+    """Return the upload request; ArgumentError for invalid flags."""
+    from virtshape.cli.upload.objects import UploadRequest
 
     kind, name = read_target(kind, name, pvc_name)
     size = read_older("--pvc-size", "--size", pvc_size, size)
     volume_mode = read_older("--block-volume", "--volume-mode block", "block" if block_volume else None, volume_mode)
     path = read_path(image_path, archive_path)
     if archive_path and volume_mode == "block":
-        raise NotUnderstood("In archive upload the volume mode should always be filesystem")
+        raise ArgumentError("In archive upload the volume mode should always be filesystem")
     if access_mode == "ReadOnlyMany":
         words = "cannot upload to a readonly volume, use either ReadWriteOnce or ReadWriteMany if supported"
-        raise NotUnderstood(words)
+        raise ArgumentError(words)
     if force and kind != "pvc":
-        words = "--force goes with pvc only: a DataVolume is filled once"
-        raise NotUnderstood(words, next_step=f"Delete it first: kubectl delete dv {name}")
+        words = "--force is only supported for a pvc"
+        raise ArgumentError(words, next_step=f"Delete it first: kubectl delete dv {name}")
     for role, given, given_kind in (
         ("instancetype", default_instancetype, default_instancetype_kind),
         ("preference", default_preference, default_preference_kind),
     ):
         if given_kind and not given:
-            raise NotUnderstood(f"--default-{role} must be provided with --default-{role}-kind")
+            raise ArgumentError(f"--default-{role} must be provided with --default-{role}-kind")
         if given and no_create:
-            raise NotUnderstood("--default-instancetype and --default-preference cannot be used with --no-create")
-    return Wanted(
+            raise ArgumentError("--default-instancetype and --default-preference cannot be used with --no-create")
+    return UploadRequest(
         kind=KINDS[kind],
         name=name,
         path=path,
@@ -91,35 +87,35 @@ def read_wanted(
 
 
 def read_target(kind: str | None, name: str | None, pvc_name: str | None) -> tuple[str, str]:
-    """What is uploaded to: its kind and its name, also in the older way."""
+    """Return the kind and name of the target."""
     if pvc_name:
         if kind:
-            raise NotUnderstood("cannot use --pvc-name and args")
+            raise ArgumentError("cannot use --pvc-name and args")
         warn("--pvc-name is deprecated: write `pvc NAME` instead")
         return "pvc", pvc_name
     if kind and name is None and "/" in kind:
         kind, _, name = kind.partition("/")
     if not kind or not name:
-        raise NotUnderstood("expecting two args", next_step="For example: virtctl image-upload dv fedora --size 10Gi")
+        raise ArgumentError("expecting two args", next_step="For example: virtctl image-upload dv fedora --size 10Gi")
     if kind.lower() not in KINDS:
-        raise NotUnderstood(f"invalid resource type {kind}", next_step="Upload to a pvc or a dv.")
+        raise ArgumentError(f"invalid resource type {kind}", next_step="Upload to a pvc or a dv.")
     return kind.lower(), name
 
 
 def read_older(flag: str, instead: str, older: Any, newer: Any) -> Any:
-    """What is meant by two flags, of which one is older than the other."""
+    """Return the value of a flag or its deprecated form."""
     if older is None:
         return newer
     if newer is not None and newer != older:
-        raise NotUnderstood(f"{flag} and {instead.split()[0]} can not be specified at the same time")
+        raise ArgumentError(f"{flag} and {instead.split()[0]} can not be specified at the same time")
     warn(f"{flag} is deprecated: write {instead} instead")
     return older
 
 
 def read_path(image: str | None, archive: str | None) -> Path:
-    """The file that is uploaded."""
+    """Return the path of the file to upload."""
     if image and archive:
-        raise NotUnderstood("cannot handle both image-path and archive-path, provide only one")
+        raise ArgumentError("cannot handle both image-path and archive-path, provide only one")
     if not image and not archive:
-        raise NotUnderstood("either image-path or archive-path must be provided")
+        raise ArgumentError("either image-path or archive-path must be provided")
     return Path(image or archive or "")

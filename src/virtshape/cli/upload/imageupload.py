@@ -1,8 +1,4 @@
-"""
-`virtctl image-upload`: sends a disk image of this machine to a claim or DataVolume, new or there already.
-
-Only flags and output.
-"""
+"""`virtctl image-upload`: upload a local disk image to a new or existing PVC or DataVolume."""
 
 from typing import Any
 
@@ -11,19 +7,19 @@ from click.shell_completion import CompletionItem
 
 from virtshape.cli.command import Command, Example, OneOf, WholeNumber, switch
 from virtshape.cli.connection import Session, Target, complete_names, connection_options, current_target, run_session
-from virtshape.cli.size import Size
-from virtshape.cli.upload.flags import KINDS, read_wanted
+from virtshape.cli.paramtypes import Size
+from virtshape.cli.upload.flags import KINDS, parse_flags
 
 _NAMES = {"pvc": "persistentvolumeclaim", "dv": "datavolume.cdi.kubevirt.io"}
 
 
 def complete_kind(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
-    """Offer what can be uploaded to."""
+    """Complete the kind."""
     return [CompletionItem(word) for word in ("pvc", "dv", "datavolume") if word.startswith(incomplete.lower())]
 
 
 def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
-    """Offer the claims or DataVolumes that begin so."""
+    """Complete names of PVCs or DataVolumes."""
     from virtshape.api.cdi import DataVolume
     from virtshape.api.core.claim import PersistentVolumeClaim
 
@@ -34,20 +30,18 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.command(
     "image-upload",
     cls=Command,
-    short_help="Upload a disk image to a claim or DataVolume.",
+    short_help="Upload a disk image to a PVC or DataVolume.",
     examples=[
-        Example("Fill a new DataVolume", "virtctl image-upload dv fedora --size 10Gi --image-path ./fedora.qcow2"),
+        Example("Upload to a new DataVolume", "virtctl image-upload dv fedora --size 10Gi --image-path ./fedora.qcow2"),
         Example(
-            "Fill a new claim, and say what goes with the image",
+            "Upload to a new PVC, with defaults for VMs",
             "virtctl image-upload pvc fedora --size 10Gi --image-path ./fedora.qcow2 --default-instancetype u1.small "
             "--default-preference fedora",
         ),
-        Example("Fill a claim that is there", "virtctl image-upload pvc data --no-create --image-path ./data.img.gz"),
+        Example("Upload to an existing PVC", "virtctl image-upload pvc data --no-create --image-path ./data.img.gz"),
+        Example("Upload an archive of files", "virtctl image-upload dv web --size 1Gi --archive-path ./web.tar"),
         Example(
-            "Fill it with the files of an archive", "virtctl image-upload dv web --size 1Gi --archive-path ./web.tar"
-        ),
-        Example(
-            "Send it to an address that only this machine knows",
+            "Use a local upload proxy",
             "virtctl image-upload dv fedora --size 10Gi --image-path ./fedora.qcow2 "
             "--uploadproxy-url https://localhost:8443 --insecure",
         ),
@@ -59,46 +53,42 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
     "--image-path", metavar="FILE", type=click.Path(), help="Disk image to upload: raw or qcow2, also gz or xz."
 )
 @click.option(
-    "--archive-path", metavar="FILE", type=click.Path(), help="Archive of files to upload, in place of an image."
+    "--archive-path", metavar="FILE", type=click.Path(), help="Archive of files to upload, instead of an image."
 )
-@click.option("--size", type=Size(), help="Size of the claim to make, such as 10Gi.")
-@click.option(
-    "--storage-class", metavar="NAME", default="", help="Storage class of the claim, in place of the default."
-)
+@click.option("--size", type=Size(), help="Size of the new PVC, such as 10Gi.")
+@click.option("--storage-class", metavar="NAME", default="", help="Storage class of the PVC, instead of the default.")
 @click.option(
     "--access-mode",
     type=OneOf("ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod", "ReadOnlyMany"),
-    help="Who may use the claim at once.",
+    help="Access mode of the PVC.",
 )
+@click.option("--volume-mode", type=OneOf("block", "filesystem"), help="Volume mode of the PVC.")
+@switch("--force-bind", default=False, help="Bind a PVC whose storage class waits for the first consumer.")
+@switch("--no-create", default=False, help="Upload to an existing PVC or DataVolume.")
+@switch("--force", default=False, help="Upload to a PVC that already has data. The data is replaced.")
+@switch("--datasource", default=False, help="Create a DataSource of the same name for the PVC.")
 @click.option(
-    "--volume-mode", type=OneOf("block", "filesystem"), help="Whether the claim is a device or a file system."
-)
-@switch("--force-bind", default=False, help="Bind a claim that would wait for its first VM.")
-@switch("--no-create", default=False, help="Upload to what is there, and make nothing.")
-@switch("--force", default=False, help="Upload to a claim that is filled already: what it holds is replaced.")
-@switch("--datasource", default=False, help="Have a DataSource of the same name stand for the claim.")
-@click.option(
-    "--default-instancetype", metavar="NAME", default="", help="Instance type of VMs that ask the image for one."
+    "--default-instancetype", metavar="NAME", default="", help="Default instance type, for VMs that infer it."
 )
 @click.option(
     "--default-instancetype-kind",
     type=OneOf("VirtualMachineInstancetype", "VirtualMachineClusterInstancetype"),
-    help="Its kind, if it is not a cluster-wide one.",
+    help="Its kind. [default: the cluster-wide kind]",
 )
-@click.option("--default-preference", metavar="NAME", default="", help="Preference of VMs that ask the image for one.")
+@click.option("--default-preference", metavar="NAME", default="", help="Default preference, for VMs that infer it.")
 @click.option(
     "--default-preference-kind",
     type=OneOf("VirtualMachinePreference", "VirtualMachineClusterPreference"),
-    help="Its kind, if it is not a cluster-wide one.",
+    help="Its kind. [default: the cluster-wide kind]",
 )
 @click.option(
     "--uploadproxy-url",
     "proxy",
     metavar="URL",
     default="",
-    help="Where to upload to, in place of what CDI's configuration says.",
+    help="URL of the upload proxy, instead of the one in the CDI configuration.",
 )
-@switch("--insecure", default=False, help="Trust whoever answers there.")
+@switch("--insecure", default=False, help="Do not verify the certificate of the upload proxy.")
 @click.option(
     "--wait-secs",
     "wait_seconds",
@@ -106,7 +96,7 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
     metavar="SECONDS",
     default=300,
     show_default=True,
-    help="How long to wait until the claim can be uploaded to.",
+    help="How long to wait until the PVC is ready for the upload.",
 )
 @click.option(
     "--retry",
@@ -115,34 +105,34 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
     metavar="TIMES",
     default=5,
     show_default=True,
-    help="How often to send it if the connection breaks.",
+    help="Number of attempts if the connection breaks.",
 )
-@click.option("--pvc-name", metavar="NAME", hidden=True, help="Older way to name a claim.")
-@click.option("--pvc-size", type=Size(), hidden=True, help="Older way to say its size.")
-@switch("--block-volume", default=False, hidden=True, help="Older way to ask for a device.")
+@click.option("--pvc-name", metavar="NAME", hidden=True, help="Deprecated: use `pvc NAME`.")
+@click.option("--pvc-size", type=Size(), hidden=True, help="Deprecated: use --size.")
+@switch("--block-volume", default=False, hidden=True, help="Deprecated: use --volume-mode block.")
 @click.option(
     "-o",
     "--output",
     type=click.Choice(["name", "yaml", "json"]),
-    help="Print the claim or DataVolume at the end; the words go to standard error then.",
+    help="Print the PVC or DataVolume at the end; messages go to standard error.",
 )
 @connection_options
 def command(*, output: str | None, target: Target, **flags: Any) -> None:
     """
-    Upload the disk image in a file to the claim or DataVolume NAME, and wait until VMs can use it.
+    Upload a local disk image to the PVC or DataVolume NAME, and wait until it is ready.
 
-    A new one is made, with --size, unless there is one that waits for an upload. If the upload breaks off, by Ctrl+C
-    or otherwise, what was made for it is removed again; once everything is sent, Ctrl+C only ends the waiting.
+    It is created with --size, unless it exists and waits for an upload. If the upload fails or is interrupted, objects
+    created for it are removed. After all data is sent, Ctrl+C only stops waiting.
 
-    Exit status: 0 uploaded and ready, 1 refused or failed, 130 interrupted.
+    Exit status: 0 uploaded and ready, 1 failed, 130 interrupted.
     """
-    # Imported now, since reading help needs no connection.
+    # Imported here to keep `--help` fast.
     from virtshape.cli.upload.uploading import upload_image
 
-    wanted = read_wanted(**flags)
+    wanted = parse_flags(**flags)
 
-    def say(words: str) -> None:
-        click.echo(words, err=output is not None)
+    def say(message: str) -> None:
+        click.echo(message, err=output is not None)
 
     async def run(session: Session) -> Any:
         return await upload_image(session, wanted, say)

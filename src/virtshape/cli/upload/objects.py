@@ -1,8 +1,4 @@
-"""
-The objects that an upload fills, and the name that VMs find it by.
-
-Pure: flags in, objects out.
-"""
+"""Build the PVC, DataVolume and DataSource of an upload."""
 
 from pathlib import Path
 from typing import Final, Literal
@@ -33,8 +29,8 @@ _CDI: Final = "cdi.kubevirt.io/v1beta1"
 _MODES: Final = {"block": "Block", "filesystem": "Filesystem"}
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """What is to be uploaded, and to what."""
+class UploadRequest(Struct, frozen=True, kw_only=True):
+    """The file to upload and its target."""
 
     kind: Kind
     name: str
@@ -53,16 +49,16 @@ class Wanted(Struct, frozen=True, kw_only=True):
     wait_seconds: int = 300
     tries: int = 5
     defaults: dict[InferredRole, tuple[str, str]] = {}
-    """The name and kind of what goes with the image; without a kind, a cluster-wide one."""
+    """Name and kind of the default instance type and preference."""
 
     @property
     def content(self) -> str:
-        """What the claim is to hold, in CDI's word for it."""
+        """CDI's content type."""
         return "archive" if self.is_archive else "kubevirt"
 
 
-def build_claim(wanted: Wanted, namespace: str) -> PersistentVolumeClaim:
-    """A claim that waits for an upload."""
+def build_claim(wanted: UploadRequest, namespace: str) -> PersistentVolumeClaim:
+    """Return a PVC that waits for an upload."""
     annotations = {UPLOAD_TARGET: "", CONTENT_TYPE: wanted.content}
     return PersistentVolumeClaim(
         api_version="v1",
@@ -74,8 +70,8 @@ def build_claim(wanted: Wanted, namespace: str) -> PersistentVolumeClaim:
     )
 
 
-def build_volume(wanted: Wanted, namespace: str) -> DataVolume:
-    """A DataVolume that waits for an upload."""
+def build_volume(wanted: UploadRequest, namespace: str) -> DataVolume:
+    """Return a DataVolume that waits for an upload."""
     modes = {"accessModes": [wanted.access_mode]} if wanted.access_mode else {}
     return DataVolume(
         api_version=_CDI,
@@ -89,16 +85,16 @@ def build_volume(wanted: Wanted, namespace: str) -> DataVolume:
     )
 
 
-def build_source(wanted: Wanted, namespace: str) -> DataSource:
-    """The data source by which VMs find what was uploaded."""
+def build_source(wanted: UploadRequest, namespace: str) -> DataSource:
+    """Return the DataSource of the uploaded image."""
     origin = DataSourceSource(pvc=DataVolumeSourcePVC(name=wanted.name, namespace=namespace))
     labels, annotations = describe_defaults(wanted)
     metadata = ObjectMeta(name=wanted.name, namespace=namespace, labels=labels or None, annotations=annotations or None)
     return DataSource(api_version=_CDI, kind="DataSource", metadata=metadata, spec=DataSourceSpec(source=origin))
 
 
-def describe_defaults(wanted: Wanted) -> tuple[dict[str, str], dict[str, str]]:
-    """The labels and annotations that name what goes with the image."""
+def describe_defaults(wanted: UploadRequest) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the labels and annotations for the default instance type and preference."""
     labels, annotations = {}, {}
     for role, (name, kind) in wanted.defaults.items():
         for keys, text in ((NAME_KEYS[role], name), (KIND_KEYS[role], kind)):
@@ -107,7 +103,7 @@ def describe_defaults(wanted: Wanted) -> tuple[dict[str, str], dict[str, str]]:
     return labels, annotations
 
 
-def _describe(wanted: Wanted, namespace: str, own: dict[str, str]) -> ObjectMeta:
+def _describe(wanted: UploadRequest, namespace: str, own: dict[str, str]) -> ObjectMeta:
     labels, annotations = describe_defaults(wanted)
     annotations |= own
     if wanted.binds_now:
@@ -115,7 +111,7 @@ def _describe(wanted: Wanted, namespace: str, own: dict[str, str]) -> ObjectMeta
     return ObjectMeta(name=wanted.name, namespace=namespace, labels=labels or None, annotations=annotations or None)
 
 
-def _storage(wanted: Wanted) -> dict[str, object]:
+def _storage(wanted: UploadRequest) -> dict[str, object]:
     tree: dict[str, object] = {"resources": {"requests": {"storage": wanted.size}}} if wanted.size else {}
     if wanted.storage_class:
         tree["storageClassName"] = wanted.storage_class

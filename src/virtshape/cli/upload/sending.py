@@ -18,9 +18,9 @@ from virtshape.api.cdi import CDIConfig, UploadTokenRequest, UploadTokenRequestS
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.cli.connection import Session
-from virtshape.cli.errors import Refusal
-from virtshape.cli.upload.bar import Bar
-from virtshape.cli.upload.objects import Wanted
+from virtshape.cli.errors import CommandError
+from virtshape.cli.upload.objects import UploadRequest
+from virtshape.cli.upload.progressbar import Bar
 from virtshape.client import tunnel
 from virtshape.client.access import Access, build_context
 from virtshape.client.errors import UnreachableError
@@ -37,7 +37,7 @@ _INSTALL_CDI: Final = "Have CDI installed, or name an upload proxy that is there
 _TRUST_PROXY: Final = "Name an address that can be reached with --uploadproxy-url, or trust anybody with --insecure."
 
 
-async def find_proxy(session: Session, wanted: Wanted) -> tuple[str, bytes]:
+async def find_proxy(session: Session, wanted: UploadRequest) -> tuple[str, bytes]:
     """Where to upload to, with its scheme, and the authority to trust there besides the known ones, as PEM."""
     if wanted.proxy:
         return add_scheme(wanted.proxy), b""
@@ -47,12 +47,12 @@ async def find_proxy(session: Session, wanted: Wanted) -> tuple[str, bytes]:
         if error.code not in (403, 404):
             raise
         if error.code == 404 and not error.details.kind:
-            raise Refusal("nothing here takes uploads: the cluster has no CDI", next_step=_INSTALL_CDI) from error
-        raise Refusal(f"uploadproxy URL not found: {error.message}", next_step=_NAME_PROXY) from error
+            raise CommandError("nothing here takes uploads: the cluster has no CDI", next_step=_INSTALL_CDI) from error
+        raise CommandError(f"uploadproxy URL not found: {error.message}", next_step=_NAME_PROXY) from error
     status = config.status
     url = config.spec.upload_proxy_url_override or (status.upload_proxy_url if status is not None else None)
     if not url:
-        raise Refusal("uploadproxy URL not found", next_step=_NAME_PROXY)
+        raise CommandError("uploadproxy URL not found", next_step=_NAME_PROXY)
     authority = (status.upload_proxy_ca if status is not None else None) or ""
     return reach(add_scheme(url), session.access.server), authority.encode()
 
@@ -76,8 +76,10 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-async def send_image(session: Session, wanted: Wanted, url: str, authority: bytes, file: BinaryIO, size: int) -> None:
-    """Send a file; Refusal if it is not taken."""
+async def send_image(
+    session: Session, wanted: UploadRequest, url: str, authority: bytes, file: BinaryIO, size: int
+) -> None:
+    """Send a file; CommandError if it is not taken."""
     tls = _build_tls(session, wanted, url, authority) if urlsplit(url).scheme == "https" else None
     bar = Bar(size)
     try:
@@ -87,7 +89,7 @@ async def send_image(session: Session, wanted: Wanted, url: str, authority: byte
                 answer = await _send(session, wanted, url, tls, file, size, bar)
             except UnreachableError as error:
                 if is_last:
-                    raise Refusal(str(error), next_step=_TRUST_PROXY) from error
+                    raise CommandError(str(error), next_step=_TRUST_PROXY) from error
             else:
                 if answer.status == 200:
                     return
@@ -99,7 +101,7 @@ async def send_image(session: Session, wanted: Wanted, url: str, authority: byte
 
 
 async def _send(
-    session: Session, wanted: Wanted, url: str, tls: ssl.SSLContext | None, file: BinaryIO, size: int, bar: Bar
+    session: Session, wanted: UploadRequest, url: str, tls: ssl.SSLContext | None, file: BinaryIO, size: int, bar: Bar
 ) -> Answer:
     token, way = await request_token(session, wanted.name), find_way(session.access, url)
     proxy = Proxy(join_path(url, ASYNC_PATH), token, tls, way)
@@ -117,8 +119,8 @@ async def _tell(session: Session, method: str, proxy: Proxy, asking: Awaitable[A
         status = answer.status
         return answer
     finally:
-        if session.tell is not None:
-            session.tell(Exchange(method, proxy.url, status, time.monotonic() - began))
+        if session.log_request is not None:
+            session.log_request(Exchange(method, proxy.url, status, time.monotonic() - began))
 
 
 def find_way(access: Access, url: str) -> str:
@@ -147,7 +149,7 @@ def join_path(url: str, path: str) -> str:
     return urlunsplit(parts._replace(path=parts.path.rstrip("/") + path))
 
 
-def _build_tls(session: Session, wanted: Wanted, url: str, authority: bytes) -> ssl.SSLContext:
+def _build_tls(session: Session, wanted: UploadRequest, url: str, authority: bytes) -> ssl.SSLContext:
     access = session.access
     is_own = urlsplit(url).netloc == urlsplit(access.server).netloc
     insecure = wanted.is_insecure or (is_own and access.insecure)
@@ -158,11 +160,11 @@ def _build_tls(session: Session, wanted: Wanted, url: str, authority: bytes) -> 
         try:
             context.load_verify_locations(cadata=authority.decode())
         except (ssl.SSLError, ValueError) as error:
-            raise Refusal(f"the authority that CDIConfig {_CONFIG} names is no good: {error}") from error
+            raise CommandError(f"the authority that CDIConfig {_CONFIG} names is no good: {error}") from error
     return context
 
 
-def _refuse(answer: Answer, wanted: Wanted) -> Refusal:
+def _refuse(answer: Answer, wanted: UploadRequest) -> CommandError:
     words = f"unexpected return value {answer.status}, {answer.words}".rstrip(", ")
     steps = {
         400: f"Check that {wanted.path} is a raw or qcow2 image, also gz or xz, that fits --size.",
@@ -170,4 +172,4 @@ def _refuse(answer: Answer, wanted: Wanted) -> Refusal:
         404: "Check the address of the upload proxy: --uploadproxy-url.",
         503: "Try again in a while; --retry says how often that is done.",
     }
-    return Refusal(words, next_step=steps.get(answer.status))
+    return CommandError(words, next_step=steps.get(answer.status))

@@ -17,8 +17,8 @@ from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.api.storage import StorageClass
 from virtshape.cli.connection import Session
-from virtshape.cli.errors import Refusal, suggest
-from virtshape.cli.upload.objects import Wanted, build_claim, build_volume
+from virtshape.cli.errors import CommandError, suggest
+from virtshape.cli.upload.objects import UploadRequest, build_claim, build_volume
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.storage.claimstatus import FILLED
 from virtshape.controllers.storage.classes import annotation
@@ -36,7 +36,7 @@ Say = Callable[[str], None]
 Target = PersistentVolumeClaim | DataVolume
 
 
-async def find_or_make_target(session: Session, wanted: Wanted, say: Say) -> Target | None:
+async def find_or_make_target(session: Session, wanted: UploadRequest, say: Say) -> Target | None:
     """See to it that there is something to upload to; what was made for that, if it was."""
     claim = await find(session, PersistentVolumeClaim, wanted.name)
     if claim is not None:
@@ -49,10 +49,10 @@ async def find_or_make_target(session: Session, wanted: Wanted, say: Say) -> Tar
     say(f"PVC {session.namespace}/{wanted.name} not found")
     if not wanted.creates:
         step = f"Leave out --no-create and say --size, or make it first: kubectl get pvc -n {session.namespace}"
-        raise Refusal(f'there is no PVC "{wanted.name}" in namespace {session.namespace}', next_step=step)
+        raise CommandError(f'there is no PVC "{wanted.name}" in namespace {session.namespace}', next_step=step)
     if wanted.size is None:
         step = "Say how large it is to be: --size 10Gi"
-        raise Refusal("when creating a resource, the size must be specified", next_step=step)
+        raise CommandError("when creating a resource, the size must be specified", next_step=step)
     await _check_class(session, wanted)
     made = await _make(session, wanted)
     say(f"{made.kind} {session.namespace}/{wanted.name} created")
@@ -77,7 +77,7 @@ async def find(session: Session, kind: type[T], name: str, namespace: str | None
         return None
 
 
-async def _make(session: Session, wanted: Wanted) -> Target:
+async def _make(session: Session, wanted: UploadRequest) -> Target:
     if wanted.kind == "pvc":
         return await session.client.create(build_claim(wanted, session.namespace))
     try:
@@ -85,34 +85,34 @@ async def _make(session: Session, wanted: Wanted) -> Target:
     except StatusError as error:
         if error.code == 404 and not error.details.kind:
             step = f"Have CDI installed, or upload to a claim: virtctl image-upload pvc {wanted.name}"
-            raise Refusal("there are no DataVolumes here: the cluster has no CDI", next_step=step) from error
+            raise CommandError("there are no DataVolumes here: the cluster has no CDI", next_step=step) from error
         if error.reason != "AlreadyExists":
             raise
         step = f"Upload to it with --no-create, or see how it is: kubectl get dv {wanted.name} -n {session.namespace}"
-        raise Refusal(error.message, next_step=step) from error
+        raise CommandError(error.message, next_step=step) from error
 
 
-async def _check_claim(session: Session, wanted: Wanted, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
+async def _check_claim(session: Session, wanted: UploadRequest, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
     """The claim, which must be one that something can be uploaded to."""
     name, where, metadata = wanted.name, f"-n {session.namespace}", metadata_of(claim)
     if wanted.kind == "dv" and await find(session, DataVolume, name) is None:
         words = f"No DataVolume is associated with the existing PVC {session.namespace}/{name}"
-        raise Refusal(words, next_step=f"Upload to the claim itself: virtctl image-upload pvc {name}")
+        raise CommandError(words, next_step=f"Upload to the claim itself: virtctl image-upload pvc {name}")
     if annotation(metadata, POD_PHASE) == FILLED and not wanted.forces:
         step = f"Choose another name, or delete it first: kubectl delete {wanted.kind} {name} {where}"
         if wanted.kind == "pvc":
             step += ". With --force what it holds is replaced."
-        raise Refusal(f"PVC {name} already successfully imported/cloned/updated", next_step=step)
+        raise CommandError(f"PVC {name} already successfully imported/cloned/updated", next_step=step)
     if wanted.creates and not wanted.forces and annotation(metadata, UPLOAD_TARGET) is None:
         step = "Say that it is meant, with --no-create: what it holds is replaced."
-        raise Refusal(f"PVC {name} not available for upload", next_step=step)
+        raise CommandError(f"PVC {name} not available for upload", next_step=step)
     if wanted.is_archive and annotation(metadata, CONTENT_TYPE) != wanted.content:
         step = f"Give it one: kubectl annotate pvc {name} {CONTENT_TYPE}={wanted.content} {where}"
-        raise Refusal(f"PVC {name} doesn't have archive contentType annotation", next_step=step)
+        raise CommandError(f"PVC {name} doesn't have archive contentType annotation", next_step=step)
     return claim
 
 
-async def _open_up(session: Session, wanted: Wanted, claim: PersistentVolumeClaim) -> None:
+async def _open_up(session: Session, wanted: UploadRequest, claim: PersistentVolumeClaim) -> None:
     """Have the claim say that something is uploaded to it; also anew, if that is wished for."""
     metadata = metadata_of(claim)
     annotations = {UPLOAD_TARGET: "", **(metadata.annotations or {})}
@@ -124,13 +124,13 @@ async def _open_up(session: Session, wanted: Wanted, claim: PersistentVolumeClai
         await session.client.update(replace(claim, metadata=changed))
 
 
-async def _awaits_upload(session: Session, wanted: Wanted) -> bool:
+async def _awaits_upload(session: Session, wanted: UploadRequest) -> bool:
     """Whether there is a DataVolume whose claim is made once something was uploaded."""
     volume = await find(session, DataVolume, wanted.name) if wanted.kind == "dv" else None
     return volume is not None and volume.spec.source is not None and volume.spec.source.upload is not None
 
 
-async def _check_class(session: Session, wanted: Wanted) -> None:
+async def _check_class(session: Session, wanted: UploadRequest) -> None:
     """Refuse a storage class that is not there, where one may look."""
     if not wanted.storage_class:
         return
@@ -143,4 +143,4 @@ async def _check_class(session: Session, wanted: Wanted) -> None:
             raise
         return
     words = f'storageclasses.storage.k8s.io "{wanted.storage_class}" not found{suggest(wanted.storage_class, known)}'
-    raise Refusal(words, next_step="See which ones there are: kubectl get storageclass")
+    raise CommandError(words, next_step="See which ones there are: kubectl get storageclass")

@@ -4,26 +4,21 @@ An upload from its beginning to its end: a claim to fill, the file to fill it wi
 Broken off before all was sent, it leaves nothing that it made.
 """
 
-import asyncio
 import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import BinaryIO
-
-import click
 
 from virtshape.api.cdi import DataSource, DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.cli.connection import Session
-from virtshape.cli.errors import Refusal
-from virtshape.cli.upload.objects import Wanted, build_source, describe_defaults
+from virtshape.cli.errors import CommandError
+from virtshape.cli.signals import cancel_on_signals
+from virtshape.cli.upload.objects import UploadRequest, build_source, describe_defaults
 from virtshape.cli.upload.sending import find_proxy, send_image
 from virtshape.cli.upload.targets import Say, Target, find, find_or_make_target, remove_target
 from virtshape.cli.upload.waiting import count_refused, wait_until_processed, wait_until_ready
 
 
-async def upload_image(session: Session, wanted: Wanted, say: Say) -> Target:
+async def upload_image(session: Session, wanted: UploadRequest, say: Say) -> Target:
     """Upload a file, and say how it goes; the claim or DataVolume as it is then."""
     with _open(wanted) as file:
         failures = await _hand_over(session, wanted, file, say)
@@ -40,20 +35,20 @@ async def upload_image(session: Session, wanted: Wanted, say: Say) -> Target:
     return await session.client.get(kind, wanted.name, session.namespace)
 
 
-def _open(wanted: Wanted) -> BinaryIO:
+def _open(wanted: UploadRequest) -> BinaryIO:
     try:
         return wanted.path.open("rb")
     except OSError as error:
         flag = "--archive-path" if wanted.is_archive else "--image-path"
         words = f"cannot open {wanted.path}: {error.strerror}"
-        raise Refusal(words, next_step=f"Name a file that is there: {flag}") from error
+        raise CommandError(words, next_step=f"Name a file that is there: {flag}") from error
 
 
-async def _hand_over(session: Session, wanted: Wanted, file: BinaryIO, say: Say) -> int:
+async def _hand_over(session: Session, wanted: UploadRequest, file: BinaryIO, say: Say) -> int:
     """Have the file sent to a claim; how often something was sent to it before that could not be used."""
     made = None
     try:
-        with _ending_on_signals():
+        with cancel_on_signals():
             url, authority = await find_proxy(session, wanted)  # before anything is made that nobody could fill
             made = await find_or_make_target(session, wanted, say)
             await wait_until_ready(session, wanted, say)
@@ -67,7 +62,7 @@ async def _hand_over(session: Session, wanted: Wanted, file: BinaryIO, say: Say)
     return failures
 
 
-async def _name_source(session: Session, wanted: Wanted, say: Say) -> None:
+async def _name_source(session: Session, wanted: UploadRequest, say: Say) -> None:
     """Have a data source of the claim's name stand for it."""
     there = await find(session, DataSource, wanted.name)
     if there is None:
@@ -79,19 +74,3 @@ async def _name_source(session: Session, wanted: Wanted, say: Say) -> None:
     patch = {"metadata": {"labels": labels, "annotations": annotations}, "spec": {"source": origin}}
     await session.client.patch(DataSource, wanted.name, session.namespace, patch=patch)
     say(f"Updated an existing DataSource {session.namespace}/{wanted.name}")
-
-
-@contextmanager
-def _ending_on_signals() -> Iterator[None]:
-    """Have a signal that ends a process break off what is under way, as Ctrl+C does."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None  # noqa: S101 - we are within one
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, task.cancel)
-    try:
-        yield
-    except asyncio.CancelledError:
-        raise click.Abort from None
-    finally:
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.remove_signal_handler(number)

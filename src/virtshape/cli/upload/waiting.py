@@ -13,9 +13,9 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.event import Event
 from virtshape.api.status import StatusError
 from virtshape.cli.connection import Session
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 from virtshape.cli.progress import Progress
-from virtshape.cli.upload.objects import Wanted
+from virtshape.cli.upload.objects import UploadRequest
 from virtshape.cli.upload.targets import Say, find
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.storage.claimstatus import FILLED
@@ -33,7 +33,7 @@ _HOPELESS: Final = {
 _PASSING: Final = "the object has been modified"
 
 
-async def wait_until_ready(session: Session, wanted: Wanted, say: Say) -> None:
+async def wait_until_ready(session: Session, wanted: UploadRequest, say: Say) -> None:
     """Wait until something can be uploaded."""
     loop = asyncio.get_running_loop()
     began, is_told = loop.time(), False
@@ -46,7 +46,7 @@ async def wait_until_ready(session: Session, wanted: Wanted, say: Say) -> None:
                 is_told = True
             waited = loop.time() - began
             if waited >= wanted.wait_seconds:
-                raise Refusal(
+                raise CommandError(
                     f"PVC {wanted.name} is not ready for an upload after {wanted.wait_seconds} seconds",
                     next_step=f"See why: kubectl describe {wanted.kind} {wanted.name} -n {session.namespace}",
                 )
@@ -58,7 +58,7 @@ async def wait_until_ready(session: Session, wanted: Wanted, say: Say) -> None:
         say("Pod now ready")
 
 
-async def _is_ready(session: Session, wanted: Wanted) -> bool:
+async def _is_ready(session: Session, wanted: UploadRequest) -> bool:
     if wanted.kind == "pvc":
         claim = await find(session, PersistentVolumeClaim, wanted.name)
         return claim is not None and annotation(claim.metadata, POD_READY) == "true"
@@ -68,18 +68,18 @@ async def _is_ready(session: Session, wanted: Wanted) -> bool:
         raise _refuse_held(f"DataVolume in {phase} phase")
     if phase in ("Succeeded", "Failed"):
         step = f"See how it is: kubectl describe dv {wanted.name} -n {session.namespace}"
-        raise Refusal(f"cannot upload to DataVolume in {phase} phase", next_step=step)
+        raise CommandError(f"cannot upload to DataVolume in {phase} phase", next_step=step)
     return phase == "UploadReady"
 
 
-def _refuse_held(what: str) -> Refusal:
-    return Refusal(
+def _refuse_held(what: str) -> CommandError:
+    return CommandError(
         f"cannot upload to {what}, make sure the PVC is Bound, or use force-bind flag",
         next_step="--force-bind binds a claim that would wait for its first VM.",
     )
 
 
-async def _refuse_hopeless(session: Session, wanted: Wanted) -> None:
+async def _refuse_hopeless(session: Session, wanted: UploadRequest) -> None:
     """Refuse what the story of the claim or DataVolume says will never be ready."""
     claim = await find(session, PersistentVolumeClaim, wanted.name)
     volume = await find(session, DataVolume, wanted.name) if wanted.kind == "dv" else None
@@ -91,7 +91,7 @@ async def _refuse_hopeless(session: Session, wanted: Wanted) -> None:
         words = _HOPELESS.get((about.kind or "", event.reason or ""))
         if words is not None:
             step = f"See more: kubectl describe {wanted.kind} {wanted.name} -n {session.namespace}"
-            raise Refusal(f"{words}: {message}", next_step=step)
+            raise CommandError(f"{words}: {message}", next_step=step)
         if event.reason == _WAITS and wanted.kind == "pvc" and not wanted.binds_now:
             raise _refuse_held(f"PVC {wanted.name}, which waits for its first consumer")
 
@@ -105,14 +105,14 @@ async def _list_events(session: Session, name: str) -> Sequence[Event]:
         return ()
 
 
-async def count_refused(session: Session, wanted: Wanted) -> int:
+async def count_refused(session: Session, wanted: UploadRequest) -> int:
     """How often what was uploaded could not be used so far."""
     claim = await find(session, PersistentVolumeClaim, wanted.name)
     return count_failures(claim.metadata) if claim is not None else 0
 
 
-async def wait_until_processed(session: Session, wanted: Wanted, failures: int) -> None:
-    """Wait until what was uploaded is in its place; Refusal if it cannot be used."""
+async def wait_until_processed(session: Session, wanted: UploadRequest, failures: int) -> None:
+    """Wait until what was uploaded is in its place; CommandError if it cannot be used."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     progress = Progress(f"waiting for {wanted.name} to be processed, seconds so far")
@@ -131,7 +131,7 @@ async def wait_until_processed(session: Session, wanted: Wanted, failures: int) 
         progress.clear()
 
 
-async def _refuse_failed(session: Session, wanted: Wanted) -> None:
+async def _refuse_failed(session: Session, wanted: UploadRequest) -> None:
     volume = await find(session, DataVolume, wanted.name)
     status = volume.status if volume is not None else None
     if volume is None or (status is not None and status.phase == "Failed"):
@@ -140,6 +140,6 @@ async def _refuse_failed(session: Session, wanted: Wanted) -> None:
         raise _refuse_unusable(session, wanted, (running.message if running else None) or "the DataVolume is gone")
 
 
-def _refuse_unusable(session: Session, wanted: Wanted, message: str) -> Refusal:
+def _refuse_unusable(session: Session, wanted: UploadRequest, message: str) -> CommandError:
     step = f"See more: kubectl describe {wanted.kind} {wanted.name} -n {session.namespace}"
-    return Refusal(f"{wanted.path} was uploaded and cannot be used: {message}", next_step=step)
+    return CommandError(f"{wanted.path} was uploaded and cannot be used: {message}", next_step=step)

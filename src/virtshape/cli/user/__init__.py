@@ -1,8 +1,4 @@
-"""
-`virtshape user`: who gets into a system, and what they may do.
-
-Only the table of what can be done.
-"""
+"""`virtshape user`: manage users."""
 
 import click
 
@@ -10,9 +6,9 @@ from virtshape.cli.command import Example
 from virtshape.cli.group import Entry, LazyGroup
 
 ENTRIES = {
-    "add": Entry("virtshape.cli.user.add", "Give someone access, and print their kubeconfig."),
-    "list": Entry("virtshape.cli.user.list", "Show who has access."),
-    "rm": Entry("virtshape.cli.user.rm", "Take someone's access back."),
+    "add": Entry("virtshape.cli.user.add", "Add a user and print a kubeconfig."),
+    "list": Entry("virtshape.cli.user.list", "List users."),
+    "rm": Entry("virtshape.cli.user.rm", "Remove users."),
 }
 
 
@@ -21,13 +17,16 @@ ENTRIES = {
     cls=LazyGroup,
     entries=ENTRIES,
     examples=[
-        Example("Let bob work in one namespace", "virtshape user add bob --namespace dev --role edit > bob.kubeconfig"),
-        Example("See who has access", "virtshape user list"),
+        Example(
+            "Grant bob the role edit in one namespace",
+            "virtshape user add bob --namespace dev --role edit > bob.kubeconfig",
+        ),
+        Example("List the users", "virtshape user list"),
     ],
 )
 def command() -> None:
     """
-    Give people access to a system, and take it back.
+    Add, list and remove users.
 
-    Works on a running system and on one that is stopped.
+    The server may be running or stopped.
     """

@@ -1,8 +1,4 @@
-"""
-`virtshape user add`: a certificate or token for someone, as a kubeconfig, and what they may do with it.
-
-Only flags and output.
-"""
+"""`virtshape user add`: issue a certificate or token for a user and print a kubeconfig."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,21 +15,26 @@ ROLES = ("view", "edit", "admin")
 @click.command(
     "add",
     cls=Command,
-    short_help="Give someone access, and print their kubeconfig.",
+    short_help="Add a user and print a kubeconfig.",
     examples=[
-        Example("Let bob work in one namespace", "virtshape user add bob --namespace dev --role edit > bob.kubeconfig"),
         Example(
-            "Let a pipeline see everything, with a token", "virtshape user add ci --role view --token > ci.kubeconfig"
+            "Grant bob the role edit in one namespace",
+            "virtshape user add bob --namespace dev --role edit > bob.kubeconfig",
         ),
-        Example("Let bindings of a group decide what carol may do", "virtshape user add carol --group team-a"),
+        Example(
+            "Grant a pipeline read access, with a token", "virtshape user add ci --role view --token > ci.kubeconfig"
+        ),
+        Example("Add carol to a group that has role bindings", "virtshape user add carol --group team-a"),
     ],
 )
 @click.argument("name", metavar="NAME")
-@click.option("--namespace", "-n", metavar="NS", help="Where the role holds; everywhere, if not given.")
-@click.option("--role", type=click.Choice(ROLES), help="What they may do: look, change VMs, or also give others roles.")
-@click.option("--group", "groups", multiple=True, metavar="G", help="Group they belong to; may be given several times.")
-@switch("--token", default=False, help="A bearer token instead of a client certificate.")
-@click.option("--server", metavar="URL", help="Address of the server as they reach it, if not the one of this machine.")
+@click.option("--namespace", "-n", metavar="NS", help="Namespace of the role. [default: all namespaces]")
+@click.option(
+    "--role", type=click.Choice(ROLES), help="Role of the user: view reads, edit changes VMs, admin also grants roles."
+)
+@click.option("--group", "groups", multiple=True, metavar="G", help="Group of the user. Can be repeated.")
+@switch("--token", default=False, help="Issue a bearer token instead of a client certificate.")
+@click.option("--server", metavar="URL", help="Server URL to write to the kubeconfig, instead of the local address.")
 @data_directory_option
 def command(
     name: str,
@@ -45,17 +46,17 @@ def command(
     directory: Path,
 ) -> None:
     """
-    Give NAME access to the system and print the kubeconfig to use.
+    Add the user NAME and print a kubeconfig.
 
-    The kubeconfig is shown once and kept nowhere. It is good for a year. Everyone with access may see the
-    cluster-wide instance types and preferences; a role permits more. Adding someone again adds to what they have.
+    The kubeconfig is printed once and not stored. It is valid for a year. All users may read the cluster-wide instance
+    types and preferences; a role grants more. Adding an existing user again keeps the previous permissions.
     """
-    # Imported now, since reading help needs no server.
-    from virtshape.cli.user.system import ask_system
+    # Imported here to keep `--help` fast.
+    from virtshape.cli.user.system import run_with_client
     from virtshape.standalone.users import Grant, grant_access
 
     grant = Grant(namespace=namespace, role=role, groups=tuple(groups), by="token" if token else "certificate")
-    kubeconfig = ask_system(directory, lambda client: grant_access(client, directory, name, grant, server))
+    kubeconfig = run_with_client(directory, lambda client: grant_access(client, directory, name, grant, server))
     if role is None and not groups:
-        warn(f"{name} has neither role nor group, and may only look at cluster-wide instance types and preferences")
+        warn(f"{name} has no role and no group, and may only read cluster-wide instance types and preferences")
     click.echo(kubeconfig, nl=False)

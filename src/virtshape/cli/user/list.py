@@ -1,8 +1,4 @@
-"""
-`virtshape user list`: who has access, how, and until when.
-
-Only output.
-"""
+"""`virtshape user list`: list users with their roles and expiry dates."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +8,7 @@ import click
 
 from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option, name_flag
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from virtshape.apiserver.auth.userregistry import RegistryEntry
@@ -24,23 +20,25 @@ NOTHING = "<none>"
 @click.command(
     "list",
     cls=Command,
-    short_help="Show who has access.",
+    short_help="List users.",
     examples=[
-        Example("For people", "virtshape user list"),
-        Example("For programs", "virtshape user list -o json"),
+        Example("List all users", "virtshape user list"),
+        Example("List all users as JSON", "virtshape user list -o json"),
     ],
 )
-@output_choice("table", "json", "yaml", help="How to print it.")
+@output_choice("table", "json", "yaml", help="Output format.")
 @data_directory_option
 def command(output: str, directory: Path) -> None:
-    """Show everyone who has access, how they get in, the role they were given, and until when."""
-    # Imported now, since reading help needs no server.
+    """List all users with their credential type, role and expiry date."""
+    # Imported here to keep `--help` fast.
     from virtshape.apiserver.auth.users import Directory, list_users
     from virtshape.cli.output import print_object, print_table
 
     if not (directory / "pki").exists():
         flag = name_flag(directory)
-        raise Refusal(f"no virtshape system in {directory}", next_step=f"Start one first: virtshape up{flag}")
+        raise CommandError(
+            f"{directory} is not a data directory", next_step=f"Start a server first: virtshape up{flag}"
+        )
     entries = list_users(Directory(directory))
     if output == "table":
         print_table(HEADERS, [describe(entry) for entry in entries])
@@ -49,7 +47,7 @@ def command(output: str, directory: Path) -> None:
 
 
 def describe(entry: "RegistryEntry") -> list[str]:
-    """The row of the table."""
+    """Return the table row of a user."""
     return [
         entry.name,
         entry.kind,
@@ -62,7 +60,7 @@ def describe(entry: "RegistryEntry") -> list[str]:
 
 
 def show(entry: "RegistryEntry") -> dict[str, object]:
-    """The object for programs; what they get in with is no part of it."""
+    """Return a user as an object, without credentials."""
     facts = {
         "name": entry.name,
         "by": entry.kind,
@@ -76,10 +74,10 @@ def show(entry: "RegistryEntry") -> dict[str, object]:
 
 
 def format_day(seconds: float) -> str:
-    """The day, in UTC."""
+    """Return the date in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
 def format_time(seconds: float) -> str:
-    """The second, in UTC."""
+    """Return the time in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,8 +1,4 @@
-"""
-`virtshape user rm`: takes back what someone was given.
-
-Only flags and output.
-"""
+"""`virtshape user rm`: remove users."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,27 +16,27 @@ if TYPE_CHECKING:
 @click.command(
     "rm",
     cls=Command,
-    short_help="Take someone's access back.",
+    short_help="Remove users.",
     examples=[
-        Example("Take back all that bob was given", "virtshape user rm bob"),
-        Example("Several at once", "virtshape user rm bob carol"),
+        Example("Remove bob", "virtshape user rm bob"),
+        Example("Remove several users", "virtshape user rm bob carol"),
     ],
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @data_directory_option
 def command(names: Sequence[str], directory: Path) -> None:
     """
-    Take back every certificate and token that NAME was given, and the bindings that came with them.
+    Revoke all certificates and tokens of the user NAME, and remove the role bindings created with them.
 
-    A running server refuses them within seconds.
+    A running server rejects them within seconds.
     """
-    # Imported now, since reading help needs no server.
-    from virtshape.cli.user.system import ask_system
+    # Imported here to keep `--help` fast.
+    from virtshape.cli.user.system import run_with_client
     from virtshape.standalone.users import revoke_access
 
     async def dismiss(client: "Client") -> None:
         for name in names:
             await revoke_access(client, directory, name)
-            click.echo(f"{name} has no access any more")
+            click.echo(f"{name} removed")
 
-    ask_system(directory, dismiss)
+    run_with_client(directory, dismiss)

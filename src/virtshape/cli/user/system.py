@@ -1,4 +1,4 @@
-"""The way from a command to the system of a data directory, with words for what is in the way."""
+"""Run commands against the server of a data directory, running or stopped."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from virtshape.cli.datadir import name_flag
-from virtshape.cli.errors import Refusal
+from virtshape.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from virtshape.client.protocol import Client
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def ask_system(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T:
-    """Do something with a client of the system."""
-    # Imported now, since reading help needs no server.
+def run_with_client(directory: Path, work: Callable[["Client"], Awaitable[T]]) -> T:
+    """Run work with a client for the server of a data directory."""
+    # Imported here to keep `--help` fast.
     from virtshape.apiserver.auth.pki import PkiError
     from virtshape.apiserver.auth.userregistry import UserRegistryError
     from virtshape.client.errors import ConfigError, UnreachableError
@@ -25,17 +25,17 @@ def ask_system(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T
 
     flag = name_flag(directory)
     try:
-        return asyncio.run(_ask(directory, errand))
+        return asyncio.run(_ask(directory, work))
     except UnknownSystemError as error:
-        raise Refusal(str(error), next_step=f"Start one first: virtshape up{flag}") from None
+        raise CommandError(str(error), next_step=f"Start a server first: virtshape up{flag}") from None
     except UnreachableError as error:
-        raise Refusal(str(error), next_step=f"Look at it: virtshape status{flag}") from None
+        raise CommandError(str(error), next_step=f"Check its status: virtshape status{flag}") from None
     except (ConfigError, StoreError, PkiError, UserRegistryError) as error:
-        raise Refusal(str(error)) from None
+        raise CommandError(str(error)) from None
 
 
-async def _ask(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T:
+async def _ask(directory: Path, work: Callable[["Client"], Awaitable[T]]) -> T:
     from virtshape.standalone.localclient import open_client
 
     async with open_client(directory) as client:
-        return await errand(client)
+        return await work(client)

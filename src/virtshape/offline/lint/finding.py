@@ -1,7 +1,7 @@
 """
 What lint finds: one rule broken at one place.
 
-Only data. A remark is what a check says; a finding also knows the file and the place in it.
+Only data. A issue is what a check says; a finding also knows the file and the place in it.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from msgspec import Struct
 from virtshape.offline.lint.rules import RULES, Level
 
 
-class Remark(NamedTuple):
+class Issue(NamedTuple):
     """What a check has to say: the rule, the path of the field, the words."""
 
     rule: str
@@ -48,7 +48,7 @@ class Finding(Struct, frozen=True, gc=False):
         return self.file, self.line, self.column, self.rule, self.message
 
 
-def place_remark(remark: Remark, file: str, place: tuple[int, int], subject: Subject | None) -> Finding:
-    """Turn a remark into a finding at this place."""
+def build_finding(issue: Issue, file: str, place: tuple[int, int], subject: Subject | None) -> Finding:
+    """Turn a issue into a finding at this place."""
     line, column = place
-    return Finding(file, line, column, RULES[remark.rule].level, remark.rule, remark.message, remark.field, subject)
+    return Finding(file, line, column, RULES[issue.rule].level, issue.rule, issue.message, issue.field, subject)

@@ -19,9 +19,9 @@ from virtshape.engine.cpu import check_own_vcpus
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape, draft_template
 from virtshape.engine.hostaccess import explain_host_disks
-from virtshape.offline.lint.finding import Remark
+from virtshape.offline.lint.context import LintContext
+from virtshape.offline.lint.finding import Issue
 from virtshape.offline.lint.references import UNKNOWN, check_own_matchers, check_reference
-from virtshape.offline.lint.surroundings import Surroundings
 from virtshape.resolve.find import default_layout, instancetype_role, instancetype_spec, namespace_of, preference_spec
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, Role, find_matcher
 
@@ -29,18 +29,18 @@ _ANNOTATIONS: Final = "annotations."
 _SPELLED: Final = {"dedicatedCPUPlacement": "dedicatedCpuPlacement"}
 
 
-def check_fit(vm: VirtualMachine, around: Surroundings, architecture: str) -> Iterator[Remark]:
+def check_fit(vm: VirtualMachine, context: LintContext, architecture: str) -> Iterator[Issue]:
     """Everything that keeps the VM from being started with what it refers to; infers matchers in the VM given."""
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
-    unsound = yield from check_own_matchers(vm)
-    sizing = UNKNOWN if role in unsound else (yield from check_reference(vm, role, around))
-    liking = UNKNOWN if "preference" in unsound else (yield from check_reference(vm, "preference", around))
+    invalid = yield from check_own_matchers(vm)
+    sizing = UNKNOWN if role in invalid else (yield from check_reference(vm, role, context))
+    liking = UNKNOWN if "preference" in invalid else (yield from check_reference(vm, "preference", context))
     if vm.spec.template.spec is None:
         return
-    if around.configuration is not None:
+    if context.configuration is not None:
         given = tuple(None if isinstance(one, str) else one for one in (sizing, liking))
         shape = Shape(instancetype_spec(given[0]), preference_spec(given[1]), default_layout(vm))
-        yield from _check_host_access(vm, shape, around.configuration, architecture)
+        yield from _check_host_access(vm, shape, context.configuration, architecture)
     draft = draft_template(vm)
     if isinstance(sizing, str):
         yield from _check_own_vcpus(draft, VirtualMachineInstancetypeSpec())
@@ -51,29 +51,29 @@ def check_fit(vm: VirtualMachine, around: Surroundings, architecture: str) -> It
     yield from map(_describe_conflict, fit.check_sizes())
     preference = None if isinstance(liking, str) else preference_spec(liking)
     if preference is not None:
-        yield from _check_preference(vm, fit._replace(preference=preference), around)
+        yield from _check_preference(vm, fit._replace(preference=preference), context)
 
 
 def _check_host_access(
     vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration, architecture: str
-) -> Iterator[Remark]:
+) -> Iterator[Issue]:
     spec = dry_run_vm(vm, shape, configuration, architecture).spec
     for conflict in check_vm_host_access(vm, shape, spec, configuration, explain_host_disks(configuration)):
-        yield Remark("host-access", conflict.fields[0], conflict.message)
+        yield Issue("host-access", conflict.fields[0], conflict.message)
 
 
-def _check_own_vcpus(draft: Draft, instancetype: VirtualMachineInstancetypeSpec | None) -> Iterator[Remark]:
+def _check_own_vcpus(draft: Draft, instancetype: VirtualMachineInstancetypeSpec | None) -> Iterator[Issue]:
     cpu = draft.spec.domain.cpu
     for conflict in check_own_vcpus(cpu, TEMPLATE_ROOT, instancetype) if cpu else ():
-        yield Remark("own-vcpus", conflict.fields[0], conflict.message)
+        yield Issue("own-vcpus", conflict.fields[0], conflict.message)
 
 
-def _describe_conflict(conflict: Conflict) -> Remark:
+def _describe_conflict(conflict: Conflict) -> Issue:
     field = _real_path(conflict.fields[0])
     if conflict != instancetype_conflict(*conflict.fields):
-        return Remark("no-memory", field, conflict.message)
+        return Issue("no-memory", field, conflict.message)
     advice = "remove it from the VM, or choose another instance type"
-    return Remark("instancetype-conflict", field, f"{conflict.message}: {advice}")
+    return Issue("instancetype-conflict", field, f"{conflict.message}: {advice}")
 
 
 def _real_path(field: str) -> str:
@@ -84,17 +84,17 @@ def _real_path(field: str) -> str:
     return f"{parent}{dot}{_SPELLED.get(name, name)}"
 
 
-def _check_preference(vm: VirtualMachine, fit: Fit, around: Surroundings) -> Iterator[Remark]:
+def _check_preference(vm: VirtualMachine, fit: Fit, context: LintContext) -> Iterator[Issue]:
     uneven, unmet = fit.check_spread(), fit.check_requirements()
     if not uneven and not unmet:
         return
     role = instancetype_role(vm)
-    advice = _advise(vm, fit, around)
+    advice = _advise(vm, fit, context)
     if uneven:
-        yield Remark("indivisible-spread", _place_size(uneven, role), f"{uneven.message}{advice}")
+        yield Issue("indivisible-spread", _place_size(uneven, role), f"{uneven.message}{advice}")
     for conflict in unmet:
         message = f"failure checking preference requirements: {conflict.message}{advice}"
-        yield Remark("unmet-requirement", _place_size(conflict, role), message)
+        yield Issue("unmet-requirement", _place_size(conflict, role), message)
 
 
 def _place_size(conflict: Conflict, role: Role) -> str:
@@ -103,10 +103,10 @@ def _place_size(conflict: Conflict, role: Role) -> str:
     return f"spec.{role}" if field.startswith(("instancetype.", "spec.instancetype")) else field
 
 
-def _advise(vm: VirtualMachine, fit: Fit, around: Surroundings) -> str:
+def _advise(vm: VirtualMachine, fit: Fit, context: LintContext) -> str:
     """Name the instance types that would do; none where the VM has a size of its own."""
     matcher = find_matcher(vm, instancetype_role(vm))
     if matcher is None:
         return ""
     group = INSTANCETYPE_GROUP if vm.spec.flavor is None else FLAVOR_GROUP
-    return fit.advise(around.list_candidates(group, namespace_of(vm)), matcher.name or "")
+    return fit.advise(context.list_candidates(group, namespace_of(vm)), matcher.name or "")

@@ -14,8 +14,8 @@ from virtshape.api.conversion import PayloadError
 from virtshape.api.kubevirt.machine import FlavorMatcher, VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.offline.lint.finding import Remark
-from virtshape.offline.lint.surroundings import Surroundings
+from virtshape.offline.lint.context import LintContext
+from virtshape.offline.lint.finding import Issue
 from virtshape.resolve.find import find_object, namespace_of
 from virtshape.resolve.infer import IGNORE, infer_matchers
 from virtshape.resolve.matcher import Matcher, Role, find_matcher
@@ -24,64 +24,64 @@ from virtshape.resolve.reference import NotFoundError
 UNKNOWN: Final = "unknown"
 """Stands for an object that the VM names and that cannot be told from the files."""
 Found = Model | Literal["unknown"] | None
-Remarks = Generator[Remark, None, Found]
+Issues = Generator[Issue, None, Found]
 
 _WORDS: Final[dict[Role, str]] = {"instancetype": "instance type", "preference": "preference", "flavor": "flavor"}
 
 
-def check_own_matchers(vm: VirtualMachine) -> Generator[Remark, None, set[Role]]:
-    """Remark on matchers that contradict themselves; returns the roles that cannot be followed."""
-    unsound: set[Role] = set()
+def check_own_matchers(vm: VirtualMachine) -> Generator[Issue, None, set[Role]]:
+    """Issue on matchers that contradict themselves; returns the roles that cannot be followed."""
+    invalid: set[Role] = set()
     for cause in check_matchers(vm):
-        yield Remark("invalid-matcher", cause.field, cause.message)
-        unsound.update(role for role in ROLES if cause.field.startswith(f"spec.{role}"))
+        yield Issue("invalid-matcher", cause.field, cause.message)
+        invalid.update(role for role in ROLES if cause.field.startswith(f"spec.{role}"))
     if vm.spec.flavor is not None and vm.spec.instancetype is not None:
-        unsound.update(("flavor", "instancetype"))
-    return unsound
+        invalid.update(("flavor", "instancetype"))
+    return invalid
 
 
-def check_reference(vm: VirtualMachine, role: Role, around: Surroundings) -> Remarks:
-    """Remark on what is wrong with a reference; returns what it leads to."""
+def check_reference(vm: VirtualMachine, role: Role, context: LintContext) -> Issues:
+    """Issue on what is wrong with a reference; returns what it leads to."""
     matcher = find_matcher(vm, role)
     if matcher is None:
         return None
     volume = None if isinstance(matcher, FlavorMatcher) else matcher.infer_from_volume
-    if volume and not (yield from _check_inference(vm, role, matcher, around)):
+    if volume and not (yield from _check_inference(vm, role, matcher, context)):
         return UNKNOWN
     inferred = find_matcher(vm, role)
     if inferred is None:
         return None
     origin = f" (inferred from volume {volume})" if volume else ""
-    return (yield from _check_found(vm, role, inferred, around, origin))
+    return (yield from _check_found(vm, role, inferred, context, origin))
 
 
 def _check_inference(
-    vm: VirtualMachine, role: Role, matcher: Matcher, around: Surroundings
-) -> Generator[Remark, None, bool]:
+    vm: VirtualMachine, role: Role, matcher: Matcher, context: LintContext
+) -> Generator[Issue, None, bool]:
     """Replace the matcher by what its volume says; returns whether that can be told."""
     other = "preference" if role == "instancetype" else "instancetype"
     alone = replace(vm, spec=replace(vm.spec, **{other: None}))
     field = f"spec.{role}.inferFromVolume"
     memory = _describe_memory(vm)
     try:
-        warnings = infer_matchers(alone, around.find)
+        warnings = infer_matchers(alone, context.find)
     except NotFoundError as error:
-        missing = around.describe_missing(error.reference).replace(" not found", " not found in the files", 1)
+        missing = context.describe_missing(error.reference).replace(" not found", " not found in the files", 1)
         message = f"the {_WORDS[role]} cannot be told, though the cluster may know: {missing}"
         ignores = getattr(matcher, "infer_from_volume_failure_policy", None) == IGNORE
         if ignores and role == "instancetype":
             message += f"; if nothing is named there, the VM gets {memory}"
-        yield Remark("inference-unknown", field, message)
+        yield Issue("inference-unknown", field, message)
         return False
     except StatusError as error:
-        yield Remark("inference-failed", field, error.message)
+        yield Issue("inference-failed", field, error.message)
         return False
     setattr(vm.spec, role, getattr(alone.spec, role))
     for warning in warnings:
         if role == "instancetype":
-            yield Remark("inference-ignored", field, f"{warning}: it gets {memory}")
+            yield Issue("inference-ignored", field, f"{warning}: it gets {memory}")
         else:
-            yield Remark("preference-ignored", field, warning)
+            yield Issue("preference-ignored", field, warning)
     return True
 
 
@@ -91,26 +91,26 @@ def _describe_memory(vm: VirtualMachine) -> str:
     return f"only its own {memory.guest} of memory" if memory and memory.guest is not None else "no memory of its own"
 
 
-def _check_found(vm: VirtualMachine, role: Role, matcher: Matcher, around: Surroundings, origin: str) -> Remarks:
+def _check_found(vm: VirtualMachine, role: Role, matcher: Matcher, context: LintContext, origin: str) -> Issues:
     try:
-        return find_object(vm, role, around.find)
+        return find_object(vm, role, context.find)
     except NotFoundError as error:
         missing = error
     except PayloadError as error:
-        yield Remark("invalid-revision", f"spec.{role}.revisionName", error.message)
+        yield Issue("invalid-revision", f"spec.{role}.revisionName", error.message)
         return UNKNOWN
     except StatusError as error:
-        yield Remark("matcher-kind", f"spec.{role}.kind", f"{error.message}{origin}")
+        yield Issue("matcher-kind", f"spec.{role}.kind", f"{error.message}{origin}")
         return UNKNOWN
     if missing.reference.kind == "ControllerRevision":
         if missing.field.startswith("spec."):
             advice = f"remove it to use the {_WORDS[role]} as it is now, or check the revision's file too"
-            message = around.describe_missing(missing.reference)
-            yield Remark("missing-revision", missing.field, f"{message}: {advice}")
+            message = context.describe_missing(missing.reference)
+            yield Issue("missing-revision", missing.field, f"{message}: {advice}")
         unpinned = replace(matcher, revision_name=None)
         live = replace(vm, spec=replace(vm.spec, **{role: unpinned}), status=None)
-        return (yield from _check_found(live, role, unpinned, around, origin))
-    if not around.is_broken(missing.reference):
-        message = around.explain_missing(missing.reference, role, namespace_of(vm))
-        yield Remark("missing-reference", missing.field, f"{message}{origin}")
+        return (yield from _check_found(live, role, unpinned, context, origin))
+    if not context.is_broken(missing.reference):
+        message = context.explain_missing(missing.reference, role, namespace_of(vm))
+        yield Issue("missing-reference", missing.field, f"{message}{origin}")
     return UNKNOWN

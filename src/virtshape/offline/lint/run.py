@@ -10,8 +10,8 @@ from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.offline.files import STDIN, File, describe_failure, find_files
 from virtshape.offline.lint.finding import Finding
 from virtshape.offline.lint.linter import Linter
-from virtshape.offline.lint.skim import skim
-from virtshape.offline.mistakes import FileProblem, FilesError
+from virtshape.offline.lint.prescan import prescan
+from virtshape.offline.problems import FileProblem, FilesError
 
 Progress = Callable[[int, int], None]
 
@@ -23,10 +23,10 @@ class Run:
         problems: list[FileProblem] = []
         self.files: Sequence[File] = sorted(find_files(paths, problems), key=lambda file: file.name)
         self._kept = {file: _read(file, problems) for file in self.files if file.path == STDIN}
-        around = skim((self._read(file, problems) for file in self.files), catalog=catalog)
+        context = prescan((self._read(file, problems) for file in self.files), catalog=catalog)
         if problems:
             raise FilesError(problems)
-        self._linter = Linter(around, architecture)
+        self._linter = Linter(context, architecture)
 
     @property
     def checked(self) -> int:

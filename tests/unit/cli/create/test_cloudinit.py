@@ -78,22 +78,24 @@ def test_a_password_is_read_from_its_file_and_warned_of(tmp_path: Path) -> None:
     outcome = call_virtctl("create", "vm", "--user=u", f"--password-file={file}")
     user_data = outcome.template["volumes"][0]["cloudInitNoCloud"]["userData"]
     assert user_data == "#cloud-config\nuser: u\npassword: s3cret\nchpasswd: { expire: False }"
-    assert "warning: --password-file: the password stands in the VM in clear text" in outcome.err
+    assert "warning: --password-file: the password is stored in the VM in clear text" in outcome.err
 
 
 @pytest.mark.parametrize(
     ("flags", "error"),
     [
         pytest.param(["--password-file=missing"], "--password-file: cannot read missing: No such", id="no file"),
-        pytest.param(['--ssh-key="a'], "--ssh-key: the quotes do not match", id="quotes"),
-        pytest.param(["--cloud-init="], "'--cloud-init': \"\" is unknown", id="no kind"),
-        pytest.param(["--cloud-init=x"], "known are noCloud, configDrive, none", id="unknown kind"),
+        pytest.param(['--ssh-key="a'], "--ssh-key: invalid quotes", id="quotes"),
+        pytest.param(["--cloud-init="], "'--cloud-init': unknown value \"\"", id="no kind"),
+        pytest.param(["--cloud-init=x"], "must be one of noCloud, configDrive, none", id="unknown kind"),
         pytest.param(
-            ["--cloud-init-user-data=", "--user="], "--cloud-init-user-data and --user exclude", id="user, both empty"
+            ["--cloud-init-user-data=", "--user="],
+            "--cloud-init-user-data and --user are mutually exclusive",
+            id="user, both empty",
         ),
-        pytest.param(["--cloud-init-user-data=YQ==", "--password-file=x"], "exclude each other", id="password"),
-        pytest.param(["--cloud-init-user-data=YQ==", "--ssh-key=x"], "exclude each other", id="key"),
-        pytest.param(["--cloud-init-user-data=YQ==", "--ga-manage-ssh=false"], "exclude each other", id="agent"),
+        pytest.param(["--cloud-init-user-data=YQ==", "--password-file=x"], "are mutually exclusive", id="password"),
+        pytest.param(["--cloud-init-user-data=YQ==", "--ssh-key=x"], "are mutually exclusive", id="key"),
+        pytest.param(["--cloud-init-user-data=YQ==", "--ga-manage-ssh=false"], "are mutually exclusive", id="agent"),
     ],
 )
 def test_what_cloud_init_cannot_do_is_refused(
@@ -154,5 +156,8 @@ def test_data_that_is_not_base64_is_warned_of(flag: str) -> None:
 
 
 def test_flags_that_none_makes_useless_are_warned_of() -> None:
-    assert "--cloud-init=none: the other flags" in call_virtctl("create", "vm", "--cloud-init=none", "--user=u").err
+    assert (
+        "--cloud-init=none: the other cloud-init flags"
+        in call_virtctl("create", "vm", "--cloud-init=none", "--user=u").err
+    )
     assert call_virtctl("create", "vm", "--cloud-init=none").err == ""

@@ -89,22 +89,26 @@ def test_credentials_keep_their_order() -> None:
     ("flags", "error"),
     [
         pytest.param(["--access-cred="], "the value is empty", id="empty"),
-        pytest.param(["--access-cred=type:ssh,user:u"], "src must be given", id="no secret"),
-        pytest.param(["--access-cred=src:ns/k,user:u"], "has to be in the VM's namespace", id="namespace"),
-        pytest.param(["--access-cred=src:k"], "user must be given", id="agent without user"),
-        pytest.param(["--access-cred=src:k,type:x"], "neither ssh nor password", id="unknown type"),
-        pytest.param(["--access-cred=src:k,method:x"], "none of ga, nocloud and configdrive", id="unknown method"),
-        pytest.param(["--access-cred=src:k,method:nocloud,user:u"], "only the guest agent", id="noCloud with user"),
-        pytest.param(["--access-cred=src:p,type:password,user:u"], "the secret itself names", id="password with user"),
-        pytest.param(["--access-cred=src:p,type:password,method:nocloud"], "through ga only", id="password by noCloud"),
+        pytest.param(["--access-cred=type:ssh,user:u"], "src is required", id="no secret"),
+        pytest.param(["--access-cred=src:ns/k,user:u"], "must be in the VM's namespace", id="namespace"),
+        pytest.param(["--access-cred=src:k"], "user is required", id="agent without user"),
+        pytest.param(["--access-cred=src:k,type:x"], "must be ssh or password", id="unknown type"),
+        pytest.param(["--access-cred=src:k,method:x"], "must be ga, nocloud or configdrive", id="unknown method"),
+        pytest.param(["--access-cred=src:k,method:nocloud,user:u"], "only method ga uses it", id="noCloud with user"),
+        pytest.param(
+            ["--access-cred=src:p,type:password,user:u"], "the Secret contains the users", id="password with user"
+        ),
+        pytest.param(
+            ["--access-cred=src:p,type:password,method:nocloud"], "passwords require ga", id="password by noCloud"
+        ),
         pytest.param(
             ["--access-cred=src:k,method:nocloud", "--cloud-init=none"],
-            "does not go with cloud-init as none",
+            "conflicts with --cloud-init none",
             id="noCloud without cloud-init",
         ),
         pytest.param(
             ["--access-cred=src:k,method:nocloud", "--access-cred=src:k,method:configdrive"],
-            "does not go with cloud-init as noCloud",
+            "conflicts with --cloud-init noCloud",
             id="two kinds of cloud-init",
         ),
     ],

@@ -3,12 +3,12 @@ from dataclasses import dataclass
 import pytest
 
 from virtshape.api.quantity import Quantity
-from virtshape.cli.create.parameters import Label, ParameterError, needed, parse_parameters, read_quantity, split_name
+from virtshape.cli.create.parameters import Label, ParameterError, parse_parameters, read_quantity, required, split_name
 
 
 @dataclass(frozen=True)
 class Sample:
-    src: str = needed()
+    src: str = required()
     name: Label | None = None
     note: str | None = None
     size: Quantity | None = None
@@ -39,14 +39,14 @@ def test_parameters_are_read_into_their_dataclass(text: str, sample: Sample) -> 
         pytest.param("a,src:b,", ['"a" has no colon', '"" has no colon'], id="no colon"),
         pytest.param("src:a,siz:1Gi", ['unknown parameter "siz"; did you mean "size"?'], id="misspelled"),
         pytest.param("src:a,Src:b", ['unknown parameter "Src"; did you mean "src"?'], id="case matters"),
-        pytest.param("src:a,qqq:b", ["known are src, name, note, size, bootorder, headers"], id="unknown"),
-        pytest.param("src:", ["src must be given"], id="needed but empty"),
-        pytest.param("src:a,name:", ['name: "" cannot name a volume'], id="empty name"),
-        pytest.param("src:a,bootorder:-1", ['bootorder: "-1" is not a whole number'], id="negative"),
-        pytest.param("src:a,bootorder:4294967296", ["is not a whole number"], id="too large"),
+        pytest.param("src:a,qqq:b", ["must be one of src, name, note, size, bootorder, headers"], id="unknown"),
+        pytest.param("src:", ["src is required"], id="required but empty"),
+        pytest.param("src:a,name:", ['name: invalid volume name ""'], id="empty name"),
+        pytest.param("src:a,bootorder:-1", ['bootorder: "-1" must be a whole number'], id="negative"),
+        pytest.param("src:a,bootorder:4294967296", ["must be a whole number"], id="too large"),
         pytest.param(
             "bootorder:x,size:y,z:1",
-            ['bootorder: "x" is not', "size: expected a quantity", 'unknown parameter "z"', "src must be given"],
+            ['bootorder: "x" is not', "size: expected a quantity", 'unknown parameter "z"', "src is required"],
             id="all at once",
         ),
     ],

@@ -127,28 +127,34 @@ def test_matchers_are_named_or_inferred(words: list[str], instancetype: Tree | N
     [
         pytest.param(["--instancetype="], "--instancetype: the name is empty", id="empty name"),
         pytest.param(["--instancetype=a/b/c"], "more than one slash", id="slashes"),
-        pytest.param(["--instancetype=vmcf/x"], 'the kind "vmcf" is neither', id="instance type's kind"),
-        pytest.param(["--preference=virtualmachineinstancetype/x"], "--preference: the kind", id="preference's kind"),
+        pytest.param(["--instancetype=vmcf/x"], 'invalid kind "vmcf": must be', id="instance type's kind"),
+        pytest.param(
+            ["--preference=virtualmachineinstancetype/x"], "--preference: invalid kind", id="preference's kind"
+        ),
         pytest.param(["--memory="], "--memory: ", id="no memory"),
         pytest.param(["--memory=1GiB"], "--memory: ", id="memory that is none"),
-        pytest.param(["--vcpus=0"], "'--vcpus': 0 is not between 1 and", id="no vCPUs"),
-        pytest.param(["--run-strategy="], "'--run-strategy': \"\" is unknown", id="no run strategy"),
-        pytest.param(["--termination-grace-period=1m"], "is not a whole number", id="grace period"),
-        pytest.param(["--memory=1Gi", "--instancetype=x"], "--memory and --instancetype exclude", id="two sizes"),
-        pytest.param(["--memory=1Gi", "--infer-instancetype=false"], "exclude each other", id="two sizes, one denied"),
-        pytest.param(["--preference=x", "--infer-preference"], "exclude each other", id="two preferences"),
+        pytest.param(["--vcpus=0"], "'--vcpus': invalid number 0: must be 1-", id="no vCPUs"),
+        pytest.param(["--run-strategy="], "'--run-strategy': unknown value \"\"", id="no run strategy"),
+        pytest.param(["--termination-grace-period=1m"], "must be a whole number", id="grace period"),
         pytest.param(
-            [PVC, "--infer-preference", "--infer-preference-from=other"], "exclude each other", id="two inferences"
+            ["--memory=1Gi", "--instancetype=x"], "--memory and --instancetype are mutually exclusive", id="two sizes"
+        ),
+        pytest.param(
+            ["--memory=1Gi", "--infer-instancetype=false"], "are mutually exclusive", id="two sizes, one denied"
+        ),
+        pytest.param(["--preference=x", "--infer-preference"], "are mutually exclusive", id="two preferences"),
+        pytest.param(
+            [PVC, "--infer-preference", "--infer-preference-from=other"], "are mutually exclusive", id="two inferences"
         ),
         pytest.param(["--infer-instancetype"], "there is no volume to infer from", id="nothing to infer from"),
         pytest.param(
             [PVC, "--infer-instancetype-from=othr"],
-            'there is no volume with the name "othr"; did you mean "other"?',
+            'volume "othr" not found; did you mean "other"?',
             id="no such volume",
         ),
         pytest.param(
             ["--volume-containerdisk=src:a,name:c", PVC, "--infer-preference"],
-            'nothing can be inferred from the volume "c"',
+            'cannot infer from the volume "c"',
             id="container disk",
         ),
         pytest.param(["stray"], "stray", id="stray word"),
@@ -180,8 +186,8 @@ def test_all_problems_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("words", "warning"),
     [
-        pytest.param([DS], 'no size was given: it will be inferred from the volume "root"', id="inference may fail"),
-        pytest.param(["--vcpus=2"], "no memory was given: the VM has 512Mi", id="vCPUs only"),
+        pytest.param([DS], 'no size is given: it is inferred from the volume "root"', id="inference may fail"),
+        pytest.param(["--vcpus=2"], "no memory is given: the VM has 512Mi", id="vCPUs only"),
     ],
 )
 def test_a_size_that_may_surprise_is_warned_of(words: list[str], warning: str) -> None:

@@ -74,29 +74,27 @@ def test_a_boot_order_makes_a_disk() -> None:
 @pytest.mark.parametrize(
     ("flags", "error"),
     [
-        pytest.param(["--volume-containerdisk=name:d"], "--volume-containerdisk: src must be given", id="no image"),
-        pytest.param(
-            ["--volume-pvc=src:ns/p"], 'the PVC "p" has to be in the VM\'s namespace', id="namespace of a PVC"
-        ),
-        pytest.param(["--volume-pvc=src:my.pvc"], '"my.pvc" cannot name a volume', id="name taken from the PVC"),
+        pytest.param(["--volume-containerdisk=name:d"], "--volume-containerdisk: src is required", id="no image"),
+        pytest.param(["--volume-pvc=src:ns/p"], 'the PVC "p" must be in the VM\'s namespace', id="namespace of a PVC"),
+        pytest.param(["--volume-pvc=src:my.pvc"], 'invalid volume name "my.pvc"', id="name taken from the PVC"),
         pytest.param(["--volume-pvc=src:p,size:1Gi"], 'unknown parameter "size"', id="size of a PVC"),
-        pytest.param(["--volume-pvc=src:p,bootorder:0"], "bootorder begins with 1", id="bootorder 0"),
+        pytest.param(["--volume-pvc=src:p,bootorder:0"], "bootorder must be 1 or greater", id="bootorder 0"),
         pytest.param(
             ["--volume-pvc=src:p,bootorder:1", "--volume-pvc=src:q,bootorder:1"],
-            'bootorder 1 is taken by the volume "p"',
+            'bootorder 1 is already used by the volume "p"',
             id="bootorder twice",
         ),
         pytest.param(
             ["--volume-pvc=src:p", "--volume-import=type:blank,size:1Gi,name:p"],
-            '--volume-import: there is already a volume with the name "p"',
+            '--volume-import: duplicate volume name "p"',
             id="name twice",
         ),
         pytest.param(
             ["--volume-pvc=src:p,name:cloudinitdisk", "--user=u"],
-            'cloud-init: there is already a volume with the name "cloudinitdisk"',
+            'cloud-init: duplicate volume name "cloudinitdisk"',
             id="name of the cloud-init volume",
         ),
-        pytest.param(["--volume-sysprep=src:ns/c"], "has to be in the VM's namespace", id="namespace of sysprep"),
+        pytest.param(["--volume-sysprep=src:ns/c"], "must be in the VM's namespace", id="namespace of sysprep"),
         pytest.param(["--volume-sysprep=src:c,type:x"], "neither configmap nor secret", id="type of sysprep"),
         pytest.param(["--volume-sysprep=src:c,name:x"], 'unknown parameter "name"', id="name of sysprep"),
     ],

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tests.support.commands import call_virtctl
 
-from virtshape.cli.upload.flags import read_wanted
-from virtshape.cli.upload.objects import Wanted
+from virtshape.cli.upload.flags import parse_flags
+from virtshape.cli.upload.objects import UploadRequest
 
 PLAIN: dict[str, Any] = {
     "kind": "pvc",
@@ -34,14 +34,14 @@ PLAIN: dict[str, Any] = {
     "wait_seconds": 300,
     "tries": 5,
 }
-USUAL = Wanted(kind="pvc", name="c1", path=Path("disk.img"))
+USUAL = UploadRequest(kind="pvc", name="c1", path=Path("disk.img"))
 
 
-def change(**fields: Any) -> Wanted:
-    return Wanted(**{name: getattr(USUAL, name) for name in USUAL.__struct_fields__} | fields)
+def change(**fields: Any) -> UploadRequest:
+    return UploadRequest(**{name: getattr(USUAL, name) for name in USUAL.__struct_fields__} | fields)
 
 
-MEANT: dict[str, tuple[dict[str, Any], Wanted]] = {
+MEANT: dict[str, tuple[dict[str, Any], UploadRequest]] = {
     "usual": ({}, USUAL),
     "a DataVolume": ({"kind": "DV"}, change(kind="dv")),
     "a DataVolume in full": ({"kind": "datavolume"}, change(kind="dv")),
@@ -65,12 +65,12 @@ MEANT: dict[str, tuple[dict[str, Any], Wanted]] = {
 
 
 @pytest.mark.parametrize(("flags", "wanted"), MEANT.values(), ids=MEANT)
-def test_flags_mean(flags: dict[str, Any], wanted: Wanted) -> None:
-    assert read_wanted(**{**PLAIN, **flags}) == wanted
+def test_flags_mean(flags: dict[str, Any], wanted: UploadRequest) -> None:
+    assert parse_flags(**{**PLAIN, **flags}) == wanted
 
 
 UPLOAD = ("image-upload", "pvc", "c1", "--image-path", "x")
-REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
+FAILURE: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing": (("image-upload",), "expecting two args"),
     "no name": (("image-upload", "pvc", "--image-path", "x"), "expecting two args"),
     "another kind": (("image-upload", "vm", "x", "--image-path", "x"), "invalid resource type vm"),
@@ -95,7 +95,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a kind of something else": (
         (*UPLOAD, "--default-instancetype", "a", "--default-instancetype-kind", "VirtualMachinePreference"),
-        "is unknown",
+        "unknown value",
     ),
     "defaults of what is there": (
         (*UPLOAD, "--no-create", "--default-instancetype", "a"),
@@ -103,12 +103,12 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a DataVolume anew": (
         ("image-upload", "dv", "d1", "--image-path", "x", "--force"),
-        "--force goes with pvc only: a DataVolume is filled once\nDelete it first: kubectl delete dv d1",
+        "--force is only supported for a pvc\nDelete it first: kubectl delete dv d1",
     ),
 }
 
 
-@pytest.mark.parametrize(("words", "error"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("words", "error"), FAILURE.values(), ids=FAILURE)
 def test_what_means_nothing_is_not_understood(words: tuple[str, ...], error: str) -> None:
     outcome = call_virtctl(*words)
     assert (outcome.status, outcome.out, error in outcome.err) == (2, "", True), outcome.err
@@ -120,5 +120,5 @@ def test_older_flags_are_taken_with_a_word_of_their_successors() -> None:
     assert outcome.err.splitlines()[:3] == [
         "warning: --pvc-name is deprecated: write `pvc NAME` instead",
         "warning: --pvc-size is deprecated: write --size instead",
-        "error: no server is known",
+        "error: no server is configured",
     ]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from virtshape.api.codec import to_tree
 from virtshape.api.quantity import Quantity
-from virtshape.cli.upload.objects import Wanted, build_claim, build_source, build_volume
+from virtshape.cli.upload.objects import UploadRequest, build_claim, build_source, build_volume
 
-SMALL = Wanted(kind="pvc", name="fedora", path=Path("x"), size=Quantity("1Gi"))
-ALL = Wanted(
+SMALL = UploadRequest(kind="pvc", name="fedora", path=Path("x"), size=Quantity("1Gi"))
+ALL = UploadRequest(
     kind="dv",
     name="fedora",
     path=Path("x"),

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 from tests.support.linting import build_manifest, claim, documents, instancetype, lint, vm
-from tests.unit.offline.lint import test_fit, test_host_access, test_machine, test_reading, test_references, test_sizing
+from tests.unit.offline.lint import (
+    test_decoding,
+    test_fit,
+    test_host_access,
+    test_machine,
+    test_references,
+    test_sizing,
+)
 
 from virtshape.offline.lint import LEVELS, RULES
 
@@ -20,7 +27,7 @@ NAMES_SMALL = "labels: {instancetype.kubevirt.io/default-instancetype: small}"
 
 
 def test_every_rule_is_broken_somewhere() -> None:
-    modules = (test_fit, test_host_access, test_machine, test_reading, test_references, test_sizing)
+    modules = (test_fit, test_host_access, test_machine, test_decoding, test_references, test_sizing)
     tables = [module.CASES for module in modules]
     broken = {case.rule for table in tables for case in table.values()}
     assert broken == set(RULES)

@@ -9,8 +9,8 @@ import pytest
 from tests.support.linting import build_manifest, claim, documents, instancetype, preference, vm
 
 from virtshape.offline.lint import Finding, Run
-from virtshape.offline.lint import skim as skimming
-from virtshape.offline.mistakes import FilesError
+from virtshape.offline.lint import prescan as prescanning
+from virtshape.offline.problems import FilesError
 
 BY_NAME = "instancetype: {name: small}"
 
@@ -134,4 +134,4 @@ SKIMMED = {
 
 @pytest.mark.parametrize(("text", "parsed"), SKIMMED.values(), ids=SKIMMED)
 def test_the_first_look_parses_only_what_may_be_referred_to(text: str, parsed: int) -> None:
-    assert len(list(skimming._find_candidates(text.encode()))) == parsed  # noqa: SLF001 - a shortcut that nothing else shows
+    assert len(list(prescanning._find_candidates(text.encode()))) == parsed  # noqa: SLF001 - a shortcut that nothing else shows

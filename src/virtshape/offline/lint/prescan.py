@@ -11,9 +11,9 @@ from typing import Final
 from virtshape.api.problems import DecodeError
 from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.api.yaml import Document, scan_documents
-from virtshape.offline.files import shapes_vms
-from virtshape.offline.lint.reading import find_stated_kind, refer_to
-from virtshape.offline.lint.surroundings import Surroundings
+from virtshape.offline.files import affects_vms
+from virtshape.offline.lint.context import LintContext
+from virtshape.offline.lint.decoding import find_stated_kind, reference_of_tree
 from virtshape.offline.objects import Objects
 from virtshape.resolve.reference import Reference
 
@@ -34,21 +34,21 @@ _SEPARATOR: Final = re.compile(rb"^---.*$", re.MULTILINE)
 _PLAIN_VM: Final = re.compile(rb"^kind:[ \t]*VirtualMachine[ \t]*\r?$", re.MULTILINE)
 
 
-def skim(texts: Iterable[bytes], *, catalog: bool) -> Surroundings:
+def prescan(texts: Iterable[bytes], *, catalog: bool) -> LintContext:
     """Collect from the texts all that VMs may refer to."""
     objects, broken = Objects(), set[Reference]()
     for text in texts:
         for document in _find_candidates(text):
             kind = find_stated_kind(document.tree)
-            if kind is None or kind.kind in _RUNNING_KINDS or not shapes_vms(kind):
+            if kind is None or kind.kind in _RUNNING_KINDS or not affects_vms(kind):
                 continue
             try:
                 found, _ = decode_with_unknown(document.tree, kind.struct)
             except DecodeError:
-                broken.add(refer_to(document.tree, kind))
+                broken.add(reference_of_tree(document.tree, kind))
             else:
                 objects.add(found)
-    return Surroundings(objects, broken, catalog=catalog)
+    return LintContext(objects, broken, catalog=catalog)
 
 
 def _find_candidates(text: bytes) -> Iterator[Document]:

@@ -1,7 +1,7 @@
 """
-Drift of VMs of a server: their revisions and the live objects are read, and compared here.
+Read VMs, their revisions and the live objects from a server, and compare them.
 
-Gets and lists only, so it works at a stock KubeVirt too.
+Uses only get and list, so it works with a stock KubeVirt too.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.cli.cluster import Cluster
 from virtshape.cli.connection import Session
-from virtshape.cli.machine import explain_refusal, read_machine
+from virtshape.cli.vm import explain_vm_error, parse_vm_name
 from virtshape.resolve.drift import Drift, find_drift
 from virtshape.resolve.find import OBJECT_NAME_LABEL, namespace_of
 from virtshape.resolve.matcher import KINDS, Role
@@ -24,7 +24,7 @@ Known = dict[Reference, Model | None]
 
 
 class Holder(NamedTuple):
-    """A VM that holds a revision, and how far that has drifted."""
+    """A VM and the drift of one of its revisions."""
 
     namespace: str
     vm: str
@@ -32,55 +32,55 @@ class Holder(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """All revisions that VMs hold, and what could not be compared."""
+    """The drift of all VMs, and the revisions that could not be compared."""
 
     holders: list[Holder]
     problems: list[str]
 
 
 class Reading(NamedTuple):
-    """VMs, and objects that they may lead to; None for one that is not there."""
+    """VMs and the objects that they refer to; None for an object that does not exist."""
 
     vms: Sequence[VirtualMachine]
     known: Known
 
 
 async def survey_named(session: Session, names: Sequence[str]) -> Survey:
-    """Compare what some VMs of the namespace hold."""
+    """Compare the revisions of the named VMs."""
     return await _survey(session, await read_named(session, names))
 
 
 async def survey_all(session: Session, namespace: str) -> Survey:
-    """Compare what all VMs of a namespace hold, or with none all of the server."""
+    """Compare the revisions of all VMs in a namespace, or in all namespaces if it is empty."""
     return await _survey(session, await read_all(session, namespace))
 
 
 async def read_named(session: Session, names: Sequence[str], action: str = "drift") -> Reading:
-    """Some VMs of the namespace."""
-    return Reading([await _get(session, read_machine(name), action) for name in names], {})
+    """Read the named VMs."""
+    return Reading([await _get(session, parse_vm_name(name), action) for name in names], {})
 
 
 async def read_all(session: Session, namespace: str) -> Reading:
-    """All VMs of a namespace, or with none all of the server, and the revisions there are."""
+    """Read all VMs in a namespace, or in all namespaces, and their revisions."""
     listing = await session.client.list(VirtualMachine, namespace)
     return Reading(listing.items, await _list_revisions(session, namespace))
 
 
-async def complete(session: Session, known: Known, look_up: Callable[[Lookup], object]) -> None:
-    """Have things looked up, and fetch what is asked for, until nothing more is asked for."""
+async def fetch_missing(session: Session, known: Known, look_up: Callable[[Lookup], object]) -> None:
+    """Call `look_up` and fetch the objects it misses, until none are missing."""
     cluster = Cluster(session)
     while True:
-        asked: dict[Reference, None] = {}
+        missing: dict[Reference, None] = {}
 
-        def look(reference: Reference, asked: dict[Reference, None] = asked) -> Model | None:
+        def look(reference: Reference, missing: dict[Reference, None] = missing) -> Model | None:
             if reference not in known:
-                asked[reference] = None
+                missing[reference] = None
             return known.get(reference)
 
         look_up(look)
-        if not asked:
+        if not missing:
             return
-        for reference in asked:
+        for reference in missing:
             known[reference] = await cluster.fetch(reference)
 
 
@@ -88,11 +88,11 @@ async def _get(session: Session, name: str, action: str) -> VirtualMachine:
     try:
         return await session.client.get(VirtualMachine, name, session.namespace)
     except StatusError as error:
-        raise await explain_refusal(session, name, action, error) from error
+        raise await explain_vm_error(session, name, action, error) from error
 
 
 async def _list_revisions(session: Session, namespace: str) -> Known:
-    """The revisions at once, instead of one by one; none for a user who may not list them."""
+    """Return all revisions with one request; none if the user may not list them."""
     try:
         listing = await session.client.list(ControllerRevision, namespace, labels=OBJECT_NAME_LABEL)
     except StatusError as error:
@@ -110,10 +110,10 @@ async def _survey(session: Session, reading: Reading) -> Survey:
     def look_up(lookup: Lookup) -> None:
         for vm in reading.vms:
             for role in KINDS:
-                with suppress(StatusError):  # which is told when all is there
+                with suppress(StatusError):  # reported when all objects are fetched
                     find_drift(vm, role, lookup)
 
-    await complete(session, reading.known, look_up)
+    await fetch_missing(session, reading.known, look_up)
     return _compare(*reading)
 
 
@@ -132,5 +132,5 @@ def _compare(vms: Sequence[VirtualMachine], known: Known) -> Survey:
 
 
 def describe(role: Role) -> str:
-    """The role in words."""
+    """Return the role in prose."""
     return "instance type" if role == "instancetype" else role

@@ -1,6 +1,6 @@
 import pytest
 
-from virtshape.cli.upload.bar import draw, format_size
+from virtshape.cli.upload.progressbar import draw, format_size
 
 GIB = 1 << 30
 

@@ -1,7 +1,7 @@
 """
-Forwards ports of this machine to a guest: each connection, and each sender of datagrams, has a stream of its own.
+Forward local ports to a guest: one stream per TCP connection and per UDP sender.
 
-What one of them fails at is said and hurts no other.
+A failed stream is reported and does not affect the others.
 """
 
 import asyncio
@@ -15,12 +15,11 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.cli.connection import Session
-from virtshape.cli.errors import Refusal
-from virtshape.cli.guest.instance import explain_refusal
-from virtshape.cli.guest.place import Place
-from virtshape.cli.guest.ports import Port
-from virtshape.cli.guest.signals import listening
+from virtshape.cli.errors import CommandError
+from virtshape.cli.guest.arguments import GuestRef, Port
+from virtshape.cli.guest.instance import explain_instance_error
 from virtshape.cli.guest.stdio import Stdio
+from virtshape.cli.signals import stop_event
 from virtshape.client.actions import Resource
 from virtshape.client.guests import open_port
 from virtshape.stream.duplex import HangUp, SocketStream
@@ -34,27 +33,27 @@ MOST_WAITING: Final = 64
 class Forwarder:
     """Opens streams to one port of a guest."""
 
-    def __init__(self, session: Session, place: Place, port: Port) -> None:
+    def __init__(self, session: Session, guest: GuestRef, port: Port) -> None:
         self._session = session
-        self._place = place
+        self._guest = guest
         self._port = port
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> WebSocket:
-        """A new stream; StatusError or UnreachableError if there is none to be had."""
-        session, place, port = self._session, self._place, self._port
-        resource = cast("Resource", place.resource)
-        return await open_port(session.transport, session.namespace, resource, place.name, port.remote, port.protocol)
+        """Open a stream; StatusError or UnreachableError if it fails."""
+        session, guest, port = self._session, self._guest, self._port
+        resource = cast("Resource", guest.resource)
+        return await open_port(session.transport, session.namespace, resource, guest.name, port.remote, port.protocol)
 
     def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Carry a connection beside all others."""
+        """Forward a connection in its own task."""
         task = asyncio.create_task(self._serve(SocketStream(reader, writer)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(self.report)
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await _cancel(self._tasks)
 
     async def _serve(self, local: SocketStream) -> None:
@@ -74,11 +73,11 @@ class Forwarder:
         """Print why a stream failed, if it did."""
         if not task.cancelled() and (error := task.exception()) is not None:
             reason = str(error) or type(error).__name__
-            click.echo(f"{self._place.kind}/{self._place.name} port {self._port.remote}: {reason}", err=True)
+            click.echo(f"{self._guest.kind}/{self._guest.name} port {self._port.remote}: {reason}", err=True)
 
 
 class DatagramForwarder(asyncio.DatagramProtocol):
-    """Carries the datagrams of each sender over a stream of its own, which ends when it is idle."""
+    """Forwards the datagrams of each sender over its own stream, which is closed when idle."""
 
     def __init__(self, forwarder: Forwarder) -> None:
         self._forwarder = forwarder
@@ -86,11 +85,11 @@ class DatagramForwarder(asyncio.DatagramProtocol):
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Store the transport."""
         self._transport: asyncio.DatagramTransport = transport  # type: ignore[assignment]  # it is one
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Pass a datagram on; one too many is lost, as UDP allows."""
+        """Forward a datagram; drop it if the queue is full, as UDP allows."""
         waiting = self._senders.get(addr)
         if waiting is None:
             waiting = self._senders[addr] = asyncio.Queue(MOST_WAITING)
@@ -136,7 +135,7 @@ class DatagramForwarder(asyncio.DatagramProtocol):
                 answering.cancel()
 
     async def close(self) -> None:
-        """End all streams."""
+        """Close all streams."""
         self._transport.close()
         await _cancel(self._tasks)
 
@@ -148,19 +147,19 @@ async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
     await asyncio.gather(*ending, return_exceptions=True)
 
 
-async def forward(session: Session, place: Place, ports: Sequence[Port], address: str) -> None:
-    """Listen at all ports and carry what comes, until told to end."""
-    await _check_guest(session, place)
+async def forward(session: Session, guest: GuestRef, ports: Sequence[Port], address: str) -> None:
+    """Listen on all ports and forward connections until a signal."""
+    await _check_guest(session, guest)
     async with AsyncExitStack() as stack:
-        told = stack.enter_context(listening())  # before anything is said: whoever reads it may end us at once
+        stopped = stack.enter_context(stop_event())  # before the output, so that a signal right after it is handled
         for port in ports:
-            number = await _listen(stack, Forwarder(session, place, port), port, address)
+            number = await _listen(stack, Forwarder(session, guest, port), port, address)
             click.echo(f"forwarding {port.protocol} {_join(address, number)} to {port.remote}")
-        await told.wait()
+        await stopped.wait()
 
 
 async def _listen(stack: AsyncExitStack, forwarder: Forwarder, port: Port, address: str) -> int:
-    """Listen at a port; its number, which the system chooses for 0."""
+    """Listen on a port and return its number, which the system chooses for 0."""
     loop = asyncio.get_running_loop()
     try:
         if port.protocol == "udp":
@@ -171,33 +170,33 @@ async def _listen(stack: AsyncExitStack, forwarder: Forwarder, port: Port, addre
             return int(transport.get_extra_info("sockname")[1])
         server = await asyncio.start_server(forwarder.serve, address, port.local)
     except OSError as error:
-        words = f"cannot listen at {_join(address, port.local)}: {error.strerror or error}"
-        raise Refusal(words, next_step=f"Choose another local port: 0:{port.remote} takes one that is free.") from error
+        message = f"cannot listen on {_join(address, port.local)}: {error.strerror or error}"
+        raise CommandError(message, next_step=f"Choose another local port: 0:{port.remote} uses a free one.") from error
     stack.push_async_callback(forwarder.close)
     stack.callback(server.close)
     return int(server.sockets[0].getsockname()[1])
 
 
-async def _check_guest(session: Session, place: Place) -> None:
-    """Refuse a guest that is not there before anybody connects to it; who may not look is not refused."""
-    kind = VirtualMachine if place.kind == "vm" else VirtualMachineInstance
+async def _check_guest(session: Session, guest: GuestRef) -> None:
+    """Raise if the guest does not exist; ignore missing read permission."""
+    kind = VirtualMachine if guest.kind == "vm" else VirtualMachineInstance
     try:
-        await session.client.get(kind, place.name, session.namespace)
+        await session.client.get(kind, guest.name, session.namespace)
     except StatusError as error:
         if error.code == 404:
-            raise await explain_refusal(session, place.name, error) from error
+            raise await explain_instance_error(session, guest.name, error) from error
 
 
-async def connect_stdio(session: Session, place: Place, port: Port) -> None:
+async def connect_stdio(session: Session, guest: GuestRef, port: Port) -> None:
     """Connect standard input and output to a port."""
     try:
-        socket = await Forwarder(session, place, port).open()
+        socket = await Forwarder(session, guest, port).open()
     except StatusError as error:
-        raise await explain_refusal(session, place.name, error) from error
+        raise await explain_instance_error(session, guest.name, error) from error
     try:
         await relay(Stdio(), socket, linger=LINGER_SECONDS)
     except HangUp as end:
-        raise Refusal(f"{place.kind}/{place.name} port {port.remote}: {end}") from end
+        raise CommandError(f"{guest.kind}/{guest.name} port {port.remote}: {end}") from end
     finally:
         await socket.close()
 

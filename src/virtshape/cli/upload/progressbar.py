@@ -1,8 +1,4 @@
-"""
-A bar on a terminal that fills while a file is sent, with how much, how far and how long still.
-
-Shows nothing where standard error is no terminal.
-"""
+"""A progress bar for uploads on a terminal."""
 
 import shutil
 import sys
@@ -16,7 +12,7 @@ _LEAST: Final = 10
 
 
 class Bar:
-    """The bar, drawn over itself."""
+    """A bar on standard error that is redrawn; nothing is shown if it is not a terminal."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -24,7 +20,7 @@ class Bar:
         self._next = 0.0 if sys.stderr.isatty() else float("inf")
 
     def show(self, done: int) -> None:
-        """Say how much is done."""
+        """Show how many bytes are done."""
         now = time.monotonic()
         if now >= self._next or (done == self._total and self._next != float("inf")):
             self._next = now + _PAUSE
@@ -33,14 +29,14 @@ class Bar:
             sys.stderr.flush()
 
     def finish(self) -> None:
-        """Leave the bar where it is, and go on below."""
+        """Move to the next line."""
         if self._next not in (0.0, float("inf")):
             sys.stderr.write("\n")
             sys.stderr.flush()
 
 
 def draw(done: int, total: int, seconds: float, columns: int) -> str:
-    """The bar as text that fits into so many columns."""
+    """Return the bar as text for a terminal width."""
     share = done / total if total else 1.0
     left = f"{format_size(done)} / {format_size(total)} "
     right = f" {share:.2%} {_format_time(seconds, share)}"
@@ -51,7 +47,7 @@ def draw(done: int, total: int, seconds: float, columns: int) -> str:
 
 
 def format_size(size: float) -> str:
-    """A number of bytes for people."""
+    """Return a number of bytes in human-readable form."""
     power = 0
     while size >= 1024 and power < len(_UNITS) - 1:
         size /= 1024
@@ -60,7 +56,7 @@ def format_size(size: float) -> str:
 
 
 def _format_time(seconds: float, share: float) -> str:
-    """How long it took, once it is done, or how long it will still take."""
+    """Return the remaining time, or the total time when done."""
     left = seconds if share >= 1 or not share else seconds * (1 - share) / share
     minutes, rest = divmod(round(left), 60)
     return f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"

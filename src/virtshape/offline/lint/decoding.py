@@ -15,7 +15,7 @@ from virtshape.api.kinds import KINDS, Kind, find_kind
 from virtshape.api.model import Model
 from virtshape.api.problems import DecodeError, Problem, ProblemKind
 from virtshape.api.unknownfields import decode_with_unknown
-from virtshape.offline.lint.finding import Remark
+from virtshape.offline.lint.finding import Issue
 from virtshape.resolve.reference import Reference
 
 DEPRECATED_VERSIONS: Final = {
@@ -54,19 +54,19 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[
 _LONGEST_NAME: Final = 253
 
 
-class Reading(NamedTuple):
+class DecodedObject(NamedTuple):
     """What could be made of a tree: the object, without the fields that do not fit it, and what is wrong with those."""
 
     object: Model | None
     problems: tuple[Problem, ...] = ()
 
     @property
-    def remarks(self) -> Iterator[Remark]:
-        """The problems as remarks."""
-        return (Remark(_RULES[problem.kind], problem.field, problem.message) for problem in self.problems)
+    def issues(self) -> Iterator[Issue]:
+        """The problems as issues."""
+        return (Issue(_RULES[problem.kind], problem.field, problem.message) for problem in self.problems)
 
     def concerns(self, field: str) -> bool:
-        """Whether a field, one around it or one in it was left out of the object."""
+        """Whether a field, one context it or one in it was left out of the object."""
         return any(_is_within(field, each.field) or _is_within(each.field, field) for each in self.problems)
 
 
@@ -87,26 +87,26 @@ def is_checked(kind: Kind) -> bool:
     return kind.group in _SIZING_GROUPS or (kind.kind in _CHECKED_KINDS and kind.group in _OWN_GROUPS)
 
 
-def check_kind(tree: Any, *, is_named: bool) -> Iterator[Remark]:
+def check_kind(tree: Any, *, is_named: bool) -> Iterator[Issue]:
     """Why a tree of no known kind is a mistake, if it is one; `is_named` says that the file was asked for."""
     if not isinstance(tree, dict) or "kind" not in tree or "apiVersion" not in tree:
         if is_named:
-            yield Remark("not-an-object", "", "no Kubernetes object: it states no apiVersion and kind")
+            yield Issue("not-an-object", "", "no Kubernetes object: it states no apiVersion and kind")
         return
     group, name = str(tree["apiVersion"]).rpartition("/")[0], str(tree["kind"])
     is_ours = group in _OWN_GROUPS and name not in _FOREIGN_KINDS
     if is_ours or any(kind.kind == name and kind.group in _OWN_GROUPS for kind in KINDS):
         for problem in find_kind_problems(tree):
-            yield Remark("unknown-kind", problem.field, problem.message)
+            yield Issue("unknown-kind", problem.field, problem.message)
 
 
-def read_object(tree: dict[str, Any], struct: type[Model]) -> Reading:
+def decode_leniently(tree: dict[str, Any], struct: type[Model]) -> DecodedObject:
     """Read the tree, and as much of it as can be used where not all of it fits."""
     try:
         found, unknown = decode_with_unknown(tree, struct)
     except DecodeError as error:
-        return Reading(_salvage(tree, struct), error.problems)
-    return Reading(found, tuple(field.problem for field in unknown))
+        return DecodedObject(_salvage(tree, struct), error.problems)
+    return DecodedObject(found, tuple(field.problem for field in unknown))
 
 
 def _salvage(tree: dict[str, Any], struct: type[Model]) -> Model | None:
@@ -125,7 +125,7 @@ def _salvage(tree: dict[str, Any], struct: type[Model]) -> Model | None:
         return None
 
 
-def refer_to(tree: dict[str, Any], kind: Kind) -> Reference:
+def reference_of_tree(tree: dict[str, Any], kind: Kind) -> Reference:
     """Where the object of a tree stands; one without a namespace stands in `default`."""
     metadata = tree.get("metadata")
     names: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
@@ -133,26 +133,26 @@ def refer_to(tree: dict[str, Any], kind: Kind) -> Reference:
     return Reference(kind.group, kind.kind, namespace, str(names.get("name") or ""))
 
 
-def check_identity(tree: dict[str, Any], reference: Reference) -> Iterator[Remark]:
+def check_identity(tree: dict[str, Any], reference: Reference) -> Iterator[Issue]:
     """Whether an object has a name that it can be stored under, at a version that will last."""
     api_version = tree["apiVersion"]
     if api_version in DEPRECATED_VERSIONS:
         message = f"{api_version} is deprecated: use {DEPRECATED_VERSIONS[api_version]}"
-        yield Remark("deprecated-version", "apiVersion", message)
+        yield Issue("deprecated-version", "apiVersion", message)
     metadata, name = tree.get("metadata") or {}, reference.name
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or "", str):
         return  # a wrong type, which is found elsewhere
     if not name:
         if not metadata.get("generateName"):
-            yield Remark("invalid-name", "metadata.name", "the object has no name: set metadata.name")
+            yield Issue("invalid-name", "metadata.name", "the object has no name: set metadata.name")
     elif len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
-        yield Remark("invalid-name", "metadata.name", f"{quote(name)} cannot be a name: {_describe_names()}")
+        yield Issue("invalid-name", "metadata.name", f"{quote(name)} cannot be a name: {_describe_names()}")
 
 
 def _describe_names() -> str:
     return f"use up to {_LONGEST_NAME} lower case letters, digits, '-' and '.', with a letter or digit at both ends"
 
 
-def leave_out(remarks: Iterable[Remark], reading: Reading) -> Iterator[Remark]:
-    """The remarks but for those on fields that could not be read: of these nothing more can be said."""
-    return (remark for remark in remarks if not reading.concerns(remark.field))
+def skip_undecoded(issues: Iterable[Issue], reading: DecodedObject) -> Iterator[Issue]:
+    """The issues but for those on fields that could not be read: of these nothing more can be said."""
+    return (issue for issue in issues if not reading.concerns(issue.field))

@@ -13,14 +13,14 @@ from virtshape.resolve.reference import Reference
 _BUCKETS: Final = 1024
 
 
-class Sightings:
+class SeenObjects:
     """Objects seen so far; those of a file are to be told before those of the next."""
 
     def __init__(self) -> None:
         self._files: list[str] = []
         self._buckets = [(array("q"), array("L")) for _ in range(_BUCKETS)]
 
-    def find_first(self, reference: Reference, file: str) -> str | None:
+    def find_earlier_file(self, reference: Reference, file: str) -> str | None:
         """The file in which the object was seen before; None if it is seen for the first time now."""
         if not self._files or self._files[-1] != file:
             self._files.append(file)

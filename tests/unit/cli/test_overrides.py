@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from virtshape.cli.command import Command
 from virtshape.cli.connection import Target, connection_options, declare_flags, find_server
 from virtshape.cli.group import Entry, LazyGroup
-from virtshape.cli.overriding import FLAGS, write_flags
+from virtshape.cli.overrides import FLAGS, format_flags
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_flags_are_written_for_a_command_that_runs_elsewhere() -> None:
         "request_timeout": "1m30s",
         "verbosity": 6,
     }
-    assert write_flags(said) == [
+    assert format_flags(said) == [
         "--cluster=staging",
         "--server=https://x",
         f"--client-key={Path('key.pem').absolute()}",

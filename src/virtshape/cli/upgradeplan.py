@@ -1,7 +1,7 @@
 """
-Upgrades of VMs of a server: planned from what is read, carried out by clearing names of revisions.
+Plan and apply upgrades of VMs by clearing the names of their revisions.
 
-What a server makes of that is its own: ours captures the objects anew, a stock KubeVirt once its status is cleared too.
+The server then stores new revisions; a stock KubeVirt does so when the VM's status is cleared too.
 """
 
 from collections.abc import Sequence
@@ -12,54 +12,54 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.cli.connection import Session
-from virtshape.cli.drifting import Reading, complete, read_all, read_named
-from virtshape.cli.expanding import find_configuration
+from virtshape.cli.driftsurvey import Reading, fetch_missing, read_all, read_named
+from virtshape.cli.serverexpand import find_configuration
 from virtshape.controllers.vm.upgrade import Upgrade, plan_upgrade, write_release, write_status_release
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.reference import Lookup
 
 
 class Step(NamedTuple):
-    """A VM, and what it would get."""
+    """A VM and its upgrade."""
 
     vm: VirtualMachine
     upgrade: Upgrade
 
     @property
     def namespace(self) -> str:
-        """Where the VM is."""
+        """The namespace of the VM."""
         return namespace_of(self.vm)
 
     @property
     def name(self) -> str:
-        """What the VM is called."""
+        """The name of the VM."""
         return (self.vm.metadata.name if self.vm.metadata else None) or ""
 
     @property
     def is_running(self) -> bool:
-        """Whether the VM has an instance, which keeps what it was started with."""
+        """Whether the VM has an instance, which changes only at a restart."""
         return bool(self.vm.status and self.vm.status.created)
 
 
 class Plan(NamedTuple):
-    """What VMs would get, also those that would get nothing newer, and what could not be found out."""
+    """The upgrades of all VMs, including empty ones, and the VMs that cannot be upgraded."""
 
     steps: list[Step]
     problems: list[str]
 
 
 async def plan_named(session: Session, names: Sequence[str]) -> Plan:
-    """What some VMs of the namespace would get."""
+    """Plan the upgrade of the named VMs."""
     return await _plan(session, await read_named(session, names, "upgrade"))
 
 
 async def plan_all(session: Session, namespace: str) -> Plan:
-    """What all VMs of a namespace would get, or with none all of the server."""
+    """Plan the upgrade of all VMs in a namespace, or in all namespaces if it is empty."""
     return await _plan(session, await read_all(session, namespace))
 
 
-async def carry_out(session: Session, steps: Sequence[Step], *, dry_run: bool) -> Plan:
-    """Have the server do it, or only check it; the steps that it took on, and why it refused others."""
+async def apply_plan(session: Session, steps: Sequence[Step], *, dry_run: bool) -> Plan:
+    """Apply the steps on the server; return the applied steps and the errors of the others."""
     plan = Plan([], [])
     for step in steps:
         try:
@@ -76,10 +76,10 @@ async def _plan(session: Session, reading: Reading) -> Plan:
 
     def look_up(lookup: Lookup) -> None:
         for vm in reading.vms:
-            with suppress(StatusError):  # which is told when all is there
+            with suppress(StatusError):  # reported when all objects are fetched
                 plan_upgrade(vm, lookup, configuration)
 
-    await complete(session, reading.known, look_up)
+    await fetch_missing(session, reading.known, look_up)
     plan = Plan([], [])
     for vm in reading.vms:
         try:

@@ -8,51 +8,50 @@ import click
 import pytest
 
 from virtshape.cli.connection import Target
-from virtshape.cli.errors import NotUnderstood
-from virtshape.cli.guest.instance import complete_kind, complete_place, read_instance, read_kind
-from virtshape.cli.guest.place import Place, parse_place
-from virtshape.cli.guest.ports import Port, parse_port
-from virtshape.cli.guest.sshoptions import Options, build_proxy, name_host
+from virtshape.cli.errors import ArgumentError
+from virtshape.cli.guest.arguments import GuestRef, Port, parse_guest, parse_port
+from virtshape.cli.guest.instance import complete_guest, complete_kind, parse_instance_name, parse_kind
+from virtshape.cli.guest.ssh import Options, build_proxy_command, format_host
 from virtshape.cli.guest.viewers import Viewer, find_viewer
 
 PLACES = {
-    "vmi/web": Place("vmi", "web"),
-    "VMs/web": Place("vm", "web"),
-    "virtualmachineinstance/web/team": Place("vmi", "web", "team"),
-    "vm/web.team": Place("vm", "web", "team"),
-    "vm/web.prod.team": Place("vm", "web.prod", "team"),
-    "vm/web.prod/team": Place("vm", "web.prod", "team"),
-    "jdoe@vmi/web": Place("vmi", "web", "", "jdoe"),
-    "jdoe@corp@vm/web/team": Place("vm", "web", "team", "jdoe@corp"),
+    "vmi/web": GuestRef("vmi", "web"),
+    "VMs/web": GuestRef("vm", "web"),
+    "virtualmachineinstance/web/team": GuestRef("vmi", "web", "team"),
+    "vm/web.team": GuestRef("vm", "web", "team"),
+    "vm/web.prod.team": GuestRef("vm", "web.prod", "team"),
+    "vm/web.prod/team": GuestRef("vm", "web.prod", "team"),
+    "jdoe@vmi/web": GuestRef("vmi", "web", "", "jdoe"),
+    "jdoe@corp@vm/web/team": GuestRef("vm", "web", "team", "jdoe@corp"),
 }
 
 
 @pytest.mark.parametrize(("text", "place"), PLACES.items(), ids=PLACES)
-def test_a_guest_is_named_by_type_name_and_namespace(text: str, place: Place) -> None:
-    assert parse_place(text) == place
+def test_a_guest_is_named_by_type_name_and_namespace(text: str, place: GuestRef) -> None:
+    assert parse_guest(text) == place
 
 
 @pytest.mark.parametrize(
-    ("text", "place"), [("web", Place("vmi", "web")), ("me@web.a", Place("vmi", "web", "a", "me"))]
+    ("text", "place"), [("web", GuestRef("vmi", "web")), ("me@web.a", GuestRef("vmi", "web", "a", "me"))]
 )
-def test_a_type_may_be_left_out_where_there_is_a_usual_one(text: str, place: Place) -> None:
-    assert parse_place(text, default_kind="vmi") == place
+def test_a_type_may_be_left_out_where_there_is_a_usual_one(text: str, place: GuestRef) -> None:
+    assert parse_guest(text, default_kind="vmi") == place
 
 
 @pytest.mark.parametrize(
     "text", ["", "web", "vmi/", "/web", "vmi/web/", "vmi/a/b/c", "pod/web", "vmi/.team", "vmi/web."]
 )
 def test_what_names_no_guest_is_not_understood(text: str) -> None:
-    with pytest.raises(NotUnderstood):
-        parse_place(text)
+    with pytest.raises(ArgumentError):
+        parse_guest(text)
 
 
 def test_a_place_is_a_resource() -> None:
-    assert [Place(kind, "x").resource for kind in ("vm", "vmi")] == ["virtualmachines", "virtualmachineinstances"]
+    assert [GuestRef(kind, "x").resource for kind in ("vm", "vmi")] == ["virtualmachines", "virtualmachineinstances"]
 
 
 def test_an_instance_may_have_its_kind_before_it() -> None:
-    assert (read_instance("web"), read_instance("vm/web"), read_kind("VMI")) == ("web", "web", "vmi")
+    assert (parse_instance_name("web"), parse_instance_name("vm/web"), parse_kind("VMI")) == ("web", "web", "vmi")
 
 
 PORTS = {
@@ -73,7 +72,7 @@ def test_ports_are_read(text: str, port: Port) -> None:
     "text", ["", "x", "80:", ":80", "1:2:3", "70000", "80:0", "80:70000", "sctp/80", "-1", "٣", "/80"]
 )
 def test_what_names_no_ports_is_not_understood(text: str) -> None:
-    with pytest.raises(NotUnderstood):
+    with pytest.raises(ArgumentError):
         parse_port(text)
 
 
@@ -119,7 +118,7 @@ def test_each_viewer_is_told_in_its_own_way(viewer: str, words: list[str]) -> No
 
 def test_ssh_is_given_a_proxy_that_survives_its_shell() -> None:
     target = Target(kubeconfig="/my files/100%/config", context="a b")
-    proxy = build_proxy(Place("vm", "web", "team"), 2222, target, "/opt/my bin/virtctl")
+    proxy = build_proxy_command(GuestRef("vm", "web", "team"), 2222, target, "/opt/my bin/virtctl")
     assert shlex.split(proxy.replace("%%", "%")) == [
         "/opt/my bin/virtctl",
         "port-forward",
@@ -134,17 +133,17 @@ def test_ssh_is_given_a_proxy_that_survives_its_shell() -> None:
 @pytest.mark.parametrize(
     ("place", "host"),
     [
-        (Place("vmi", "web", "team"), "vmi.web.team"),
-        (Place("vmi", "web", "team", "jdoe"), "jdoe@vmi.web.team"),
+        (GuestRef("vmi", "web", "team"), "vmi.web.team"),
+        (GuestRef("vmi", "web", "team", "jdoe"), "jdoe@vmi.web.team"),
     ],
 )
-def test_the_guest_is_a_host_to_ssh(place: Place, host: str) -> None:
-    assert name_host(place, Options(22, "", "", "", ())) == host
-    assert name_host(place, Options(22, "root", "", "", ())) == (host if place.user else f"root@{host}")
+def test_the_guest_is_a_host_to_ssh(place: GuestRef, host: str) -> None:
+    assert format_host(place, Options(22, "", "", "", ())) == host
+    assert format_host(place, Options(22, "root", "", "", ())) == (host if place.user else f"root@{host}")
 
 
 def test_kinds_are_completed() -> None:
     context, parameter = click.Context(click.Command("x")), click.Argument(["x"])
     assert [item.value for item in complete_kind(context, parameter, "v")] == ["vm", "vmi"]
-    assert [item.value for item in complete_place(context, parameter, "me@vmi")] == ["me@vmi/"]
-    assert complete_place(context, parameter, "vmi/we") == []
+    assert [item.value for item in complete_guest(context, parameter, "me@vmi")] == ["me@vmi/"]
+    assert complete_guest(context, parameter, "vmi/we") == []

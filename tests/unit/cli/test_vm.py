@@ -1,18 +1,18 @@
 import pytest
 from tests.support.commands import call_virtctl
 
-from virtshape.cli.errors import NotUnderstood
-from virtshape.cli.machine import read_machine
+from virtshape.cli.errors import ArgumentError
+from virtshape.cli.vm import parse_vm_name
 
 
 @pytest.mark.parametrize("text", ["web", "vm/web", "vms/web", "VirtualMachine/web", "virtualmachines/web"])
 def test_a_vm_is_named_with_its_kind_or_without(text: str) -> None:
-    assert read_machine(text) == "web"
+    assert parse_vm_name(text) == "web"
 
 
 def test_what_is_no_vm_is_not_understood() -> None:
-    with pytest.raises(NotUnderstood, match='"pod" is no VM'):
-        read_machine("pod/web")
+    with pytest.raises(ArgumentError, match='"pod" is not a VM'):
+        parse_vm_name("pod/web")
 
 
 @pytest.mark.parametrize(

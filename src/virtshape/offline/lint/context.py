@@ -1,5 +1,5 @@
 """
-All that VMs may refer to: the objects of the files and of the catalogue, and the names near to one that is missing.
+All that VMs may refer to: the objects of the files and of the catalog, and the names near to one that is missing.
 
 Remembers what it was asked, since many VMs make the same mistake. Never changes what it holds.
 """
@@ -21,11 +21,11 @@ _CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", "kubevirt", "kubevi
 _ADVICE: Final = "correct the name, or check the file that defines it too"
 
 
-class Surroundings:
+class LintContext:
     """
     Objects to find, and what comes near to those that are not there.
 
-    `broken` are there too, with mistakes of their own; objects of the catalogue stand behind all others.
+    `broken` are there too, with mistakes of their own; objects of the catalog stand behind all others.
     """
 
     def __init__(self, objects: Objects, broken: Iterable[Reference] = (), *, catalog: bool = False) -> None:

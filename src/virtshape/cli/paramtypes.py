@@ -1,0 +1,78 @@
+"""Click parameter types: durations, sizes and CPU topologies."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from virtshape.cli.errors import suggest
+
+if TYPE_CHECKING:
+    from virtshape.api.kubevirt.domain import CPUTopology
+    from virtshape.api.quantity import Quantity
+
+_TOPOLOGY_MEMBERS = ("sockets", "cores", "threads")
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+    """A duration such as 45s, 1m30s or 45; kept as text, which `parse_seconds` reads."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check the duration and return its text."""
+        try:
+            parse_seconds(value)
+        except ValueError as error:
+            self.fail(f"{error}.", param, ctx)
+        return str(value)
+
+
+def parse_seconds(text: str) -> float | None:
+    """Return a duration in seconds, or None for 0, which means no limit; ValueError if it is invalid."""
+    # Imported here to keep `--help` fast.
+    from virtshape.api.duration import parse_duration
+
+    return parse_duration(f"{text}s" if text.isdecimal() else text) or None
+
+
+class Size(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+    """A quantity above zero, such as 20Gi."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Quantity":
+        """Parse the quantity."""
+        from virtshape.api.quantity import Quantity
+
+        try:
+            size = Quantity(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if size.value() <= 0:
+            self.fail(f'invalid size "{value}": must be greater than 0.', param, ctx)
+        return size
+
+
+class TopologyType(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+    """A CPU topology such as sockets=2,cores=4,threads=2; a missing part is 1, as in the API."""
+
+    name = "sockets=N,cores=N,threads=N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "CPUTopology":
+        """Parse the topology."""
+        from virtshape.api.kubevirt.domain import CPUTopology
+
+        if isinstance(value, CPUTopology):
+            return value
+        counts: dict[str, int] = {}
+        for part in value.split(","):
+            member, _, count = part.partition("=")
+            if member not in _TOPOLOGY_MEMBERS:
+                hint = suggest(member, _TOPOLOGY_MEMBERS) or "; write sockets=N,cores=N,threads=N"
+                self.fail(f'invalid topology part "{part}"{hint}', param, ctx)
+            if member in counts:
+                self.fail(f"{member} is given twice.", param, ctx)
+            if not (count.isascii() and count.isdecimal()) or not 0 < int(count) < 2**32:
+                self.fail(f'{member}: invalid count "{count}": must be a whole number greater than 0.', param, ctx)
+            counts[member] = int(count)
+        return CPUTopology(**counts)
