@@ -44,8 +44,8 @@ def command(
     Run the webhook that mutates, validates and converts VMs, instance types and related objects.
 
     `/admit/mutate` and `/admit/validate` accept AdmissionReviews, `/convert` accepts ConversionReviews. Several
-    replicas can run. Unless --tls-dir is given, the webhook creates its certificates, stores them in a Secret and writes  # noqa: E501 - one case per line
-    the CA bundle to the webhook configurations.
+    replicas can run. Unless --tls-dir is given, the webhook creates its certificates, stores them in a Secret and
+    writes the CA bundle to the webhook configurations.
 
     Exit status: 0 stopped by a signal, 1 cannot run.
     """
