@@ -7,6 +7,7 @@ from msgspec import Struct
 
 LONGEST_SOCKET: Final = 107
 """Maximum length of a socket path."""
+SERIAL_LOG: Final = "serial0.log"
 _DEEPEST: Final = "/libvirt/lib/qemu/domain-1-abcdefghijklmnopqrst/monitor.sock"
 
 
@@ -39,6 +40,11 @@ class Layout(Struct, frozen=True):
     def log(self) -> Path:
         """The launcher's log."""
         return self.directory / "launcher.log"
+
+    @property
+    def serial_log(self) -> Path:
+        """The output of the guest's serial console."""
+        return self.directory / SERIAL_LOG
 
     @property
     def libvirt(self) -> Path:

@@ -16,6 +16,7 @@ import msgspec
 
 from virtshape.launcher.guest.connection import DriverError, configure_driver, exit_process, open_connection
 from virtshape.launcher.guest.cpuprobe import can_skip_cpu_probe
+from virtshape.launcher.guest.loglimit import limit_logs_forever
 from virtshape.launcher.guest.networking import Networking, set_up_network
 from virtshape.launcher.guest.plan import DEFAULT_GRACE, Plan
 from virtshape.launcher.guest.preparation import Preparation, Prepare
@@ -113,6 +114,7 @@ class _Process:
         guest = Guest(connection, plan, self._layout, self._reports)
         if not guest.begin(is_new=self._is_new):
             return
+        limit_logs_forever([self._layout.serial_log, self._layout.find_qemu_log(plan.name), self._layout.log])
         shutdown = GracefulShutdown(guest.shut_down, guest.expire)
         handler = RequestHandler(guest, self._reports, shutdown, self._networking.ports)
         handler.open_ports()

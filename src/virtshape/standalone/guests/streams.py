@@ -9,6 +9,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
 from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, format_agent_response
+from virtshape.launcher.layout import SERIAL_LOG
 from virtshape.launcher.node.control_client import pin_socket
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guest_state import read_tail
@@ -57,7 +58,7 @@ class QemuGuestStreams:
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """Return the end of the log of the first serial console."""
-        return await asyncio.to_thread(read_tail, self._find(vmi) / "serial0.log")
+        return await asyncio.to_thread(read_tail, self._find(vmi) / SERIAL_LOG)
 
     def _find(self, vmi: VirtualMachineInstance) -> Path:
         return self._places.find(_uid(vmi)).directory

@@ -4,6 +4,7 @@ from typing import Final
 
 from virtshape.launcher.design.context import DEVICES, DesignContext
 from virtshape.launcher.domain.devices.console import Channel, Redirection, Serial
+from virtshape.launcher.layout import SERIAL_LOG
 
 AGENT_CHANNEL: Final = "org.qemu.guest_agent.0"
 METRICS_CHANNEL: Final = "org.github.vhostmd.1"
@@ -14,7 +15,7 @@ def design_serials(context: DesignContext) -> tuple[Serial, ...]:
     """Return the serial console and its log file, unless they are disabled."""
     if context.devices.autoattach_serial_console is False:
         return ()
-    log = None if context.devices.log_serial_console is False else context.locate("serial0.log")
+    log = None if context.devices.log_serial_console is False else context.locate(SERIAL_LOG)
     return (Serial(context.locate("serial0.sock"), log),)
 
 
