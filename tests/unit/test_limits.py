@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from tests.support.containers import build_index, build_layer, build_layout, digest, write_tree
+from tests.support.containers import build_index, build_layer, build_layout, digest, write_archive, write_tree
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.diagnosis import MAX_PROBLEMS
@@ -14,7 +14,9 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.patches.jsonpatch import MOST_COPIED_BYTES, patch_json
 from virtshape.apiserver.subresources.crossnamespace import MOST_READS, CrossNamespaceReadError, read_as_caller
-from virtshape.launcher.images import layers
+from virtshape.apiserver.uploads import receiving
+from virtshape.apiserver.uploads.route import find_upload
+from virtshape.launcher.images import bundle, layers
 from virtshape.launcher.images.containers import ContainerImages
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.volumes import files
@@ -31,6 +33,42 @@ def test_a_layer_with_too_many_entries_is_refused(tmp_path: Path, monkeypatch: p
     images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False)
     with pytest.raises(RefusedImageError, match="more than 3 entries"):
         images.fetch_disk(NAME)
+
+
+def test_image_archive_with_too_many_entries_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "MAX_ENTRIES", 3)
+    layout = build_layout({"": [build_layer({"disk/one.img": b"x" * 512})]})
+    source = write_archive(tmp_path / "image.tar", layout | {f"other/{number}": b"" for number in range(3)})
+    images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False)
+    with pytest.raises(RefusedImageError, match="more than 3 entries"):
+        images.fetch_disk(NAME)
+
+
+def test_layer_that_unpacks_to_too_many_bytes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "MAX_OTHER_BYTES", 1024)
+    layer = build_layer({"usr/other": b"x" * 1024 * 1024, "disk/one.img": b"x" * 512})
+    source = write_tree(tmp_path / "layout", build_layout({"": [layer]}))
+    images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False, limit=4096)
+    with pytest.raises(RefusedImageError, match="bytes"):
+        images.fetch_disk(NAME)
+
+
+def test_upload_that_stalls_is_ended_with_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receiving, "STALL_SECONDS", 0.05)
+
+    async def read_nothing() -> bytes:
+        await asyncio.sleep(60)
+        return b""
+
+    async def upload() -> None:
+        route = find_upload("/v1beta1/upload")
+        assert route is not None
+        async for _ in receiving.list_pieces(read_nothing, route, "application/octet-stream"):
+            pytest.fail("a piece arrived")
+
+    with pytest.raises(StatusError, match=r"nothing came for 0\.05 seconds") as refused:
+        asyncio.run(upload())
+    assert refused.value.code == 408
 
 
 IMAGE_LIMITS = {

@@ -108,7 +108,7 @@ class Uploads:
             size=target.size,
             length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
         )
-        pieces = _list_pieces(request.incoming.read, route, request.headers.get("content-type", ""))
+        pieces = list_pieces(request.incoming.read, route, request.headers.get("content-type", ""))
         try:
             async with aclosing(pieces), sink.receive(upload, lambda: self._is_wanted(grant)) as writer:
                 async for piece in pieces:
@@ -160,7 +160,7 @@ class Uploads:
         return self._sink
 
 
-async def _list_pieces(
+async def list_pieces(
     read: Callable[[], Awaitable[bytes]], route: UploadRoute, content_type: str
 ) -> AsyncGenerator[bytes, None]:
     """Yield the chunks of the file in a body."""

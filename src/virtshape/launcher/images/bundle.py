@@ -32,7 +32,7 @@ _LAYOUT: Final = "oci-layout"
 _INDEX: Final = "index.json"
 _DOCKER_MANIFEST: Final = "manifest.json"
 _DEEPEST_INDEX: Final = 4
-_MAX_ENTRIES: Final = 100_000
+MAX_ENTRIES: Final = 100_000
 _TAR_MAGIC: Final = b"ustar"
 _TAR_MAGIC_AT: Final = 257
 
@@ -77,7 +77,7 @@ class ArchiveBundle:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        reader = TarReader(file, most_entries=_MAX_ENTRIES)
+        reader = TarReader(file, most_entries=MAX_ENTRIES)
         self._entries = {entry.name.removeprefix("./"): entry for entry in reader}
 
     def has(self, name: str) -> bool:
