@@ -34,6 +34,7 @@ def test_doctor_lists_every_check_and_exits_with_the_result(tmp_path: Path) -> N
         "libvirt-python",
         "KVM",
         "confinement",
+        "network",
         "UEFI",
         "TPM",
     ]

@@ -66,7 +66,7 @@ def test_upload_that_stalls_is_ended_with_a_timeout(monkeypatch: pytest.MonkeyPa
         async for _ in receiving.list_pieces(read_nothing, route, "application/octet-stream"):
             pytest.fail("a piece arrived")
 
-    with pytest.raises(StatusError, match=r"nothing came for 0\.05 seconds") as refused:
+    with pytest.raises(StatusError, match=r"no data received for 0\.05 seconds") as refused:
         asyncio.run(upload())
     assert refused.value.code == 408
 

@@ -95,7 +95,7 @@ def test_disk_is_pulled_from_a_registry_by_tag_digest_and_architecture(tmp_path:
     manifest, blobs = build_manifest([layer])
     registry.push("v1", manifest, blobs)
     registry.push("many", build_index({"arm64": manifest}), {})
-    images = ContainerImages(tmp_path / "cache")
+    images = ContainerImages(tmp_path / "cache", networks=("127.0.0.0/8",))
     name = f"{registry.address}/team/disk"
     disk = images.fetch_disk(f"{name}:v1")
     assert (disk.format, disk.size, disk.digest) == ("qcow2", GIB, digest(manifest))
@@ -108,7 +108,7 @@ def test_disk_is_pulled_from_a_registry_by_tag_digest_and_architecture(tmp_path:
 
 
 def test_moved_tag_pulls_the_new_image_and_keeps_the_old_one(tmp_path: Path, registry: Registry) -> None:
-    images = ContainerImages(tmp_path / "cache")
+    images = ContainerImages(tmp_path / "cache", networks=("127.0.0.0/8",))
     name = f"{registry.address}/team/disk:latest"
     paths = []
     for content in (b"old", b"new"):
