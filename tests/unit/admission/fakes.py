@@ -1,4 +1,4 @@
-"""A small cluster for admission: objects in memory, names that count up, a time that stands still."""
+"""Fake cluster state for admission: objects in memory, sequential UIDs, a fixed time."""
 
 from collections.abc import Iterable
 from typing import Any

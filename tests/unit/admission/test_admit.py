@@ -39,7 +39,7 @@ def warned(tree: Tree, cluster: FakeCluster | None = None, old: Tree | None = No
 
 
 def refused(tree: Tree, cluster: FakeCluster | None = None, old: Tree | None = None) -> list[tuple[str, str]]:
-    """The fields and reason that the object is refused for."""
+    """Return the fields and messages that the object is rejected for."""
     with pytest.raises(StatusError) as error:
         admit(kind_of(tree), tree, old, cluster or FakeCluster())
     assert (error.value.code, error.value.reason) == (422, "Invalid")
@@ -87,7 +87,7 @@ def test_a_vm_that_is_being_deleted_may_change() -> None:
     assert admitted(new, old=old) == new
 
 
-def test_all_that_stands_against_a_vm_is_told_at_once() -> None:
+def test_all_violations_of_a_vm_are_reported_at_once() -> None:
     tree = vm_tree(
         instancetype="small",
         preference="linux",
@@ -134,7 +134,7 @@ MISSING: dict[str, tuple[Tree, str, str]] = {
 
 
 @pytest.mark.parametrize(("spec", "field", "reason"), MISSING.values(), ids=MISSING)
-def test_what_a_vm_names_must_be_there(spec: Tree, field: str, reason: str) -> None:
+def test_missing_reference_is_rejected(spec: Tree, field: str, reason: str) -> None:
     ((found, message),) = refused(vm_tree(**spec), FakeCluster([SMALL]))
     assert (found, reason in message) == (field, True), message
 
@@ -146,7 +146,7 @@ def test_a_preference_of_the_other_group_is_told_to_be_there() -> None:
     assert message.endswith("the one of instancetype.kubevirt.io does not go with spec.flavor: use spec.instancetype")
 
 
-def test_a_size_that_is_missing_is_not_told_to_be_too_small() -> None:
+def test_missing_size_is_not_reported_as_too_small() -> None:
     requirements = {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}, "architecture": "arm64"}
     cluster = FakeCluster([SMALL, build_preference("picky", requirements=requirements)])
     fields = [field for field, _ in refused(vm_tree(instancetype="smal", preference="picky"), cluster)]
@@ -203,7 +203,7 @@ def vmi_tree(**spec: Any) -> Tree:
     }
 
 
-def test_whoever_is_refused_is_warned_all_the_same() -> None:
+def test_rejection_includes_warnings() -> None:
     tree = vm_tree(instancetype={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
     tree["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "containerDisk": {"image": "i"}}]
     with pytest.raises(StatusError) as error:

@@ -19,7 +19,7 @@ def test_an_unknown_setting_stays_and_is_warned_of() -> None:
     )
 
 
-def test_a_setting_that_cannot_be_is_refused() -> None:
+def test_invalid_setting_is_rejected() -> None:
     with pytest.raises(StatusError) as error:
         admit_configuration(configured(evictionStrategy="Push"), None)
     assert [cause.field for cause in error.value.causes] == ["spec.configuration.evictionStrategy"]

@@ -39,7 +39,7 @@ def read(answer: bytes) -> dict[str, Any]:
     return response
 
 
-def test_a_question_is_read_with_what_it_is_about() -> None:
+def test_admission_request_is_decoded() -> None:
     request = parse_admission_request(review())
     kind = request.find_kind()
     assert kind is not None
@@ -66,13 +66,13 @@ NO_QUESTIONS = {
 
 
 @pytest.mark.parametrize("data", NO_QUESTIONS.values(), ids=NO_QUESTIONS.keys())
-def test_what_is_no_question_is_refused(data: bytes) -> None:
+def test_invalid_admission_review_is_rejected(data: bytes) -> None:
     with pytest.raises(StatusError) as caught:
         parse_admission_request(data)
     assert caught.value.code == 400
 
 
-def test_what_stays_as_it_is_needs_no_patch() -> None:
+def test_unchanged_object_has_empty_patch() -> None:
     request = parse_admission_request(review())
     assert read(allow(request)) == {"uid": "u1", "allowed": True}
     assert request.new is not None
@@ -128,12 +128,12 @@ def test_objects_come_at_the_version_that_is_wanted_and_lose_nothing(version: st
 
 
 @pytest.mark.parametrize("wanted", ["instancetype.kubevirt.io/v9", "kubevirt.io/v1"], ids=["version", "group"])
-def test_what_there_is_not_cannot_be_had(wanted: str) -> None:
+def test_unknown_version_cannot_be_converted(wanted: str) -> None:
     result = ask_to_convert(wanted, OBJECT)["result"]
     assert result["status"] == "Failure"
     assert f"to {wanted}: unknown version" in result["message"]
 
 
-def test_what_is_no_conversion_is_refused() -> None:
+def test_invalid_conversion_review_is_rejected() -> None:
     with pytest.raises(StatusError):
         answer_conversion(b"{}")

@@ -110,7 +110,7 @@ def test_a_vm_without_a_template_spec_needs_memory() -> None:
         ),
     ],
 )
-def test_beside_a_sizeless_instance_type(domain: Tree, found: list[str]) -> None:
+def test_vm_sizes_with_instance_type_without_sizes(domain: Tree, found: list[str]) -> None:
     assert fields(check(SIZELESS, domain=domain)) == [(f"{DOMAIN}.{field}",) for field in found]
 
 

@@ -1,4 +1,4 @@
-"""Guests in short, for tables of rules: what a case is about, in the API's reason, and all else left out."""
+"""Short guest specs for tables of rules: only the fields that a case is about."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 Check = Callable[[VirtualMachineInstanceSpec, str], Iterable[Violation]]
 Told = list[tuple[str, str]]
-"""Fields, and reason that are told of them: KubeVirt's where it has any."""
+"""Fields and expected messages, in KubeVirt's wording where it has one."""
 
 D = "spec.domain"
 VOLUMES: list[Tree] = [{"name": "root", "containerDisk": {"image": "i"}}]
@@ -49,12 +49,12 @@ def read(tree: Tree) -> VirtualMachineInstanceSpec:
 
 
 def refuse(check: Check, tree: Tree) -> Told:
-    """What a check refuses a guest for: fields and reason."""
+    """Return the fields and messages that a check reports."""
     return [(cause.field, cause.message) for cause in split_violations(check(read(tree), "spec")).causes]
 
 
 def expect(check: Check, tree: Tree, told: Told) -> None:
-    """The check tells of these fields in these reason, and of nothing else."""
+    """Assert that the check reports exactly these fields and messages."""
     found = refuse(check, tree)
     assert [field for field, _ in found] == [field for field, _ in told], found
     for (_, message), (_, reason) in zip(found, told, strict=True):

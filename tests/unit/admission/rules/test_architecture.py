@@ -103,10 +103,10 @@ KEPT: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_rule_is_told_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
     expect(check_optional_complete, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
-def test_what_keeps_the_rules_passes(tree: Tree) -> None:
+def test_valid_objects_pass(tree: Tree) -> None:
     expect(check_optional_complete, tree, [])

@@ -44,7 +44,7 @@ CASES: dict[str, tuple[Tree, Tree | None, list[str]]] = {
 
 
 @pytest.mark.parametrize(("tree", "configuration", "fields"), CASES.values(), ids=CASES)
-def test_what_is_ruled_out_is_told(tree: Tree, configuration: Any, fields: list[str]) -> None:
+def test_disallowed_configuration_is_reported(tree: Tree, configuration: Any, fields: list[str]) -> None:
     settings = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
     assert [each.field for each in check_configured(read(tree), "spec", settings)] == fields
 

@@ -121,5 +121,5 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_rule_is_told_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
     expect(check_guest, tree, told)

@@ -62,10 +62,10 @@ KEPT: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("tree", "fields"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_rule_is_told_at_its_field(tree: Tree, fields: list[str]) -> None:
+def test_violation_is_reported_at_its_field(tree: Tree, fields: list[str]) -> None:
     assert [field for field, _ in refuse(check_guest, tree)] == fields
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
-def test_what_keeps_the_rules_passes(tree: Tree) -> None:
+def test_valid_objects_pass(tree: Tree) -> None:
     assert refuse(check_guest, tree) == []

@@ -10,7 +10,7 @@ NODE = "kubevirt.io/nodeName"
 
 
 @pytest.mark.parametrize("label", sorted(RESERVED_LABELS))
-def test_a_reserved_label_is_told(label: str) -> None:
+def test_reserved_label_is_reported(label: str) -> None:
     reason = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
     assert list(check_labels({label: "a", "app": "b"}, AT)) == [
         Violation("unsupported-value", AT, f"{reason}: {label}", "FieldValueNotSupported")
@@ -32,7 +32,7 @@ def test_other_labels_are_free() -> None:
     ],
     ids=["kept", "other labels", "changed", "added", "removed"],
 )
-def test_a_change_to_a_reserved_label_is_told(labels: dict[str, str], before: dict[str, str], told: int) -> None:
+def test_change_to_reserved_label_is_reported(labels: dict[str, str], before: dict[str, str], told: int) -> None:
     found = list(check_label_changes(labels, before, AT))
     reason = (
         "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited: kubevirt.io/nodeName"

@@ -121,7 +121,7 @@ WARNED: dict[str, tuple[Tree, list[str]]] = {
 
 
 @pytest.mark.parametrize(("tree", "field", "reason"), REFUSED.values(), ids=REFUSED)
-def test_a_setting_that_cannot_be_is_refused(tree: Tree, field: str, reason: str) -> None:
+def test_invalid_setting_is_rejected(tree: Tree, field: str, reason: str) -> None:
     (cause,) = split_violations(check_settings(from_tree(tree, KubeVirtConfiguration), tree)).causes
     assert cause.field == f"{AT}.{field}"
     assert reason in cause.message
