@@ -56,7 +56,7 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
     "on a node that does not answer": (
         build_pod("Running", node="n1", state=RUNNING, ready=True, conditions=[LOST]),
         UP,
-        ("running", "", "", "node n1 does not answer"),
+        ("running", "", "", "node n1 does not respond"),
     ),
     "on its way out": (
         build_pod("Running", node="n1", state=RUNNING, ready=True, is_deleting=True),
