@@ -51,7 +51,7 @@ REASONS: dict[str, Reason] = {
         "Synchronized",
         "ImagePullBackOff",
         "pulling image 127.0.0.1:1/no/such:1 failed: http://127.0.0.1:1/v2/no/such/manifests/1 cannot be reached: "
-        "Connection refused",
+        "imports may not connect to 127.0.0.1, which is not a public address",
         volume={"containerDisk": {"image": "127.0.0.1:1/no/such:1"}},
     ),
     "secret": Reason(

@@ -115,6 +115,7 @@ class RequestHandler:
         connection.settimeout(TIMEOUT_SECONDS)
         try:
             connection.connect((LOOPBACK, here))
+            connection.settimeout(None)  # the receiving process shares the flags and may expect a blocking socket
         except OSError:
             connection.close()
             raise
