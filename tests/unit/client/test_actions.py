@@ -1,13 +1,13 @@
 from virtshape.client.actions import format_action
 
 
-def test_an_action_stands_behind_its_object() -> None:
+def test_action_path_ends_with_the_subresource() -> None:
     assert format_action("team", "virtualmachines", "web", "start") == (
         "/apis/subresources.kubevirt.io/v1/namespaces/team/virtualmachines/web/start"
     )
 
 
-def test_names_are_quoted_and_arguments_stand_behind() -> None:
+def test_names_are_quoted_and_arguments_become_the_query() -> None:
     target = format_action("a b", "virtualmachineinstances", "x/y", "vnc", {"preserveSession": "true"})
     assert target == (
         "/apis/subresources.kubevirt.io/v1/namespaces/a%20b/virtualmachineinstances/x%2Fy/vnc?preserveSession=true"

@@ -1,4 +1,4 @@
-"""What a cache says of changes, and where it finds objects."""
+"""Cache: the changes each operation reports, lookups and indexes."""
 
 from typing import Any
 
@@ -26,9 +26,7 @@ PUTS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
 
 
 @pytest.mark.parametrize(("known", "item", "changes"), PUTS.values(), ids=PUTS.keys())
-def test_an_object_changes_what_is_known(
-    known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]
-) -> None:
+def test_put_reports_the_changes(known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]) -> None:
     cache: Cache[ConfigMap] = Cache(ConfigMap)
     for one in known:
         cache.put(one)
@@ -44,7 +42,9 @@ DROPS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
 
 
 @pytest.mark.parametrize(("known", "item", "changes"), DROPS.values(), ids=DROPS.keys())
-def test_an_object_goes_once(known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]) -> None:
+def test_drop_reports_a_known_object_once(
+    known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]
+) -> None:
     cache: Cache[ConfigMap] = Cache(ConfigMap)
     for one in known:
         cache.put(one)
@@ -52,7 +52,7 @@ def test_an_object_goes_once(known: list[ConfigMap], item: ConfigMap, changes: l
     assert len(cache) == len(known) - len(changes)
 
 
-def test_all_objects_at_once_change_only_what_differs() -> None:
+def test_replace_reports_only_differences() -> None:
     cache: Cache[ConfigMap] = Cache(ConfigMap)
     stays, goes, changes = build("stays"), build("goes"), build("changes")
     cache.replace([stays, goes, changes])
@@ -65,7 +65,7 @@ def test_all_objects_at_once_change_only_what_differs() -> None:
     assert list(cache) == cache.list() == [stays, changed, comes]
 
 
-def test_indexes_follow_their_objects() -> None:
+def test_indexes_are_updated_with_their_objects() -> None:
     cache = Cache(ConfigMap, {"color": index_by_label("color"), "owner": index_by_owner})
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u9"}
     red = build("a", labels={"color": "red"}, ownerReferences=[owner])
@@ -81,7 +81,7 @@ def test_indexes_follow_their_objects() -> None:
     assert cache.list("ns") == [build("plain")]
 
 
-def test_whoever_asks_gets_an_object_of_their_own() -> None:
+def test_lookups_return_copies() -> None:
     cache: Cache[ConfigMap] = Cache(ConfigMap, {"color": index_by_label("color")})
     cache.put(build("a", labels={"color": "red"}))
     found = cache.find("a", "ns")

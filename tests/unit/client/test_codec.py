@@ -1,4 +1,4 @@
-"""Objects of newer servers are understood, and lose nothing when they are written back."""
+"""Codec: objects of newer servers are decoded, and encoded without losing fields."""
 
 import json
 from typing import Any
@@ -19,28 +19,28 @@ def read(codec: ObjectCodec, tree: Any) -> ConfigMap:
     return codec.decode(json.dumps(tree).encode(), ConfigMap)
 
 
-def test_fields_that_we_do_not_know_come_back_when_the_object_is_written() -> None:
+def test_unknown_fields_are_encoded_again() -> None:
     codec = ObjectCodec()
     tree = {**OBJECT, "future": {"deep": [1]}, "metadata": {**METADATA, "galaxy": "m31"}}
     item = replace(read(codec, tree), data={"x": "2"})
     assert json.loads(codec.encode(item)) == {**tree, "data": {"x": "2"}}
 
 
-def test_they_belong_to_one_state_of_one_object() -> None:
+def test_unknown_fields_belong_to_one_resource_version() -> None:
     codec = ObjectCodec()
     read(codec, {**OBJECT, "future": 1})
     newer = read(codec, {**OBJECT, "metadata": {**METADATA, "resourceVersion": "8"}})
     assert "future" not in json.loads(codec.encode(newer))
 
 
-def test_they_are_kept_of_so_many_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_fields_are_kept_for_a_limited_number_of_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codecs, "MOST_KEPT", 2)
     codec = ObjectCodec()
     items = [read(codec, {**OBJECT, "metadata": {**METADATA, "uid": f"u{n}"}, "future": n}) for n in range(3)]
     assert ["future" in json.loads(codec.encode(item)) for item in items] == [False, True, True]
 
 
-def test_what_is_wrong_otherwise_is_refused() -> None:
+def test_object_with_invalid_known_field_is_rejected() -> None:
     with pytest.raises(DecodeError):
         read(ObjectCodec(), {**OBJECT, "data": 3, "future": 1})
 
@@ -54,7 +54,7 @@ ITEMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("item", ITEMS.values(), ids=ITEMS.keys())
-def test_items_of_a_list_say_what_they_are(item: dict[str, Any]) -> None:
+def test_list_items_have_their_kind_and_version(item: dict[str, Any]) -> None:
     metadata = {"resourceVersion": "9", "continue": "more", "remainingItemCount": 3, "shardInfo": {}}
     text = json.dumps({"kind": "ConfigMapList", "apiVersion": "v1", "metadata": metadata, "items": [item]})
     listing = ObjectCodec().decode_list(text.encode(), ConfigMap)
@@ -63,12 +63,12 @@ def test_items_of_a_list_say_what_they_are(item: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("items", ["null", "[]", "[ {} ]"])
-def test_a_list_may_be_empty_or_hold_next_to_nothing(items: str) -> None:
+def test_empty_lists_and_empty_items_are_decoded(items: str) -> None:
     listing = ObjectCodec().decode_list(f'{{"metadata":{{}},"items":{items}}}'.encode(), ConfigMap)
     assert [item.kind for item in listing.items] == (["ConfigMap"] if "{" in items else [])
 
 
-def test_an_item_that_cannot_be_read_is_left_out_and_told_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_undecodable_list_item_is_skipped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     broken = {**OBJECT, "metadata": {**METADATA, "name": "b", "namespace": "web"}, "data": 3}
     text = json.dumps({"metadata": {"resourceVersion": "9"}, "items": [OBJECT, broken, OBJECT]})
     listing = ObjectCodec().decode_list(text.encode(), ConfigMap)

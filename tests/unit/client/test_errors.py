@@ -1,4 +1,4 @@
-"""Refusals, whoever they come from, become errors that say the same."""
+"""Error responses of any server are parsed into the same errors."""
 
 import json
 
@@ -9,7 +9,7 @@ from virtshape.api.status import Cause, StatusError
 from virtshape.client.errors import GoneError, parse_status_error
 
 
-def test_a_status_comes_back_as_the_error_that_it_was() -> None:
+def test_status_is_parsed_into_the_original_error() -> None:
     sent = StatusError(422, "Invalid", "no good", [Cause("FieldValueInvalid", "bad", "spec.x")])
     sent.about("kubevirt.io", "VirtualMachine", "vm1").retry_after(3)
     read = parse_status_error(encode(sent.status))
@@ -17,7 +17,7 @@ def test_a_status_comes_back_as_the_error_that_it_was() -> None:
     assert read.causes == sent.causes
 
 
-def test_history_that_is_gone_has_an_error_of_its_own() -> None:
+def test_expired_history_is_a_gone_error() -> None:
     sent = StatusError(410, "Expired", "too old")
     sent.continuation = "go on here"
     read = parse_status_error(encode(sent.status))
@@ -40,6 +40,6 @@ OTHERS: dict[str, tuple[bytes, int, str, str]] = {
 
 
 @pytest.mark.parametrize(("body", "code", "reason", "message"), OTHERS.values(), ids=OTHERS.keys())
-def test_any_other_refusal_is_told_in_its_own_words(body: bytes, code: int, reason: str, message: str) -> None:
+def test_other_error_response_keeps_its_message(body: bytes, code: int, reason: str, message: str) -> None:
     error = parse_status_error(body, code)
     assert (error.code, error.reason, error.message) == (499 if reason == "New" else code, reason, message)

@@ -1,4 +1,4 @@
-"""The HTTP transport against servers of every temper."""
+"""HTTP transport: requests, retries and broken responses."""
 
 import asyncio
 import gzip
@@ -20,7 +20,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Server:
-    """Answers each request with the next of its replies; one that is empty hangs up instead."""
+    """Answers each request with its next reply; an empty reply closes the connection instead."""
 
     def __init__(self, *replies: bytes) -> None:
         self._replies = list(replies)
@@ -58,14 +58,14 @@ def chunked(*chunks: bytes) -> bytes:
 async def transport_to(talk: Talk, **options: object) -> AsyncIterator[HttpTransport]:
     listener = await asyncio.start_server(talk, "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
-    access = Access(server=f"http://127.0.0.1:{port}", **options)  # type: ignore[arg-type]  # what a test is about
+    access = Access(server=f"http://127.0.0.1:{port}", **options)  # type: ignore[arg-type]  # options of the test
     transport = HttpTransport(access, call_seconds=2)
     try:
         yield transport
     finally:
         await transport.close()
         listener.close()
-        await asyncio.sleep(0.01)  # for the other side to see it
+        await asyncio.sleep(0.01)  # until the peer sees the close
 
 
 def exchange(server: Server, *calls: Call, **options: object) -> list[Reply]:
@@ -76,7 +76,7 @@ def exchange(server: Server, *calls: Call, **options: object) -> list[Reply]:
     return asyncio.run(play())
 
 
-def test_a_request_carries_what_it_should() -> None:
+def test_request_has_credentials_impersonation_and_body() -> None:
     server = Server(ok())
     secrets, acting_as = StaticCredentials(Credentials("abc")), Impersonation("eve", groups=["a", "b"])
     (reply,) = exchange(server, POST, credentials=secrets, acting_as=acting_as)
@@ -95,30 +95,30 @@ def test_a_request_carries_what_it_should() -> None:
     assert (reply.status, reply.body) == (200, b"fine")
 
 
-def test_a_password_is_shown_as_such() -> None:
+def test_password_is_sent_as_basic_authentication() -> None:
     server = Server(ok())
     exchange(server, GET, credentials=StaticCredentials(Credentials(basic=("u", "p"))))
     assert b"\r\nauthorization: Basic dTpw\r\n" in server.requests[0]
 
 
-def test_one_connection_serves_many_requests() -> None:
+def test_connection_is_reused() -> None:
     server = Server(ok(b"1"), ok(b"2"), ok(b"3"))
     assert [reply.body for reply in exchange(server, GET, POST, GET)] == [b"1", b"2", b"3"]
     assert server.connections == 1
 
 
-def test_a_connection_that_the_server_closes_is_not_used_again() -> None:
+def test_connection_closed_by_the_server_is_not_reused() -> None:
     server = Server(ok(b"1", "connection: close"), ok(b"2"))
     assert [reply.body for reply in exchange(server, GET, GET)] == [b"1", b"2"]
     assert server.connections == 2
 
 
-def test_a_read_that_met_a_closing_connection_is_repeated() -> None:
+def test_read_on_a_closed_connection_is_retried() -> None:
     server = Server(ok(b"1"), b"", ok(b"2"))
     assert [reply.body for reply in exchange(server, GET, GET)] == [b"1", b"2"]
 
 
-def test_a_write_is_never_repeated() -> None:
+def test_write_is_never_retried() -> None:
     server = Server(ok(b"1"), b"", ok(b"2"))
     with pytest.raises(UnreachableError):
         exchange(server, GET, POST)
@@ -135,11 +135,11 @@ LOG_BODIES: dict[str, tuple[bytes, bytes]] = {
 
 
 @pytest.mark.parametrize(("reply", "body"), LOG_BODIES.values(), ids=LOG_BODIES.keys())
-def test_an_answer_is_read_whole(reply: bytes, body: bytes) -> None:
+def test_response_body_is_decoded(reply: bytes, body: bytes) -> None:
     assert exchange(Server(reply), GET)[0].body == body
 
 
-def test_headers_of_one_name_are_all_there() -> None:
+def test_repeated_headers_are_joined() -> None:
     (reply,) = exchange(Server(ok(b"", "Warning: 1", "warning: 2")), GET)
     assert reply.headers["warning"] == "1\n2"
 
@@ -154,7 +154,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("reply", "words"), BROKEN.values(), ids=BROKEN.keys())
-def test_a_broken_answer_is_no_answer(reply: bytes, words: str) -> None:
+def test_broken_response_is_an_unreachable_error(reply: bytes, words: str) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(reply)
@@ -168,35 +168,35 @@ def test_a_broken_answer_is_no_answer(reply: bytes, words: str) -> None:
         asyncio.run(play())
 
 
-def test_a_server_that_never_answers_is_given_up() -> None:
+def test_request_times_out() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
 
     async def play() -> None:
         async with transport_to(talk) as transport:
-            transport._call_seconds = 0.05  # noqa: SLF001 - so that the test need not wait
+            transport._call_seconds = 0.05  # noqa: SLF001 - keeps the test short
             await transport.call(GET)
 
     with pytest.raises(UnreachableError, match=r"did not answer within 0\.05 seconds"):
         asyncio.run(play())
 
 
-def test_a_port_where_nobody_listens_is_unreachable() -> None:
+def test_closed_port_is_unreachable() -> None:
     with pytest.raises(UnreachableError, match="cannot connect to http"):
         asyncio.run(HttpTransport(Access(server="http://127.0.0.1:1")).call(GET))
 
 
 @pytest.mark.parametrize("server", ["", "127.0.0.1:6443", "ftp://x", "https://"])
-def test_what_is_no_address_is_refused(server: str) -> None:
+def test_invalid_server_address_is_rejected(server: str) -> None:
     with pytest.raises(ConfigError, match="no address of a server"):
         HttpTransport(Access(server=server))
 
 
-def test_a_path_in_the_address_comes_first() -> None:
+def test_path_of_the_server_address_is_a_prefix() -> None:
     async def play() -> None:
         async with transport_to(server.talk) as transport:
-            transport._prefix = HttpTransport(Access(server="http://x/clusters/one/"))._prefix  # noqa: SLF001 - a part
+            transport._prefix = HttpTransport(Access(server="http://x/clusters/one/"))._prefix  # noqa: SLF001 - private
             await transport.call(GET)
 
     server = Server(ok())
@@ -205,7 +205,7 @@ def test_a_path_in_the_address_comes_first() -> None:
 
 
 class Changing:
-    """A secret that is another one each time the last was refused."""
+    """Credentials whose token changes each time they are invalidated."""
 
     def __init__(self) -> None:
         self.number = 1
@@ -218,7 +218,7 @@ class Changing:
         return True
 
 
-def test_a_refused_secret_is_renewed_once() -> None:
+def test_rejected_credentials_are_renewed_once() -> None:
     refused = ok(b"", status="401 Unauthorized")
     server = Server(refused, ok(b"in"))
     assert exchange(server, GET, credentials=Changing())[0].body == b"in"
@@ -247,45 +247,45 @@ STREAMS: dict[str, tuple[tuple[bytes, ...], list[bytes]]] = {
 
 
 @pytest.mark.parametrize(("chunks", "lines"), STREAMS.values(), ids=STREAMS.keys())
-def test_a_stream_comes_line_by_line(chunks: tuple[bytes, ...], lines: list[bytes]) -> None:
+def test_stream_yields_lines(chunks: tuple[bytes, ...], lines: list[bytes]) -> None:
     assert stream(Server(chunked(*chunks, b""))) == lines
 
 
-def test_a_refused_stream_is_an_error() -> None:
+def test_rejected_stream_raises_a_status_error() -> None:
     with pytest.raises(StatusError) as caught:
         stream(Server(ok(b"no such thing", status="404 Not Found")))
     assert (caught.value.code, caught.value.message) == (404, "no such thing")
 
 
-def test_a_stream_renews_a_refused_secret() -> None:
+def test_stream_renews_rejected_credentials() -> None:
     server = Server(ok(b"", status="401 Unauthorized"), chunked(b"in\n", b""))
     assert stream(server, credentials=Changing()) == [b"in"]
 
 
-def test_a_stream_that_breaks_off_is_an_error() -> None:
-    server = Server(chunked(b"one\n"))  # and no end
+def test_interrupted_stream_is_an_error() -> None:
+    server = Server(chunked(b"one\n"))  # without the final chunk
     with pytest.raises(UnreachableError):
         stream(server)
 
 
-def test_a_stream_that_falls_silent_is_given_up() -> None:
+def test_silent_stream_times_out() -> None:
     with pytest.raises(UnreachableError, match="did not answer within"):
         stream(Server(chunked(b"one\n"), ok()), patience=0.05)
 
 
-def test_who_reads_slowly_gets_everything() -> None:
+def test_large_stream_is_read_completely() -> None:
     line = b"x" * 100_000 + b"\n"
     assert stream(Server(chunked(*[line] * 100, b""))) == [line.rstrip()] * 100
 
 
-def test_requests_are_told_as_they_are_made_and_secrets_are_not() -> None:
+def test_every_request_is_logged_without_credentials() -> None:
     told: list[Exchange] = []
     refused = ok(b"no", status="401 Unauthorized")
     server = Server(refused, ok(b"in", "connection: close"), chunked(b"line\n", b""), b"")
 
     async def play() -> None:
         async with transport_to(server.talk, credentials=Changing()) as transport:
-            transport._log_request = told.append  # noqa: SLF001 - as if it had been made so
+            transport._log_request = told.append  # noqa: SLF001 - in place of the constructor argument
             await transport.call(POST)
             async with transport.stream(GET) as lines:
                 assert [line async for line in lines] == [b"line"]
@@ -302,7 +302,7 @@ def test_requests_are_told_as_they_are_made_and_secrets_are_not() -> None:
     assert "t1" not in str(told)
 
 
-def test_a_certificate_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_invalid_ca_certificate_is_rejected(tmp_path: Path) -> None:
     del tmp_path
     with pytest.raises(ConfigError, match="is no good"):
         asyncio.run(HttpTransport(Access(server="https://127.0.0.1:1", authority=b"nonsense")).call(GET))

@@ -1,4 +1,4 @@
-"""Informers of kinds that a server may not have."""
+"""Informers of kinds that the server may not serve."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -19,7 +19,7 @@ ITEM = from_tree(
 
 
 class Server:
-    """Has a kind or has it not."""
+    """Serves the kind, or returns 404 for it."""
 
     def __init__(self, *, has: bool) -> None:
         self.has = has
@@ -50,7 +50,7 @@ async def follow(server: Server, informer: Informer[ConfigMap], until: Any) -> N
     del server
 
 
-def test_a_kind_that_is_not_there_has_no_objects_until_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_informer_of_a_missing_kind_is_empty_until_it_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(informing, "ABSENCE_SECONDS", 0.01)
 
     async def scenario() -> None:
@@ -65,7 +65,7 @@ def test_a_kind_that_is_not_there_has_no_objects_until_it_comes(monkeypatch: pyt
     asyncio.run(scenario())
 
 
-def test_objects_that_are_known_are_not_forgotten_for_a_moment_of_confusion(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_objects_are_kept_when_a_relist_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(informing, "FIRST_PAUSE", 0.01)
 
     async def scenario() -> None:

@@ -44,7 +44,7 @@ def encoded(text: str) -> str:
     return b64encode(text.encode()).decode()
 
 
-def test_the_files_of_the_environment_count_in_their_order(tmp_path: Path) -> None:
+def test_first_file_of_kubeconfig_variable_wins(tmp_path: Path) -> None:
     first = write(tmp_path / "1", build_config(namespace="ns1"))
     second = write(
         tmp_path / "2", build_config(name="two") | {"clusters": build_config(server="https://no")["clusters"]}
@@ -56,13 +56,13 @@ def test_the_files_of_the_environment_count_in_their_order(tmp_path: Path) -> No
         find_access(environment=environment, context="two")
 
 
-def test_the_file_in_the_home_directory_counts_when_nothing_is_said(tmp_path: Path) -> None:
+def test_file_in_the_home_directory_is_the_default(tmp_path: Path) -> None:
     write(tmp_path / ".kube" / "config", build_config(name="home"))
     access = find_access(environment={"HOME": str(tmp_path)})
     assert (access.server, access.namespace) == ("https://home:6443", "default")
 
 
-def test_a_context_can_be_named(tmp_path: Path) -> None:
+def test_context_can_be_selected(tmp_path: Path) -> None:
     one, two = build_config(), build_config(name="two")
     both = one | {key: one[key] + two[key] for key in ("clusters", "users", "contexts")}
     path = str(write(tmp_path / "config", both))
@@ -70,7 +70,7 @@ def test_a_context_can_be_named(tmp_path: Path) -> None:
     assert find_access(path=path, context="two").server == "https://two:6443"
 
 
-def test_a_cluster_and_a_user_can_stand_in_for_the_context_s(tmp_path: Path) -> None:
+def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
     one, two = build_config(user={"token": "first"}, namespace="ns"), build_config(name="two", user={"token": "second"})
     both = one | {key: one[key] + two[key] for key in ("clusters", "users", "contexts")}
     path = str(write(tmp_path / "config", both))
@@ -87,7 +87,7 @@ def test_a_cluster_and_a_user_can_stand_in_for_the_context_s(tmp_path: Path) -> 
         find_access(path=path, user="three")
 
 
-def test_who_names_a_cluster_does_not_mean_the_pod_that_asks(tmp_path: Path) -> None:
+def test_named_cluster_disables_the_service_account(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t")
     environment = {"HOME": str(tmp_path), "KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
     assert find_access(environment=environment, account=tmp_path).server == "https://10.0.0.1:443"
@@ -110,22 +110,22 @@ PROBLEMS: dict[str, tuple[object, str]] = {
 
 
 @pytest.mark.parametrize(("tree", "words"), PROBLEMS.values(), ids=PROBLEMS.keys())
-def test_a_kubeconfig_that_does_not_work_says_why(tmp_path: Path, tree: object, words: str) -> None:
+def test_unusable_kubeconfig_is_rejected_with_a_reason(tmp_path: Path, tree: object, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         find_access(path=str(write(tmp_path / "config", tree)))
 
 
-def test_a_cluster_may_be_behind_a_proxy(tmp_path: Path) -> None:
+def test_proxy_url_is_read(tmp_path: Path) -> None:
     path = write(tmp_path / "config", build_config(None, None, **{"proxy-url": "http://p"}))
     assert find_access(path=str(path)).proxy == "http://p"
 
 
-def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+def test_missing_named_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such kubeconfig"):
         find_access(path=str(tmp_path / "nope"))
 
 
-def test_without_any_server_it_says_what_to_do(tmp_path: Path) -> None:
+def test_error_without_a_server_suggests_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="set KUBECONFIG"):
         find_access(environment={"HOME": str(tmp_path)}, account=tmp_path)
 
@@ -146,11 +146,11 @@ SECRETS: dict[str, tuple[Tree, Credentials]] = {
 
 
 @pytest.mark.parametrize(("user", "secret"), SECRETS.values(), ids=SECRETS.keys())
-def test_a_user_shows_what_the_file_says(tmp_path: Path, user: Tree, secret: Credentials) -> None:
+def test_user_credentials_are_read(tmp_path: Path, user: Tree, secret: Credentials) -> None:
     assert fetch(read(tmp_path, user=user)) == secret
 
 
-def test_paths_start_from_the_file_that_they_stand_in(tmp_path: Path) -> None:
+def test_paths_are_relative_to_their_kubeconfig(tmp_path: Path) -> None:
     home = tmp_path / "sub"
     home.mkdir()
     for name in ("ca", "cert", "key", "token"):
@@ -161,17 +161,17 @@ def test_paths_start_from_the_file_that_they_stand_in(tmp_path: Path) -> None:
     assert fetch(access) == Credentials("token", Identity(b"cert", b"key"))
 
 
-def test_a_token_file_is_read_again_when_its_token_is_refused(tmp_path: Path) -> None:
+def test_token_file_is_reread_after_invalidation(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("old")
     secrets = read(tmp_path, user={"tokenFile": "token"}).credentials
-    assert asyncio.run(secrets.fetch()).token == "old"  # noqa: S105 - no secret
+    assert asyncio.run(secrets.fetch()).token == "old"  # noqa: S105 - not a password
     (tmp_path / "token").write_text("new")
     assert asyncio.run(secrets.fetch()).token == "old"  # noqa: S105 - as above
     assert secrets.invalidate()
     assert asyncio.run(secrets.fetch()).token == "new"  # noqa: S105 - as above
 
 
-def test_a_user_may_act_as_another(tmp_path: Path) -> None:
+def test_impersonation_is_read(tmp_path: Path) -> None:
     user = {"as": "eve", "as-uid": "u1", "as-groups": ["a", "b"], "as-user-extra": {"k": ["v", "w"]}}
     acting_as = read(tmp_path, user=user).acting_as
     assert acting_as == Impersonation("eve", "u1", ["a", "b"], {"k": ["v", "w"]})
@@ -188,20 +188,20 @@ def test_a_user_may_act_as_another(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("host", "server"), [("10.0.0.1", "https://10.0.0.1:443"), ("fd00::1", "https://[fd00::1]:443")]
 )
-def test_a_pod_is_its_service_account(tmp_path: Path, host: str, server: str) -> None:
+def test_service_account_is_used_in_a_pod(tmp_path: Path, host: str, server: str) -> None:
     for name, text in {"token": "t", "ca.crt": "ca", "namespace": "prod\n"}.items():
         (tmp_path / name).write_text(text)
     environment = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443", "HOME": str(tmp_path)}
     access = find_access(environment=environment, account=tmp_path)
     assert (access.server, access.authority, access.namespace) == (server, b"ca", "prod")
-    assert fetch(access).token == "t"  # noqa: S105 - no secret
+    assert fetch(access).token == "t"  # noqa: S105 - not a password
 
 
-def test_outside_a_pod_there_is_no_service_account(tmp_path: Path) -> None:
+def test_no_service_account_is_found_outside_a_pod(tmp_path: Path) -> None:
     assert find_account({}, tmp_path) is None
 
 
-def test_a_file_may_be_json_and_hold_nulls(tmp_path: Path) -> None:
+def test_json_with_nulls_is_read(tmp_path: Path) -> None:
     text = '{"current-context": null, "clusters": null, "users": null, "contexts": [{"name": "a", "context": null}]}'
     (tmp_path / "config").write_text(text)
     config = load_config([tmp_path / "config"])

@@ -16,11 +16,11 @@ STATED = Access(
 )
 
 
-def test_what_is_not_said_stays() -> None:
+def test_empty_overrides_change_nothing() -> None:
     assert override_access(STATED, Overrides()) == STATED
 
 
-def test_another_server_is_asked_in_another_way(tmp_path: Path) -> None:
+def test_server_and_tls_settings_are_overridden(tmp_path: Path) -> None:
     (tmp_path / "ca").write_bytes(b"other")
     said = Overrides(server="https://other", tls_server_name="name", certificate_authority=str(tmp_path / "ca"))
     access = override_access(STATED, said)
@@ -29,7 +29,7 @@ def test_another_server_is_asked_in_another_way(tmp_path: Path) -> None:
     assert (trusting.authority, trusting.insecure) == (b"", True)
 
 
-def test_another_secret_is_shown(tmp_path: Path) -> None:
+def test_credentials_are_overridden(tmp_path: Path) -> None:
     for name in ("crt", "key"):
         (tmp_path / name).write_text(name)
     said = Overrides(
@@ -39,7 +39,7 @@ def test_another_secret_is_shown(tmp_path: Path) -> None:
     assert asyncio.run(access.credentials.fetch()) == Credentials(tmp_path.name, Identity(b"crt", b"key"))
 
 
-def test_somebody_else_is_acted_as() -> None:
+def test_impersonation_is_overridden() -> None:
     actor = override_access(STATED, Overrides(as_="other", as_uid="7")).acting_as
     assert actor == Impersonation("other", "7", ["stated"], {"why": ["because"]})
     assert override_access(STATED, Overrides(as_group=("a", "b"))).acting_as.groups == ("a", "b")
@@ -54,6 +54,6 @@ def test_somebody_else_is_acted_as() -> None:
     ],
     ids=["a key alone", "a file that is not there", "trust in two ways"],
 )
-def test_what_does_not_go_together_is_refused(said: Overrides, words: str) -> None:
+def test_invalid_overrides_are_rejected(said: Overrides, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         override_access(STATED, said)

@@ -42,7 +42,7 @@ SECRETS: dict[str, tuple[dict[str, Any], Credentials]] = {
 
 
 @pytest.mark.parametrize(("status", "secret"), SECRETS.values(), ids=SECRETS.keys())
-def test_what_a_plugin_prints_is_the_secret(tmp_path: Path, status: dict[str, Any], secret: Credentials) -> None:
+def test_printed_credentials_are_used(tmp_path: Path, status: dict[str, Any], secret: Credentials) -> None:
     assert asyncio.run(build_plugin(build_script(tmp_path, printing(status))).fetch()) == secret
 
 
@@ -59,7 +59,7 @@ def count_runs(directory: Path) -> int:
         pytest.param("2001-01-01T00:00:00Z", 2, id="before"),
     ],
 )
-def test_a_secret_is_good_until_it_ends(tmp_path: Path, expires: str | None, runs: int) -> None:
+def test_credentials_are_cached_until_they_expire(tmp_path: Path, expires: str | None, runs: int) -> None:
     async def scenario() -> None:
         await plugin.fetch()
         await plugin.fetch()
@@ -72,7 +72,7 @@ def test_a_secret_is_good_until_it_ends(tmp_path: Path, expires: str | None, run
     assert count_runs(tmp_path) == runs
 
 
-def test_a_refused_secret_is_asked_for_again_and_many_who_wait_ask_once(tmp_path: Path) -> None:
+def test_plugin_runs_once_for_concurrent_callers_and_after_invalidation(tmp_path: Path) -> None:
     async def scenario() -> None:
         await asyncio.gather(*(plugin.fetch() for _ in range(5)))
         assert count_runs(tmp_path) == 1
@@ -84,7 +84,7 @@ def test_a_refused_secret_is_asked_for_again_and_many_who_wait_ask_once(tmp_path
     asyncio.run(scenario())
 
 
-def test_a_plugin_is_told_what_it_needs(tmp_path: Path) -> None:
+def test_plugin_gets_exec_info_arguments_and_environment(tmp_path: Path) -> None:
     lines = [f'echo "$KUBERNETES_EXEC_INFO" > {tmp_path}/info', f'echo "$1 $COLOR $HOME" > {tmp_path}/rest']
     script = build_script(tmp_path, *lines, printing({"token": "t"}))
     plugin = build_plugin(script, args=["login"], env=[Variable("COLOR", "red")], provide_cluster_info=True)
@@ -97,7 +97,7 @@ def test_a_plugin_is_told_what_it_needs(tmp_path: Path) -> None:
     assert (tmp_path / "rest").read_text() == f"login red {os.environ['HOME']}\n"
 
 
-def test_a_path_starts_from_the_kubeconfig(tmp_path: Path) -> None:
+def test_command_path_is_relative_to_the_kubeconfig(tmp_path: Path) -> None:
     build_script(tmp_path, printing({"token": "t"}))
     assert asyncio.run(build_plugin("./plugin.sh", tmp_path).fetch()) == Credentials("t")
 
@@ -115,12 +115,12 @@ PROBLEMS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("line", "words"), PROBLEMS.values(), ids=PROBLEMS.keys())
-def test_a_plugin_that_does_not_work_says_why(tmp_path: Path, line: str, words: str) -> None:
+def test_failing_plugin_is_reported_with_a_reason(tmp_path: Path, line: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         asyncio.run(build_plugin(build_script(tmp_path, line)).fetch())
 
 
-def test_a_missing_plugin_comes_with_its_hint() -> None:
+def test_missing_plugin_is_reported_with_its_install_hint() -> None:
     with pytest.raises(ConfigError) as caught:
         asyncio.run(build_plugin("no-such-plugin", install_hint="get it from example.com").fetch())
     assert "no-such-plugin cannot be run" in str(caught.value)
@@ -134,12 +134,12 @@ def test_a_missing_plugin_comes_with_its_hint() -> None:
         pytest.param(ExecConfig("x", V1, interactive_mode="Always"), id="a plugin that asks"),
     ],
 )
-def test_what_cannot_work_is_refused_at_once(config: ExecConfig) -> None:
+def test_unsupported_plugin_is_rejected_on_creation(config: ExecConfig) -> None:
     with pytest.raises(ConfigError):
         ExecPlugin(config, Path(), {})
 
 
-def test_a_cluster_is_described_without_what_it_has_not() -> None:
+def test_cluster_info_has_no_unset_fields() -> None:
     assert describe_cluster("https://s", "", b"", False) == {"server": "https://s"}
     assert describe_cluster("https://s", "me", b"pem", True) == {
         "server": "https://s",

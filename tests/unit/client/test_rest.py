@@ -1,4 +1,4 @@
-"""What the REST client makes of answers that our own server seldom gives."""
+"""REST client: retries, warnings, paths and objects that cannot be decoded."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ BUSY = encode(StatusError(429, "TooManyRequests", "later").status)
 
 
 class Scripted:
-    """A transport that gives one answer after another."""
+    """Transport that returns the given replies in order."""
 
     def __init__(self, *replies: Reply) -> None:
         self.replies = list(replies)
@@ -42,7 +42,7 @@ class Scripted:
 
 
 class Streaming:
-    """A transport whose watches have these lines."""
+    """Transport whose watches yield the given lines."""
 
     def __init__(self, *lines: bytes) -> None:
         self._lines = lines
@@ -86,7 +86,7 @@ RETRIES: dict[str, tuple[list[tuple[int, str]], list[float], int]] = {
 
 
 @pytest.mark.parametrize(("answers", "waits", "code"), RETRIES.values(), ids=RETRIES.keys())
-def test_it_comes_again_when_told_so(
+def test_request_is_retried_after_the_requested_delay(
     pauses: list[float], answers: list[tuple[int, str]], waits: list[float], code: int
 ) -> None:
     replies = [
@@ -107,7 +107,7 @@ def test_it_comes_again_when_told_so(
     assert pauses == waits
 
 
-def test_warnings_reach_whoever_wants_them() -> None:
+def test_warnings_are_passed_to_the_handler() -> None:
     told: list[str] = []
     reply = Reply(200, {"warning": '299 - "one"\n299 - "say \\"two\\""'}, ITEM)
     asyncio.run(RestClient(Scripted(reply), warn=told.append).get(ConfigMap, "a", "ns"))
@@ -115,7 +115,7 @@ def test_warnings_reach_whoever_wants_them() -> None:
 
 
 @pytest.mark.parametrize("header", ["", "nonsense", '199 - "something else"'])
-def test_what_is_no_warning_is_none(header: str) -> None:
+def test_other_warning_headers_are_ignored(header: str) -> None:
     assert parse_warnings(header) == []
 
 
@@ -141,28 +141,28 @@ TARGETS: dict[str, tuple[Any, tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("struct", "where", "target"), TARGETS.values(), ids=TARGETS.keys())
-def test_objects_have_their_paths(struct: Any, where: tuple[str, ...], target: str) -> None:
+def test_target_is_the_path_of_the_object(struct: Any, where: tuple[str, ...], target: str) -> None:
     namespace, name, subresource = [*where, "", "", ""][:3]
     assert format_target(kind_of(struct), namespace, name, subresource) == target
 
 
-def test_parameters_are_escaped_and_empty_ones_left_out() -> None:
+def test_query_parameters_are_escaped_and_empty_ones_omitted() -> None:
     target = format_target(kind_of(ConfigMap), query={"labelSelector": "a in (b,c)", "limit": "", "continue": "x="})
     assert target == "/api/v1/configmaps?labelSelector=a+in+%28b%2Cc%29&continue=x%3D"
 
 
 @pytest.mark.parametrize("struct", [ObjectMeta, ListMeta])
-def test_what_is_no_kind_has_no_path(struct: Any) -> None:
+def test_struct_that_is_not_a_kind_is_rejected(struct: Any) -> None:
     with pytest.raises(TypeError, match="is no kind"):
         kind_of(struct)
 
 
-def test_an_object_without_metadata_is_nowhere() -> None:
+def test_object_without_metadata_is_rejected() -> None:
     with pytest.raises(TypeError, match="without metadata"):
         metadata_of(ConfigMap(api_version="v1", kind="ConfigMap"))
 
 
-def test_a_watch_goes_on_after_an_object_that_cannot_be_read() -> None:
+def test_watch_continues_after_an_undecodable_object() -> None:
     broken = ITEM.replace(b'"name":"a"', b'"name":"a","resourceVersion":"7"').replace(b"}}", b'},"data":3}')
     lines = (b'{"type":"ADDED","object":%s}' % one for one in (broken, ITEM))
 

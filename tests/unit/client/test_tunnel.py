@@ -1,4 +1,4 @@
-"""Servers behind proxies: which proxy is taken, and what becomes of a request that goes through it."""
+"""Proxies: selection from the environment, and requests through a CONNECT tunnel."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -36,18 +36,18 @@ ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine"
         ("https://[::1]:6443", ""),
     ],
 )
-def test_the_environment_names_a_proxy_and_what_it_is_not_for(server: str, proxy: str) -> None:
+def test_proxy_and_exceptions_are_read_from_the_environment(server: str, proxy: str) -> None:
     assert find_proxy(server, GIVEN) == proxy
 
 
-def test_without_a_proxy_there_is_none() -> None:
+def test_no_proxy_is_found_without_variables_or_with_a_wildcard() -> None:
     assert find_proxy("https://api.example", {"PATH": "/bin"}) == ""
     for server in ("https://api.example", "https://192.0.2.1"):
         assert find_proxy(server, {**GIVEN, "NO_PROXY": "*"}) == ""
 
 
 class Proxy:
-    """Answers a CONNECT as it is told to, and every request that follows as a server would."""
+    """Answers CONNECT with the given response, and the request that follows as a server would."""
 
     def __init__(self, answer: bytes) -> None:
         self._answer = answer
@@ -85,7 +85,7 @@ def ask(proxy: Proxy, user: str = "") -> bytes:
     return asyncio.run(run())
 
 
-def test_a_request_goes_through_the_proxy() -> None:
+def test_request_is_sent_through_the_proxy() -> None:
     proxy = Proxy(b"HTTP/1.1 200 Connection established\r\nvia: us\r\n\r\n")
     assert ask(proxy, "jdoe:p%40ss@") == b"fine"
     connect, request = proxy.heads
@@ -102,13 +102,13 @@ def test_a_request_goes_through_the_proxy() -> None:
     ],
     ids=["a refusal", "no HTTP"],
 )
-def test_a_proxy_that_makes_no_connection_is_named_without_its_secret(answer: bytes, words: str) -> None:
+def test_failing_proxy_is_named_without_its_password(answer: bytes, words: str) -> None:
     with pytest.raises(UnreachableError, match=words) as refused:
         ask(Proxy(answer), "jdoe:secret@")
     assert "secret" not in str(refused.value)
 
 
-def test_a_proxy_of_another_kind_is_refused() -> None:
+def test_unsupported_proxy_scheme_is_rejected() -> None:
     async def run() -> None:
         transport = HttpTransport(Access("https://api.example", proxy="socks5://jdoe:secret@127.0.0.1"))
         await transport.call(Call("GET", "/x"))
@@ -117,7 +117,7 @@ def test_a_proxy_of_another_kind_is_refused() -> None:
         asyncio.run(run())
 
 
-def test_a_proxy_that_is_not_there_is_told_of() -> None:
+def test_unreachable_proxy_is_reported() -> None:
     async def run() -> None:
         await HttpTransport(Access("https://api.example", proxy="http://127.0.0.1:1")).call(Call("GET", "/x"))
 

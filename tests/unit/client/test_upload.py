@@ -1,4 +1,4 @@
-"""Files sent to a proxy: whole, with what it says of them, also while they are still being sent."""
+"""Uploads: files are sent completely, and responses are read while sending."""
 
 import asyncio
 import io
@@ -19,7 +19,7 @@ DATA = bytes(range(256)) * 20_000
 
 
 def run(serve: Serve, ask: Callable[[str], Awaitable[T]]) -> T:
-    """Ask a server that does as it is told."""
+    """Call `ask` with the URL of a server that runs `serve`."""
 
     async def scenario() -> T:
         ended = asyncio.Event()
@@ -48,7 +48,7 @@ async def read_head(reader: asyncio.StreamReader) -> list[str]:
     return (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
 
 
-def test_a_file_arrives_whole_with_its_length_and_the_token() -> None:
+def test_file_is_sent_completely_with_length_and_token() -> None:
     taken: list[object] = []
     told: list[int] = []
 
@@ -69,7 +69,7 @@ def test_a_file_arrives_whole_with_its_length_and_the_token() -> None:
     assert (told[0], told[-1]) == (PIECE, len(DATA))
 
 
-def test_a_refusal_in_the_middle_ends_the_sending() -> None:
+def test_early_error_response_stops_the_upload() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 4\r\nconnection: close\r\n\r\nno\r\n")
@@ -82,7 +82,7 @@ def test_a_refusal_in_the_middle_ends_the_sending() -> None:
 
 
 @pytest.mark.parametrize("words", [b"", b"HTTP/1.1 2"], ids=["at once", "in the middle of the answer"])
-def test_a_server_that_hangs_up_is_told_of(words: bytes) -> None:
+def test_closed_connection_is_reported(words: bytes) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(words)
@@ -92,7 +92,7 @@ def test_a_server_that_hangs_up_is_told_of(words: bytes) -> None:
         run(serve, lambda url: send_file(Proxy(url, "t"), io.BytesIO(DATA), len(DATA), lambda _: None))
 
 
-def test_an_answer_that_is_no_http_is_told_of() -> None:
+def test_response_that_is_not_http_is_reported() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"SSH-2.0-OpenSSH\r\n")
@@ -103,7 +103,7 @@ def test_an_answer_that_is_no_http_is_told_of() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 401, 503])
-def test_whether_it_is_ready_is_asked_for_without_a_body(status: int) -> None:
+def test_readiness_is_checked_with_a_head_request(status: int) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await read_head(reader)
         assert head[0].startswith("HEAD ")
@@ -114,12 +114,12 @@ def test_whether_it_is_ready_is_asked_for_without_a_body(status: int) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://", "nonsense"])
-def test_an_address_where_nobody_is_is_told_of(url: str) -> None:
+def test_unreachable_address_is_reported(url: str) -> None:
     with pytest.raises(UnreachableError, match=r"cannot connect to|is no address"):
         asyncio.run(ask_whether_ready(Proxy(url, "t")))
 
 
-def test_a_file_goes_through_a_proxy() -> None:
+def test_file_is_sent_through_a_proxy() -> None:
     heads: list[list[str]] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -142,7 +142,7 @@ def test_a_file_goes_through_a_proxy() -> None:
     assert request[:2] == ["POST /here HTTP/1.1", "host: upload.example:8080"]
 
 
-def test_a_proxy_that_leads_nowhere_is_told_of() -> None:
+def test_refusal_of_a_proxy_is_reported() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"HTTP/1.1 403 Not there\r\n\r\n")
