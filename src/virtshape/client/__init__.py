@@ -1,1 +1,1 @@
-"""How our programs talk to an API server: one protocol, over HTTP to any Kubernetes or within the process."""
+"""API clients: one protocol, over HTTP to any Kubernetes API server or in-process."""

@@ -1,8 +1,4 @@
-"""
-How to reach a server, whom to trust, and who is asking: what a kubeconfig comes down to.
-
-Only data and how it is shown to a server; where it comes from is not known here.
-"""
+"""Address, TLS settings and credentials of a server, as resolved from a kubeconfig."""
 
 import ssl
 import tempfile
@@ -24,14 +20,14 @@ class Identity(Struct, frozen=True):
 
 
 class Credentials(Struct, frozen=True):
-    """What someone shows to be let in."""
+    """A bearer token, basic authentication or a client certificate."""
 
     token: str = ""
     identity: Identity | None = None
     basic: tuple[str, str] | None = None
 
     def headers(self) -> list[tuple[str, str]]:
-        """The headers that show it."""
+        """Return the Authorization header, if any."""
         if self.token:
             return [("authorization", f"Bearer {self.token}")]
         if self.basic is not None:
@@ -40,32 +36,32 @@ class Credentials(Struct, frozen=True):
 
 
 class CredentialSource(Protocol):
-    """Where a secret comes from, and comes from again when it has ended."""
+    """Provides credentials, and renews them after they expire."""
 
     async def fetch(self) -> Credentials:
-        """The secret as it is now; ConfigError if there is none to be had."""
+        """Return the current credentials; raise ConfigError if they are not available."""
 
     def invalidate(self) -> bool:
-        """Note that the server refused it; whether asking again may help."""
+        """Handle a rejection by the server; return True if fetching again may help."""
 
 
 class StaticCredentials:
-    """A secret that never changes."""
+    """Credentials that never change."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
 
     async def fetch(self) -> Credentials:
-        """The secret."""
+        """Return the credentials."""
         return self._credentials
 
     def invalidate(self) -> bool:
-        """Whether asking again may help: never."""
+        """Return False: fetching again cannot help."""
         return False
 
 
 class Impersonation(Struct, frozen=True):
-    """Whom to act as."""
+    """The user, groups and extra fields to impersonate."""
 
     user: str = ""
     uid: str = ""
@@ -73,7 +69,7 @@ class Impersonation(Struct, frozen=True):
     extra: Mapping[str, Sequence[str]] = {}
 
     def headers(self) -> list[tuple[str, str]]:
-        """The headers that say so."""
+        """Return the impersonation headers."""
         headers = [("impersonate-user", self.user), ("impersonate-uid", self.uid)]
         headers += [("impersonate-group", group) for group in self.groups]
         headers += [(f"impersonate-extra-{key}", value) for key, values in self.extra.items() for value in values]
@@ -81,7 +77,7 @@ class Impersonation(Struct, frozen=True):
 
 
 class Access(Struct, frozen=True):
-    """One server as one user sees it; `authority` is PEM, and the system's authorities count where it is empty."""
+    """How to reach one server as one user; `authority` is PEM, and empty means the CAs of the system."""
 
     server: str
     credentials: CredentialSource = StaticCredentials(Credentials())
@@ -91,11 +87,11 @@ class Access(Struct, frozen=True):
     namespace: str = "default"
     acting_as: Impersonation = Impersonation()
     proxy: str = ""
-    """The proxy that leads to the server; it is reached directly where there is none."""
+    """The proxy to connect through; empty to connect directly."""
 
 
 def build_context(access: Access, identity: Identity | None) -> ssl.SSLContext:
-    """The TLS settings for a server, with the client's certificate if there is one."""
+    """Return the TLS context for a server, with the client certificate if any."""
     try:
         context = ssl.create_default_context(cadata=access.authority.decode() or None)
         if access.insecure:
@@ -109,7 +105,7 @@ def build_context(access: Access, identity: Identity | None) -> ssl.SSLContext:
 
 
 def _load(context: ssl.SSLContext, identity: Identity) -> None:
-    # ssl reads certificates from files alone; this one is its owner's, and gone at once.
+    # ssl loads certificates only from files; this one is private to its owner and deleted at once.
     with tempfile.NamedTemporaryFile(suffix=".pem") as file:
         file.write(identity.certificate + b"\n" + identity.key)
         file.flush()

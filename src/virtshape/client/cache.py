@@ -1,8 +1,8 @@
 """
-Objects kept at hand, by namespace and name and by whatever else one asks for them by.
+Cache of objects of one kind, by namespace and name and by custom indexes.
 
-Told of objects, it says what changed. Keeps them as text, which takes a tenth of the room, and reads that when asked:
-whoever asks gets an object of their own. Where objects come from is not known here.
+Reports what each update changed. Stores objects encoded, which takes a tenth of the memory, and decodes them on access,
+so each caller gets its own copy.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ from virtshape.client.resources import metadata_of
 T = TypeVar("T", bound=Model)
 
 Indexer = Callable[[T], Iterable[str]]
-"""The values under which an object is to be found."""
+"""Returns the index values of an object."""
 
 
 class ObjectKey(NamedTuple):
-    """Where an object is; cluster-wide ones have no namespace."""
+    """Namespace and name of an object; the namespace is empty for cluster-wide kinds."""
 
     namespace: str
     name: str
@@ -32,14 +32,14 @@ class ObjectKey(NamedTuple):
 
 
 class Change(Struct, Generic[T], frozen=True):
-    """What became of an object, as it is now or last was."""
+    """A change of an object, with its current or last known state."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED", "RESYNCED"]
     item: T
 
 
 class _Entry(Struct, frozen=True, gc=False):
-    """An object as it is kept, and where its indexes have it."""
+    """An encoded object and its index values."""
 
     uid: str
     revision: str
@@ -64,39 +64,39 @@ class Cache(Generic[T]):
         return map(self._read, list(self._entries.values()))
 
     def find(self, name: str, namespace: str = "") -> T | None:
-        """The object of this name, if there is one."""
+        """Return the object of this name, or None."""
         entry = self._entries.get(ObjectKey(namespace, name))
         return self._read(entry) if entry is not None else None
 
     def list(self, namespace: str = "") -> Sequence[T]:
-        """All objects in a namespace, or everywhere."""
+        """Return all objects in a namespace, or in all."""
         return [self._read(self._entries[place]) for place in self.list_keys(namespace)]
 
     def list_keys(self, namespace: str = "") -> Sequence[ObjectKey]:
-        """Where all objects are, in a namespace or everywhere."""
+        """Return the keys of all objects in a namespace, or in all."""
         return list(self._by_namespace.get(namespace, ()) if namespace else self._entries)
 
     def list_uids(self) -> Sequence[str]:
-        """The uids of all objects."""
+        """Return the uids of all objects."""
         return [entry.uid for entry in self._entries.values()]
 
     def find_by(self, index: str, value: str) -> Sequence[T]:
-        """All objects that an index has under a value."""
+        """Return the objects with this value in an index."""
         return [self._read(self._entries[place]) for place in self.find_keys_by(index, value)]
 
     def find_keys_by(self, index: str, value: str) -> Sequence[ObjectKey]:
-        """Where all objects are that an index has under a value."""
+        """Return the keys of the objects with this value in an index."""
         return list(self._by_index[index].get(value, ()))
 
     def put(self, item: T) -> Sequence[Change[T]]:
-        """Take note of an object as it is now; what that changes."""
+        """Add or update an object; return the changes."""
         place = key_of(item)
         before = self._entries.get(place)
         if before is None:
             self._enter(place, item)
             return [Change("ADDED", item)]
         metadata = metadata_of(item)
-        if before.uid != metadata.uid:  # one has gone and another come under its name, unseen
+        if before.uid != metadata.uid:  # deleted and recreated under the same name, unseen
             gone = self._read(before)
             return [*self.drop(gone), *self.put(item)]
         if before.revision == metadata.resource_version:
@@ -106,7 +106,7 @@ class Cache(Generic[T]):
         return [Change("MODIFIED", item)]
 
     def drop(self, item: T) -> Sequence[Change[T]]:
-        """Take note that an object is gone, as it last was; what that changes."""
+        """Remove an object, given its last state; return the changes."""
         place = key_of(item)
         before = self._entries.get(place)
         if before is None or before.uid != metadata_of(item).uid:
@@ -115,7 +115,7 @@ class Cache(Generic[T]):
         return [Change("DELETED", item)]
 
     def replace(self, items: Iterable[T]) -> Sequence[Change[T]]:
-        """Take note of all objects that there are now; what that changes."""
+        """Replace the contents by these objects; return the changes."""
         present = {key_of(item): item for item in items}
         changes: list[Change[T]] = []
         for place in [place for place in self._entries if place not in present]:
@@ -145,13 +145,13 @@ class Cache(Generic[T]):
 
 
 def key_of(item: Model) -> ObjectKey:
-    """Where an object is."""
+    """Return the key of an object."""
     metadata = metadata_of(item)
     return ObjectKey(intern(metadata.namespace or ""), metadata.name or "")
 
 
 def index_by_label(label: str) -> Indexer[Model]:
-    """Finds objects by the value of one label."""
+    """Return an indexer by the value of a label."""
 
     def list_values(item: Model) -> Iterable[str]:
         labels = metadata_of(item).labels or {}
@@ -161,7 +161,7 @@ def index_by_label(label: str) -> Indexer[Model]:
 
 
 def index_by_owner(item: Model) -> Iterable[str]:
-    """Find objects by the uid of an owner."""
+    """Index objects by the uids of their owners."""
     return [owner.uid for owner in metadata_of(item).owner_references or ()]
 
 

@@ -1,8 +1,8 @@
 """
-Objects out of a server's answers, also of a newer server: fields that we do not know are kept aside.
+Decoding and encoding of objects, which keeps fields unknown to this version.
 
-An object that is written back gets them back, so that an update never deletes what only the server knows of. One object
-among many that cannot be read is left out and told of: it must not keep the others from whoever looks after them.
+Unknown fields are encoded again, so that an update never deletes fields that only a newer server knows. An object of a
+list that cannot be decoded is logged and skipped, so that it does not block the others.
 """
 
 import logging
@@ -32,7 +32,7 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 class _Answer(msgspec.Struct):
-    """A list; items as they came."""
+    """A list with undecoded items."""
 
     items: list[msgspec.Raw] | None = None
     metadata: _Metadata = _Metadata()
@@ -44,19 +44,19 @@ class _Name(msgspec.Struct, frozen=True):
 
 
 class _Named(msgspec.Struct):
-    """Any object, as far as it takes to tell of it."""
+    """The fields of any object that identify it in logs."""
 
     metadata: _Name = _Name()
 
 
 class ObjectCodec:
-    """Reads and writes objects for one client."""
+    """Decodes and encodes objects for one client."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, str], Unknown] = OrderedDict()
 
     def decode(self, data: bytes, struct: type[T]) -> T:
-        """The object in a text."""
+        """Return the decoded object."""
         try:
             return codec.decode(data, struct)
         except DecodeError:
@@ -65,7 +65,7 @@ class ObjectCodec:
         return item
 
     def try_decode(self, data: bytes, struct: type[T]) -> T | None:
-        """The object in a text that is one of many; None if it cannot be read."""
+        """Return a decoded object of a list or watch; log it and return None if it is invalid."""
         try:
             return self.decode(data, struct)
         except DecodeError as error:
@@ -75,7 +75,7 @@ class ObjectCodec:
             return None
 
     def decode_list(self, data: bytes, struct: type[T]) -> Listing[T]:
-        """The objects of a list, as far as they can be read."""
+        """Return the objects of a list that can be decoded."""
         answer = _list_decoder.decode(data)
         head = _write_head(kind_of(struct))
         found = (self.try_decode(_complete(bytes(item), head), struct) for item in answer.items or ())
@@ -84,7 +84,7 @@ class ObjectCodec:
         return Listing(items, about.revision, about.continuation, about.remaining)
 
     def encode(self, item: Model) -> bytes:
-        """An object as text, with what it came with."""
+        """Return the encoded object, including the unknown fields it was decoded with."""
         unknown = self._kept.get(_identify(item))
         return codec.encode(item) if unknown is None else msgspec.json.encode(restore(codec.to_tree(item), unknown))
 
@@ -108,7 +108,7 @@ def _write_head(kind: Kind) -> bytes:
 
 
 def _complete(item: bytes, head: bytes) -> bytes:
-    """An item of a list, saying what it is: Kubernetes leaves that out for its own kinds."""
+    """Add apiVersion and kind to a list item, which Kubernetes omits for its built-in kinds."""
     if item.startswith((b'{"apiVersion"', b'{"kind"')):
         return item
     rest = item[1:].lstrip()

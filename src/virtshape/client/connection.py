@@ -1,8 +1,8 @@
 """
-One HTTP/1.1 connection to a server, for one request at a time. Parsing is httptools'.
+One HTTP/1.1 connection to a server, for one request at a time, parsed by httptools.
 
-An answer is taken whole, or chunk by chunk for as long as it goes on; whoever reads slowly slows the sender down. One
-that changes the protocol leaves the connection to others.
+A response is read whole or streamed in chunks, with backpressure. After an upgrade, another protocol takes over the
+connection.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ MOST_UNREAD: Final = 4 * 1024 * 1024
 
 
 class Connection(asyncio.Protocol):
-    """One connection; `reusable` once an answer is complete and both sides mean to go on."""
+    """One connection; `reusable` once a response is complete and both sides keep the connection alive."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
@@ -39,7 +39,7 @@ class Connection(asyncio.Protocol):
         self._unread_size = 0
 
     async def send(self, data: bytes) -> None:
-        """Send a request; returns when the head of the answer is there."""
+        """Send a request and wait for the head of the response."""
         self.reusable = False
         self._begin()
         if self._problem is not None:
@@ -49,7 +49,7 @@ class Connection(asyncio.Protocol):
             await self._wait()
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body of the answer, as it comes."""
+        """Yield the response body as it arrives."""
         while True:
             while self._unread:
                 chunk = self._unread.popleft()
@@ -61,11 +61,11 @@ class Connection(asyncio.Protocol):
             await self._wait()
 
     async def read(self) -> bytes:
-        """The body of the answer, whole."""
+        """Return the whole response body."""
         return b"".join([chunk async for chunk in self.chunks()])
 
     def switch_protocol(self, successor: asyncio.Protocol) -> None:
-        """Leave the connection to another protocol, and what came for it too; raises if it is lost already."""
+        """Hand the connection and any buffered data over to another protocol; raise if it is already lost."""
         if self._problem is not None:
             raise UnreachableError(str(self._problem)) from self._problem
         self._transport.set_protocol(successor)
@@ -81,16 +81,16 @@ class Connection(asyncio.Protocol):
         await self._changed.wait()
 
     def close(self) -> None:
-        """Hang up, without waiting for the server to take leave too: a process may end right after."""
+        """Close without waiting for the server's TLS shutdown, because the process may exit right after."""
         self.reusable = False
         self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Store the transport."""
         self._transport: Any = transport
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Note that nothing more will come."""
+        """End the response; fail it if it is incomplete."""
         self.reusable = False
         if self._has_head and not self._complete and self._lasts_until_closed():
             self._complete = True
@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
         return "content-length" not in self.headers and "transfer-encoding" not in self.headers
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came."""
+        """Parse received data."""
         self.answered = True
         if self._rest is not None:
             self._rest += data
@@ -118,24 +118,24 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take one of the answer's headers."""
+        """Add a response header."""
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         self.headers[key] = f"{self.headers[key]}\n{text}" if key in self.headers else text
 
     def on_headers_complete(self) -> None:
-        """Note that the head is there."""
+        """Mark the response head as complete."""
         self.status = self._parser.get_status_code()
         self._has_head = True
         self._changed.set()
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
+        """Queue a chunk of the body."""
         self._unread.append(body)
         self._unread_size += len(body)
         self._changed.set()
 
     def on_message_complete(self) -> None:
-        """Note that the answer is complete."""
+        """Mark the response as complete."""
         self._complete = True
         self.reusable = self._parser.should_keep_alive() and self._problem is None
         self._changed.set()

@@ -1,11 +1,11 @@
 """
-What can go wrong between a client and its server.
+Errors of API clients.
 
     Exception
-    ├── StatusError         the server refused: code, reason, causes
-    │   └── GoneError       history that old is forgotten: list again
-    ├── UnreachableError    no answer: nobody listens, the connection broke, it took too long
-    └── ConfigError         a kubeconfig, or a program that it names, that does not work
+    ├── StatusError         rejected by the server, with code, reason and causes
+    │   └── GoneError       revision is compacted: list again
+    ├── UnreachableError    no response: connection refused or lost, or timeout
+    └── ConfigError         invalid kubeconfig or failing credential plugin
 """
 
 import msgspec
@@ -16,15 +16,15 @@ _READ_AS = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "Method
 
 
 class GoneError(StatusError):
-    """History that old is forgotten: list again, and go on from there."""
+    """The requested revision is compacted: list again and continue from there."""
 
 
 class UnreachableError(Exception):
-    """No answer: nobody listens, the connection broke, it took too long."""
+    """No response: connection refused or lost, or timeout."""
 
 
 class ConfigError(Exception):
-    """A kubeconfig, or a program that it names, that does not work."""
+    """An invalid kubeconfig or a failing credential plugin."""
 
 
 class _Cause(msgspec.Struct):
@@ -47,7 +47,7 @@ class _Metadata(msgspec.Struct):
 
 
 class _Status(msgspec.Struct):
-    """A Status as any server may send it: what we do not know is passed over."""
+    """A Status from any server; unknown fields are ignored."""
 
     status: str | None = None
     message: str | None = None
@@ -61,7 +61,7 @@ _status_decoder = msgspec.json.Decoder(_Status)
 
 
 def parse_status_error(body: bytes, code: int = 0) -> StatusError:
-    """The refusal in an answer's body; one with no Status in it, such as a proxy's, in its own words."""
+    """Return the StatusError in a response body; a body without a Status, such as a proxy's, becomes the message."""
     try:
         status = _status_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,8 +1,4 @@
-"""
-Running guests over the API: streams to their consoles, screens and ports, and what only they can tell.
-
-Knows where they are and how they are asked for; what the bytes mean is the caller's business.
-"""
+"""Streams to the consoles, displays and ports of running guests, and queries to their agents."""
 
 from typing import Any, Final, Literal
 
@@ -19,31 +15,31 @@ INSTANCES: Final[Resource] = "virtualmachineinstances"
 
 
 async def open_console(transport: HttpTransport, namespace: str, name: str) -> WebSocket:
-    """The serial console of a guest; StatusError 400 as long as it does not run."""
+    """Open the serial console of a guest; raise StatusError 400 while the guest is not running."""
     return await _open(transport, format_action(namespace, INSTANCES, name, "console"))
 
 
 async def open_vnc(transport: HttpTransport, namespace: str, name: str) -> WebSocket:
-    """The screen of a guest, in VNC's protocol."""
+    """Open the VNC stream of a guest."""
     return await _open(transport, format_action(namespace, INSTANCES, name, "vnc"))
 
 
 async def open_port(
     transport: HttpTransport, namespace: str, resource: Resource, name: str, port: int, protocol: str = "tcp"
 ) -> WebSocket:
-    """A port of a guest; each read and write is a datagram where the protocol has them."""
+    """Open a port of a guest; with UDP, each read and write is a datagram."""
     target = format_action(namespace, resource, name, f"portforward/{port}/{protocol}")
     return await _open(transport, target, whole_messages=protocol == "udp")
 
 
 async def query_agent(client: RestClient, namespace: str, name: str, question: AgentQuery) -> Any:
-    """What the agent in a guest says, as a tree."""
+    """Return a guest agent's response, as a tree."""
     reply = await client.request("GET", format_action(namespace, INSTANCES, name, question))
     return msgspec.json.decode(reply.body)
 
 
 async def read_console_log(client: RestClient, namespace: str, name: str) -> bytes:
-    """All that a guest has written to its serial console, as far as the server keeps it."""
+    """Return the serial console output of a guest, as far as the server keeps it."""
     target = format_action(namespace, INSTANCES, name, "consolelog")
     return (await client.request("GET", target, accept="*/*")).body
 

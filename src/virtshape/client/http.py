@@ -1,8 +1,8 @@
 """
-Requests over HTTP/1.1, with connections kept open for the next one.
+HTTP/1.1 transport with keep-alive connections.
 
-Comes again by itself only where nothing can have happened twice; a secret that has ended is asked for anew, once. More
-requests than there may be connections wait for their turn; streams and WebSockets have connections of their own.
+Retries only reads that got no response, and requests rejected with 401 once, with new credentials. Requests beyond the
+connection limit wait; streams and WebSockets use separate connections.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ MOST_AT_ONCE: Final = 32
 
 
 class HttpTransport:
-    """Carries requests to one server."""
+    """Sends requests to one server."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class HttpTransport:
         self._tls: tuple[Identity | None, ssl.SSLContext] | None = None
 
     async def call(self, call: Call) -> Reply:
-        """The answer to a request; UnreachableError if there is none."""
+        """Return the response to a request; raise UnreachableError if there is none."""
         reply = await self._exchange(call)
         if reply.status == 401 and self._access.credentials.invalidate():
             reply = await self._exchange(call)
@@ -69,7 +69,7 @@ class HttpTransport:
 
     @asynccontextmanager
     async def stream(self, call: Call, *, patience: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The lines of an answer that goes on, as they come; StatusError if it is a refusal."""
+        """Open a streaming response and yield its lines as they arrive; raise StatusError if the server rejects it."""
         connection = await self._open_stream(call)
         if connection.status == 401 and self._access.credentials.invalidate():
             connection.close()
@@ -83,7 +83,7 @@ class HttpTransport:
             connection.close()
 
     async def open_socket(self, call: Call, *, whole_messages: bool = False, protocol: str = PLAIN) -> WebSocket:
-        """A WebSocket for bytes, open until it is closed; StatusError if it is refused."""
+        """Open a binary WebSocket; raise StatusError if the server rejects it."""
         key = make_key()
         asking = replace(call, headers={**call.headers, **build_upgrade_headers(key, protocol)})
         connection = await self._open_stream(asking)
@@ -100,11 +100,11 @@ class HttpTransport:
         return successor.socket
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close all idle connections."""
         for connection in self._idle:
             connection.close()
         self._idle.clear()
-        await asyncio.sleep(0)  # for the transports to see it
+        await asyncio.sleep(0)  # let the transports close
 
     async def _exchange(self, call: Call) -> Reply:
         data = await self._write(call, (("accept-encoding", "gzip"),))
@@ -120,7 +120,7 @@ class HttpTransport:
             try:
                 return await self._converse(connection, data)
             except UnreachableError:
-                # The server may have hung up just when we began; what it never answered to, a read may repeat.
+                # The server may have closed an idle connection; a read without a response is safe to repeat.
                 if connection.answered or call.method != "GET":
                     raise
         return await self._converse(await self._connect(), data)
@@ -152,7 +152,7 @@ class HttpTransport:
 
     @contextmanager
     def _logged(self, call: Call) -> Iterator[list[Reply]]:
-        """Have it told what became of a request, once it is over; the answer is put into the list."""
+        """Log a request when it ends; the caller appends the response to the list."""
         answered: list[Reply] = []
         began = time.monotonic()
         try:
@@ -223,9 +223,9 @@ class HttpTransport:
                     ssl=tls,
                     server_hostname=(self._access.server_name or self._host) if tls is not None else None,
                 )
-        except OSError as error:  # which TLS's errors are too
+        except OSError as error:  # includes TLS errors
             raise UnreachableError(f"cannot connect to {self._access.server}: {error}") from error
-        # So that a server that is gone without a word is noticed, also by a watch that waits for hours.
+        # Detect a vanished server even on watches that are idle for hours.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return connection
 
@@ -237,7 +237,7 @@ class HttpTransport:
     async def _find_tls(self) -> ssl.SSLContext:
         identity = (await self._access.credentials.fetch()).identity
         if self._tls is None or self._tls[0] != identity:
-            for connection in self._idle:  # they were made as someone else
+            for connection in self._idle:  # they use the previous certificate
                 connection.close()
             self._idle.clear()
             self._tls = identity, build_context(self._access, identity)

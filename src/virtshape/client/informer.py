@@ -1,9 +1,9 @@
 """
-Informers: what is on the server, kept at hand and up to date by a list and a watch.
+Informers: a local cache of the server's objects, kept up to date by list and watch.
 
-Every change is told once and in order for its object. A watch that ends goes on where it was; only when the server has
-forgotten that far back is everything listed anew, and what changed meanwhile told as if it had been watched. A kind
-that the server does not have has no objects; it is asked for again, since it may come.
+Each change of an object is reported once and in order. A watch that ends is resumed; if its revision is compacted, the
+objects are listed again and the differences reported as changes. A kind that the server does not serve has no objects
+and is retried.
 """
 
 import asyncio
@@ -28,20 +28,20 @@ SHORT_WATCH_SECONDS: Final = 1.0
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 30.0
 ABSENCE_SECONDS: Final = 30.0
-"""How long a kind that the server does not have is left alone."""
+"""Seconds until a kind that the server does not serve is tried again."""
 BREATH_ITEMS: Final = 50
 _log = logging.getLogger(__name__)
 
 
 class _AbsentError(Exception):
-    """The server has no such kind."""
+    """The server does not serve this kind."""
 
 
 class Informer(Generic[T]):
     """
-    Objects of one kind, in one namespace or in all, that both selectors match.
+    Objects of one kind, in one namespace or in all, that match both selectors.
 
-    Handlers are called on the event loop, one after another, and must not block; one that fails is logged.
+    Handlers are called one after another on the event loop and must not block; their exceptions are logged.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class Informer(Generic[T]):
         self._pause = FIRST_PAUSE
 
     def handle(self, handler: Handler[T]) -> None:
-        """Have a function told of every change from now on, and first of all that is there."""
+        """Register a handler for all changes; existing objects are reported first."""
         for item in self.cache:
             self._tell(handler, Change("ADDED", item))
         self._handlers.append(handler)
 
     async def run(self) -> None:
-        """Keep up to date until cancelled; `synced` is set once everything is there."""
+        """Keep the cache up to date until cancelled; set `synced` after the first list."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_up())
             if self._resync_seconds:
@@ -94,7 +94,7 @@ class Informer(Generic[T]):
                 await self._back_off(error)
 
     async def _list(self) -> str:
-        """Bring everything up to date at once; the revision that it is of."""
+        """List all objects and update the cache; return the revision of the list."""
         items: list[T] = []
         continuation, limit = "", PAGE_SIZE
         while True:
@@ -110,24 +110,24 @@ class Informer(Generic[T]):
             except GoneError:
                 if not continuation:
                     raise
-                items, continuation, limit = [], "", 0  # too slow for pages: all at once, then
+                items, continuation, limit = [], "", 0  # the continuation expired: list everything in one request
                 continue
             except StatusError as error:
-                if error.code == 404 and not len(self.cache):  # of one that is known, it is a moment's confusion
+                if error.code == 404 and not len(self.cache):  # for a kind with known objects, 404 is temporary
                     raise _AbsentError from error
                 raise
             items += page.items
             continuation = page.continuation
             if not continuation:
                 break
-            await asyncio.sleep(0)  # for others, where the server answers at once
+            await asyncio.sleep(0)  # yield, in case the server responds without blocking
         self._tell_all(self.cache.replace(items))
         self._pause = FIRST_PAUSE
         self.synced.set()
         return page.revision
 
     async def _follow(self, revision: str) -> None:
-        """Watch from a revision on, again and again; ends only with an error, GoneError when it takes a new list."""
+        """Watch from a revision, again and again, until an error; raise GoneError if a new list is needed."""
         while True:
             began = asyncio.get_running_loop().time()
             start = revision

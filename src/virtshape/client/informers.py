@@ -1,7 +1,7 @@
 """
-Informers of several kinds that are run and asked together.
+A set of informers that run together.
 
-What is read here may be a moment old.
+Reads come from caches and may be slightly out of date.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ T = TypeVar("T", bound=Model)
 
 
 class Informers:
-    """One informer for each kind that somebody wants to know of."""
+    """One informer per kind."""
 
     def __init__(self, client: Client, namespace: str = "", *, resync_seconds: float = 0) -> None:
         self._client = client
@@ -29,7 +29,7 @@ class Informers:
         self._informers: dict[type[Model], Informer[Any]] = {}
 
     def add(self, kind: type[T], indexes: Mapping[str, Indexer[T]] | None = None, *, labels: str = "") -> Informer[T]:
-        """The informer of a kind, made if there is none yet; all must be added before they run."""
+        """Return the informer of a kind, created if missing; all must be added before they run."""
         if kind not in self._informers:
             self._informers[kind] = Informer(
                 self._client,
@@ -42,41 +42,41 @@ class Informers:
         return self._informers[kind]
 
     def find(self, kind: type[T], name: str, namespace: str = "") -> T | None:
-        """The object of this name, if there was one a moment ago."""
+        """Return the cached object of this name, or None."""
         found: T | None = self._informers[kind].cache.find(name, namespace)
         return found
 
     def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
-        """All objects of a kind in a namespace, or everywhere."""
+        """Return all objects of a kind in a namespace, or in all."""
         found: Sequence[T] = self._informers[kind].cache.list(namespace)
         return found
 
     def list_keys(self, kind: type[Model]) -> Sequence[ObjectKey]:
-        """Where all objects of a kind are."""
+        """Return the keys of all objects of a kind."""
         return self._informers[kind].cache.list_keys()
 
     def list_uids(self, kind: type[Model]) -> Sequence[str]:
-        """The uids of all objects of a kind."""
+        """Return the uids of all objects of a kind."""
         return self._informers[kind].cache.list_uids()
 
     def find_keys_by(self, kind: type[Model], index: str, value: str) -> Sequence[ObjectKey]:
-        """Where all objects of a kind are that an index has under a value."""
+        """Return the keys of the objects of a kind with this value in an index."""
         return self._informers[kind].cache.find_keys_by(index, value)
 
     def find_by(self, kind: type[T], index: str, value: str) -> Sequence[T]:
-        """All objects of a kind that an index has under a value."""
+        """Return the objects of a kind with this value in an index."""
         found: Sequence[T] = self._informers[kind].cache.find_by(index, value)
         return found
 
     @asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
-        """Keep all up to date for as long as the block lasts; an informer that fails is restarted on its own."""
+        """Run all informers during the block; each is restarted separately if it fails."""
         async with AsyncExitStack() as stack:
             for kind, informer in self._informers.items():
                 await stack.enter_async_context(supervisor.running(INFORMERS, informer.run, item=format_resource(kind)))
             yield
 
     async def wait(self, kinds: Iterable[type[Model]] | None = None) -> None:
-        """Wait until everything of these kinds, or of all, is there."""
+        """Wait until these kinds, or all, are synced."""
         for kind in self._informers if kinds is None else kinds:
             await self._informers[kind].synced.wait()

@@ -1,7 +1,7 @@
 """
-Kubeconfigs as kubectl reads them: $KUBECONFIG, ~/.kube/config, or what every pod is given.
+Kubeconfig files, read as kubectl does: $KUBECONFIG, ~/.kube/config, or a pod's service account.
 
-Reads files, connects to nothing. Of several files the first to say something counts; paths in a file start from it.
+Reads files and opens no connections. The first of several files to set a value wins; paths are relative to their file.
 """
 
 import binascii
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Cluster(Struct, rename="kebab"):
-    """A server and whom to trust."""
+    """A server and its CA."""
 
     server: str = ""
     certificate_authority: str = ""
@@ -39,7 +39,7 @@ class Cluster(Struct, rename="kebab"):
 
 
 class User(Struct, rename="kebab"):
-    """Who is asking."""
+    """The credentials of a user."""
 
     token: str = ""
     token_file: str = field(default="", name="tokenFile")
@@ -58,7 +58,7 @@ class User(Struct, rename="kebab"):
 
 
 class Context(Struct):
-    """A user at a cluster, and the namespace that is meant where none is named."""
+    """A user of a cluster, and the default namespace."""
 
     cluster: str = ""
     user: str = ""
@@ -80,7 +80,7 @@ class _File(Struct):
 
 
 class Config(Struct):
-    """All clusters, users and contexts, each with the directory of the file that it comes from."""
+    """All clusters, users and contexts, each with the directory of its file."""
 
     current_context: str = ""
     clusters: dict[str, tuple[Cluster, Path]] = {}
@@ -97,7 +97,7 @@ def find_access(
     environment: Mapping[str, str] = os.environ,
     account: Path = ACCOUNT_DIRECTORY,
 ) -> Access:
-    """The server and user that kubectl would take; ConfigError if there are none."""
+    """Return the server and credentials that kubectl would use; raise ConfigError if none are configured."""
     config = load_config([Path(path)] if path else list_paths(environment), must_exist=bool(path))
     if not config.contexts and not config.clusters and not (path or cluster or user):
         access = find_account(environment, account)
@@ -108,13 +108,13 @@ def find_access(
 
 
 def list_paths(environment: Mapping[str, str]) -> list[Path]:
-    """The files that count, the first one most."""
+    """Return the kubeconfig paths in order of precedence."""
     stated = [Path(part) for part in environment.get("KUBECONFIG", "").split(os.pathsep) if part]
     return stated or [Path(environment.get("HOME", "~")).expanduser() / ".kube" / "config"]
 
 
 def load_config(paths: Sequence[Path], *, must_exist: bool = False) -> Config:
-    """All files together; those that are not there are passed over, unless they must be."""
+    """Merge all files; missing ones are skipped unless `must_exist` is set."""
     config = Config(clusters={}, users={}, contexts={})
     for path in paths:
         try:
@@ -146,14 +146,14 @@ def _merge(config: Config, text: str, path: Path) -> None:
 
 
 def _without_nulls(tree: Any) -> Any:
-    """What Go's decoder makes of nulls: nothing."""
+    """Remove nulls, as Go's decoder does."""
     if isinstance(tree, dict):
         return {key: _without_nulls(value) for key, value in tree.items() if value is not None}
     return [_without_nulls(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def choose_access(config: Config, context: str = "", *, cluster: str = "", user: str = "") -> Access:
-    """What a context comes down to, the current one if none is named; a cluster and a user may stand in for its own."""
+    """Return the access of a context, by default the current one; `cluster` and `user` override the context's."""
     chosen = _choose_context(config, context, cluster, user)
     place, place_home = _find(config.clusters, chosen.cluster, "cluster")
     asker, asker_home = _find(config.users, chosen.user, "user") if chosen.user else (User(), Path())
@@ -179,7 +179,7 @@ def _choose_context(config: Config, name: str, cluster: str, user: str) -> Conte
 
 
 def find_account(environment: Mapping[str, str], directory: Path = ACCOUNT_DIRECTORY) -> Access | None:
-    """The service account of the pod that we are in, if we are in one."""
+    """Return the access of the pod's service account; None outside of pods."""
     host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "")
     token = directory / "token"
     if not host or not port or not token.exists():
@@ -220,7 +220,7 @@ def _find_identity(user: User, home: Path, name: str) -> Identity | None:
 
 
 def _read_either(data: str, path: str, home: Path) -> bytes:
-    """What stands in the file itself, else what is in the file that it names."""
+    """Return the inline data, or the contents of the file at the path."""
     try:
         if data:
             return b64decode(data, validate=True)

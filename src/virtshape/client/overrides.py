@@ -1,7 +1,7 @@
 """
-What is said in place of a kubeconfig's words: another address, authority, secret, or someone to act as.
+Command-line overrides of a kubeconfig: server, CA, credentials and impersonation.
 
-Reads the files that it is given the names of; connects to nothing.
+Reads the files that the options name; opens no connections.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from virtshape.client.errors import ConfigError
 
 
 class Overrides(Struct, frozen=True, kw_only=True):
-    """What is said instead; what is empty stays as it is."""
+    """Values that override the kubeconfig; empty ones do not."""
 
     server: str = ""
     certificate_authority: str = ""
@@ -29,7 +29,7 @@ class Overrides(Struct, frozen=True, kw_only=True):
 
 
 def override_access(access: Access, said: Overrides) -> Access:
-    """The same access with what is said instead; ConfigError where that does not go together."""
+    """Return the access with the overrides applied; raise ConfigError if they are inconsistent."""
     if said.insecure_skip_tls_verify and said.certificate_authority:
         raise ConfigError("a server cannot be trusted by its authority and without looking: leave one of them out")
     access = replace(

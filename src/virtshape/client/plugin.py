@@ -1,7 +1,7 @@
 """
-Exec credential plugins: programs that a kubeconfig names and that print a token or a certificate.
+Exec credential plugins: programs named in a kubeconfig that print a token or a certificate.
 
-Runs one when a secret is needed, and again when that secret ends or is refused. Never asks on a terminal.
+A plugin runs when credentials are needed, and again when they expire or are rejected. Never prompts on a terminal.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication
 
 
 class Variable(Struct):
-    """A variable of the environment."""
+    """An environment variable."""
 
     name: str
     value: str = ""
 
 
 class ExecConfig(Struct, rename="camel"):
-    """Which program to run, and how."""
+    """The command of a plugin and its options."""
 
     command: str
     api_version: str
@@ -55,7 +55,7 @@ class _Credential(Struct, rename="camel"):
 
 
 class ExecPlugin:
-    """The secret that a program prints."""
+    """Credentials from an exec plugin."""
 
     def __init__(self, config: ExecConfig, home: Path, cluster: Mapping[str, Any]) -> None:
         if config.api_version not in API_VERSIONS:
@@ -70,14 +70,14 @@ class ExecPlugin:
         self._running = asyncio.Lock()
 
     async def fetch(self) -> Credentials:
-        """The secret; the program runs if there is none that is still good."""
+        """Return the credentials; run the plugin if they are missing or expired."""
         async with self._running:
             if self._credentials is None or (self._expires is not None and time.time() >= self._expires):
                 self._credentials, self._expires = _read(await self._run(), self._config)
             return self._credentials
 
     def invalidate(self) -> bool:
-        """Whether asking again may help: yes, the program may print another."""
+        """Drop the credentials; return True, because the plugin may print others."""
         self._credentials = None
         return True
 
@@ -121,7 +121,7 @@ class ExecPlugin:
 
 
 def describe_cluster(server: str, server_name: str, authority: bytes, insecure: bool) -> dict[str, Any]:
-    """The cluster as plugins that ask for it are told."""
+    """Return the cluster information for plugins with `provideClusterInfo`."""
     about = {
         "server": server,
         "tls-server-name": server_name,

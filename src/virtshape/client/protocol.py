@@ -1,7 +1,7 @@
 """
-The Client: what resolving and controllers ask of an API server, whichever way they reach it.
+The Client protocol: how resolvers and controllers access an API server.
 
-Objects are structs. Everything that a server refuses is a StatusError with its code, reason and causes.
+Objects are structs. Rejections raise StatusError with code, reason and causes.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -19,7 +19,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
 class Listing(Struct, Generic[T], frozen=True):
-    """Some objects as of one revision; more follow if there is a continuation."""
+    """Objects as of one revision; more pages follow if there is a continuation."""
 
     items: Sequence[T]
     revision: str
@@ -29,9 +29,9 @@ class Listing(Struct, Generic[T], frozen=True):
 
 class WatchEvent(Struct, Generic[T], frozen=True):
     """
-    One change; without an item, the news that all up to a revision has been told.
+    One change, or a bookmark if there is no item.
 
-    `is_initial_end` says that all objects that were there at the beginning have been told.
+    `is_initial_end` marks the end of the initial objects.
     """
 
     type: EventType
@@ -44,7 +44,7 @@ class Client(Protocol):
     """Reads and writes objects."""
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
-        """One object; StatusError 404 if there is none."""
+        """Return an object; raise StatusError 404 if it does not exist."""
 
     async def list(
         self,
@@ -58,7 +58,7 @@ class Client(Protocol):
         revision: str = "",
         match: Literal["", "Exact", "NotOlderThan"] = "",
     ) -> Listing[T]:
-        """Objects that both selectors match, in a namespace or everywhere; GoneError if that past is forgotten."""
+        """Return the objects that match both selectors, in one or all namespaces; GoneError if compacted."""
 
     def watch(
         self,
@@ -73,19 +73,19 @@ class Client(Protocol):
         timeout: int = 0,
     ) -> AsyncGenerator[WatchEvent[T], None]:
         """
-        Changes after a revision as they happen, until the server ends it; close it when done.
+        Yield changes after a revision until the server ends the watch; close it when done.
 
-        With `initial` all objects there are come first. GoneError if the past since that revision is forgotten.
+        With `initial`, all existing objects come first. Raises GoneError if the revision is compacted.
         """
 
     async def create(self, item: T, *, dry_run: bool = False) -> T:
-        """Store a new object; what the server made of it."""
+        """Create an object; return it as stored."""
 
     async def update(self, item: T, *, dry_run: bool = False) -> T:
-        """Replace an object; StatusError 409 if it states a resourceVersion and is not at it any more."""
+        """Replace an object; raise StatusError 409 if its resourceVersion is set and outdated."""
 
     async def update_status(self, item: T) -> T:
-        """Replace an object's status alone."""
+        """Replace only the status of an object."""
 
     async def patch(
         self,
@@ -100,7 +100,7 @@ class Client(Protocol):
         force: bool = False,
         dry_run: bool = False,
     ) -> T:
-        """Change an object in part; the patch is a tree, or with `apply` also an object."""
+        """Patch an object; the patch is a tree, or with `apply` optionally an object."""
 
     async def delete(
         self,
@@ -114,7 +114,7 @@ class Client(Protocol):
         grace_seconds: int | None = None,
         dry_run: bool = False,
     ) -> T | None:
-        """Delete an object, if it still has that uid and revision; what is left of it while finalizers hold it."""
+        """Delete an object if it still has that uid and revision; return it if finalizers keep it."""
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""

@@ -1,7 +1,7 @@
 """
-What is told of requests while they are made: which one, what was answered, how long it took.
+Request logging as in kubectl: method, URL, status, duration and, at higher levels, bodies.
 
-Only words. What shows who is asking is never among them: no header is told, and tokens in bodies are left out.
+Pure. Never logs credentials: headers are omitted, tokens in bodies redacted.
 """
 
 import re
@@ -12,14 +12,14 @@ from typing import Final
 from msgspec import Struct
 
 LOG_REQUESTS: Final = 6
-"""The level from which on requests are told."""
+"""The log level from which requests are logged."""
 LOG_BODIES: Final = {8: 1024, 9: 10240}
-"""How much of a body is told at a level; above the last one all of it, below the first one nothing."""
+"""How many characters of a body are logged by level; all above the highest level, none below the lowest."""
 _TOKEN: Final = re.compile(r'("token"\s*:\s*)"(?:[^"\\]|\\.)*"')
 
 
 class Exchange(Struct, frozen=True):
-    """A request and its answer; a status of 0 stands for none."""
+    """A request and its response; status 0 means no response."""
 
     method: str
     url: str
@@ -33,7 +33,7 @@ RequestLogger = Callable[[Exchange], None]
 
 
 def describe_exchange(exchange: Exchange, level: int) -> list[str]:
-    """The lines that are told of a request at a level, as kubectl counts them."""
+    """Return the log lines of a request at kubectl's log level."""
     if level < LOG_REQUESTS:
         return []
     answer = _describe_status(exchange.status) if exchange.status else "without an answer"

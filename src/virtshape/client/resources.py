@@ -1,7 +1,7 @@
 """
-Where objects are on a server: paths by kind, namespace and name, and what stands behind the question mark.
+Request paths by kind, namespace and name, and query strings.
 
-Only text.
+Pure.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _API = "virtshape.api."
 
 @cache
 def kind_of(struct: type[Model]) -> Kind:
-    """The kind that a struct holds, at the version to prefer of those it is good for."""
+    """Return the kind of a struct, at its preferred version."""
     path = f"{struct.__module__.removeprefix(_API)}:{struct.__name__}"
     try:
         return next(kind for kind in KINDS if kind.struct_path == path)
@@ -32,13 +32,13 @@ def format_resource(struct: type[Model]) -> str:
 
 
 def stated_kind(item: Model) -> Kind:
-    """The kind that an object says it is."""
+    """Return the kind that an object's apiVersion and kind state."""
     kind = find_kind(getattr(item, "api_version", ""), getattr(item, "kind", ""))
     return kind if kind is not None else kind_of(type(item))
 
 
 def metadata_of(item: Model) -> ObjectMeta:
-    """An object's metadata; TypeError if it is no object of an API server."""
+    """Return an object's metadata; raise TypeError if it has none."""
     metadata = getattr(item, "metadata", None)
     if not isinstance(metadata, ObjectMeta):
         raise TypeError(f"a {type(item).__name__} without metadata cannot be on a server")
@@ -48,7 +48,7 @@ def metadata_of(item: Model) -> ObjectMeta:
 def format_target(
     kind: Kind, namespace: str = "", name: str = "", subresource: str = "", query: Mapping[str, str] | None = None
 ) -> str:
-    """The path of an object, of all of its kind in a namespace, or everywhere; empty parameters are left out."""
+    """Return the path of an object, or of its kind in one or all namespaces; empty parameters are omitted."""
     parts = ["/apis", kind.group, kind.version] if kind.group else ["/api", kind.version]
     if namespace and kind.namespaced:
         parts += ["namespaces", quote(namespace, safe="")]

@@ -1,7 +1,7 @@
 """
-The Client in Kubernetes' REST protocol, over any transport.
+Client of the Kubernetes REST API, over any transport.
 
-Every method is one request. What to do about a refusal is the caller's business, except to come again when told so.
+Each method is one request, retried only when the server asks for it.
 """
 
 import asyncio
@@ -49,14 +49,14 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 class _Marked(msgspec.Struct):
-    """What bookmarks and answers to a DELETE are looked at for."""
+    """The fields read from bookmarks and responses to DELETE."""
 
     kind: str = ""
     metadata: _Metadata = _Metadata()
 
 
 class RestClient:
-    """Talks to the server at the other end of a transport; `manager` owns the fields that it writes."""
+    """Accesses the server of a transport; `manager` is the field manager of its writes."""
 
     def __init__(
         self, transport: Transport, *, manager: str = "", warn: Callable[[str], object] = lambda _: None
@@ -67,7 +67,7 @@ class RestClient:
         self._codec = ObjectCodec()
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
-        """One object; StatusError 404 if there is none."""
+        """Return an object; raise StatusError 404 if it does not exist."""
         reply = await self.request("GET", format_target(kind_of(kind), namespace, name))
         return self._codec.decode(reply.body, kind)
 
@@ -83,7 +83,7 @@ class RestClient:
         revision: str = "",
         match: Literal["", "Exact", "NotOlderThan"] = "",
     ) -> Listing[T]:
-        """Objects that both selectors match, in a namespace or everywhere; GoneError if that past is forgotten."""
+        """Return the objects that match both selectors, in one or all namespaces; GoneError if compacted."""
         query = {
             "labelSelector": labels,
             "fieldSelector": fields,
@@ -107,7 +107,7 @@ class RestClient:
         initial: bool = False,
         timeout: int = 0,
     ) -> AsyncGenerator[WatchEvent[T], None]:
-        """Changes after a revision as they happen, until the server ends it; close it when done."""
+        """Yield changes after a revision until the server ends the watch; close it when done."""
         query = {
             "watch": "true",
             "labelSelector": labels,
@@ -124,17 +124,17 @@ class RestClient:
                 yield self._read_event(line, kind)
 
     async def create(self, item: T, *, dry_run: bool = False) -> T:
-        """Store a new object; what the server made of it."""
+        """Create an object; return it as stored."""
         target = format_target(stated_kind(item), metadata_of(item).namespace or "", query=self._query(dry_run))
         reply = await self.request("POST", target, self._codec.encode(item))
         return self._codec.decode(reply.body, type(item))
 
     async def update(self, item: T, *, dry_run: bool = False) -> T:
-        """Replace an object; StatusError 409 if it states a resourceVersion and is not at it any more."""
+        """Replace an object; raise StatusError 409 if its resourceVersion is set and outdated."""
         return await self._put(item, "", dry_run)
 
     async def update_status(self, item: T) -> T:
-        """Replace an object's status alone."""
+        """Replace only the status of an object."""
         return await self._put(item, "status", dry_run=False)
 
     async def patch(
@@ -150,7 +150,7 @@ class RestClient:
         force: bool = False,
         dry_run: bool = False,
     ) -> T:
-        """Change an object in part; the patch is a tree, or with `apply` also an object."""
+        """Patch an object; the patch is a tree, or with `apply` optionally an object."""
         query = self._query(dry_run) | ({"fieldManager": manager} if manager else {})
         if force:
             query["force"] = "true"
@@ -171,7 +171,7 @@ class RestClient:
         grace_seconds: int | None = None,
         dry_run: bool = False,
     ) -> T | None:
-        """Delete an object, if it still has that uid and revision; what is left of it while finalizers hold it."""
+        """Delete an object if it still has that uid and revision; return it if finalizers keep it."""
         preconditions = {"uid": uid, "resourceVersion": revision}
         options = {
             "apiVersion": "v1",
@@ -189,7 +189,7 @@ class RestClient:
     async def request(
         self, method: str, target: str, body: bytes = b"", content_type: str = _JSON, *, accept: str = _JSON
     ) -> Reply:
-        """The answer to any request; StatusError if it is a refusal."""
+        """Return the response to a request; raise StatusError if the server rejects it."""
         call = Call(method, target, self._headers(content_type if body else "", accept), body)
         for attempt in range(1, MOST_TRIES + 1):
             reply = await self._transport.call(call)
@@ -204,7 +204,7 @@ class RestClient:
         return reply
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         await self._transport.close()
 
     async def _put(self, item: T, subresource: str, dry_run: bool) -> T:
@@ -230,13 +230,13 @@ class RestClient:
             about = _marked_decoder.decode(data).metadata
             return WatchEvent("BOOKMARK", about.revision, is_initial_end=_INITIAL_END in about.annotations)
         item = self._codec.try_decode(data, kind)
-        if item is None:  # that far the watch has come all the same
+        if item is None:  # the watch has still reached this revision
             return WatchEvent("BOOKMARK", _marked_decoder.decode(data).metadata.revision)
         return WatchEvent(event.type, metadata_of(item).resource_version or "", item)
 
 
 def _find_pause(reply: Reply) -> float | None:
-    """How long the server asks to wait before coming again; None if it does not."""
+    """Return the Retry-After time in seconds; None if the server does not ask for a retry."""
     after = reply.headers.get("retry-after", "")
     if (reply.status != 429 and reply.status < 500) or not after.isdecimal():
         return None

@@ -1,4 +1,4 @@
-"""Tokens in files that somebody else keeps fresh, as every pod has one."""
+"""Tokens in files that are rotated externally, such as a pod's service account token."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ class TokenFile:
         self._read_at = 0.0
 
     async def fetch(self) -> Credentials:
-        """The token as it is in the file now, or a moment ago."""
+        """Return the token from the file, cached for a short time."""
         if self._credentials is None or time.monotonic() - self._read_at > KEPT_SECONDS:
             try:
                 text = await asyncio.to_thread(self._path.read_text)
@@ -31,6 +31,6 @@ class TokenFile:
         return self._credentials
 
     def invalidate(self) -> bool:
-        """Whether asking again may help: yes, if the file has changed meanwhile."""
+        """Drop the token; return True, because the file may contain a new one."""
         self._credentials = None
         return True

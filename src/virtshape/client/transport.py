@@ -1,7 +1,7 @@
 """
-What carries requests to a server and answers back: a socket, or a call within the process.
+The Transport protocol: sends requests to a server over a socket or within the process.
 
-Knows methods, paths and bytes; nothing of objects.
+Handles methods, paths and bytes, not objects.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 
 class Call(Struct, frozen=True):
-    """One request; `target` is the path with all that stands behind the question mark."""
+    """A request; `target` is the path with the query string."""
 
     method: str
     target: str
@@ -21,7 +21,7 @@ class Call(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """One answer, whole; header names are in lower case, and several of one name are one text, a line each."""
+    """A complete response; header names are in lower case, repeated headers are joined by newlines."""
 
     status: int
     headers: Mapping[str, str]
@@ -29,17 +29,17 @@ class Reply(Struct, frozen=True):
 
 
 class Transport(Protocol):
-    """Carries requests."""
+    """Sends requests."""
 
     async def call(self, call: Call) -> Reply:
-        """The answer to a request; UnreachableError if there is none."""
+        """Return the response to a request; raise UnreachableError if there is none."""
 
     def stream(self, call: Call, *, patience: float | None = None) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """
-        The lines of an answer that goes on, as they come; StatusError if it is a refusal.
+        Open a streaming response and yield its lines as they arrive; raise StatusError if the server rejects it.
 
-        UnreachableError when it breaks off, or when nothing comes for longer than `patience`.
+        Raises UnreachableError if the connection is lost, or if nothing arrives for longer than `patience`.
         """
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""

@@ -1,7 +1,7 @@
 """
-Ways through a proxy: which one leads to a server, and a connection that it makes for us.
+Connections through HTTP proxies with CONNECT, and the choice of proxy by environment variables.
 
-Only proxies that are spoken to in plain HTTP and asked to CONNECT; the bytes that follow are not theirs to read.
+Supports only proxies at http:// URLs.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ LONGEST_ANSWER: Final = 64 * 1024
 
 
 def find_proxy(server: str, environment: Mapping[str, str]) -> str:
-    """The proxy that the environment names for a server; none for this machine itself, and where $NO_PROXY says so."""
+    """Return the proxy that the environment sets for a server; empty for local servers and those in $NO_PROXY."""
     url = urlsplit(server)
     host = url.hostname or ""
     said = {name.lower(): value for name, value in environment.items()}
@@ -34,7 +34,7 @@ def _is_here(host: str) -> bool:
 
 
 def _is_meant(host: str, part: str) -> bool:
-    """Whether $NO_PROXY names a host: by itself, by its domain, by the network that its address is in, or as all."""
+    """Return True if a part of $NO_PROXY matches a host: by name, domain, network, or `*`."""
     address = _read_address(host)
     if address is not None:
         try:
@@ -53,7 +53,7 @@ def _read_address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 async def open_tunnel(proxy: str, host: str, port: int) -> socket.socket:
-    """A connection to a server through a proxy; UnreachableError if it makes none, ConfigError if we cannot ask it."""
+    """Connect through a proxy; raise UnreachableError if that fails, ConfigError for unsupported proxies."""
     url = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if url.scheme != "http" or not url.hostname:
         raise ConfigError(f"{_hide(proxy)} is a proxy that cannot be asked: those of http://HOST:PORT can")
@@ -82,7 +82,7 @@ def _check_status(status: str, words: str) -> None:
 
 
 async def _read_status(connection: socket.socket) -> str:
-    """The first line of the answer; not a byte behind its head is taken, which belongs to the server."""
+    """Return the status line, without reading beyond the head: what follows is from the server."""
     loop = asyncio.get_running_loop()
     head = b""
     while not head.endswith(b"\r\n\r\n"):
@@ -94,6 +94,6 @@ async def _read_status(connection: socket.socket) -> str:
 
 
 def _hide(proxy: str) -> str:
-    """The address without who asks there."""
+    """Return the URL without user and password."""
     scheme, separator, rest = proxy.rpartition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"

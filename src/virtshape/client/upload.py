@@ -1,7 +1,7 @@
 """
-Files sent to an upload proxy: piece by piece, as fast as it takes them, however large they are.
+Uploads of files of any size to an upload proxy, in chunks with backpressure.
 
-A refusal that comes while a file is still being sent ends the sending.
+A rejection that arrives during an upload ends it.
 """
 
 import asyncio
@@ -22,30 +22,30 @@ from virtshape.client.tunnel import open_tunnel
 PIECE: Final = 1 << 20
 CONNECT_SECONDS: Final = 30.0
 LAST_WORDS_SECONDS: Final = 2.0
-"""How long to wait for the reason of a server that has stopped to take what is sent."""
+"""Seconds to wait for the error response of a server that stopped reading."""
 Tell = Callable[[int], None]
-"""Told how many bytes were sent."""
+"""Receives the number of bytes sent."""
 
 
 class Proxy(Struct, frozen=True):
-    """Where to send, whom to trust there, and what lets one in; no TLS settings for an address without TLS."""
+    """URL, TLS context and token of an upload proxy; no TLS context for http:// URLs."""
 
     url: str
     token: str
     tls: ssl.SSLContext | None = None
     way: str = ""
-    """The proxy that leads there; it is reached directly where there is none."""
+    """The HTTP proxy to connect through; empty to connect directly."""
 
 
 class Answer(Struct, frozen=True):
-    """What the proxy says: a code, and words if it refuses."""
+    """The response of the upload proxy: a status code, and a message if it rejects the upload."""
 
     status: int
     words: str
 
 
 async def ask_whether_ready(proxy: Proxy) -> Answer:
-    """Whether a file would be taken at this address."""
+    """Return the proxy's response to a HEAD request: whether it is ready for an upload."""
     reader, writer = await _connect(proxy)
     try:
         writer.write(_format_head(proxy, "HEAD"))
@@ -55,7 +55,7 @@ async def ask_whether_ready(proxy: Proxy) -> Answer:
 
 
 async def send_file(proxy: Proxy, file: BinaryIO, size: int, tell: Tell) -> Answer:
-    """Send a file of so many bytes; UnreachableError if the connection breaks."""
+    """Upload a file of this size; raise UnreachableError if the connection breaks."""
     reader, writer = await _connect(proxy)
     answering = asyncio.create_task(_read_answer(reader, proxy))
     sending = asyncio.create_task(_send(writer, _format_head(proxy, "POST", size), file, tell))
@@ -85,7 +85,7 @@ async def _connect(proxy: Proxy) -> tuple[asyncio.StreamReader, asyncio.StreamWr
             reader, writer = await asyncio.open_connection(**way, ssl=proxy.tls, server_hostname=name, limit=PIECE)
     except TimeoutError:
         raise UnreachableError(f"{proxy.url} did not answer within {CONNECT_SECONDS:g} seconds") from None
-    except OSError as error:  # which TLS's errors are too
+    except OSError as error:  # includes TLS errors
         raise UnreachableError(f"cannot connect to {proxy.url}: {error}") from error
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return reader, writer
@@ -120,7 +120,7 @@ async def _send(writer: asyncio.StreamWriter, head: bytes, file: BinaryIO, tell:
 
 
 class _AnswerReader:
-    """Takes an answer in."""
+    """Parses the response."""
 
     def __init__(self) -> None:
         self.parser = httptools.HttpResponseParser(self)
@@ -129,7 +129,7 @@ class _AnswerReader:
         self.body = b""
 
     def on_headers_complete(self) -> None:
-        self.has_head = self.parser.get_status_code() >= 200  # what comes before is no answer yet
+        self.has_head = self.parser.get_status_code() >= 200  # 1xx responses are informational
 
     def on_body(self, body: bytes) -> None:
         self.body += body[: PIECE - len(self.body)]

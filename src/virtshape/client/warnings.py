@@ -1,4 +1,4 @@
-"""Warnings of a server, out of the headers that carry them."""
+"""Parsing of Warning headers."""
 
 import re
 
@@ -7,5 +7,5 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 def parse_warnings(header: str) -> list[str]:
-    """The texts in the Warning headers of an answer."""
+    """Return the texts of the Warning headers of a response."""
     return [_ESCAPE.sub(r"\1", text) for text in _WARNING.findall(header)]

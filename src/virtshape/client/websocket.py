@@ -1,8 +1,4 @@
-"""
-The client's end of a WebSocket on a connection that has agreed to be one.
-
-Only passes on what asyncio tells.
-"""
+"""Client side of a WebSocket on an upgraded connection."""
 
 import asyncio
 
@@ -12,7 +8,7 @@ from virtshape.stream.websocket import WebSocket
 
 
 class WebSocketProtocol(asyncio.Protocol):
-    """Feeds a WebSocket, which is there once the connection is."""
+    """Passes received data to a WebSocket, which exists once the connection is made."""
 
     socket: WebSocket
 
@@ -20,21 +16,21 @@ class WebSocketProtocol(asyncio.Protocol):
         self._whole_messages = whole_messages
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Create the WebSocket."""
         self.socket = WebSocket(transport, Side.CLIENT, whole_messages=self._whole_messages)  # type: ignore[arg-type]  # of TCP
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came."""
+        """Pass received data on."""
         self.socket.receive(data)
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """Note that nothing more will come."""
+        """Mark the WebSocket as disconnected."""
         self.socket.lose()
 
     def pause_writing(self) -> None:
-        """Note that the server is slow to read."""
+        """Pause writing until the server has caught up."""
         self.socket.pause_writing()
 
     def resume_writing(self) -> None:
-        """Note that it has caught up."""
+        """Resume writing."""
         self.socket.resume_writing()
