@@ -1,4 +1,4 @@
-"""Strict reading: what fits is read, what does not is refused with every problem named."""
+"""Strict decoding: valid input is decoded, invalid input is refused with all problems."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -12,7 +12,7 @@ from virtshape.api.problems import DecodeError, Problem
 
 
 class Grams(str):
-    """A scalar with a syntax of its own, as quantities have."""
+    """Scalar with its own syntax, like a quantity."""
 
     __slots__ = ()
 
@@ -158,11 +158,11 @@ ONE_PROBLEM: dict[str, tuple[object, str, str, str]] = {
 
 
 @pytest.mark.parametrize(("tree", "field", "message", "kind"), ONE_PROBLEM.values(), ids=ONE_PROBLEM)
-def test_a_problem_is_named_with_its_path(tree: object, field: str, message: str, kind: str) -> None:
+def test_problem_has_path_message_and_kind(tree: object, field: str, message: str, kind: str) -> None:
     assert problems_of(tree) == [(field, message, kind)]
 
 
-def test_all_problems_come_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     vm = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -192,7 +192,7 @@ def test_all_problems_come_at_once() -> None:
     ]
 
 
-def test_no_more_than_a_hundred_problems_are_collected() -> None:
+def test_at_most_100_problems_are_collected() -> None:
     assert len(problems_of({f"field{number}": 1 for number in range(1000)})) == 100
 
 
@@ -207,11 +207,11 @@ READ: dict[str, tuple[object, object]] = {
 
 
 @pytest.mark.parametrize(("tree", "struct"), READ.values(), ids=READ)
-def test_what_fits_is_read(tree: object, struct: object) -> None:
+def test_valid_input_is_decoded(tree: object, struct: object) -> None:
     assert codec.from_tree(tree, Box) == codec.decode(msgspec.json.encode(tree), Box) == struct
 
 
-def test_scalars_keep_their_type_and_are_written_as_text() -> None:
+def test_custom_scalar_keeps_its_type_and_is_encoded_as_a_string() -> None:
     box = codec.decode('{"weight": "5g"}', Box)
     assert type(box.weight) is Grams
     assert (codec.encode(box), codec.to_tree(box)) == (b'{"weight":"5g"}', {"weight": "5g"})
@@ -231,7 +231,7 @@ NOT_JSON: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("data", "message"), NOT_JSON.values(), ids=NOT_JSON)
-def test_broken_json_is_one_problem_with_its_place(data: bytes, message: str) -> None:
+def test_invalid_json_is_one_problem_with_its_position(data: bytes, message: str) -> None:
     with pytest.raises(DecodeError) as refusal:
         codec.decode(data, Box)
     assert refusal.value.problems == (("", message, "syntax"),)

@@ -1,4 +1,4 @@
-"""An object is the same at every version of its group, and every revision ever stored can be read."""
+"""Objects convert between all versions of their group without loss, and every stored revision payload is readable."""
 
 import base64
 from itertools import pairwise, permutations
@@ -55,14 +55,14 @@ def build_preference(version: str = "v1beta2", **spec: Any) -> v1beta2.VirtualMa
 
 @with_large_objects
 @given(OBJECTS)
-def test_what_is_written_reads_back_the_same(obj: Model) -> None:
+def test_encoded_object_decodes_to_the_same_object(obj: Model) -> None:
     assert codec.decode(codec.encode(obj), type(obj)) == obj
     assert codec.from_tree(codec.to_tree(obj), type(obj)) == obj
 
 
 @with_large_objects
 @given(OBJECTS, st.data())
-def test_a_round_trip_through_any_versions_changes_nothing(obj: Any, data: st.DataObject) -> None:
+def test_round_trip_through_any_versions_changes_nothing(obj: Any, data: st.DataObject) -> None:
     group, _, version = obj.api_version.partition("/")
     journey = data.draw(st.lists(st.sampled_from(VERSIONS[group]), min_size=1))
     converted: Any = obj
@@ -73,31 +73,31 @@ def test_a_round_trip_through_any_versions_changes_nothing(obj: Any, data: st.Da
 
 @with_large_objects
 @given(OBJECTS, st.data())
-def test_text_and_object_convert_alike(obj: Any, data: st.DataObject) -> None:
+def test_bytes_and_objects_convert_alike(obj: Any, data: st.DataObject) -> None:
     group = obj.api_version.partition("/")[0]
     version = data.draw(st.sampled_from(VERSIONS[group]))
     assert convert_bytes(codec.encode(obj), f"{group}/{version}") == codec.encode(convert(obj, version))
 
 
 @pytest.mark.parametrize(("source", "target"), list(permutations(INSTANCETYPE_VERSIONS, 2)))
-def test_conversion_changes_the_api_version_alone(source: str, target: str) -> None:
+def test_conversion_changes_only_the_api_version(source: str, target: str) -> None:
     spec = {"cpu": {"guest": 2}, "memory": {"guest": "3.3Gi", "overcommitPercent": 15}}
     assert convert(build_instancetype(source, **spec), target) == build_instancetype(target, **spec)
 
 
 @pytest.mark.parametrize(("source", "target"), list(pairwise(INSTANCETYPE_VERSIONS)))
-def test_deprecated_values_stay_as_written(source: str, target: str) -> None:
+def test_deprecated_values_are_not_converted(source: str, target: str) -> None:
     spec = {"cpu": {"preferredCPUTopology": "preferCores"}, "firmware": {"preferredUseEfi": True}}
     assert convert(build_preference(source, **spec), target) == build_preference(target, **spec)
 
 
 @pytest.mark.parametrize("version", INSTANCETYPE_VERSIONS)
-def test_an_instancetype_without_a_size_is_served_as_it_is(version: str) -> None:
+def test_instancetype_without_a_size_is_served_unchanged(version: str) -> None:
     converted = convert(build_instancetype("v1beta2"), version)
     assert codec.to_tree(converted)["spec"] == {}
 
 
-def test_an_instancetype_read_at_an_older_version_equals_the_same_one_read_at_the_stored_version() -> None:
+def test_instancetype_decoded_at_an_older_version_equals_the_stored_version() -> None:
     spec = {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}
     older = codec.from_tree(
         {"apiVersion": f"{INSTANCETYPE}/v1alpha1", "kind": "VirtualMachineInstancetype", "spec": spec},
@@ -106,7 +106,7 @@ def test_an_instancetype_read_at_an_older_version_equals_the_same_one_read_at_th
     assert convert(older, "v1beta2") == build_instancetype("v1beta2", **spec)
 
 
-def test_a_converted_object_shares_nothing_with_its_source() -> None:
+def test_converted_object_shares_nothing_with_its_source() -> None:
     source = build_instancetype(annotations={"a": "b"}, memory={"guest": "1Gi"})
     converted: Any = convert(source, "v1beta1")
     converted.spec.annotations["a"] = "changed"
@@ -114,13 +114,13 @@ def test_a_converted_object_shares_nothing_with_its_source() -> None:
     assert source == build_instancetype(annotations={"a": "b"}, memory={"guest": "1Gi"})
 
 
-def test_a_quantity_keeps_the_format_that_its_text_no_longer_shows() -> None:
+def test_quantity_keeps_its_format_after_conversion() -> None:
     converted: Any = convert(build_instancetype(memory={"guest": "3.3Gi"}), "v1beta1")
     assert converted.spec.memory.guest.format == "BinarySI"
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta3", ""])
-def test_a_version_that_the_group_lacks_is_refused(version: str) -> None:
+def test_unknown_version_is_refused(version: str) -> None:
     with pytest.raises(ValueError, match="has no version"):
         convert(build_instancetype(), version)
 
@@ -140,7 +140,7 @@ def test_a_version_that_the_group_lacks_is_refused(version: str) -> None:
         ),
     ],
 )
-def test_only_the_api_version_of_the_text_itself_is_rewritten(before: bytes, after: bytes) -> None:
+def test_only_the_top_level_api_version_is_rewritten(before: bytes, after: bytes) -> None:
     assert convert_bytes(before, "g/v2") == after
 
 
@@ -154,7 +154,7 @@ SIZE: dict[str, Any] = {"cpu": {"guest": 1}, "memory": {"guest": "128Mi"}}
 @pytest.mark.parametrize(
     "payload",
     [
-        # The revision that the first documentation of instance types shows.
+        # The revision shown in the first documentation of instance types.
         pytest.param(
             {"apiVersion": "", "spec": "eyJjcHUiOnsiZ3Vlc3QiOjF9LCJtZW1vcnkiOnsiZ3Vlc3QiOiIxMjhNaSJ9fQ=="},
             id="spec without a version",
@@ -172,17 +172,17 @@ SIZE: dict[str, Any] = {"cpu": {"guest": 1}, "memory": {"guest": "128Mi"}}
         ),
     ],
 )
-def test_every_payload_reads_as_the_stored_version(payload: object) -> None:
+def test_every_payload_decodes_to_the_stored_version(payload: object) -> None:
     assert read_revision_payload(payload, "VirtualMachineInstancetype") == build_instancetype(**SIZE)
 
 
-def test_a_payload_may_be_of_the_other_scope() -> None:
+def test_payload_of_the_other_scope_is_accepted() -> None:
     payload = {"apiVersion": f"{INSTANCETYPE}/v1beta1", "kind": "VirtualMachineClusterInstancetype", "spec": SIZE}
     read = read_revision_payload(payload, "VirtualMachineInstancetype")
     assert codec.to_tree(read) == payload | {"apiVersion": f"{INSTANCETYPE}/v1beta2"}
 
 
-def test_a_payload_without_a_kind_is_of_the_kind_asked_for() -> None:
+def test_payload_without_a_kind_has_the_requested_kind() -> None:
     payload = {"apiVersion": "", "spec": encode_spec({"devices": {"preferredDiskBus": "virtio"}})}
     expected = build_preference(devices={"preferredDiskBus": "virtio"})
     assert read_revision_payload(payload, "VirtualMachinePreference") == expected
@@ -198,14 +198,14 @@ def test_a_payload_without_a_kind_is_of_the_kind_asked_for() -> None:
         ),
     ],
 )
-def test_a_flavor_stays_a_flavor(payload: object) -> None:
+def test_flavor_payload_stays_a_flavor(payload: object) -> None:
     expected = {"apiVersion": "flavor.kubevirt.io/v1alpha1", "kind": "VirtualMachineFlavor", "spec": SIZE}
     assert read_revision_payload(payload, "VirtualMachineFlavor") == codec.from_tree(
         expected, flavor.VirtualMachineFlavor
     )
 
 
-def test_a_preference_of_the_flavor_group_stays_in_that_group() -> None:
+def test_preference_of_the_flavor_group_stays_in_that_group() -> None:
     payload = {"apiVersion": "flavor.kubevirt.io/v1alpha1", "kind": "VirtualMachinePreference", "spec": {}}
     read = read_revision_payload(payload, "VirtualMachinePreference")
     assert read == codec.from_tree(payload, flavor.VirtualMachinePreference)
@@ -242,6 +242,6 @@ UNDECODABLE = "failed to decode object in ControllerRevision"
         ),
     ],
 )
-def test_any_other_payload_is_refused(payload: object, message: str) -> None:
+def test_other_payloads_are_refused(payload: object, message: str) -> None:
     with pytest.raises(PayloadError, match=f"^{message}"):
         read_revision_payload(payload, "VirtualMachineInstancetype")

@@ -1,4 +1,4 @@
-"""Whole objects of the core group and of those around it come back as they went in."""
+"""Objects of the core group and related groups survive a round trip unchanged."""
 
 from typing import Any
 
@@ -380,6 +380,6 @@ CASES: list[tuple[type[Model], str, dict[str, Any]]] = [
     CASES,
     ids=[f"{api_version} {struct.__name__}" for struct, api_version, _ in CASES],
 )
-def test_an_object_comes_back_whole(struct: type[Model], api_version: str, body: dict[str, Any]) -> None:
+def test_object_round_trips_unchanged(struct: type[Model], api_version: str, body: dict[str, Any]) -> None:
     tree = {"apiVersion": api_version, "kind": struct.__name__, "metadata": {"name": "sample"}, **body}
     assert codec.to_tree(codec.decode(codec.encode(tree), struct)) == tree

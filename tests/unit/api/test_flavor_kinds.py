@@ -1,4 +1,4 @@
-"""Flavors and their preferences come back as they went in, and require what their API requires."""
+"""Flavors and their preferences survive a round trip unchanged and have the required fields of their API."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ CASES: list[tuple[type[Model], str, dict[str, Any]]] = [
     CASES,
     ids=[f"{api_version} {struct.__name__}" for struct, api_version, _ in CASES],
 )
-def test_an_object_comes_back_whole(struct: type[Model], api_version: str, body: dict[str, Any]) -> None:
+def test_object_round_trips_unchanged(struct: type[Model], api_version: str, body: dict[str, Any]) -> None:
     tree = {"apiVersion": api_version, "kind": struct.__name__, "metadata": {"name": "sample"}, **body}
     assert codec.to_tree(codec.decode(codec.encode(tree), struct)) == tree
 
@@ -99,5 +99,5 @@ def test_an_object_comes_back_whole(struct: type[Model], api_version: str, body:
         pytest.param(flavor.VirtualMachinePreferenceSpec, [], id="preference"),
     ],
 )
-def test_a_struct_requires_what_its_api_requires(struct: type[Model], required: list[str]) -> None:
+def test_struct_has_the_required_fields_of_its_api(struct: type[Model], required: list[str]) -> None:
     assert [field.encode_name for field in msgspec.structs.fields(struct) if field.required] == required

@@ -1,4 +1,4 @@
-"""What a JSON text says beside its values."""
+"""Duplicate keys and the positions of keys in JSON text."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_duplicate_keys_are_found_with_their_paths(text: str, paths: list[str]) 
     assert find_duplicate_keys(text) == find_duplicate_keys(text.encode()) == paths
 
 
-def test_every_key_and_item_is_found_where_it_stands() -> None:
+def test_every_key_and_item_has_its_offset() -> None:
     text = '{"a": [1, {"b,": "x]"}, []], "c\\"": {"d": null}, "e": "{"}'
     found = {format_path(path): text[offset:].split(":")[0] for path, offset in scan_keys(text)}
     assert found == {
@@ -42,6 +42,6 @@ def test_every_key_and_item_is_found_where_it_stands() -> None:
     }
 
 
-def test_what_follows_an_empty_object_is_found_too() -> None:
+def test_keys_after_an_empty_object_are_found() -> None:
     text = '{"a": [{}, {"b": 1}, []], "c": {}, "d": 2}'
     assert [format_path(path) for path, _ in scan_keys(text)] == ["a", "a[0]", "a[1]", "a[1].b", "a[2]", "c", "d"]

@@ -1,4 +1,4 @@
-"""Every kind can be found by its names, and has a struct."""
+"""The table of kinds: lookup by name, and the struct of each kind."""
 
 import subprocess
 import sys
@@ -17,18 +17,18 @@ IDS = [f"{kind.api_version} {kind.kind}" for kind in KINDS]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=IDS)
-def test_a_kind_has_a_struct_of_its_name(kind: Kind) -> None:
+def test_kind_has_a_struct_of_its_name(kind: Kind) -> None:
     assert issubclass(kind.struct, Model)
     assert kind.struct.__name__ == kind.kind
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=IDS)
-def test_a_kind_is_found_by_what_objects_and_paths_say(kind: Kind) -> None:
+def test_kind_is_found_by_api_version_and_by_path(kind: Kind) -> None:
     assert find_kind(kind.api_version, kind.kind) is kind
     assert find_resource(kind.group, kind.version, kind.plural) is kind
 
 
-def test_no_name_means_two_resources() -> None:
+def test_names_of_resources_are_unique() -> None:
     resources = {(kind.group, kind.plural): kind for kind in KINDS}.values()
     names = Counter(name for kind in resources for name in {kind.plural, kind.singular, *kind.short_names})
     assert [name for name, count in names.items() if count > 1] == []
@@ -61,7 +61,7 @@ NAMES: dict[str, tuple[str, str, str, str, str, bool]] = {
 @pytest.mark.parametrize(
     ("api_version", "name", "plural", "singular", "short_names", "namespaced"), NAMES.values(), ids=NAMES
 )
-def test_names_are_those_that_clients_know(
+def test_names_match_kubernetes_and_kubevirt(
     api_version: str, name: str, plural: str, singular: str, short_names: str, namespaced: bool
 ) -> None:
     kind = find_kind(api_version, name)
@@ -75,25 +75,25 @@ def test_names_are_those_that_clients_know(
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1"])
-def test_older_instance_types_must_state_their_size(version: str) -> None:
+def test_older_instancetype_versions_require_a_size(version: str) -> None:
     kind = find_kind(f"instancetype.kubevirt.io/{version}", "VirtualMachineInstancetype")
     assert kind is not None
     assert kind.struct is v1beta1.VirtualMachineInstancetype
     assert kind.struct is not v1beta2.VirtualMachineInstancetype
 
 
-def test_what_is_unknown_is_not_found() -> None:
+def test_unknown_kind_is_not_found() -> None:
     assert find_kind("kubevirt.io/v1", "VirtualMachin") is None
     assert find_resource("kubevirt.io", "v2", "virtualmachines") is None
 
 
-def test_the_table_imports_no_structs() -> None:
+def test_table_of_kinds_imports_no_structs() -> None:
     code = "import sys, virtshape.api.kinds; print([name for name in sys.modules if 'api.kubevirt' in name])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
 
 
-def test_an_object_is_read_as_the_kind_it_states() -> None:
+def test_object_is_decoded_as_the_kind_it_states() -> None:
     tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "spec": {"template": {}}}
     machine = codec.object_from_tree(tree)
     assert isinstance(machine, VirtualMachine)
@@ -142,7 +142,7 @@ UNKNOWN: dict[str, tuple[object, list[tuple[str, str, str]]]] = {
 
 
 @pytest.mark.parametrize(("tree", "problems"), UNKNOWN.values(), ids=UNKNOWN)
-def test_an_object_of_no_kind_is_refused_with_near_names(tree: object, problems: list[tuple[str, str, str]]) -> None:
+def test_unknown_kind_is_refused_with_similar_names(tree: object, problems: list[tuple[str, str, str]]) -> None:
     with pytest.raises(DecodeError) as from_tree:
         codec.object_from_tree(tree)
     with pytest.raises(DecodeError) as from_text:
@@ -150,6 +150,6 @@ def test_an_object_of_no_kind_is_refused_with_near_names(tree: object, problems:
     assert list(from_tree.value.problems) == list(from_text.value.problems) == problems
 
 
-def test_an_object_that_is_not_json_says_so() -> None:
+def test_object_that_is_not_json_is_refused() -> None:
     with pytest.raises(DecodeError, match="invalid JSON at line 1, column 1"):
         codec.decode_object(b"kind: Secret")

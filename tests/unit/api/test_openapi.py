@@ -1,4 +1,4 @@
-"""Named schemas refer to each other, name their kind, and are valid in OpenAPI v2 as well as v3."""
+"""Named schemas refer to each other, state their kind, and are valid in OpenAPI v2 and v3."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -56,12 +56,12 @@ both_documents = pytest.mark.parametrize(
         (Served("snapshot.storage.k8s.io", "v1", VolumeSnapshot), "io.k8s.storage.snapshot.v1.VolumeSnapshot"),
     ],
 )
-def test_a_kind_is_named_after_its_group_and_version(kind: Served, name: str) -> None:
+def test_schema_is_named_after_group_and_version(kind: Served, name: str) -> None:
     assert component_name(kind) == name
 
 
 @pytest.mark.parametrize("suffix", ["", "List"])
-def test_a_kind_and_its_list_can_be_found_by_what_they_are(suffix: str) -> None:
+def test_kind_and_its_list_state_their_group_version_kind(suffix: str) -> None:
     schema = write_components([INSTANCETYPE])[component_name(INSTANCETYPE) + suffix]
     assert schema["x-kubernetes-group-version-kind"] == [
         {
@@ -73,14 +73,14 @@ def test_a_kind_and_its_list_can_be_found_by_what_they_are(suffix: str) -> None:
 
 
 @both_documents
-def test_every_reference_leads_somewhere(write: Any, prefix: str) -> None:
+def test_every_reference_has_a_target(write: Any, prefix: str) -> None:
     schemas = write(KINDS)
     targets = {target for schema in schemas.values() for target in find_values(schema, "$ref")}
     assert targets <= {f"{prefix}{name}" for name in schemas}
 
 
 @both_documents
-def test_a_kinds_schema_shows_what_its_spec_requires(write: Any, prefix: str) -> None:
+def test_schema_of_a_kind_shows_required_fields_of_its_spec(write: Any, prefix: str) -> None:
     properties = write([INSTANCETYPE])[component_name(INSTANCETYPE)]["properties"]
     assert properties["spec"]["required"] == ["cpu", "memory"]
     assert list(find_values(properties["metadata"], "$ref")) == [
@@ -88,7 +88,7 @@ def test_a_kinds_schema_shows_what_its_spec_requires(write: Any, prefix: str) ->
     ]
 
 
-def test_a_reference_keeps_the_words_of_its_field() -> None:
+def test_reference_keeps_the_description_of_its_field() -> None:
     spec = write_components([INSTANCETYPE])[component_name(INSTANCETYPE)]["properties"]["spec"]
     assert spec["properties"]["cpu"] == {
         "description": "The guest's vCPUs: either a number or an exact topology.",
@@ -96,25 +96,25 @@ def test_a_reference_keeps_the_words_of_its_field() -> None:
     }
 
 
-def test_v2_has_no_alternatives() -> None:
+def test_v2_uses_neither_any_of_nor_all_of() -> None:
     for schema in write_definitions(KINDS).values():
         assert not list(find_values(schema, "anyOf"))
         assert not list(find_values(schema, "allOf"))
 
 
 class CPUTopology(Model):
-    """Called like a struct of the API."""
+    """A struct with the name of a struct of the API."""
 
 
 class WrapperSpec(Model):
-    """Two structs of one name."""
+    """Spec with two structs of one name."""
 
     ours: CPUTopology
     theirs: domain.CPUTopology
 
 
 class Wrapper(Model):
-    """A kind with them in its spec."""
+    """Kind with this spec."""
 
     spec: WrapperSpec
 
@@ -126,7 +126,7 @@ def test_two_structs_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def find_values(schema: Any, keyword: str) -> Iterator[Any]:
-    """What stands under a keyword; a field of that name is none."""
+    """Yield the values of a keyword; a property of that name does not count."""
     if keyword in schema:
         yield schema[keyword]
     inner = [*schema.get("properties", {}).values(), *schema.get("allOf", ())]

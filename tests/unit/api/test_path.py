@@ -1,4 +1,4 @@
-"""Paths are written as Kubernetes writes them, and can be taken apart again."""
+"""Field paths are formatted as in Kubernetes and can be parsed again."""
 
 import pytest
 from hypothesis import given
@@ -20,11 +20,11 @@ PATHS: dict[str, tuple[tuple[Part, ...], str]] = {
 
 
 @pytest.mark.parametrize(("parts", "path"), PATHS.values(), ids=PATHS)
-def test_path_and_parts_are_inverses(parts: tuple[Part, ...], path: str) -> None:
+def test_format_path_and_parse_path_are_inverses(parts: tuple[Part, ...], path: str) -> None:
     assert format_path(parts) == path
     assert parse_path(path) == tuple(map(str, parts))
 
 
 @given(st.lists(st.text("ab.0-/ é") | st.integers(0, 99)))
-def test_any_parts_without_brackets_survive(parts: list[Part]) -> None:
+def test_any_parts_without_brackets_round_trip(parts: list[Part]) -> None:
     assert parse_path(format_path(parts)) == tuple(map(str, parts))

@@ -1,4 +1,4 @@
-"""A refusal speaks to Kubernetes clients too: codes, reasons and causes."""
+"""Decode errors as Kubernetes statuses: codes, reasons and causes."""
 
 import pytest
 
@@ -18,7 +18,7 @@ CODES: dict[str, tuple[list[Problem], int, str]] = {
 
 
 @pytest.mark.parametrize(("problems", "code", "reason"), CODES.values(), ids=CODES)
-def test_the_kinds_of_problems_decide_the_code(problems: list[Problem], code: int, reason: str) -> None:
+def test_kinds_of_problems_decide_the_status_code(problems: list[Problem], code: int, reason: str) -> None:
     error = DecodeError(problems)
     assert isinstance(error, StatusError)
     assert (error.code, error.reason) == (code, reason)
@@ -31,11 +31,11 @@ def test_every_problem_is_a_cause() -> None:
     )
 
 
-def test_the_message_holds_all_problems() -> None:
+def test_message_lists_all_problems() -> None:
     assert str(DecodeError([UNKNOWN, SYNTAX])) == 'spec.buss: unknown field "buss"; invalid JSON'
 
 
-def test_a_long_message_is_cut_but_keeps_its_causes() -> None:
+def test_long_message_is_shortened_and_keeps_all_causes() -> None:
     error = DecodeError([UNKNOWN] * 12)
     assert error.message.endswith("; and 2 more")
     assert len(error.causes) == 12

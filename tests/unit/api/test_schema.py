@@ -1,4 +1,4 @@
-"""Schemas are such as Kubernetes accepts in a CustomResourceDefinition, and say what the structs say."""
+"""Structural schemas: accepted by Kubernetes in a CustomResourceDefinition, and consistent with the structs."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -90,17 +90,17 @@ def schema_of(field: str) -> Schema:
         ("metadata", {"type": "object"}),
     ],
 )
-def test_a_type_has_its_schema(field: str, schema: Schema) -> None:
+def test_field_type_has_the_expected_schema(field: str, schema: Schema) -> None:
     assert schema_of(field) == schema
 
 
-def test_a_quantity_is_a_number_or_a_text_of_that_form() -> None:
+def test_quantity_is_a_number_or_a_matching_string() -> None:
     schema = schema_of("amount")
     assert schema.pop("pattern").startswith("^")
     assert schema == schema_of("port")
 
 
-def test_a_nested_struct_stands_in_place_under_the_words_of_its_field() -> None:
+def test_nested_struct_is_inlined_with_the_description_of_its_field() -> None:
     assert schema_of("needed") == {
         "description": "The part that it needs.",
         "type": "object",
@@ -109,27 +109,27 @@ def test_a_nested_struct_stands_in_place_under_the_words_of_its_field() -> None:
     }
 
 
-def test_a_list_says_how_appliers_share_it() -> None:
+def test_list_states_its_list_type() -> None:
     assert schema_of("parts")["x-kubernetes-list-type"] == "atomic"
     assert schema_of("parts")["items"]["description"] == "A part."
 
 
-def test_a_kind_need_not_state_what_the_server_knows() -> None:
+def test_api_version_kind_and_metadata_are_not_required() -> None:
     assert structural_schema(Thing)["required"] == ["needed"]
 
 
-def test_a_struct_that_contains_itself_ends_in_an_open_object() -> None:
+def test_recursive_struct_ends_in_an_open_object() -> None:
     inner = structural_schema(Loop)["properties"]["inner"]
     assert inner["x-kubernetes-preserve-unknown-fields"] is True
 
 
-def test_paragraphs_lose_their_line_breaks() -> None:
+def test_line_breaks_within_paragraphs_are_removed() -> None:
     assert describe(Thing).summary == (
         "A thing with a field of every type, told in two lines.\n\nAnd in a second paragraph."
     )
 
 
-def test_an_inherited_field_keeps_its_words_unless_said_anew() -> None:
+def test_inherited_field_keeps_its_description_unless_overridden() -> None:
     properties = structural_schema(StrangerThing)["properties"]
     assert properties["needed"]["description"] == "The part that it needs."
     assert properties["text"]["description"] == "Now required."
@@ -146,12 +146,12 @@ def test_every_node_has_a_type(kind: type[Struct]) -> None:
 
 
 @every_kind
-def test_there_are_no_references(kind: type[Struct]) -> None:
+def test_schema_has_no_references(kind: type[Struct]) -> None:
     assert [path for path, node in walk(structural_schema(kind)) if "$ref" in node] == []
 
 
 @every_kind
-def test_every_field_is_described(kind: type[Struct]) -> None:
+def test_every_field_has_a_description(kind: type[Struct]) -> None:
     undescribed = [
         path
         for path, node in walk(structural_schema(kind))
@@ -182,18 +182,18 @@ def test_keys_of_merged_lists_are_required(kind: type[Struct]) -> None:
         (".spec.template.spec.volumes", {"x-kubernetes-list-type": "atomic"}),
     ],
 )
-def test_lists_of_a_vm_merge_as_kubevirts_do(path: str, list_type: Schema) -> None:
+def test_lists_of_a_vm_have_the_list_types_of_kubevirt(path: str, list_type: Schema) -> None:
     node = dict(walk(structural_schema(VirtualMachine)))[path]
     assert {key: value for key, value in node.items() if key.startswith("x-")} == list_type
 
 
-def test_selectors_have_one_owner() -> None:
+def test_selectors_are_atomic() -> None:
     nodes = dict(walk(structural_schema(VirtualMachine)))
     path = ".spec.template.spec.topologySpreadConstraints[].labelSelector"
     assert nodes[path]["x-kubernetes-map-type"] == "atomic"
 
 
-def test_the_cpu_of_a_vm_looks_as_in_this_snippet() -> None:
+def test_cpu_schema_of_a_vm_is_exact() -> None:
     count = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 4294967295}
     flag, text = {"type": "boolean"}, {"type": "string"}
     feature = {"type": "object", "properties": {"name": text, "policy": text}, "required": ["name"]}
@@ -231,7 +231,7 @@ def test_only_older_versions_require_a_size(struct: type[Struct], required: dict
     assert {path: nodes[path]["required"] for path in sizes if "required" in nodes[path]} == required
 
 
-def test_an_instancetype_has_a_number_of_vcpus_or_a_topology() -> None:
+def test_instancetype_has_either_a_vcpu_count_or_a_topology() -> None:
     node = dict(walk(structural_schema(v1beta2.VirtualMachineInstancetype)))[".spec.cpu"]
     assert [rule["rule"] for rule in node["x-kubernetes-validations"]] == ["!(has(self.guest) && has(self.topology))"]
 

@@ -1,4 +1,4 @@
-"""Fields that we do not know survive a way through our structs."""
+"""Unknown fields survive decoding to structs and encoding."""
 
 from typing import Any
 
@@ -44,19 +44,19 @@ KEPT: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("tree", "warnings"), KEPT.values(), ids=KEPT)
-def test_unknown_fields_are_set_aside_and_put_back(tree: dict[str, Any], warnings: list[str]) -> None:
+def test_unknown_fields_are_set_aside_and_restored(tree: dict[str, Any], warnings: list[str]) -> None:
     vm, unknown = decode_with_unknown(tree, VirtualMachine)
     assert [str(field.problem) for field in unknown] == warnings
     assert restore(to_tree(vm), unknown) == tree
 
 
-def test_the_tree_itself_stays_as_it_is() -> None:
+def test_input_tree_is_not_changed() -> None:
     tree = build_vm(newField=1)
     decode_with_unknown(tree, VirtualMachine)
     assert tree == build_vm(newField=1)
 
 
-def test_other_problems_are_refused_together_with_the_unknown_fields() -> None:
+def test_other_problems_are_reported_together_with_unknown_fields() -> None:
     with pytest.raises(DecodeError) as refusal:
         decode_with_unknown(build_vm(running="yes", newField=1), VirtualMachine)
     assert [problem.field for problem in refusal.value.problems] == ["spec.running", "spec.newField"]
@@ -73,7 +73,7 @@ OUTPUTS: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize(("output", "restored"), OUTPUTS.values(), ids=OUTPUTS)
-def test_a_field_whose_surroundings_are_gone_is_dropped(output: Any, restored: Any) -> None:
+def test_unknown_field_whose_parent_is_gone_is_dropped(output: Any, restored: Any) -> None:
     _, unknown = decode_with_unknown(build_vm(build_disks({"name": "a", "x": 0})), VirtualMachine)
     moved = tuple(field._replace(at=("l", 0, "x")) for field in unknown)
     assert restore(output, moved) == restored

@@ -1,4 +1,4 @@
-"""Texts that cannot be read say where and why; fields can be found again; Lists fall apart into their items."""
+"""YAML documents: errors with positions, positions of fields, and Lists split into their items."""
 
 import json
 import subprocess
@@ -107,14 +107,14 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
 
 
 @pytest.mark.parametrize(("text", "line", "column", "problem"), REFUSED.values(), ids=REFUSED)
-def test_a_text_that_cannot_be_read_says_where_and_why(text: str, line: int, column: int, problem: str) -> None:
+def test_invalid_yaml_is_refused_with_position_and_reason(text: str, line: int, column: int, problem: str) -> None:
     with pytest.raises(YAMLError) as refusal:
         read_documents(text, "vm.yaml")
     error = refusal.value
     assert (error.source, error.line, error.column, error.problem) == ("vm.yaml", line, column, problem)
 
 
-def test_the_refusal_is_a_status_with_its_place() -> None:
+def test_syntax_error_is_a_status_with_its_position() -> None:
     with pytest.raises(StatusError) as refusal:
         read_documents("a: @", "vm.yaml")
     assert (refusal.value.code, str(refusal.value)) == (400, 'vm.yaml:1:4: a text that begins with "@" needs quotes')
@@ -123,7 +123,7 @@ def test_the_refusal_is_a_status_with_its_place() -> None:
 @pytest.mark.parametrize(
     "name", ["no colon", "open quotes", "wrong indentation", "tab", "open bracket", "colon in a value"]
 )
-def test_the_parser_in_python_explains_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pure_python_parser_gives_the_same_errors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_module, "Parser", tree_module.PureParser)
     text, line, _, problem = REFUSED[name]
     with pytest.raises(YAMLError) as refusal:
@@ -153,7 +153,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS)
-def test_aliases_cannot_blow_up(text: str) -> None:
+def test_expansion_of_aliases_is_limited(text: str) -> None:
     with pytest.raises(YAMLError, match=r"(expand to|nested) more than"):
         read_documents(text)
 
@@ -199,11 +199,11 @@ POSITIONS: dict[str, tuple[int, str, tuple[int, int]]] = {
 
 
 @pytest.mark.parametrize(("index", "path", "position"), POSITIONS.values(), ids=POSITIONS)
-def test_a_field_is_found_where_its_key_stands(index: int, path: str, position: tuple[int, int]) -> None:
+def test_field_has_the_position_of_its_key(index: int, path: str, position: tuple[int, int]) -> None:
     assert read_documents(MACHINES)[index].position(path) == position
 
 
-def test_fields_of_json_are_found_too() -> None:
+def test_fields_of_json_have_positions() -> None:
     text = '{"a": 1}\n  {"b": {\n"c": [0,\n 1]}} {"d": 1}'
     first, second, third = read_documents(text)
     assert [first.position("a"), second.position("b"), second.position("b.c[1]"), third.position("d")] == [
@@ -214,13 +214,13 @@ def test_fields_of_json_are_found_too() -> None:
     ]
 
 
-def test_an_empty_object_has_a_position() -> None:
+def test_empty_object_has_a_position() -> None:
     (document,) = read_documents("---\n{}\n")
     assert document.position("a") == (2, 1)
 
 
 @pytest.mark.parametrize("kind", ["List", "MachineList"])
-def test_a_list_falls_apart_and_its_items_know_their_places(kind: str) -> None:
+def test_list_is_split_and_its_items_keep_their_positions(kind: str) -> None:
     items = "- kind: A\n  apiVersion: v2\n- kind: B\n  apiVersion: v2\n  spec:\n    x: 1\n"
     text = f"kind: {kind}\napiVersion: v1\nitems:\n{items}"
     first, second = read_documents(text, "list.yaml")
@@ -247,23 +247,23 @@ LISTS: dict[str, tuple[object, list[object]]] = {
 
 
 @pytest.mark.parametrize(("tree", "items"), LISTS.values(), ids=LISTS)
-def test_lists_are_taken_apart(tree: object, items: list[object]) -> None:
+def test_lists_are_split_into_their_items(tree: object, items: list[object]) -> None:
     assert [document.tree for document in read_documents(json.dumps(tree))] == items
 
 
-def test_the_parser_is_loaded_only_when_needed() -> None:
+def test_yaml_parser_is_imported_only_when_needed() -> None:
     code = "import sys, virtshape.api.yaml; virtshape.api.yaml.read_documents('{}'); print('yaml' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "False\n"
 
 
-def test_documents_are_independent_of_each_other() -> None:
+def test_documents_have_independent_positions() -> None:
     documents = read_documents("a: 1\n---\na: 2\n")
     assert all(isinstance(document, Document) for document in documents)
     assert [document.position("a") for document in documents] == [(1, 1), (3, 1)]
 
 
-def test_a_document_that_cannot_be_read_does_not_hide_the_others() -> None:
+def test_invalid_document_does_not_hide_the_others() -> None:
     scanned = list(scan_documents("a: 1\n---\na: 1\na: 2\n---\nb: [1\n---\nc: 3\n", "file.yaml"))
     assert [str(each) if isinstance(each, YAMLError) else each.tree for each in scanned] == [
         {"a": 1},

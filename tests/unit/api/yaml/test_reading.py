@@ -1,4 +1,4 @@
-"""What kubectl reads from a text is what we read: each answer was recorded from the libraries that kubectl uses."""
+"""YAML is read as kubectl reads it; the expected values were recorded from the libraries that kubectl uses."""
 
 import json
 
@@ -273,42 +273,42 @@ def trees_of(text: str | bytes) -> list[object]:
 
 
 def as_json(value: object) -> str:
-    """Tell 1 from true, and 1 from 1.0."""
+    """Encode as JSON, which distinguishes 1 from true and from 1.0."""
     return json.dumps(value, sort_keys=True)
 
 
 @pytest.mark.parametrize("word", SCALARS)
-def test_an_unquoted_word_means_what_kubectl_takes_it_for(word: str) -> None:
+def test_unquoted_scalar_has_the_value_kubectl_reads(word: str) -> None:
     assert as_json(trees_of(f"a: {word}\n")) == as_json([{"a": SCALARS[word]}])
 
 
 @pytest.mark.parametrize("word", SCALARS)
-def test_a_quoted_word_is_a_string(word: str) -> None:
+def test_quoted_scalar_is_a_string(word: str) -> None:
     assert trees_of(f"a: '{word}'\nb: \"{word}\"\n") == [{"a": word, "b": word}]
 
 
 @pytest.mark.parametrize("word", KEYS)
-def test_a_key_is_the_text_of_what_the_word_means(word: str) -> None:
+def test_key_is_the_text_of_its_scalar_value(word: str) -> None:
     assert trees_of(f"{word}: x\n") == [{KEYS[word]: "x"}]
 
 
 @pytest.mark.parametrize(("text", "trees"), TEXTS.values(), ids=TEXTS)
-def test_a_text_gives_the_documents_that_kubectl_sees(text: str, trees: list[object]) -> None:
+def test_text_has_the_documents_kubectl_reads(text: str, trees: list[object]) -> None:
     assert as_json(trees_of(text)) == as_json(trees)
     assert as_json(trees_of(text.encode())) == as_json(trees)
 
 
-# The parser in Python refuses most tabs.
+# The pure Python parser refuses most tabs.
 TEXTS_WITHOUT_TABS = {name: case for name, case in TEXTS.items() if "\t" not in case[0]}
 
 
 @pytest.mark.parametrize(("text", "trees"), TEXTS_WITHOUT_TABS.values(), ids=TEXTS_WITHOUT_TABS)
-def test_the_parser_in_python_reads_the_same(text: str, trees: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pure_python_parser_reads_the_same(text: str, trees: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_module, "Parser", tree_module.PureParser)
     assert as_json(trees_of(text)) == as_json(trees)
 
 
-def test_copies_of_an_anchor_do_not_share_anything() -> None:
+def test_aliases_of_an_anchor_share_nothing() -> None:
     (tree,) = trees_of("a: &x {k: [1]}\nb: *x\n")
     assert isinstance(tree, dict)
     tree["b"]["k"].append(2)

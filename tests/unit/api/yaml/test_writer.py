@@ -1,4 +1,4 @@
-"""What is written reads back the same, and looks as kubectl prints it."""
+"""YAML output reads back unchanged and looks like kubectl's."""
 
 from typing import Any
 
@@ -52,18 +52,18 @@ WRITTEN: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("tree", "text"), WRITTEN.values(), ids=WRITTEN)
-def test_yaml_looks_as_kubectl_prints_it(tree: Any, text: str) -> None:
+def test_yaml_looks_like_the_output_of_kubectl(tree: Any, text: str) -> None:
     assert write_yaml(tree) == text
     assert [document.tree for document in read_documents(text)] == [tree]
 
 
 @pytest.mark.parametrize("value", [object(), {"a": b"x"}, {1, 2}], ids=["object", "bytes", "set"])
-def test_only_plain_data_is_written(value: object) -> None:
+def test_values_other_than_plain_data_are_refused(value: object) -> None:
     with pytest.raises(TypeError, match="cannot write a"):
         write_yaml(value)
 
 
-def test_infinity_is_not_written() -> None:
+def test_infinity_is_refused() -> None:
     with pytest.raises(ValueError, match="JSON has no such numbers"):
         write_yaml({"a": float("inf")})
 
@@ -77,5 +77,5 @@ trees = st.recursive(
 
 @given(trees)
 @example({" \n\t": [[" a\n\n"], {"- ": "\ta\n"}]})
-def test_what_is_written_reads_back_the_same(tree: Any) -> None:
+def test_written_yaml_reads_back_unchanged(tree: Any) -> None:
     assert [document.tree for document in read_documents(write_yaml({"tree": tree}))] == [{"tree": tree}]
