@@ -1,1 +1,1 @@
-"""Disk images: judged before they are trusted, fetched, unpacked, converted and cloned, and never seen half-written."""
+"""Disk images: inspect, fetch, unpack, convert and clone them; targets are replaced atomically."""

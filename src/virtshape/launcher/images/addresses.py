@@ -1,8 +1,7 @@
 """
-Which addresses imports may connect to: public ones, and those of networks that the operator allows.
+Decide which addresses imports may connect to: public ones, and those in networks that the administrator allows.
 
-The address is judged, never its spelling: names and numbers are resolved first, and the connection goes to the address
-that was judged, so that a name cannot lead elsewhere a moment later.
+Hosts are resolved first, and the connection goes to exactly the address that was checked. This prevents DNS rebinding.
 """
 
 import socket
@@ -35,7 +34,7 @@ _SPECIAL_IPV4: Final = tuple(
         "240.0.0.0/4",
     )
 )
-"""IANA's special-purpose blocks, multicast and reserved addresses, which `ipaddress` lists differently by version."""
+"""IANA special-purpose blocks, multicast and reserved; the lists in `ipaddress` depend on the Python version."""
 _PUBLIC_IPV6: Final = IPv6Network("2000::/3")
 _SPECIAL_IPV6: Final = tuple(
     IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16")
@@ -44,11 +43,11 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 
 
 class ForbiddenAddressError(TransferError):
-    """A server whose addresses are all refused."""
+    """No address of the server is permitted."""
 
 
 def connect(host: str, port: int, timeout: float | None, allowed: tuple[str, ...]) -> socket.socket:
-    """Connect to the first address of a host that may be reached and answers."""
+    """Connect to the first permitted address of a host that accepts the connection."""
     failure: OSError | None = None
     for family, kind, protocol, _, place in _list_permitted(host, port, allowed):
         connection = socket.socket(family, kind, protocol)
@@ -64,7 +63,7 @@ def connect(host: str, port: int, timeout: float | None, allowed: tuple[str, ...
 
 
 def check_host(host: str, port: int, allowed: tuple[str, ...]) -> None:
-    """Raise ForbiddenAddressError if a host that a proxy is to reach has only refused addresses; unknown names pass."""
+    """Raise ForbiddenAddressError if a proxied host has no permitted address; unresolvable names pass."""
     try:
         _list_permitted(host, port, allowed)
     except socket.gaierror:
@@ -96,7 +95,7 @@ def is_permitted(address: Address, allowed: tuple[str, ...] = ()) -> bool:
 
 
 def _find_embedded(address: Address) -> IPv4Address | None:
-    """Return the IPv4 address that an IPv6 address leads to, mapped or by NAT64."""
+    """Return the IPv4 address in an IPv4-mapped or NAT64 address, or None."""
     if isinstance(address, IPv4Address):
         return None
     if address in _NAT64:
@@ -114,5 +113,5 @@ def _parse_networks(allowed: tuple[str, ...]) -> tuple[Network, ...]:
 
 
 def parse_network(text: str) -> Network:
-    """Return a network in the form `10.1.0.0/16`, or a single address; ValueError for anything else."""
+    """Parse a network such as `10.1.0.0/16`, or a single address; raise ValueError if it is invalid."""
     return ip_network(text)

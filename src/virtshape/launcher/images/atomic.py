@@ -1,8 +1,7 @@
 """
-Files that appear whole or not at all: written under a temporary name beside their place, made durable, then renamed.
+Replace files atomically: write to a temporary name in the same directory, sync, then rename.
 
-A temporary name holds the number of the process that writes, so that leftovers of a process that was killed can be told
-from work that is going on.
+The temporary name contains the pid of the writer, so that files of killed processes can be found and removed.
 """
 
 import os
@@ -18,9 +17,9 @@ _LEFTOVER: Final = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}\.partial")
 @contextmanager
 def replace_file(target: Path, mode: int = 0o600, *, durable: bool = True) -> Iterator[Path]:
     """
-    Give a temporary name to write to; the file takes its place at the end, or is gone if an exception comes.
+    Yield a temporary path to write to; rename it to the target at the end, or remove it on an exception.
 
-    What need not be durable may be found empty after the machine has failed.
+    Without `durable`, the file may be empty after a host crash.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.parent / f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.partial"
@@ -37,14 +36,14 @@ def replace_file(target: Path, mode: int = 0o600, *, durable: bool = True) -> It
 
 
 def write_atomically(target: Path, content: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
-    """Write a small file whole."""
+    """Write a small file atomically."""
     with replace_file(target, mode, durable=durable) as partial:
-        partial.touch(0o600)  # `mode` may not even let its owner write, and takes effect in the end
+        partial.touch(0o600)  # `mode` may be read-only, so it is applied last
         partial.write_bytes(content)
 
 
 def sync(path: Path) -> None:
-    """Wait until a file or directory is on the disk."""
+    """Sync a file or directory to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -53,7 +52,7 @@ def sync(path: Path) -> None:
 
 
 def remove_leftovers(directory: Path) -> None:
-    """Remove what processes that no longer exist have left half-written in a directory."""
+    """Remove the temporary files of processes that no longer exist."""
     for path in directory.iterdir():
         leftover = _LEFTOVER.fullmatch(path.name)
         if leftover and not Path("/proc", leftover[1]).exists():

@@ -1,7 +1,7 @@
 """
-Container images in files: OCI layouts in a directory or in a tar archive, and archives that Docker saves.
+Read container images from files: OCI layouts in a directory or tar archive, and `docker save` archives.
 
-Reads only; every blob's digest is checked before anything of it is used.
+Manifest digests are verified here, layer digests when files are extracted.
 """
 
 import io
@@ -38,34 +38,34 @@ _TAR_MAGIC_AT: Final = 257
 
 
 class ImageContent(NamedTuple):
-    """What identifies an image, and its layers, the lowest first."""
+    """Digest and layers of an image, lowest layer first."""
 
     digest: str
     layers: list[Layer]
 
 
 class Bundle(Protocol):
-    """Files of a container image, by name."""
+    """The files of a container image, by name."""
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Return True if there is a file with this name."""
 
     def open(self, name: str) -> BinaryIO:
-        """Read a file."""
+        """Open a file for reading."""
 
 
 class DirectoryBundle:
-    """A directory."""
+    """A bundle in a directory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Return True if there is a file with this name."""
         return (self._directory / name).is_file()
 
     def open(self, name: str) -> BinaryIO:
-        """Read a file; links out of the directory are not followed."""
+        """Open a file for reading; refuse links that point out of the directory."""
         path = (self._directory / name).resolve()
         if not path.is_relative_to(self._directory.resolve()) or not path.is_file():
             raise RefusedImageError(f"the container image has no file {name}")
@@ -73,7 +73,7 @@ class DirectoryBundle:
 
 
 class ArchiveBundle:
-    """A tar archive that is not compressed."""
+    """A bundle in an uncompressed tar archive."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -81,11 +81,11 @@ class ArchiveBundle:
         self._entries = {entry.name.removeprefix("./"): entry for entry in reader}
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Return True if there is a file with this name."""
         return name in self._entries
 
     def open(self, name: str) -> BinaryIO:
-        """Read a file; Docker links layers that are alike within the archive."""
+        """Open a file for reading; follow links in the archive, which Docker uses for identical layers."""
         entry = self._entries.get(name)
         if entry is not None and entry.kind in ("hardlink", "symlink"):
             base = posixpath.dirname(name) if entry.kind == "symlink" else ""
@@ -96,7 +96,7 @@ class ArchiveBundle:
 
 
 class _Section(io.RawIOBase):
-    """A part of a file."""
+    """A section of a file, as a seekable file."""
 
     def __init__(self, file: BinaryIO, start: int, size: int) -> None:
         self._file = file
@@ -115,7 +115,7 @@ class _Section(io.RawIOBase):
         self._position = max(0, base + offset)
         return self._position
 
-    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # only ever given one
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # callers always pass a memoryview
         wanted = max(0, min(len(buffer), self._size - self._position))
         chunk = os.pread(self._file.fileno(), wanted, self._start + self._position)
         buffer[: len(chunk)] = chunk
@@ -125,7 +125,7 @@ class _Section(io.RawIOBase):
 
 @contextmanager
 def open_bundle(path: Path) -> Iterator[Bundle]:
-    """Open a container image that lies in a directory or an archive."""
+    """Open a container image in a directory or archive."""
     if path.is_dir():
         yield DirectoryBundle(path)
         return
@@ -138,7 +138,7 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a path looks like a container image rather than a disk image."""
+    """Return True if a path is a container image (a directory or tar archive) and not a disk image."""
     if path.is_dir():
         return True
     with path.open("rb") as file:
@@ -146,7 +146,7 @@ def is_bundle(path: Path) -> bool:
 
 
 def read_content(bundle: Bundle, architecture: str) -> ImageContent:
-    """Find the image for an architecture and its layers."""
+    """Return digest and layers of the image for an architecture."""
     if bundle.has(_INDEX) and bundle.has(_LAYOUT):
         return _read_oci(bundle, architecture)
     if bundle.has(_DOCKER_MANIFEST):
@@ -168,7 +168,7 @@ def _read_oci(bundle: Bundle, architecture: str) -> ImageContent:
 
 
 class _Saved(Struct):
-    """An image in an archive that Docker saved."""
+    """An image in a `docker save` archive."""
 
     config: str = msgspec.field(name="Config")
     layers: list[str] = msgspec.field(name="Layers")

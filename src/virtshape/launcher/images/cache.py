@@ -1,7 +1,7 @@
 """
-Files out of container images, kept by the digest of the image they came in: written once, used by many, never changed.
+Cache of files from container images, by image digest. Cached files are never changed.
 
-Remembers, too, which digest a name led to. Whoever fetches waits for others that fetch the same image.
+Also stores the digest that each reference resolved to. Concurrent fetches of the same image wait for each other.
 """
 
 import fcntl
@@ -23,46 +23,46 @@ from virtshape.launcher.images.layers import Found
 from virtshape.launcher.images.progress import Progress
 
 KEPT_SECONDS: Final = 3600.0
-"""How long a layer whose download broke off is kept, for the next attempt to go on from there."""
+"""How long an incomplete layer download is kept, so that it can be resumed."""
 
 
 class ContainerDisk(Struct, frozen=True):
-    """A disk image that came in a container image; nobody may write to it."""
+    """A disk image from a container image; read-only."""
 
     path: str
     format: Literal["raw", "qcow2"]
     size: int
-    """Bytes that a guest sees."""
+    """Virtual size in bytes."""
     digest: str = ""
-    """That of the container image; empty for a local file."""
+    """Digest of the container image; empty for a local file."""
 
 
 class _NameRecord(Struct):
-    """What a name led to when it was last looked up."""
+    """The digest that a reference last resolved to."""
 
     name: str
     digest: str
 
 
 class Cache:
-    """A directory of disks and other files by digest."""
+    """A directory of disks and other files, by image digest."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def find_digest(self, name: str) -> str | None:
-        """Give the digest that a name led to last."""
+        """Return the digest that a reference last resolved to, or None."""
         try:
             return msgspec.json.decode(self._note(name).read_bytes(), type=_NameRecord).digest
         except FileNotFoundError:
             return None
 
     def set_digest(self, name: str, digest: str) -> None:
-        """Note which digest a name leads to."""
+        """Store the digest that a reference resolves to."""
         write_atomically(self._note(name), msgspec.json.encode(_NameRecord(name, digest)), 0o644)
 
     def find_disk(self, digest: str, path: str) -> ContainerDisk | None:
-        """Give the disk that was kept of a path in an image."""
+        """Return the cached disk for a path in an image, or None."""
         try:
             text = self._describe(digest, path).read_bytes()
         except FileNotFoundError:
@@ -71,7 +71,7 @@ class Cache:
         return disk if Path(disk.path).exists() else None
 
     def keep_disk(self, digest: str, path: str, file: Path, form: Literal["raw", "qcow2"], size: int) -> ContainerDisk:
-        """Keep a disk, which was judged, under the path it had in an image; its description comes last."""
+        """Cache an inspected disk by its path in the image; its description is written last."""
         note = self._describe(digest, path)
         disk = ContainerDisk(str(note.with_suffix(".disk")), form, size, digest)
         _move(file, Path(disk.path))
@@ -79,12 +79,12 @@ class Cache:
         return disk
 
     def find_files(self, digest: str, paths: Iterable[str]) -> Path | None:
-        """Give the directory that holds these files of an image."""
+        """Return the directory with these files of an image, or None."""
         home = self._home(digest) / _shorten("\n".join(sorted(paths)))
         return home if home.exists() else None
 
     def keep_files(self, digest: str, found: list[Found], scratch: Path) -> Path:
-        """Keep files in a directory, under the paths they had in an image."""
+        """Cache files in a directory, under their paths in the image."""
         tree = scratch / "tree"
         for one in found:
             _move(one.path, tree / one.name.lstrip("/"))
@@ -95,12 +95,12 @@ class Cache:
         return home
 
     def locate_layer(self, digest: str) -> Path:
-        """Name the file that a layer may be brought to."""
+        """Return the path to download a layer to."""
         return self._directory / "layers" / digest.replace(":", "-")
 
     @contextmanager
     def lock(self, digest: str, progress: Progress) -> Iterator[Path]:
-        """Give a directory for what is half done, once nobody else works on the same image."""
+        """Lock an image against other fetches and yield a temporary directory."""
         locks = self._directory / "locks"
         locks.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(locks / digest.replace(":", "-"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -109,7 +109,7 @@ class Cache:
                 progress(0, None)
                 time.sleep(0.1)
             prefix = f".work-{digest.replace(':', '-')}-"
-            for leftover in self._directory.glob(f"{prefix}*"):  # of a process that was killed
+            for leftover in self._directory.glob(f"{prefix}*"):  # left by a process that was killed
                 shutil.rmtree(leftover, ignore_errors=True)
             self._remove_stale_layers()
             with tempfile.TemporaryDirectory(prefix=prefix, dir=self._directory) as scratch:
@@ -118,7 +118,7 @@ class Cache:
             os.close(descriptor)
 
     def _remove_stale_layers(self) -> None:
-        """Remove what is left of layers that were given up long ago, since nothing else would."""
+        """Remove incomplete layer downloads that were abandoned."""
         before = time.time() - KEPT_SECONDS
         for path in (self._directory / "layers").glob(".*"):
             with suppress(FileNotFoundError):

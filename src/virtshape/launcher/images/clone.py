@@ -1,7 +1,7 @@
 """
-Copies of images, as cheap as the file system makes them: shared blocks where it can, else data only, holes left out.
+Copy images by reflink if the file system supports it; otherwise copy the data and keep the holes.
 
-The copy is independent of its source from the moment it exists.
+The copy is independent of its source.
 """
 
 import errno
@@ -31,18 +31,18 @@ _NO_KERNEL_COPY: Final = {errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.ENO
 
 
 def clone_image(source: Path, target: Path, progress: Progress = ignore, size: int | None = None) -> Method:
-    """Copy an image and say how; `size` makes the copy that large, with zeros at its end."""
+    """Copy an image atomically and return the method; `size` extends the copy with zeros."""
     with replace_file(target) as partial:
         return copy_file(source, partial, progress, size)
 
 
 def copy_file(source: Path, target: Path, progress: Progress = ignore, size: int | None = None) -> Method:
-    """Copy a file to a name that nobody looks at yet; a source that is a link is not followed."""
+    """Copy a file to a temporary name and return the method; do not follow links."""
     reading = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            total = os.lseek(reading, 0, os.SEEK_END)  # a block device has no size in its status
+            total = os.lseek(reading, 0, os.SEEK_END)  # stat reports no size for block devices
             method: Method = "reflink" if _share_blocks(reading, writing) else "copy"
             if method == "copy":
                 _copy_data(reading, writing, total, progress)
@@ -79,12 +79,12 @@ def _copy_data(reading: int, writing: int, total: int, progress: Progress) -> No
                 continue
             if copied == 0:
                 raise OSError(errno.EIO, "the file became shorter while it was copied")
-            os.posix_fadvise(writing, start, copied, os.POSIX_FADV_DONTNEED)  # begins to write it out, ahead of fsync
+            os.posix_fadvise(writing, start, copied, os.POSIX_FADV_DONTNEED)  # starts writeback before fsync
             start += copied
 
 
 def _list_data(reading: int, total: int) -> Iterator[tuple[int, int]]:
-    """Where there is data, from byte to byte; all of it where the file system does not tell."""
+    """Yield the data ranges of a file; the whole file if the file system does not report holes."""
     end = 0
     while end < total:
         try:

@@ -1,7 +1,7 @@
 """
-Programs run for the sake of an image: with limits, in a session of their own, and killed when nobody wants them.
+Run programs on images: with resource limits, in a separate session, killed on timeout or cancellation.
 
-Arguments are lists and never pass through a shell; the shell here only sets limits and is replaced by the program.
+Arguments are passed as a list. A shell only sets the limits and then executes the program.
 """
 
 import fcntl
@@ -33,16 +33,16 @@ def run(
     successes: Collection[int] = (0,),
 ) -> bytes:
     """
-    Run a program and give what it printed, at most a megabyte of it.
+    Run a program and return its output, at most one MiB.
 
-    `memory` bounds its address space in bytes, and then `seconds` its CPU time too. `beat` is called ten times a
-    second; if it raises, the program is killed. `successes` are the exit codes of a program that did its part.
+    `memory` limits its address space in bytes and, with it, `seconds` limits CPU time too. `beat` is called ten times
+    a second; if it raises, the program is killed. `successes` are the exit codes that mean success.
     """
     limits = [] if memory is None else ["/bin/sh", "-c", _LIMITED, "sh", str(memory // 1024), str(int(seconds) + 1)]
     environment = {**os.environ, "LC_ALL": "C", **(variables or {})}
     with _open_memory() as output, _open_bounded_memory() as errors:
         try:
-            process = subprocess.Popen(  # noqa: S603 - a list of arguments, put together by this package
+            process = subprocess.Popen(  # noqa: S603 - a list of arguments, built by this package
                 [*limits, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -67,7 +67,7 @@ def _open_memory() -> IO[bytes]:
 
 
 def _open_bounded_memory() -> IO[bytes]:
-    """Memory that does not grow: a damaged image can make a program complain without end."""
+    """Return a memory file of fixed size: a damaged image can make a program print errors endlessly."""
     file = os.fdopen(os.memfd_create("errors", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
     file.truncate(MAX_OUTPUT)
     fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)

@@ -1,7 +1,7 @@
 """
-Unpack gz, xz and bz2 files as a stream: never in memory as a whole, and never beyond a limit.
+Decompress gz, xz and bz2 files as streams, with limited memory and output size.
 
-Other kinds of compression are refused.
+Other compression formats are refused.
 """
 
 import bz2
@@ -19,13 +19,13 @@ from virtshape.launcher.images.sparse import SparseFile
 
 _CHUNK: Final = 1 << 20
 _XZ_MEMORY: Final = 96 << 20
-"""What unpacking may take: the highest preset of `xz` needs 65 MiB."""
+"""Memory limit of the xz decompressor; the highest preset needs 65 MiB."""
 DAMAGED: Final = (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError)
-"""What unpacking raises for damaged input; bz2 raises OSError in addition, which `open_stream` turns into EOFError."""
+"""Errors for damaged input; `open_stream` also turns the OSError of bz2 into EOFError."""
 
 
 class _Decompressor(Protocol):
-    """What xz and bz2 have in common in the standard library."""
+    """The common interface of the xz and bz2 decompressors in the standard library."""
 
     @property
     def eof(self) -> bool: ...
@@ -37,7 +37,7 @@ class _Decompressor(Protocol):
 
 
 def unpack(source: Path, form: str, target: Path, limit: int | None, progress: Progress = ignore) -> None:
-    """Unpack a file to a name that nobody looks at yet, at most `limit` bytes; progress counts the packed bytes."""
+    """Decompress a file to a temporary name, at most `limit` bytes; progress counts compressed bytes."""
     total = source.stat().st_size
     with source.open("rb") as packed, SparseFile(target, limit) as unpacked:
         try:
@@ -49,7 +49,7 @@ def unpack(source: Path, form: str, target: Path, limit: int | None, progress: P
 
 
 def open_stream(packed: BinaryIO, form: str) -> Iterator[bytes]:
-    """Yield what is in a packed file, at most a megabyte at a time."""
+    """Yield the decompressed content in chunks of at most 1 MiB; raise RefusedImageError for other formats."""
     if form == "gz":
         return _read_gzip(packed)
     if form == "xz":
@@ -75,7 +75,7 @@ def _read_bz2(packed: BinaryIO) -> Iterator[bytes]:
 
 
 def _read_streams(packed: BinaryIO, make: Callable[[], _Decompressor]) -> Iterator[bytes]:
-    """Several streams may follow each other, with zeros between them."""
+    """Yield the content of concatenated streams, which may have zeros between them."""
     rest = b""
     while rest := rest.lstrip(b"\0") or packed.read(_CHUNK).lstrip(b"\0"):
         stream = make()
@@ -93,18 +93,18 @@ def _read_streams(packed: BinaryIO, make: Callable[[], _Decompressor]) -> Iterat
 
 
 class ChunkReader(io.RawIOBase):
-    """A file made of chunks."""
+    """A readable file over an iterator of chunks."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
         self._rest = memoryview(b"")
 
     def readable(self) -> bool:
-        """Return True: it can only be read."""
+        """Return True."""
         return True
 
-    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # only ever given one
-        """Fill a buffer as far as the next chunk goes."""
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # callers always pass a memoryview
+        """Read at most the rest of the current chunk into a buffer."""
         if not self._rest:
             self._rest = memoryview(next(self._chunks, b""))
         size = min(len(buffer), len(self._rest))

@@ -1,8 +1,8 @@
 """
-Disk images and other files out of container images, by the image's name.
+Get disk images and other files from container images, by image reference.
 
-A name may lead to a local file or bundle first; a registry is asked only if that is allowed. What comes from a registry
-or a bundle is judged, then kept by digest.
+A reference may be mapped to a local file or bundle; registries are used only if allowed. Images from registries and
+bundles are inspected and then cached by digest.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -28,7 +28,7 @@ _ANONYMOUS: Final = Access()
 
 
 class ContainerImages:
-    """The container images that a machine can use."""
+    """The container images available on this host."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class ContainerImages:
         limit: int | None = None,
     ) -> None:
         """
-        Keep what is fetched in a directory.
+        Cache images in a directory.
 
-        `files` maps names of images to local disk images, OCI layouts or archives; `plain_registries` speak HTTP;
-        `networks` may be reached although they are not public;
-        `limit` bounds the bytes of a disk and of a layer.
+        `files` maps image references to local disk images, OCI layouts or archives. `plain_registries` use HTTP.
+        `networks` are non-public networks that downloads may connect to. `limit` is the maximum size of a disk or
+        layer in bytes.
         """
         self._cache = Cache(directory)
         self._files = {parse_reference(name): Path(path) for name, path in (files or {}).items()}
@@ -55,7 +55,7 @@ class ContainerImages:
         self._limit = limit
 
     def find_disk(self, image: str, path: str = "", architecture: str = "amd64") -> ContainerDisk | None:
-        """Give a disk that was fetched before; asks nobody."""
+        """Return a cached disk, or None; does not access the network."""
         digest = self._cache.find_digest(_name(parse_reference(image), architecture))
         return self._cache.find_disk(digest, path) if digest else None
 
@@ -69,7 +69,7 @@ class ContainerImages:
         architecture: str = "amd64",
         progress: Progress = ignore,
     ) -> ContainerDisk:
-        """Give the disk at a path in an image, or the only one in `/disk`; the policy is that of container runtimes."""
+        """Return the disk at a path in an image, or the only one in `/disk`; `policy` is the image pull policy."""
         reference = parse_reference(image)
         local = self._files.get(reference)
         if local is not None and not local.exists():
@@ -97,7 +97,7 @@ class ContainerImages:
         architecture: str = "amd64",
         progress: Progress = ignore,
     ) -> Path:
-        """Give a directory with files of an image under the paths they have there, as a kernel and its initrd."""
+        """Return a directory with files of an image, such as a kernel and initrd, under their paths in the image."""
         with (
             self._open(image, access, architecture) as (content, open_layer),
             self._cache.lock(content.digest, progress) as scratch,
@@ -113,7 +113,7 @@ class ContainerImages:
 
     def _take_disk(self, content: ImageContent, open_layer: OpenLayer, path: str, progress: Progress) -> ContainerDisk:
         with self._cache.lock(content.digest, progress) as scratch:
-            disk = self._cache.find_disk(content.digest, path)  # somebody else may have been faster
+            disk = self._cache.find_disk(content.digest, path)  # another process may have fetched it meanwhile
             if disk is not None:
                 return disk
             found = extract(content.layers, open_layer, _select(path), scratch, self._limit, progress)
@@ -126,7 +126,7 @@ class ContainerImages:
 
     @contextmanager
     def _open(self, image: str, access: Access, architecture: str) -> Iterator[tuple[ImageContent, OpenLayer]]:
-        """Find out what an image consists of; a refusal names it."""
+        """Yield the content of an image and a function to open its layers; add its name to refusals."""
         reference = parse_reference(image)
         local = self._files.get(reference)
         try:
@@ -142,7 +142,7 @@ class ContainerImages:
             raise RefusedImageError(f"{image}: {error}") from error
 
     def _fetch_layer(self, registry: Registry, layer: Layer, progress: Progress) -> BinaryIO:
-        """Download a layer; its file is gone as soon as it is closed, and stays if the download breaks off."""
+        """Download a layer and return its unlinked file; an incomplete download is kept to be resumed."""
         target = self._cache.locate_layer(layer.digest)
         registry.fetch_layer(layer, target, self._limit, progress)
         file = target.open("rb")
@@ -152,7 +152,7 @@ class ContainerImages:
 
 def _use_file(image: str, path: Path) -> ContainerDisk:
     try:
-        info = inspect_image(path, thorough=False)  # it is its owner's, and looked at with every start
+        info = inspect_image(path, thorough=False)  # repeated at every start, so without the slow check
         return ContainerDisk(str(path), _check_format(info.format), info.size)
     except RefusedImageError as error:
         raise RefusedImageError(f"{image}: {error}") from error

@@ -1,7 +1,7 @@
 """
-What a file is, by its first and last bytes, and what it would make a reader of it open besides.
+Detect image formats and references to other files from the first and last bytes of a file.
 
-Pure: looks at bytes that it is given. It runs before any program opens an image, so that none is led astray by one.
+Pure. Runs before any program opens an image, so that a malicious image cannot make a program open other files.
 """
 
 import struct
@@ -49,7 +49,7 @@ class Qcow2(NamedTuple):
 
 
 def detect_format(head: bytes, tail: bytes = b"") -> str:
-    """Name the format of an image or archive; what nothing is known of is `raw`."""
+    """Return the format of an image or archive; `raw` if it is unknown."""
     for magic, name in _AT_START:
         if head.startswith(magic):
             return name
@@ -61,7 +61,7 @@ def detect_format(head: bytes, tail: bytes = b"") -> str:
 
 
 def parse_qcow2(head: bytes) -> Qcow2 | None:
-    """Read the header of a qcow2 image; None if it is cut short or of no version that there is."""
+    """Parse the header of a qcow2 image; return None if it is truncated or of an unknown version."""
     if len(head) < _QCOW2.size:
         return None
     version, backing_at, backing_length, _, size, crypt, incompatible, _, _, _, length = _QCOW2.unpack_from(head)
@@ -93,7 +93,7 @@ def _list_extensions(head: bytes, start: int) -> set[int]:
 
 
 def find_external_reference(form: str, head: bytes) -> str | None:
-    """Say what about an image reaches beyond its own file, if anything does."""
+    """Return why an image cannot be used, such as a backing file or encryption; None if it can."""
     if form == "qcow2":
         return _find_qcow2_reference(parse_qcow2(head))
     if form == "vmdk":
@@ -116,7 +116,7 @@ def _find_qcow2_reference(header: Qcow2 | None) -> str | None:
 
 
 def _find_vmdk_reference(head: bytes) -> str | None:
-    """Only a sparse extent with a capacity of its own is self-contained; all else lists files to open."""
+    """Return why a VMDK is not self-contained; only a sparse extent with a capacity is."""
     if not head.startswith(b"KDMV") or struct.unpack_from("<Q", head.ljust(20, b"\0"), 12)[0] == 0:
         return "it is a VMDK that describes other files; convert it to a self-contained image first"
     if b"parentfilenamehint" in head.lower():

@@ -1,8 +1,7 @@
 """
-Files from web servers: tried again after pauses, resumed where they broke off, in place only when whole and checked.
+Download files with retries, resumption and checksums; the target is created only when complete and verified.
 
-What has arrived of a broken-off download stays beside the target, and the next call goes on from there, if the server's
-file is still the same.
+A partial download is kept next to the target. The next call resumes it if the file on the server is unchanged.
 """
 
 import fcntl
@@ -26,11 +25,11 @@ from virtshape.launcher.images.progress import Progress, ignore
 from virtshape.launcher.images.web import Access, describe_url, request
 
 ATTEMPTS: Final = 5
-"""How often to try without a byte arriving."""
+"""Maximum number of consecutive attempts without progress."""
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 20.0
 SLOWEST: Final = 1024
-"""How many bytes a second must arrive, on average over SLOW_SECONDS: few downloads go on at a time, and others wait."""
+"""Minimum bytes per second, averaged over SLOW_SECONDS; a slow download would block others from starting."""
 SLOW_SECONDS: Final = 60.0
 _CHUNK: Final = 1 << 18
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -38,7 +37,7 @@ _ALGORITHMS: Final = {"md5": 32, "sha1": 40, "sha256": 64, "sha512": 128}
 
 
 class SlowServerError(TransferError):
-    """A server that sends too little to wait for."""
+    """The server sends too slowly."""
 
 
 def download(
@@ -50,7 +49,7 @@ def download(
     limit: int | None = None,
     progress: Progress = ignore,
 ) -> None:
-    """Fetch a file; `checksum` is `algorithm:hex`, `limit` the most bytes that are acceptable."""
+    """Download a file of at most `limit` bytes; `checksum` has the form `algorithm:hex`."""
     check_checksum(checksum)
     with _Partial(target, url) as partial:
         failures = 0
@@ -71,7 +70,7 @@ def download(
 
 
 def check_checksum(checksum: str) -> None:
-    """Refuse a checksum that no file can have."""
+    """Raise RefusedImageError if a checksum is malformed."""
     algorithm, _, digest = checksum.partition(":")
     if checksum and len(digest) != _ALGORITHMS.get(algorithm):
         known = ", ".join(_ALGORITHMS)
@@ -135,28 +134,28 @@ def _starts_at(response: http.client.HTTPResponse) -> int | None:
 
 
 def _find_validator(response: http.client.HTTPResponse) -> str:
-    """What tells later whether the file is still the same; a weak tag does not."""
+    """Return the ETag, or Last-Modified if the ETag is weak or missing."""
     tag: str = response.headers.get("ETag", "")
     return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified", "")
 
 
 def _pause(failures: int, beat: Callable[[], None]) -> None:
     longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (failures - 1))
-    deadline = time.monotonic() + longest * random.uniform(0.5, 1)  # noqa: S311 - spreads load, hides nothing
+    deadline = time.monotonic() + longest * random.uniform(0.5, 1)  # noqa: S311 - jitter, not cryptography
     while time.monotonic() < deadline:
         beat()
         time.sleep(0.05)
 
 
 class _Origin(Struct):
-    """Where the bytes of a broken-off download came from."""
+    """The origin of a partial download."""
 
     url: str
     validator: str
 
 
 class _Partial:
-    """What has arrived so far, which one download at a time adds to."""
+    """A partial download, locked against other downloads to the same target."""
 
     def __init__(self, target: Path, url: str) -> None:
         self._target = target
@@ -189,25 +188,25 @@ class _Partial:
 
     @property
     def resume_headers(self) -> dict[str, str]:
-        """What to ask for, to go on where it broke off."""
+        """Request headers to resume the download; empty to start from the beginning."""
         if not self.size or not self._validator:
             return {}
         return {"Range": f"bytes={self.size}-", "If-Range": self._validator}
 
     def restart(self, validator: str) -> None:
-        """Begin anew with a file that may be another."""
+        """Discard the content and start over with a new validator."""
         os.ftruncate(self._descriptor, 0)
         self.size, self._validator = 0, validator
         write_atomically(self._origin, msgspec.json.encode(_Origin(self._url, validator)))
 
     def write(self, chunk: bytes) -> None:
-        """Add what arrived."""
+        """Append received bytes."""
         while chunk:
             written = os.pwrite(self._descriptor, chunk, self.size)
             chunk, self.size = chunk[written:], self.size + written
 
     def verify(self, checksum: str) -> None:
-        """Refuse what is not what was promised."""
+        """Raise RefusedImageError if the file does not have this checksum."""
         if not checksum:
             return
         algorithm, _, wanted = checksum.partition(":")
@@ -217,7 +216,7 @@ class _Partial:
             raise RefusedImageError(f"the file's checksum is {algorithm}:{found}, not {checksum}")
 
     def finish(self) -> None:
-        """Put the file in its place."""
+        """Sync the file and rename it to the target."""
         sync(self._path)
         self._path.rename(self._target)
         self._origin.unlink(missing_ok=True)

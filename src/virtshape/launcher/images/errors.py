@@ -1,25 +1,20 @@
 """
-What can go wrong with an image, in words for whoever asked for it.
+Errors of image operations. All derive from ImageError, and their messages are shown to users.
 
-    ImageError
-    ├── RefusedImageError   the image is not acceptable; trying again does not help
-    ├── TransferError       it could not be brought here; trying again may help
-    ├── NoSpaceError        there is no room for it now; trying again may help
-    ├── ToolError           a program that is needed is missing, failed or took too long
-    └── StoppedError        whoever asked has changed their mind
+Retrying may help after TransferError and NoSpaceError, but not after RefusedImageError.
 """
 
 
 class ImageError(Exception):
-    """An image that cannot be had."""
+    """An image operation failed."""
 
 
 class RefusedImageError(ImageError):
-    """An image that is here, and must not be used."""
+    """The image is not acceptable; retrying does not help."""
 
 
 class TransferError(ImageError):
-    """An image that did not arrive; `status` is what an HTTP server answered, if one did."""
+    """The image could not be transferred; `status` is the HTTP status, if the server responded."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -27,12 +22,12 @@ class TransferError(ImageError):
 
 
 class NoSpaceError(ImageError):
-    """An image that there is no room for now."""
+    """There is not enough space for the image."""
 
 
 class ToolError(ImageError):
-    """A program that did not do its part."""
+    """A required program is missing, failed, or timed out."""
 
 
 class StoppedError(ImageError):
-    """Work that was given up on request."""
+    """The operation was cancelled on request."""

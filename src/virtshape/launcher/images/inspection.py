@@ -1,8 +1,8 @@
 """
-Judging an image that came from anywhere.
+Inspect untrusted images. Changes nothing.
 
-Its bytes are looked at first, then qemu-img with the one driver they ask for, the file driver below it, no network, and
-limits on time and memory. Nothing is converted or changed here.
+Checks the header first, then runs qemu-img with exactly the detected driver on the file driver, without network access
+and with limits on time and memory.
 """
 
 import os
@@ -24,23 +24,23 @@ _SECONDS: Final = 30.0
 _MEMORY: Final = 1 << 30
 _CHECK_SECONDS: Final = 600.0
 _CHECKED: Final = (0, 2, 3, 63)
-"""Exit codes of a check: nothing is wrong, there are errors, room is wasted, or the format cannot be checked."""
+"""Exit codes of `qemu-img check`: no errors, errors, leaked clusters, or checks not supported by the format."""
 _REFERENCES: Final = ("backing-filename", "full-backing-filename")
 
 
 class ImageInfo(NamedTuple):
-    """What is known of an image that passed."""
+    """Format and size of an accepted image."""
 
     format: str
     size: int
-    """Bytes that a guest sees."""
+    """Virtual size in bytes."""
 
 
 def inspect_image(path: Path, limit: int | None = None, *, thorough: bool = True) -> ImageInfo:
     """
-    Judge an image; RefusedImageError if it is none, reaches beyond its file or is larger than the limit.
+    Inspect an image; raise RefusedImageError if it is invalid, not self-contained or larger than the limit.
 
-    `thorough` also looks for parts that are missing or damaged, which QEMU would show to its guest as zeros.
+    `thorough` also checks for missing or damaged parts, which QEMU would show to the guest as zeros.
     """
     info = _inspect(path)
     if info.size == 0:
@@ -65,7 +65,7 @@ def _inspect(path: Path) -> ImageInfo:
 
 
 def read_format(path: Path) -> tuple[str, bytes, int]:
-    """Give the format that a file's own bytes show, its first bytes, and its size."""
+    """Return the format detected from a file's content, its first bytes, and its size."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
@@ -82,7 +82,7 @@ def read_format(path: Path) -> tuple[str, bytes, int]:
 
 
 def describe_source(path: Path, form: str) -> str:
-    """Write the options by which QEMU's tools open exactly this file in exactly this format."""
+    """Return the --image-opts value that opens exactly this file with exactly this format."""
     name = str(path.absolute()).replace(",", ",,")
     return f"driver={form},file.driver=file,file.filename={name}"
 
@@ -127,5 +127,5 @@ def _check_details(answer: dict[str, Any], path: Path) -> None:
 
 
 def round_up(size: int, unit: int) -> int:
-    """The next multiple of a unit."""
+    """Return the size rounded up to a multiple of a unit."""
     return -(-size // unit) * unit

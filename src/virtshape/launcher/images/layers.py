@@ -1,8 +1,8 @@
 """
-Taking files out of the layers of a container image.
+Extract files from the layers of a container image.
 
-Only regular files that were asked for are written, under names that are chosen here; links, devices and paths that lead
-elsewhere are never followed. A file counts only once the whole layer has been read and has the digest it should have.
+Writes only the requested regular files, under generated names; links, devices and paths in the image are never
+followed. Files are returned only after all layers have been read and their digests verified.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ from virtshape.launcher.images.sparse import SparseFile
 from virtshape.launcher.images.tar import TarEntry, TarError, TarReader
 
 MAX_ENTRIES: Final = 1_000_000
-"""The most entries that a layer may have."""
+"""Maximum number of entries in a layer."""
 MAX_FILES: Final = 1000
-"""The most files that are taken out of one image."""
+"""Maximum number of files extracted from one image."""
 MAX_HIDDEN_BYTES: Final = 16 << 20
-"""The most bytes of names that the layers of an image may hide in the layers below."""
+"""Maximum total length of the names that layers of an image hide in lower layers."""
 MAX_OTHER_BYTES: Final = 1 << 30
 _CHUNK: Final = 1 << 20
 _WHITEOUT: Final = ".wh."
@@ -35,7 +35,7 @@ OpenLayer = Callable[[Layer, Progress], BinaryIO]
 
 
 class Found(NamedTuple):
-    """A file that was taken out: its name in the image, and where it lies now."""
+    """An extracted file: its name in the image and its path on disk."""
 
     name: str
     path: Path
@@ -50,12 +50,12 @@ def extract(
     progress: Progress,
 ) -> list[Found]:
     """
-    Take the wanted files as the image shows them, where upper layers hide lower ones, into a directory.
+    Extract the wanted files into a directory; files in upper layers hide those in lower ones.
 
-    `limit` bounds the bytes of the files; each layer may unpack to as much again, and to MAX_OTHER_BYTES more.
+    `limit` is the maximum total size of the files; a layer may unpack to twice that plus MAX_OTHER_BYTES.
     """
     view = _View(wanted, target, limit)
-    total = 2 * sum(layer.size for layer in layers) or None  # each is fetched, then read
+    total = 2 * sum(layer.size for layer in layers) or None  # each layer is fetched, then read
     done = 0
     for layer in reversed(layers):
         with open_layer(layer, _share(progress, done, total)) as packed:
@@ -72,7 +72,7 @@ def _share(progress: Progress, before: int, total: int | None) -> Progress:
 
 
 class _View:
-    """What is seen through the layers that were read so far, from the topmost down."""
+    """The merged view of the layers read so far, from the top down."""
 
     def __init__(self, wanted: Callable[[str], bool], target: Path, limit: int | None) -> None:
         self._wanted = wanted
@@ -84,7 +84,7 @@ class _View:
         self.found: list[Found] = []
 
     def add_layer(self, stream: "_Stream") -> None:
-        """Take the wanted files of the next lower layer."""
+        """Extract the wanted files of the next lower layer."""
         hidden: set[str] = set()
         try:
             archive = stream.open_archive()
@@ -138,7 +138,7 @@ def _list_ancestors(name: str) -> Iterator[str]:
 
 
 class _Stream:
-    """A layer as it is read: what is in it, and the digest of it."""
+    """Reads a layer and computes its digest."""
 
     def __init__(self, packed: BinaryIO, limit: int | None, progress: Progress) -> None:
         self._packed = packed
@@ -148,7 +148,7 @@ class _Stream:
         self._read = 0
 
     def open_archive(self) -> TarReader:
-        """Read the entries of the layer, one after the other."""
+        """Return a reader for the entries of the layer."""
         head = self._packed.read(8)
         self._packed.seek(0)
         form = detect_format(head)
@@ -163,11 +163,11 @@ class _Stream:
         self.beat()
 
     def beat(self) -> None:
-        """Report how much of the layer was read."""
+        """Report how many bytes of the layer were read."""
         self._progress(self._read, None)
 
     def check(self, digest: str) -> None:
-        """Read what an archive leaves unread, and compare the digest."""
+        """Read the rest of the layer and verify its digest."""
         while chunk := self._packed.read(_CHUNK):
             self._count(chunk)
         if f"sha256:{self._digest.hexdigest()}" != digest:
@@ -175,7 +175,7 @@ class _Stream:
 
 
 class _Counted(io.RawIOBase):
-    """A file that shows what is read of it."""
+    """A file that passes each chunk that is read to a callback."""
 
     def __init__(self, file: BinaryIO, seen: Callable[[bytes], None]) -> None:
         self._file = file
@@ -184,7 +184,7 @@ class _Counted(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # only ever given one
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # callers always pass a memoryview
         chunk = self._file.read(len(buffer))
         buffer[: len(chunk)] = chunk
         self._seen(chunk)

@@ -1,7 +1,7 @@
 """
-Manifests of container images, in the forms of OCI and of Docker.
+Parse OCI and Docker manifests of container images.
 
-Pure: bytes in, layers out. Digests of what they name are checked by whoever reads it.
+Pure. Callers verify the digests of the blobs they read.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from virtshape.launcher.images.reference import DIGEST
 
 LARGEST: Final = 4 << 20
 MAX_LAYERS: Final = 500
-"""The most layers of a container image; container runtimes stop at 127."""
+"""Maximum number of layers of a container image; container runtimes allow 127."""
 INDEXES: Final = (
     "application/vnd.oci.image.index.v1+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
@@ -27,14 +27,14 @@ MANIFESTS: Final = (
 
 
 class Platform(Struct, frozen=True):
-    """What an image runs on; disks are offered under the platform of the guest."""
+    """The platform of an image; for container disks, that of the guest."""
 
     os: str = ""
     architecture: str = ""
 
 
 class Descriptor(Struct, frozen=True, rename="camel"):
-    """A blob that another one names."""
+    """A reference to a blob."""
 
     digest: str
     size: int = 0
@@ -43,7 +43,7 @@ class Descriptor(Struct, frozen=True, rename="camel"):
 
 
 class Manifest(Struct, frozen=True, rename="camel"):
-    """An image with its layers, the lowest first; or an index with one image per platform."""
+    """An image manifest with its layers, lowest first; or an index with one image per platform."""
 
     media_type: str = ""
     layers: list[Descriptor] | None = None
@@ -51,7 +51,7 @@ class Manifest(Struct, frozen=True, rename="camel"):
 
 
 class Layer(NamedTuple):
-    """A layer: where to find it, and the digest that its bytes must have."""
+    """A layer: its name in the bundle or registry, and its digest."""
 
     name: str
     digest: str
@@ -59,7 +59,7 @@ class Layer(NamedTuple):
 
 
 def parse_manifest(content: bytes) -> Manifest:
-    """Read a manifest or an index."""
+    """Parse a manifest or index."""
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
     except msgspec.MsgspecError as error:
@@ -73,7 +73,7 @@ def parse_manifest(content: bytes) -> Manifest:
 
 
 def choose_image(index: Manifest, architecture: str) -> Descriptor:
-    """Pick the image for an architecture from an index; one that says nothing of platforms will do."""
+    """Return the image for an architecture from an index; otherwise the only one without a platform."""
     offered = index.manifests or []
     for descriptor in offered:
         if descriptor.platform is not None and descriptor.platform.architecture == architecture:
@@ -88,19 +88,19 @@ def choose_image(index: Manifest, architecture: str) -> Descriptor:
 
 
 def list_layers(manifest: Manifest) -> list[Layer]:
-    """Return the layers of an image, the lowest first."""
+    """Return the layers of an image, lowest first."""
     if len(manifest.layers or ()) > MAX_LAYERS:
         raise RefusedImageError(f"the container image has more than {MAX_LAYERS} layers")
     return [Layer(one.digest, one.digest, one.size) for one in manifest.layers or ()]
 
 
 def digest_of(content: bytes) -> str:
-    """The digest of bytes, as manifests write it."""
+    """Return the sha256 digest of content in the format of manifests."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def check_digest(content: bytes, digest: str) -> None:
-    """Refuse bytes that are not the ones a digest was made of."""
+    """Raise RefusedImageError if content does not have this digest."""
     if digest_of(content) != digest:
         raise RefusedImageError(
             f"the container image is not what it claims to be: {digest_of(content)} is not {digest}"

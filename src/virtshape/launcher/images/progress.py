@@ -1,8 +1,8 @@
 """
-How long work tells how far it is, and how it is stopped.
+Progress callbacks of long operations, and cancellation through them.
 
-Every function that takes a `Progress` calls it a few times a second, in its own thread. What the callback raises
-ends the work: temporary files are removed, and nothing appears under the final name.
+Functions that take a `Progress` call it a few times a second, in their own thread. An exception from the callback
+cancels the operation: temporary files are removed, and the target is not created.
 """
 
 from collections.abc import Callable
@@ -11,15 +11,15 @@ from threading import Event
 from virtshape.launcher.images.errors import StoppedError
 
 Progress = Callable[[int, int | None], None]
-"""Called with the bytes done, and with the bytes to do where they are known."""
+"""Called with the number of bytes done and the total, or None if that is unknown."""
 
 
 def ignore(_done: int, _total: int | None) -> None:
-    """Take no notice."""
+    """Ignore the progress."""
 
 
 def until(stop: Event, progress: Progress = ignore) -> Progress:
-    """Give a callback that passes everything on until the event is set, and then ends the work."""
+    """Return a callback that forwards progress, and raises StoppedError once the event is set."""
 
     def report(done: int, total: int | None) -> None:
         if stop.is_set():

@@ -1,7 +1,7 @@
 """
-Making qcow2 images, and turning images of one format into another.
+Create qcow2 images, and convert and resize images.
 
-New images appear whole or not at all. Sources must have been judged before: they are opened with the named driver.
+New qcow2 images are created atomically. Sources must have been inspected: they are opened with the given format.
 """
 
 from pathlib import Path
@@ -19,19 +19,19 @@ _CONVERT_MEMORY: Final = 2 << 30
 
 
 def make_blank(target: Path, size: int) -> None:
-    """Make an image of so many bytes that takes hardly any space, and need not survive the machine."""
+    """Create an empty image of this virtual size, which need not survive a host crash."""
     write_atomically(target, render_qcow2(size), durable=False)
 
 
 def make_overlay(target: Path, base: Path, base_format: str, size: int) -> None:
-    """Make an image that reads from a base, which it never opens for writing, and keeps changes to itself."""
+    """Create an overlay over a base image, which is opened read-only."""
     write_atomically(target, render_qcow2(size, str(base.absolute()), base_format), durable=False)
 
 
 def convert(
     source: Path, source_format: str, target: Path, target_format: Literal["raw", "qcow2"], progress: Progress = ignore
 ) -> None:
-    """Write the content of an image in another format, at the target's exact name; holes stay holes."""
+    """Convert an image to another format; write directly to the target and keep holes."""
     total = source.stat().st_size
 
     def beat() -> None:
@@ -54,5 +54,5 @@ def convert(
 
 
 def grow(image: Path, form: Literal["raw", "qcow2"], size: int) -> None:
-    """Make the disk in an image that nobody uses larger; its content stays."""
+    """Grow an image that is not in use; its content is kept."""
     run(["qemu-img", "resize", "-q", "-f", form, str(image), str(size)], seconds=_SECONDS)

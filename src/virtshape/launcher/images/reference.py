@@ -1,7 +1,7 @@
 """
-Names of container images: `registry.example/team/disk:tag`, `disk@sha256:...`, with or without `docker://` in front.
+Parse container image references such as `registry.example/team/disk:tag` and `docker://disk@sha256:...`.
 
-Pure: texts in, parts out.
+Pure. The prefix `docker://` is optional.
 """
 
 import re
@@ -19,7 +19,7 @@ _ANY_DIGEST: Final = f"sha256:{0:064}"
 
 
 class Reference(NamedTuple):
-    """One image in one registry."""
+    """A container image reference."""
 
     registry: str
     repository: str
@@ -28,17 +28,17 @@ class Reference(NamedTuple):
 
     @property
     def server(self) -> str:
-        """The host, and port if there is one, that serves the registry."""
+        """The host of the registry server, with its port if the reference has one."""
         return _DOCKER_SERVER if self.registry == _DOCKER else self.registry
 
     @property
     def version(self) -> str:
-        """The digest where there is one, since it cannot change; else the tag."""
+        """The digest if there is one, because it is immutable; otherwise the tag."""
         return self.digest or self.tag
 
     @property
     def is_latest(self) -> bool:
-        """Whether it names whatever is newest."""
+        """Return True for the tag `latest` without a digest."""
         return not self.digest and self.tag == "latest"
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Reference(NamedTuple):
 
 def parse_reference(text: str) -> Reference:
     """
-    Read the name of an image; what is left out is filled in as container tools do.
+    Parse an image reference, with the same defaults for missing parts as container tools.
 
     >>> str(parse_reference("fedora"))
     'docker.io/library/fedora:latest'
@@ -68,7 +68,7 @@ def parse_reference(text: str) -> Reference:
 
 
 def _split_registry(name: str) -> tuple[str, str]:
-    """A first part counts as a host if it looks like one: a dot, a port, or localhost."""
+    """Return registry and repository; the first part is a host if it has a dot or a port, or is localhost."""
     first, slash, rest = name.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):
         return first, rest

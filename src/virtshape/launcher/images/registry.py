@@ -1,8 +1,8 @@
 """
-Registries of container images, as the distribution protocol has them: manifests by tag or digest, blobs by digest.
+Client of container registries (OCI distribution protocol): manifests by tag or digest, blobs by digest.
 
-Whatever arrives is checked against the digest it was asked for by. Servers on this machine may speak plain HTTP, others
-only if they are named.
+Verifies the digest of everything that is requested by digest. Uses plain HTTP for loopback addresses and for registries
+that are configured so.
 """
 
 import re
@@ -46,7 +46,7 @@ class _Token(Struct):
 
 
 class Registry:
-    """One repository of one registry, and what it takes to be let in."""
+    """A repository in a registry, and the credentials to access it."""
 
     def __init__(self, reference: Reference, access: Access, plain: Collection[str] = ()) -> None:
         is_plain = reference.registry in plain or _LOOPBACK.fullmatch(reference.registry)
@@ -57,7 +57,7 @@ class Registry:
         self._access = access._replace(user="", password="")
 
     def read_content(self, architecture: str) -> ImageContent:
-        """Find the image for an architecture and its layers."""
+        """Return digest and layers of the image for an architecture."""
         version, digest = self._reference.version, self._reference.digest
         for _ in range(_DEEPEST_INDEX):
             content = self._fetch_manifest(version)
@@ -70,7 +70,7 @@ class Registry:
         raise RefusedImageError("the container image's index names further indexes without end")
 
     def fetch_layer(self, layer: Layer, target: Path, limit: int | None, progress: Progress) -> None:
-        """Download a layer of at most `limit` bytes; a token that expires meanwhile is renewed."""
+        """Download a layer of at most `limit` bytes; renew an expired token."""
         url = f"{self._home}/blobs/{layer.digest}"
         limit = min((size for size in (layer.size or None, limit) if size is not None), default=None)
         self._request_with_login(
@@ -83,7 +83,7 @@ class Registry:
         return self._request_with_login(lambda: self._read(url, self._access, headers))
 
     def _request_with_login(self, ask: Callable[[], T]) -> T:
-        """Ask, and once more with what the server wants to see."""
+        """Send a request; authenticate and retry once if the server asks for it."""
         try:
             return ask()
         except RefusedRequestError as error:
@@ -94,7 +94,7 @@ class Registry:
             raise self._explain(error) from error
 
     def _authenticate(self, error: RefusedRequestError) -> None:
-        """Get what a server that turned us away wants to see, or pass its refusal on."""
+        """Get the credentials that a 401 response asks for; raise TransferError for other errors."""
         if error.status != _UNAUTHORIZED:
             raise self._explain(error)
         scheme, _, rest = error.headers.get("WWW-Authenticate", "").partition(" ")

@@ -1,4 +1,4 @@
-"""Writing files with holes where there would be zeros, and never beyond a limit."""
+"""Write sparse files: blocks of zeros become holes, and the size is limited."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ _ZEROS: Final = bytes(_BLOCK)
 
 
 class SparseFile:
-    """A file that is written from its beginning to its end, once."""
+    """A sparse file that is written once, sequentially."""
 
     def __init__(self, path: Path, limit: int | None = None) -> None:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -20,7 +20,7 @@ class SparseFile:
         self.size = 0
 
     def write(self, chunk: bytes) -> None:
-        """Append bytes; blocks of zeros take no space."""
+        """Append bytes; skip blocks of zeros. Raise RefusedImageError beyond the limit."""
         if self._limit is not None and self.size + len(chunk) > self._limit:
             raise RefusedImageError(f"is larger than the {self._limit} bytes that are allowed")
         for start in range(0, len(chunk), _BLOCK):

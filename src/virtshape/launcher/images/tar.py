@@ -1,9 +1,9 @@
 """
-Reading tar archives as a stream, in bounded memory.
+Read tar archives as streams, with limited memory.
 
-Python's tarfile keeps every entry in memory, follows sparse maps and pax headers without a limit, and parses headers in
-quadratic time in some supported versions. This reader knows ustar, GNU long names and pax, keeps one entry at a time,
-and refuses what is larger than its limits. It writes nothing: names and links are for the caller to judge.
+Python's tarfile keeps every entry in memory, reads sparse maps and pax headers without a limit, and parses headers in
+quadratic time in some supported versions. This reader supports ustar, GNU long names and pax, keeps one entry at a
+time, and enforces limits. It writes nothing; callers must validate names and links.
 """
 
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 BLOCK: Final = 512
 LONGEST_NAME: Final = 4096
-"""The longest name of an entry or a link, in bytes, as Linux has it for paths."""
+"""Maximum length of an entry or link name in bytes, the same as for paths in Linux."""
 LARGEST_HEADER: Final = 1 << 20
-"""The most bytes of extended headers (pax records, GNU long names) that one entry may have."""
+"""Maximum size of the extended headers (pax records, GNU long names) of one entry."""
 _CHUNK: Final = 1 << 20
 
 Kind = Literal["file", "directory", "hardlink", "symlink", "other"]
@@ -34,18 +34,18 @@ _POSIX_MAGIC: Final = b"ustar\0"
 
 
 class TarError(Exception):
-    """An archive that is damaged, or larger than the limits."""
+    """The archive is damaged or exceeds a limit."""
 
 
 class Readable(Protocol):
-    """Something to read bytes from."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Return at most so many bytes; none at the end."""
+        """Return at most `size` bytes; b"" at the end."""
 
 
 class TarEntry(NamedTuple):
-    """One entry; `offset` is where its content starts in the stream."""
+    """An entry; `offset` is the position of its content in the stream."""
 
     name: str
     kind: Kind
@@ -57,7 +57,7 @@ class TarEntry(NamedTuple):
 
 
 class _Extension(NamedTuple):
-    """What the extended headers before an entry say about it."""
+    """Values from the extended headers before an entry."""
 
     name: bytes | None = None
     link: bytes | None = None
@@ -69,8 +69,8 @@ class TarReader:
     """
     Iterates over the entries of a tar stream.
 
-    The content of the current entry is read with `read`; what is left of it is skipped with the next entry. The stream
-    may have at most `limit` bytes, and `most_entries` entries.
+    `read` returns the content of the current entry; unread content is skipped with the next entry. The stream may have
+    at most `limit` bytes and `most_entries` entries.
     """
 
     def __init__(self, stream: Readable, *, most_entries: int, limit: int | None = None) -> None:
@@ -82,7 +82,7 @@ class TarReader:
         self._padding = 0
 
     def __iter__(self) -> Iterator[TarEntry]:
-        """Yield the entries in their order; TarError for what cannot be read."""
+        """Yield the entries in order; raise TarError if the archive is invalid."""
         count, extension = 0, _Extension()
         while (block := self._read_header()) is not None:
             kind, size = block[156:157], _parse_number(block[124:136])
@@ -104,7 +104,7 @@ class TarReader:
             raise TarError("it is empty")
 
     def read(self, size: int) -> bytes:
-        """Return at most so many bytes of the current entry; none at its end."""
+        """Return at most `size` bytes of the current entry; b"" at its end."""
         wanted = min(size, self._content)
         chunk = self._read(wanted) if wanted else b""
         if wanted and not chunk:
@@ -115,12 +115,12 @@ class TarReader:
     def _skip(self) -> None:
         while self.read(_CHUNK):
             pass
-        # Some writers leave out the padding of the last file.
+        # Some writers omit the padding of the last file.
         while self._padding and (chunk := self._read(self._padding)):
             self._padding -= len(chunk)
 
     def _read_header(self) -> bytes | None:
-        """Return the next header; None at the end of the archive."""
+        """Return the next header, or None at the end of the archive."""
         block = self._read_block(BLOCK)
         if not block or not any(block):
             return None
@@ -142,7 +142,7 @@ class TarReader:
             return extension._replace(name=content.partition(b"\0")[0])
         if kind == _GNU_LINK:
             return extension._replace(link=content.partition(b"\0")[0])
-        # Global records hold comments and defaults that nothing here uses.
+        # Global records contain only comments and defaults, which are not used.
         return _apply_pax(extension, content) if kind in _PAX else extension
 
     def _describe(self, block: bytes, kind: bytes, size: int, extension: _Extension) -> TarEntry:
@@ -156,7 +156,7 @@ class TarReader:
         if kind == _GNU_SPARSE:
             raise TarError(_SPARSE)
         what = _KINDS.get(kind, "other")
-        if what == "file" and name.endswith(b"/"):  # as archives had it before there was a type for directories
+        if what == "file" and name.endswith(b"/"):  # old archives have no type for directories
             what = "directory"
         return TarEntry(
             name=_decode(name),
@@ -187,7 +187,7 @@ _SPARSE: Final = "it has sparse files, which are not supported: create it withou
 
 
 def _has_checksum(block: bytes) -> bool:
-    """Return True if a header has the sum of its bytes, its own field counted as blanks; some add signed bytes."""
+    """Return True if the header's checksum is correct; some writers sum signed bytes."""
     stated = block[148:156].strip(b" \0")
     if not stated.isdigit() or stated.strip(b"01234567"):
         return False
@@ -197,7 +197,7 @@ def _has_checksum(block: bytes) -> bool:
 
 
 def _apply_pax(extension: _Extension, content: bytes) -> _Extension:
-    """Return the extension with what pax records say; each is `LENGTH KEY=VALUE` and a newline."""
+    """Return the extension updated from pax records: each is `LENGTH KEY=VALUE` and a newline."""
     start = 0
     while start < len(content) and content[start] != 0:
         digits = content[start : start + 20].partition(b" ")[0]
@@ -221,7 +221,7 @@ def _apply_pax(extension: _Extension, content: bytes) -> _Extension:
 
 
 def _parse_number(field: bytes) -> int:
-    """Return a number as headers have it: octal digits, or bytes if the first one is 0x80."""
+    """Parse a number of a header: octal digits, or binary if the first byte is 0x80."""
     if field[0] == 0x80:
         return int.from_bytes(field[1:], "big")
     digits = _text(field).strip()

@@ -1,8 +1,8 @@
 """
-Requests to web servers: HTTP and HTTPS only, with limits, and with credentials that never follow a redirect elsewhere.
+HTTP and HTTPS requests; credentials are not sent to other servers after a redirect.
 
-Every connection, also after a redirect, goes to an address that imports may reach (see `addresses`). Every failure
-becomes one TransferError that never shows a credential.
+Connections, including those after redirects, go only to addresses that imports may reach (see `addresses`). Failures
+raise TransferError, whose message contains no credentials.
 """
 
 import base64
@@ -21,23 +21,23 @@ from virtshape.launcher.images.addresses import ForbiddenAddressError, check_hos
 from virtshape.launcher.images.errors import TransferError
 
 SILENCE_SECONDS: Final = 15.0
-"""How long a server may say nothing."""
+"""Socket timeout of requests."""
 _AGENT: Final = "virtshape"
 
 
 class Access(NamedTuple):
-    """How to reach servers: headers to send, a login, the PEM of authorities to trust over the system's."""
+    """Request settings: extra headers, credentials, and PEM certificates of CAs to trust instead of the system's."""
 
     headers: tuple[tuple[str, str], ...] = ()
     user: str = ""
     password: str = ""
     authorities: str = ""
     networks: tuple[str, ...] = ()
-    """Networks that may be reached although they are not public."""
+    """Non-public networks that requests may connect to."""
 
     @property
     def secrets(self) -> dict[str, str]:
-        """The headers that only the server that was named may see."""
+        """Headers that are sent only to the requested server."""
         given = dict(self.headers)
         if self.user:
             pair = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
@@ -48,7 +48,7 @@ class Access(NamedTuple):
 def request(
     url: str, access: Access, headers: Mapping[str, str] | None = None, method: str = "GET"
 ) -> http.client.HTTPResponse:
-    """Ask a server; what it answers with 400 and above becomes an error that carries the status."""
+    """Send a request and return the response; raise RefusedRequestError for status 400 and above."""
     where = describe_url(url)
     if urlsplit(url).scheme not in {"http", "https"}:
         raise TransferError(f"{where} is no HTTP or HTTPS address")
@@ -69,13 +69,13 @@ def request(
 
 
 def _explain(error: Exception) -> str:
-    """The words of an error, without the number that some begin with."""
+    """Return the message of an error without its errno."""
     reason = getattr(error, "reason", None) or error
     return (reason.strerror if isinstance(reason, OSError) else None) or str(reason)
 
 
 class RefusedRequestError(TransferError):
-    """An answer that is no success, with its headers."""
+    """The server returned an error status; `headers` are those of the response."""
 
     def __init__(self, where: str, error: urllib.error.HTTPError) -> None:
         super().__init__(f"{where} answered {error.code} {error.reason}", error.code)
@@ -83,13 +83,13 @@ class RefusedRequestError(TransferError):
 
 
 def describe_url(url: str) -> str:
-    """Write an address without what may be secret in it: names, passwords and queries."""
+    """Return a URL without parts that may be secret: user, password and query."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows to other HTTP servers, never from HTTPS back to HTTP; secrets go along only to the same server."""
+    """Follows redirects, but never from HTTPS to HTTP; sends credentials only to the same server."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -105,7 +105,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection to an address that was judged."""
+    """A connection to a permitted address."""
 
     networks: tuple[str, ...] = ()
 
@@ -115,7 +115,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 class _SecureConnection(http.client.HTTPSConnection, _Connection):
-    """The same with TLS: HTTPSConnection lets the next class connect, and then checks the certificate for the name."""
+    """A TLS connection: HTTPSConnection calls `_Connection.connect` and then verifies the certificate."""
 
 
 def _prepare(
@@ -127,7 +127,7 @@ def _prepare(
 
 
 class _Handler(urllib.request.HTTPHandler):
-    """Opens HTTP addresses, by a proxy if the environment of the server names one."""
+    """Opens HTTP URLs, through a proxy if the server's environment sets one."""
 
     def __init__(self, networks: tuple[str, ...]) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ class _Handler(urllib.request.HTTPHandler):
 
 
 class _SecureHandler(urllib.request.HTTPSHandler):
-    """Opens HTTPS addresses, by a proxy if the environment of the server names one."""
+    """Opens HTTPS URLs, through a proxy if the server's environment sets one."""
 
     def __init__(self, networks: tuple[str, ...], context: ssl.SSLContext) -> None:
         super().__init__(context=context)

@@ -1,1 +1,1 @@
-"""The demo guest: a Debian kernel and a few scripts of ours that tell, from inside, what machine they run on."""
+"""The demo guest: a Debian kernel and scripts that report the virtual hardware from inside the guest."""

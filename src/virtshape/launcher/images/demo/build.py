@@ -1,8 +1,8 @@
 """
-Building the demo guest, once: afterwards it is found in the directory it was built in.
+Build the demo guest from Debian packages, which are downloaded and unpacked but not installed; cache the result.
 
-Built from Debian packages that are downloaded and unpacked, never installed. Names carry a digest of what
-makes it up, so that a guest built by another version is not taken for this one. Old ones stay: disks may rest on them.
+File names contain a digest of the guest's scripts and settings, so that each version builds its own files. Files of
+other versions are kept, because overlays may use them.
 """
 
 import fcntl
@@ -24,16 +24,16 @@ from virtshape.launcher.images.errors import ToolError
 from virtshape.launcher.images.progress import Progress, ignore
 
 Flavour = Literal["cloud", "full"]
-"""`cloud` boots fastest and knows virtio only; `full` knows emulated hardware too: SATA, e1000, USB, TPM, watchdogs."""
+"""`cloud` boots fastest and supports only virtio; `full` adds SATA, e1000, USB, TPM, watchdogs and others."""
 
 _SCRATCH: Final = ".demo-"
 _KERNELS: Final = {
     "cloud": ("linux-image-cloud-amd64", "linux-image-virtual"),
     "full": ("linux-image-amd64", "linux-image-generic"),
 }
-"""The packages that depend on the current kernel: Debian's name, Ubuntu's name."""
+"""Metapackages of the current kernel, in Debian and in Ubuntu."""
 _DRIVERS: Final = ("linux-modules-", "linux-modules-extra-")
-"""Ubuntu's packages for drivers, followed by the kernel's version; Debian has them in the kernel's package."""
+"""Prefixes of Ubuntu's module packages, before the kernel version; Debian's kernel package contains the modules."""
 _TOOLS: Final = ("busybox-static", "mtools", "syslinux", "syslinux-common", "shim-signed", "grub-efi-amd64-signed")
 _FILES: Final = {
     "bin/busybox",
@@ -48,7 +48,7 @@ _FILES: Final = {
 
 
 class DemoGuest(NamedTuple):
-    """Where the demo guest's files are."""
+    """Paths of the demo guest's files."""
 
     disk: Path
     kernel: Path
@@ -56,12 +56,12 @@ class DemoGuest(NamedTuple):
 
 
 def ensure_demo_image(cache_dir: Path, progress: Progress = ignore, flavour: Flavour = "cloud") -> Path:
-    """Give the raw disk image that boots the demo guest by BIOS and by EFI, building it if it is not there."""
+    """Return the demo guest's raw disk image, which boots with BIOS and UEFI; build it if it is missing."""
     return ensure_demo_guest(cache_dir, progress, flavour).disk
 
 
 def ensure_demo_guest(cache_dir: Path, progress: Progress = ignore, flavour: Flavour = "cloud") -> DemoGuest:
-    """Give the demo guest as a disk and as a kernel with its initramfs, building it if it is not there."""
+    """Return the demo guest as a disk, and as a kernel with its initramfs; build it if it is missing."""
     guest = find_demo_guest(cache_dir, flavour)
     if not guest.disk.exists():
         cache_dir.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def ensure_demo_guest(cache_dir: Path, progress: Progress = ignore, flavour: Fla
 
 
 def find_demo_guest(cache_dir: Path, flavour: Flavour = "cloud") -> DemoGuest:
-    """Name the files that the demo guest has or will have."""
+    """Return the paths of the demo guest's files, which may not exist yet."""
     digest = hashlib.sha256(" ".join([ARGUMENTS, *VIRTIO, *EMULATED]).encode())
     for name, content in sorted(read_scripts().items()):
         digest.update(name.encode() + content)
@@ -91,7 +91,7 @@ def _alone(directory: Path) -> Iterator[None]:
 
 
 def _build(guest: DemoGuest, flavour: Flavour, progress: Progress) -> None:
-    for leftover in guest.disk.parent.glob(f"{_SCRATCH}*"):  # of a build that was killed: nobody else builds now
+    for leftover in guest.disk.parent.glob(f"{_SCRATCH}*"):  # left by a killed build; the lock excludes others
         shutil.rmtree(leftover, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=guest.disk.parent) as name:
         scratch = Path(name)
@@ -108,7 +108,7 @@ def _build(guest: DemoGuest, flavour: Flavour, progress: Progress) -> None:
 
 
 def _gather(flavour: Flavour, scratch: Path, progress: Progress) -> Path:
-    """Download the packages and unpack what is needed of them."""
+    """Download the packages and unpack the required files."""
     packages = Packages(scratch)
     try:
         files = _fetch(packages, flavour, progress)

@@ -1,7 +1,7 @@
 """
-Archives that a kernel unpacks as its first file system (cpio, "newc").
+Render cpio archives in the "newc" format, which the kernel unpacks as its initramfs.
 
-Pure: entries in, bytes out; everything belongs to root and has no date, so that the same entries give the same bytes.
+Pure and reproducible: all entries belong to root and have no timestamp.
 """
 
 import stat
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A file, directory or link; directories come before what is in them."""
+    """A file, directory or link; directories must precede their contents."""
 
     name: str
     mode: int
@@ -18,22 +18,22 @@ class Entry(NamedTuple):
 
 
 def directory(name: str) -> Entry:
-    """A directory."""
+    """Return an entry for a directory."""
     return Entry(name, stat.S_IFDIR | 0o755)
 
 
 def file(name: str, content: bytes, mode: int = 0o644) -> Entry:
-    """A regular file."""
+    """Return an entry for a regular file."""
     return Entry(name, stat.S_IFREG | mode, content)
 
 
 def link(name: str, target: str) -> Entry:
-    """A symbolic link."""
+    """Return an entry for a symbolic link."""
     return Entry(name, stat.S_IFLNK | 0o777, target.encode())
 
 
 def render_archive(entries: Iterable[Entry]) -> bytes:
-    """Write an archive."""
+    """Return the archive of these entries."""
     parts = [_render(number, entry) for number, entry in enumerate(entries, 1)]
     return b"".join([*parts, _render(0, Entry("TRAILER!!!", 0))])
 

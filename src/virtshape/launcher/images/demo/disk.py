@@ -1,7 +1,7 @@
 """
-A disk that boots the demo guest: by BIOS through syslinux, by EFI and Secure Boot through Debian's shim and GRUB.
+Build a disk that boots the demo guest: syslinux for BIOS, Debian's shim and GRUB for UEFI and Secure Boot.
 
-One FAT partition holds everything. Made with mtools, so that nothing has to be mounted.
+The disk has one FAT partition, which mtools fills without mounting it.
 """
 
 import struct
@@ -36,7 +36,7 @@ boot
 
 
 class Loaders(NamedTuple):
-    """Files of the boot loaders, and the programs that install them."""
+    """Boot loader files and the programs that install them."""
 
     mbr: Path
     shim: Path
@@ -46,14 +46,14 @@ class Loaders(NamedTuple):
 
 
 def build_disk(image: Path, kernel: Path, initramfs: bytes, loaders: Loaders, scratch: Path) -> None:
-    """Write a bootable disk image at a name that nobody looks at yet."""
+    """Write a bootable disk image to a temporary name."""
     contents = {
         "vmlinuz": kernel.read_bytes(),
         "initrd": initramfs,
         "syslinux.cfg": _SYSLINUX.encode(),
         "EFI/BOOT/BOOTX64.EFI": loaders.shim.read_bytes(),
         "EFI/BOOT/grubx64.efi": loaders.grub.read_bytes(),
-        "EFI/debian/grub.cfg": _GRUB.encode(),  # where Debian's signed GRUB looks, then Ubuntu's
+        "EFI/debian/grub.cfg": _GRUB.encode(),  # the path in Debian's signed GRUB; the next one is Ubuntu's
         "EFI/ubuntu/grub.cfg": _GRUB.encode(),
     }
     size = _START + sum(map(len, contents.values())) + _SPARE
@@ -71,7 +71,7 @@ def build_disk(image: Path, kernel: Path, initramfs: bytes, loaders: Loaders, sc
 
 
 def _render_mbr(code: bytes, size: int) -> bytes:
-    """One active partition of the EFI system type; old boot code does not mind the type."""
+    """Return an MBR with one active EFI system partition; BIOS boot code ignores the type."""
     beyond_cylinders = b"\xfe\xff\xff"
     entry = b"\x80" + beyond_cylinders + b"\xef" + beyond_cylinders
     entry += struct.pack("<II", _START // _SECTOR, (size - _START) // _SECTOR)

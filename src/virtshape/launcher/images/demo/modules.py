@@ -1,7 +1,7 @@
 """
-Pick the drivers of the demo guest from a kernel package: the named ones and those they depend on.
+Select the demo guest's kernel modules from a kernel package: the named ones and their dependencies.
 
-Drivers may be compressed or built into the kernel; the guest gets plain files and none of what is built in.
+Modules are decompressed; drivers that are built into the kernel are skipped.
 """
 
 import gzip
@@ -64,7 +64,7 @@ EMULATED: Final = (
     "pvpanic_mmio",
 )
 OPTIONAL: Final = frozenset({"virtio_input", "virtio_console", "virtio_mem", "qemu_fw_cfg", *EMULATED})
-"""Some kernels do not have these; a guest runs without them."""
+"""Modules that some kernels lack and the guest can run without."""
 BUILTIN: Final = "modules.builtin"
 
 _SKIPPED: Final = re.compile(
@@ -77,14 +77,14 @@ _SECONDS: Final = 60.0
 
 
 def is_candidate(name: str) -> bool:
-    """Return True for drivers that may be needed and the list of those built in; the largest families are left out."""
+    """Return True for modules that may be needed, and for the list of built-in ones; large families are skipped."""
     if name.endswith(f"/{BUILTIN}"):
         return True
     return _SUFFIX.search(name) is not None and _SKIPPED.search(f"/{name}") is None
 
 
 def pick_modules(root: Path, wanted: Iterable[str]) -> dict[str, bytes]:
-    """Return the wanted drivers below a directory and those they need, by their path in the guest."""
+    """Return the wanted modules under a directory and their dependencies, by path in the guest."""
     files = {_get_name(path.name): path for path in root.rglob("*.ko*")}
     built_in = {
         _get_name(line.rpartition("/")[2]) for path in root.rglob(BUILTIN) for line in path.read_text().splitlines()
@@ -113,7 +113,7 @@ def _read(path: Path) -> bytes:
             return lzma.decompress(path.read_bytes())
         case ".gz":
             return gzip.decompress(path.read_bytes())
-        case ".zst":  # Python reads this itself from 3.14 on
+        case ".zst":  # supported by the standard library from Python 3.14 on
             plain = path.with_suffix("")
             try:
                 run(["zstd", "--decompress", "--quiet", "--force", "-o", str(plain), str(path)], seconds=_SECONDS)
@@ -130,5 +130,5 @@ def _list_needs(content: bytes) -> list[str]:
 
 
 def _name_in_guest(path: Path, root: Path) -> str:
-    """Return the path of the plain driver; /usr is not used in the guest."""
+    """Return the path of the uncompressed module; the guest has no /usr."""
     return _SUFFIX.sub(".ko", str(path.relative_to(root)).removeprefix("usr/"))

@@ -1,7 +1,7 @@
 """
-Debian packages as raw material: downloaded by apt, which checks their signatures, and unpacked without being installed.
+Download Debian packages with apt, which verifies their signatures, and unpack them without installing.
 
-Needs no rights beyond a directory to write to, and changes nothing outside it.
+Needs no privileges and writes only to the given directory.
 """
 
 import re
@@ -21,7 +21,7 @@ _OFFER: Final = re.compile(r"^'[^']+' (?P<file>(?P<name>[^_\s]+)_\S+\.deb) (?P<s
 
 
 class Packages:
-    """The packages that apt can get at, brought to one directory."""
+    """Packages that apt offers, downloaded to a directory."""
 
     def __init__(self, directory: Path) -> None:
         missing = [tool for tool in ("apt-get", "apt-cache", "dpkg-deb") if shutil.which(tool) is None]
@@ -34,7 +34,7 @@ class Packages:
         self._options: list[str] = []
 
     def resolve(self, names: Sequence[str], pattern: str) -> str:
-        """Return the package that the first known one of these depends on and that matches the pattern."""
+        """Return the dependency of the first available package that matches the pattern."""
         known = self.list_known(names)
         if not known:
             raise ToolError(f"apt offers no package {' or '.join(names)}, of which the demo guest is made")
@@ -45,12 +45,12 @@ class Packages:
         return found[1]
 
     def list_known(self, names: Sequence[str]) -> list[str]:
-        """Return those of the packages that apt offers, in the order of the names."""
+        """Return the names of packages that apt offers, in the same order."""
         offered = set(self._run(["apt-cache", "pkgnames", "linux-"]).split())
         return [name for name in names if name in offered]
 
     def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, Path]:
-        """Download packages; give the file of each."""
+        """Download packages and return the file of each by name."""
         offers = self._run(["apt-get", "download", "--print-uris", *names])
         files = {offer["name"]: self._directory / offer["file"] for offer in _OFFER.finditer(offers)}
         total = sum(int(offer["size"]) for offer in _OFFER.finditer(offers))
@@ -63,7 +63,7 @@ class Packages:
         return files
 
     def refresh(self) -> None:
-        """Get the lists of packages anew, for this directory alone; the machine's may be missing, or out of date."""
+        """Update the package lists in this directory only; the host's may be missing or outdated."""
         lists = self._directory / "lists"
         (lists / "partial").mkdir(parents=True)
         self._options = ["-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={self._directory}"]
@@ -81,10 +81,10 @@ class Packages:
 
 
 def unpack(package: Path, target: Path, wanted: Callable[[str], bool]) -> None:
-    """Write the regular files of a package that are wanted below a directory."""
+    """Extract the wanted regular files of a package to a directory."""
     command = ["dpkg-deb", "--fsys-tarfile", str(package)]
     with (
-        subprocess.Popen(command, stdout=subprocess.PIPE) as process,  # noqa: S603 - our own command
+        subprocess.Popen(command, stdout=subprocess.PIPE) as process,  # noqa: S603 - a fixed command
         tarfile.open(fileobj=process.stdout, mode="r|") as archive,
     ):
         for member in archive:
