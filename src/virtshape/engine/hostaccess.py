@@ -1,7 +1,7 @@
 """
-Access to the host: what a guest may use of it only where the administrator's configuration says so.
+Check the use of host resources, which the administrator must permit in the KubeVirt configuration.
 
-Feature gates and the list of permitted devices, as in KubeVirt. Admission refuses by it, and the pod builder once more.
+Permission is given by feature gates and permittedHostDevices, as in KubeVirt. Admission and the pod builder both check.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ from virtshape.api.kubevirt.volume import Volume
 from virtshape.engine.conflict import Conflict
 
 ExplainHostDisk = Callable[[str], str]
-"""Explains why a file of the host may not be a disk; an empty text if it may."""
+"""Returns why a host file may not be used as a disk; an empty string if it may."""
 
 HONOURED: Final = {
     "HostDisk": "volumes[].hostDisk",
@@ -30,7 +30,7 @@ HONOURED: Final = {
     "WorkloadEncryptionSEV": "domain.launchSecurity.sev and .snp",
     "WorkloadEncryptionTDX": "domain.launchSecurity.tdx",
 }
-"""The feature gates that are checked, and the fields of an instance's spec that each one guards."""
+"""The feature gates that are checked, with the spec fields that each one guards."""
 
 _GATES_FIELD: Final = "spec.configuration.developerConfiguration.featureGates"
 
@@ -44,7 +44,7 @@ def is_gate_enabled(name: str, configuration: KubeVirtConfiguration | None) -> b
 
 
 def explain_host_disks(configuration: KubeVirtConfiguration | None) -> ExplainHostDisk:
-    """Return the rule for host disks on a cluster, where the feature gate decides for all paths."""
+    """Return the check of host disks on a cluster, where the feature gate applies to all paths."""
     reason = "" if is_gate_enabled("HostDisk", configuration) else _describe_gate("HostDisk")
     return lambda _path: reason
 
@@ -55,10 +55,10 @@ def check_host_access(
     configuration: KubeVirtConfiguration | None,
     explain_host_disk: ExplainHostDisk,
 ) -> list[Conflict]:
-    """Return all that a complete guest may not use of its host; `root` is the path of its spec."""
+    """Return a conflict for each host resource that an expanded spec may not use; `root` is its field path."""
     found: list[Conflict] = []
     domain, devices = spec.domain, spec.domain.devices
-    for volume in spec.volumes or ():  # plain loops: most guests have none of it, and generators would cost more
+    for volume in spec.volumes or ():  # a plain loop is faster, and most guests use none of these
         if volume.host_disk is not None or volume.downward_metrics is not None:
             found += _check_volumes(spec.volumes or (), f"{root}.volumes", configuration, explain_host_disk)
             break

@@ -1,1 +1,1 @@
-"""Guests on one machine: from an instance to a domain, from a domain to QEMU."""
+"""Run guests on one host: design a libvirt domain from an instance and run it with QEMU."""

@@ -31,9 +31,9 @@ class Checks(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The checks of a guest."""
 
     readiness: Check | None = None
-    """Whether the guest is ready."""
+    """Check whether the guest is ready."""
     liveness: Check | None = None
-    """Whether the guest is alive; it is stopped if not."""
+    """Check whether the guest is alive; the guest is stopped if it is not."""
 
 
 class Tally(Struct):

@@ -72,7 +72,7 @@ class Host(Struct, frozen=True, kw_only=True):
     cluster: bool = False
     """Whether the guest runs in a cluster, which handles placement and DNS."""
     port_address: str = LOOPBACK
-    """Address where guest ports are opened; other than on loopback, including ports below 1024."""
+    """Host address of guest ports; on loopback, guest ports below 1024 get another number."""
     isolation: Isolation = "none"
     isolation_reason: str = ""
     """Why guests have no network namespace, if they should have one."""

@@ -1,7 +1,7 @@
 """
-What a launcher process is to run: an instance, where its raw material lies, and the machine it is on.
+Input of a launcher process: an instance, the mounts of its volumes, and the host.
 
-Plain facts, written by whoever starts the process and read by it once.
+Plain data, written by the supervisor that starts the process.
 """
 
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ from virtshape.launcher.host import Host
 
 
 class LaunchRequest(Struct, frozen=True, kw_only=True):
-    """One guest to run."""
+    """A request to run a guest."""
 
     vmi: VirtualMachineInstance
     mounts: Mapping[str, str] = {}
-    """Where the raw material of each volume lies, by the volume's name."""
+    """Path of the content of each volume, by volume name."""
     host: Host = Host()
     host_disk_roots: tuple[str, ...] = ()
-    """Directories in which the guest may have host disks that were not found for it before."""
+    """Directories in which host disks that are not in `mounts` may be."""
     assigned_cpus: tuple[int, ...] = ()
-    """Those that are the guest's alone, if it is to have such."""
+    """Dedicated CPUs of the guest; empty if it has none."""
     state_directory: str | None = None
-    """Where what outlives the instance is kept, such as a persistent TPM."""
+    """Directory of state that outlives the instance, such as a persistent TPM."""

@@ -18,12 +18,12 @@ class Layout(Struct, frozen=True):
 
     @property
     def launch_request(self) -> Path:
-        """What is to run."""
+        """The launch request."""
         return self.directory / "guest.json"
 
     @property
     def plan(self) -> Path:
-        """The prepared domain, for a process that takes over."""
+        """The plan, for a launcher process that takes over."""
         return self.directory / "plan.json"
 
     @property

@@ -59,9 +59,9 @@ class OpenPort(Struct, frozen=True, kw_only=True):
     """Name in the instance's spec."""
     protocol: Literal["tcp", "udp"]
     port: int
-    """The guest's."""
+    """Port of the guest."""
     here: int
-    """The machine's."""
+    """Port of the host."""
 
 
 class GuestOs(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -85,7 +85,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: State = "starting"
     reason: Reason = ""
     message: str = ""
-    """Message: why it is paused or has ended."""
+    """Why the guest is paused or has ended."""
     refusals: tuple[Refusal, ...] = ()
     """Fields that this host cannot support; the guest was not started."""
     notes: tuple[Note, ...] = ()

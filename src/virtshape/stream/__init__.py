@@ -1,1 +1,1 @@
-"""Two-way streams of bytes: consoles, screens, forwarded ports, and the WebSockets that carry them."""
+"""Two-way byte streams: serial consoles, VNC, forwarded ports, and the WebSockets that carry them."""

@@ -53,7 +53,7 @@ class DatagramStream(asyncio.DatagramProtocol):
 
 
 async def open_udp(host: str, port: int) -> DatagramStream:
-    """Open a UDP stream to a port; UDP cannot tell whether anything listens there."""
+    """Open a UDP stream to a port; this succeeds even if no server listens there."""
     loop = asyncio.get_running_loop()
     _, stream = await loop.create_datagram_endpoint(DatagramStream, remote_addr=(host, port))
     return stream

@@ -1,4 +1,4 @@
-"""Two-way byte streams: the common interface of consoles, screens, forwarded ports and WebSockets."""
+"""Two-way byte streams: the common interface of serial consoles, VNC, forwarded ports and WebSockets."""
 
 import asyncio
 import socket

@@ -25,7 +25,7 @@ _DATA: Final = (Opcode.BINARY, Opcode.TEXT, Opcode.CONT)
 _NO_STATUS: Final = 1005
 _UNSPEAKABLE: Final = (_NO_STATUS, BROKEN_OFF)
 
-# The library logs the contents of frames, which may include typed passreason.
+# The library logs the contents of frames, which may include typed passwords.
 _frames_log = logging.getLogger(f"{__name__}.frames")
 _frames_log.setLevel(logging.ERROR)
 

@@ -16,10 +16,10 @@ _HOST_MODES: Final[dict[str, Literal["host-model", "host-passthrough"]]] = {
 }
 _POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
 
-# Models that QEMU emulates completely; on amd64 the newest one that shows hyper-threads to the guest.
+# Models that QEMU emulates completely; on amd64, the newest model that shows hyper-threads to the guest.
 _STAND_INS: Final[dict[Architecture, str]] = {"amd64": "Westmere", "arm64": "max", "s390x": "max"}
 
-# libvirt expects it in models that QEMU provides without it.
+# libvirt expects this feature in models that QEMU provides without it.
 _DEPRECATED: Final = Feature("mpx", "disable")
 
 

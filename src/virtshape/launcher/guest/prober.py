@@ -75,7 +75,7 @@ class Prober:
         for line in connections.splitlines():
             state, *facts = line.split()
             if state.startswith("TCP[") and state != _FORWARD and facts[2:3] == [str(here)]:
-                return state == _ESTABLISHED  # the latest comes first
+                return state == _ESTABLISHED  # QEMU lists the latest connection first
         return False
 
     def _request(self, check: Check) -> str:

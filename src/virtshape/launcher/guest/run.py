@@ -136,7 +136,7 @@ class _Process:
             return None
 
     def _find_plan(self) -> Plan | None:
-        """Wait for the plan, or read the previous process's; publish the failure and return None if there is none."""
+        """Wait for the plan, or read that of the previous process; on failure, publish it and return None."""
         if self._preparation is None:
             return msgspec.json.decode(self._layout.plan.read_bytes(), type=Plan)
         outcome = self._preparation.wait()

@@ -89,7 +89,7 @@ class ControlServer:
 
 
 def _listen(path: Path) -> socket.socket:
-    """Listen on a socket that only this user can connect to; replace one that an earlier process left."""
+    """Listen on a socket that only this user can connect to; replace the socket of an earlier process."""
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     old_mask = os.umask(0o177)

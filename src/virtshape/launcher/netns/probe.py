@@ -43,7 +43,7 @@ def check_isolation(account: Account) -> IsolationProbe:
     """Return the isolation that guests of an account can have; blocks for a fraction of a second."""
     if find_pasta() is None:
         return IsolationProbe("restricted", NO_PASTA)
-    with contextlib.suppress(OSError):  # pasta says what is missing
+    with contextlib.suppress(OSError):  # pasta reports the missing access
         open_tun_to_guests(account)
     arguments = [str(account.user), str(account.group), ",".join(map(str, account.groups))]
     command = [sys.executable, "-P", "-m", __name__, *arguments]

@@ -37,7 +37,7 @@ def revoke_access(launch_request: LaunchRequest, data: Path, account: Account) -
     if account.user == os.geteuid():
         return
     for path in (*_list_host_disks(launch_request), *_list_owned(launch_request, data)):
-        with contextlib.suppress(OSError):  # it is gone
+        with contextlib.suppress(OSError):  # the file was removed
             for handle, found in _walk_open(path):
                 if found.st_uid == account.user:
                     os.fchown(handle, 0, 0)

@@ -74,7 +74,7 @@ def find_mount_obstacle() -> str:
         except ConfinementError as error:
             found.append(str(error))
 
-    thread = threading.Thread(target=attempt)  # its namespace ends with it
+    thread = threading.Thread(target=attempt)  # the namespace is removed when the thread ends
     thread.start()
     thread.join()
     return "".join(found)

@@ -24,7 +24,7 @@ def set_process_name(name: str) -> None:
 
 
 def open_log(path: Path) -> int:
-    """Open a log file for appending, one that guests can neither read nor replace; return its descriptor."""
+    """Open a log file for appending and return its descriptor; guests can neither read nor replace the file."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 

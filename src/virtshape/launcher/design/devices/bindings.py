@@ -38,7 +38,7 @@ class Connection(Struct, frozen=True, kw_only=True):
 
 
 def connect(context: DesignContext, interface: Interface, at: str) -> Connection | None:
-    """Return the connection to the interface's network, or report why there is none."""
+    """Return the connection to the interface's network, or None after reporting why it is not possible."""
     if _refuse_binding(context, interface, at):
         return None
     for index, network in enumerate(context.spec.networks or ()):

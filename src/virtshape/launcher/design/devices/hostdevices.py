@@ -21,7 +21,7 @@ class Offers:
         self._context = context
 
     def take(self, name: str, field: str) -> str | None:
-        """Return the next device of that resource name, or report that there is none."""
+        """Return the next device with this resource name, or None after reporting that it is missing."""
         left = self._left.get(name)
         if left:
             return left.pop(0)

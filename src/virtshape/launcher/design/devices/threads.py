@@ -24,7 +24,7 @@ class Threads(Struct):
         return self.shared + self.own
 
     def assign(self, disk: Disk) -> int | None:
-        """Return the thread number for a disk, or None if there are no threads."""
+        """Return the thread number for a disk, or None without I/O threads."""
         if not self.total:
             return None
         if disk.dedicated_io_thread and self.own:
