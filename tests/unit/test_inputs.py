@@ -1,4 +1,4 @@
-"""What is given is never changed: not by expanding, not by checking, and not through a result."""
+"""Inputs are never modified: not by expansion, not by checks, and not through a result."""
 
 import json
 from typing import Any
@@ -85,7 +85,7 @@ def build_rich_vm(name: str = "vm1", **vm: Any) -> VirtualMachine:
 
 @st.composite
 def vms(draw: st.DrawFn) -> VirtualMachine:
-    """VMs that say something about everything but their size."""
+    """Generate VMs that set every part of the domain but their size."""
     vm = build_vm(instancetype="type", preference="preference", template=TEMPLATE)
     assert vm.spec.template.spec is not None
     domain = vm.spec.template.spec.domain
@@ -102,7 +102,7 @@ PREFERENCES = structs(VirtualMachinePreferenceSpec)
 
 @wide
 @given(INSTANCETYPES, PREFERENCES, vms())
-def test_applying_changes_neither_the_instance_type_nor_the_preference(
+def test_apply_does_not_modify_instancetype_or_preference(
     instancetype: VirtualMachineInstancetypeSpec, preference: VirtualMachinePreferenceSpec, vm: VirtualMachine
 ) -> None:
     before = encode(instancetype), encode(preference)
@@ -115,7 +115,7 @@ def test_applying_changes_neither_the_instance_type_nor_the_preference(
 
 @wide
 @given(INSTANCETYPES, PREFERENCES, vms())
-def test_checking_and_starting_change_nothing(
+def test_check_and_start_do_not_modify_their_inputs(
     instancetype: VirtualMachineInstancetypeSpec, preference: VirtualMachinePreferenceSpec, vm: VirtualMachine
 ) -> None:
     shape = Shape(instancetype, preference)
@@ -128,7 +128,7 @@ def test_checking_and_starting_change_nothing(
 
 @wide
 @given(INSTANCETYPES, PREFERENCES, vms())
-def test_an_expander_answers_twice_the_same_and_keeps_its_objects(
+def test_expander_is_deterministic_and_does_not_modify_its_objects(
     instancetype: VirtualMachineInstancetypeSpec, preference: VirtualMachinePreferenceSpec, vm: VirtualMachine
 ) -> None:
     objects: list[Model] = [
@@ -158,7 +158,7 @@ def expand(expander: Expander, vm: bytes) -> bytes | str:
         return error.message
 
 
-def test_expanding_others_in_between_changes_no_answer() -> None:
+def test_expansion_does_not_depend_on_earlier_ones() -> None:
     expander = Expander([build_instancetype("type", **RICH_TYPE), build_preference("preference", **RICH_PREFERENCE)])
     first = expander.expand(encode(build_rich_vm(instancetype="type", preference="preference")))
     others = [expander.expand(encode(build_rich_vm(f"vm{n}", instancetype="type"))) for n in range(3)]
@@ -185,7 +185,7 @@ def test_expanding_others_in_between_changes_no_answer() -> None:
     ],
     ids=["instance type", "flavor"],
 )
-def test_a_result_that_somebody_changes_leaves_the_next_one_alone(vm: Tree, objects: list[Model]) -> None:
+def test_modified_result_does_not_affect_the_next(vm: Tree, objects: list[Model]) -> None:
     expander = Expander(objects)
     untouched = expander.expand(encode(build_rich_vm("second", **vm)))
     spoil(json.loads(expander.expand(encode(build_rich_vm("first", **vm)))))
@@ -194,7 +194,7 @@ def test_a_result_that_somebody_changes_leaves_the_next_one_alone(vm: Tree, obje
     assert expander.expand(encode(build_rich_vm("second", **vm))) == untouched
 
 
-def test_mutating_changes_the_copy_it_is_given_and_nothing_else() -> None:
+def test_mutate_vm_modifies_only_its_copy() -> None:
     preference = build_preference("preference", **RICH_PREFERENCE)
     vm = build_rich_vm(preference="preference")
     copy = decode(encode(vm), VirtualMachine)
@@ -205,7 +205,7 @@ def test_mutating_changes_the_copy_it_is_given_and_nothing_else() -> None:
 
 
 def spoil(tree: Any) -> None:
-    """Empty everything in a tree."""
+    """Empty a tree recursively."""
     children = list(tree.values()) if isinstance(tree, dict) else list(tree)
     for child in children:
         if isinstance(child, dict | list):
@@ -214,7 +214,7 @@ def spoil(tree: Any) -> None:
 
 
 def spoil_struct(value: Any) -> None:
-    """Unset every field in a struct, and below."""
+    """Unset every field of a struct recursively."""
     for name in value.__struct_fields__:
         child = getattr(value, name)
         for item in child if isinstance(child, list) else [child]:

@@ -1,4 +1,4 @@
-"""Limits of docs/limits.md that no other test reaches."""
+"""Limits of docs/limits.md that have no other test."""
 
 import asyncio
 from collections.abc import Collection
@@ -26,7 +26,7 @@ from virtshape.resolve.reference import Reference
 NAME = "registry.example/team/disk:1"
 
 
-def test_a_layer_with_too_many_entries_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layer_with_too_many_entries_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers, "MAX_ENTRIES", 3)
     layer = build_layer({f"etc/{number}": b"x" for number in range(6)})
     source = write_tree(tmp_path / "layout", build_layout({"": [layer]}))
@@ -82,7 +82,7 @@ IMAGE_LIMITS = {
 
 
 @pytest.mark.parametrize(("constant", "content", "message"), IMAGE_LIMITS.values(), ids=IMAGE_LIMITS)
-def test_an_image_with_too_many_files_or_hidden_names_is_refused(
+def test_image_with_too_many_files_or_whiteouts_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constant: str, content: dict[str, bytes], message: str
 ) -> None:
     monkeypatch.setattr(layers, constant, 3)
@@ -92,14 +92,14 @@ def test_an_image_with_too_many_files_or_hidden_names_is_refused(
         images.fetch_disk(NAME)
 
 
-def test_a_disk_of_files_larger_than_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_of_too_large_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_BYTES", 8)
     (tmp_path / "key").write_bytes(b"x" * 9)
     with pytest.raises(UnusableVolumeError, match="more than 8 bytes"):
         files.read_files(tmp_path)
 
 
-def test_an_answer_names_a_limited_number_of_problems() -> None:
+def test_number_of_reported_problems_is_limited() -> None:
     unknown = {f"field{number}": 1 for number in range(MAX_PROBLEMS + 50)}
     tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}, "spec": unknown}
     with pytest.raises(DecodeError) as refused:
@@ -107,7 +107,7 @@ def test_an_answer_names_a_limited_number_of_problems() -> None:
     assert len(refused.value.problems) == MAX_PROBLEMS
 
 
-def test_json_patch_operations_copy_a_limited_number_of_bytes() -> None:
+def test_bytes_copied_by_json_patch_operations_are_limited() -> None:
     large = {"a": "x" * (MOST_COPIED_BYTES // 2)}
     copies = [{"op": "copy", "from": "/a", "path": f"/b{number}"} for number in range(2)]
     assert patch_json(large, copies[:1]).keys() == {"a", "b0"}
@@ -116,7 +116,7 @@ def test_json_patch_operations_copy_a_limited_number_of_bytes() -> None:
     assert refused.value.code == 422
 
 
-def test_indexes_of_images_are_followed_to_a_limited_depth(tmp_path: Path) -> None:
+def test_depth_of_image_indexes_is_limited(tmp_path: Path) -> None:
     files = build_layout({"": [build_layer({"disk/one.img": b"x" * 512})]})
     for _ in range(4):
         inner = files["index.json"]
@@ -128,7 +128,7 @@ def test_indexes_of_images_are_followed_to_a_limited_depth(tmp_path: Path) -> No
         images.fetch_disk(NAME)
 
 
-def test_a_vm_refers_to_a_limited_number_of_objects_in_other_namespaces() -> None:
+def test_references_of_a_vm_to_other_namespaces_are_limited() -> None:
     async def decide(permitted: Collection[Reference]) -> None:
         raise CrossNamespaceReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
 

@@ -1,4 +1,4 @@
-"""The plugins that run the tests: CI fails where other machines skip, and tests are grouped as the tables say."""
+"""pytest plugins of this project: skipped tests fail in CI, and tests are grouped by worker."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ def run_pytest(folder: Path, **environment: str) -> str:
     return ran.stdout
 
 
-def test_a_missing_component_is_skipped_and_fails_in_ci(tmp_path: Path) -> None:
+def test_missing_component_is_skipped_locally_and_fails_in_ci(tmp_path: Path) -> None:
     assert "3 skipped, 1 xfailed" in run_pytest(tmp_path)
     shown = run_pytest(tmp_path, CI="true")
     assert "tests must not be skipped while CI is set: Skipped: no helm" in shown
@@ -69,5 +69,5 @@ def test_every_path_of_the_tables_exists(path: str) -> None:
         ("tests/docs/test_server_documents.py::test_a[b]", "tests/docs/test_server_documents.py::test_a[b]"),
     ],
 )
-def test_tests_that_share_what_is_slow_to_start_share_a_worker(nodeid: str, group: str) -> None:
+def test_tests_with_shared_slow_fixtures_share_a_worker(nodeid: str, group: str) -> None:
     assert find_group(nodeid) == group

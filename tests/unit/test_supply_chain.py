@@ -1,4 +1,4 @@
-"""Dependencies are pinned by hash wherever they are installed, listed in an SBOM, and audited."""
+"""Dependencies are pinned by hash, listed in an SBOM and audited."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def test_build_backends_are_pinned_to_versions() -> None:
     assert {re.match(r"[a-z-]+", need)[0] for need in project["build-system"]["requires"]} | {"setuptools"} <= names  # type: ignore[index]
 
 
-def test_uv_itself_is_pinned_to_a_version_and_its_hashes() -> None:
+def test_uv_is_pinned_to_a_version_and_hashes() -> None:
     lines = [line for line in PINNED.read_text().splitlines() if not line.startswith("#")]
     assert re.fullmatch(r"uv==\d+\.\d+\.\d+ \\", lines[0])
     assert len(lines) > 10
@@ -53,7 +53,7 @@ def test_uv_itself_is_pinned_to_a_version_and_its_hashes() -> None:
 
 
 @pytest.mark.parametrize("path", INSTALLERS, ids=lambda path: path.name)
-def test_nothing_is_installed_but_what_is_pinned(path: Path) -> None:
+def test_only_pinned_packages_are_installed(path: Path) -> None:
     text = re.sub(r"\\\n\s*", "", path.read_text())
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     installs = [line for line in lines if "pip install" in line]
@@ -65,7 +65,7 @@ def test_nothing_is_installed_but_what_is_pinned(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "deploy").glob("*.Dockerfile")), ids=lambda path: path.name)
-def test_base_images_are_named_exactly_and_can_be_pinned_by_digest(path: Path) -> None:
+def test_base_images_have_exact_tags_and_can_be_pinned_by_digest(path: Path) -> None:
     text = path.read_text()
     (base,) = re.findall(r"^ARG BASE=(\S+)$", text, re.MULTILINE)
     assert re.fullmatch(r"(python:3\.\d+\.\d+-slim-bookworm|debian:bookworm-\d{8}-slim|debian:12\.\d+-slim)", base)
@@ -73,7 +73,7 @@ def test_base_images_are_named_exactly_and_can_be_pinned_by_digest(path: Path) -
 
 
 @needs_uv
-def test_the_sbom_lists_what_is_locked_with_versions_and_hashes(tmp_path: Path) -> None:
+def test_sbom_lists_locked_packages_with_versions_and_hashes(tmp_path: Path) -> None:
     target = tmp_path / "sbom.json"
     made = subprocess.run(
         ["make", "-s", "-o", ".venv/.ready", "sbom", f"SBOM={target}", f"BIN={VENV / 'bin'}"],  # noqa: S607
@@ -102,7 +102,7 @@ def test_the_sbom_lists_what_is_locked_with_versions_and_hashes(tmp_path: Path) 
 
 
 class Osv(BaseHTTPRequestHandler):
-    """Answers as the vulnerability service does: with a finding for click, with nothing, or with an error."""
+    """Vulnerability service that returns a finding for click, no findings, or an error."""
 
     finding: ClassVar[dict[str, Any]] = {
         "id": "PYSEC-2026-1",
@@ -159,7 +159,7 @@ def audit(url: str) -> subprocess.CompletedProcess[str]:
         ("denied", 0, "cannot be reached: the dependencies were NOT audited"),
     ],
 )
-def test_an_audit_fails_on_findings_and_says_so_if_it_could_not_look(behaviour: str, status: int, message: str) -> None:
+def test_audit_fails_on_findings_and_reports_an_unreachable_service(behaviour: str, status: int, message: str) -> None:
     with serve_osv(behaviour) as url:
         ran = audit(url)
     assert ran.returncode == status, ran.stderr
@@ -167,7 +167,7 @@ def test_an_audit_fails_on_findings_and_says_so_if_it_could_not_look(behaviour: 
 
 
 @needs_uv
-def test_an_audit_without_a_service_says_that_nothing_was_audited() -> None:
+def test_audit_without_a_service_reports_that_nothing_was_audited() -> None:
     ran = audit("http://127.0.0.1:9/")
     assert ran.returncode == 0
     assert "the dependencies were NOT audited" in ran.stderr

@@ -19,7 +19,7 @@ def test_fragments_merge_field_by_field(fragments: list[dict[str, Any]], merged:
     assert merge(*fragments) == merged
 
 
-def test_merging_leaves_its_fragments_alone() -> None:
+def test_merge_does_not_modify_its_fragments() -> None:
     first: dict[str, Any] = {"a": {"b": 1}}
     merge(first, {"a": {"c": 2}})
     assert first == {"a": {"b": 1}}

@@ -12,7 +12,7 @@ def _names(objects: list[catalog.CatalogObject]) -> list[str | None]:
     return [each.metadata.name if each.metadata else None for each in objects]
 
 
-def test_all_instance_types_and_preferences_are_loaded_in_the_order_of_their_names() -> None:
+def test_instancetypes_and_preferences_are_loaded_sorted_by_name() -> None:
     assert _names(catalog.load()) == [*catalog.names(INSTANCETYPE), *catalog.names(PREFERENCE)]
 
 
@@ -25,19 +25,19 @@ def test_all_instance_types_and_preferences_are_loaded_in_the_order_of_their_nam
     ],
     ids=["cluster", "namespaced"],
 )
-def test_objects_are_of_the_kinds_and_version_asked_for(namespaced: bool, kinds: set[str], version: str) -> None:
+def test_objects_have_the_requested_kinds_and_version(namespaced: bool, kinds: set[str], version: str) -> None:
     objects = catalog.load(namespaced, version)
     assert {each.kind for each in objects} == kinds
     assert {type(each).__name__ for each in objects} == kinds
     assert {each.api_version for each in objects} == {f"instancetype.kubevirt.io/{version}"}
 
 
-def test_custom_sizes_are_left_out_at_a_version_that_needs_a_size() -> None:
+def test_custom_sizes_are_omitted_at_v1beta1() -> None:
     left_out = set(_names(catalog.load())) - set(_names(catalog.load(version="v1beta1")))
     assert left_out == {"o1.custom", "d1.custom", "cx1.custom", "m1.custom", "n1.custom", "rt1.custom"}
 
 
-def test_older_objects_are_structs_of_their_version() -> None:
+def test_v1beta1_objects_are_v1beta1_structs() -> None:
     assert isinstance(catalog.load(version="v1beta1")[0], v1beta1.VirtualMachineClusterInstancetype)
 
 
@@ -50,7 +50,7 @@ def test_older_objects_are_structs_of_their_version() -> None:
         "VirtualMachineClusterInstancetypes",
     ],
 )
-def test_an_object_is_found_by_a_kind_as_matchers_write_it(kind: str) -> None:
+def test_object_is_found_by_every_spelling_of_its_kind(kind: str) -> None:
     found = catalog.find(kind, "u1.medium")
     assert isinstance(found, v1beta2.VirtualMachineClusterInstancetype)
     assert to_tree(found.spec) == {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}
@@ -69,7 +69,7 @@ def test_an_object_is_found_by_a_kind_as_matchers_write_it(kind: str) -> None:
         pytest.param("ConfigMap", "fedora", id="foreign kind"),
     ],
 )
-def test_what_the_catalogue_does_not_have_is_not_found(kind: str, name: str) -> None:
+def test_unknown_object_is_not_found(kind: str, name: str) -> None:
     assert catalog.find(kind, name) is None
 
 
@@ -78,7 +78,7 @@ def test_every_loaded_object_is_found_by_kind_and_name() -> None:
     assert [catalog.find(each.kind, name or "") for each, name in zip(objects, _names(objects), strict=True)] == objects
 
 
-def test_changing_a_found_object_changes_no_other() -> None:
+def test_found_objects_share_no_state() -> None:
     first = catalog.find(PREFERENCE, "fedora")
     assert isinstance(first, v1beta2.VirtualMachineClusterPreference)
     first.spec.annotations = {}

@@ -43,7 +43,7 @@ def test_preference_is_composed_of_its_fragments() -> None:
         ),
     ],
 )
-def test_labels_say_what_a_preference_is_for_and_what_it_needs(name: str, labels: dict[str, str]) -> None:
+def test_labels_describe_guest_and_requirements(name: str, labels: dict[str, str]) -> None:
     expected = {f"{PREFIX}{key}": value for key, value in labels.items()}
     assert preferences.describe(name)["metadata"]["labels"] == expected
 
@@ -75,7 +75,7 @@ def test_windows_too_old_for_virtio_drivers_has_no_virtio_variant() -> None:
     assert not {"windows.xp.virtio", "windows.2k3.virtio"} & set(preferences.names())
 
 
-def test_every_preference_has_a_title_of_its_own() -> None:
+def test_preference_titles_are_unique() -> None:
     titles = [guest.title for guest in preferences.PREFERENCES.values()]
     assert all(titles)
     assert len(set(titles)) == len(titles)

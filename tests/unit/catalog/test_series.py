@@ -25,7 +25,7 @@ PREFIX = "instancetype.kubevirt.io/"
         ("rt1", "micro small medium large xlarge 2xlarge 4xlarge 8xlarge custom"),
     ],
 )
-def test_a_series_lists_its_sizes_from_small_to_large_and_the_custom_one_last(name: str, sizes: str) -> None:
+def test_sizes_are_listed_from_small_to_large_with_custom_last(name: str, sizes: str) -> None:
     assert series.list_sizes(series.SERIES[name]) == sizes.split()
 
 
@@ -63,11 +63,11 @@ QUIET = {
         ),
     ],
 )
-def test_a_custom_size_has_the_shape_of_its_series_and_no_size(name: str, spec: dict[str, Any]) -> None:
+def test_custom_size_has_the_features_of_its_series_and_no_size(name: str, spec: dict[str, Any]) -> None:
     assert series.describe(name)["spec"] == spec
 
 
-def test_a_custom_size_is_labelled_as_one() -> None:
+def test_custom_size_has_custom_labels() -> None:
     assert series.describe("cx1.custom")["metadata"]["labels"] == {
         f"{PREFIX}class": "compute.exclusive",
         f"{PREFIX}cpu": "custom",
@@ -84,23 +84,23 @@ def test_a_custom_size_is_labelled_as_one() -> None:
     }
 
 
-def test_exclusive_compute_gets_no_sockets_beyond_its_vcpus() -> None:
+def test_max_sockets_of_exclusive_compute_equals_its_vcpus() -> None:
     assert series.describe("cx1.xlarge")["spec"]["cpu"]["maxSockets"] == 4
 
 
 @pytest.mark.parametrize(("name", "page_size"), [("m1.large", "2Mi"), ("m1.large1gi", "1Gi"), ("rt1.large", "1Gi")])
-def test_a_size_is_labelled_with_the_page_size_it_gets(name: str, page_size: str) -> None:
+def test_size_is_labelled_with_its_page_size(name: str, page_size: str) -> None:
     described = series.describe(name)
     assert described["spec"]["memory"]["hugepages"] == {"pageSize": page_size}
     assert described["metadata"]["labels"][f"{PREFIX}hugepages"] == page_size
 
 
-def test_every_series_says_what_it_is_for() -> None:
+def test_series_have_unique_titles_and_descriptions() -> None:
     texts = [(each.title, each.description) for each in series.SERIES.values()]
     assert all(title and description.endswith(".") for title, description in texts)
     assert len(set(texts)) == len(texts)
 
 
-def test_custom_size_description_says_that_the_vm_sets_its_size() -> None:
+def test_description_of_a_custom_size_mentions_that_the_vm_sets_the_size() -> None:
     text = series.describe("o1.custom")["metadata"]["annotations"][f"{PREFIX}description"]
     assert text == series.SERIES["o1"].description + " The VM sets its own vCPUs and memory."

@@ -36,14 +36,14 @@ def _refuse(vm: VirtualMachine, *objects: Model, **options: Any) -> StatusError:
     return refusal.value
 
 
-def test_objects_come_as_structs_or_as_json() -> None:
+def test_objects_are_structs_or_json() -> None:
     vm = build_vm(instancetype="small", preference="linux")
     structs = [build_instancetype(), build_preference()]
     from_json = Expander([encode(each) for each in structs]).expand(encode(vm))
     assert from_json == Expander(structs).expand(encode(vm))
 
 
-def test_what_is_given_is_never_changed() -> None:
+def test_inputs_are_not_modified() -> None:
     objects = [build_instancetype(), build_preference(devices={"preferredDiskBus": "virtio"})]
     before = to_tree(objects)
     vm = encode(build_vm(instancetype="small", preference="linux", template=ROOT_VOLUME))
@@ -52,13 +52,13 @@ def test_what_is_given_is_never_changed() -> None:
     assert to_tree(objects) == before
 
 
-def test_only_a_vm_can_be_expanded() -> None:
+def test_other_kinds_are_rejected() -> None:
     text = encode(build_vm()).replace(b'"VirtualMachine"', b'"VirtualMachineInstance"')
     with pytest.raises(StatusError, match="expected a VirtualMachine, got a VirtualMachineInstance"):
         Expander().expand(text)
 
 
-def test_an_instance_type_can_be_inferred_from_a_claim() -> None:
+def test_instancetype_is_inferred_from_a_claim() -> None:
     claim = build_source(
         "PersistentVolumeClaim", "disk", labels={"instancetype.kubevirt.io/default-instancetype": "small"}
     )
@@ -66,7 +66,7 @@ def test_an_instance_type_can_be_inferred_from_a_claim() -> None:
     assert _domain(vm, claim, build_instancetype())["memory"] == {"guest": "2Gi"}
 
 
-def test_what_its_owner_should_know_comes_back_beside_the_vm() -> None:
+def test_warnings_are_returned() -> None:
     vm = build_vm(
         instancetype={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"}, template=ROOT_VOLUME
     )
@@ -76,28 +76,28 @@ def test_what_its_owner_should_know_comes_back_beside_the_vm() -> None:
     )
 
 
-def test_the_catalogue_stands_behind_the_objects_given() -> None:
+def test_given_objects_take_precedence_over_the_catalogue() -> None:
     vm = build_vm(instancetype="u1.medium", preference="fedora")
     assert _domain(vm, catalog=True)["memory"] == {"guest": "4Gi"}
     own = build_instancetype("u1.medium", memory={"guest": "3Gi"})
     assert _domain(vm, own, catalog=True)["memory"] == {"guest": "3Gi"}
 
 
-def test_the_catalogue_is_left_out_unless_asked_for() -> None:
+def test_catalogue_is_not_used_by_default() -> None:
     assert _refuse(build_vm(instancetype="u1.medium")).code == 404
 
 
-def test_the_catalogue_holds_cluster_wide_objects_only() -> None:
+def test_catalogue_has_only_cluster_wide_objects() -> None:
     assert _refuse(build_vm(instancetype="virtualmachineinstancetype/u1.medium"), catalog=True).code == 404
 
 
-def test_names_of_the_catalogue_are_suggested_with_those_given() -> None:
+def test_suggestions_include_catalogue_and_given_objects() -> None:
     own = build_instancetype("u1.mediums")
     refusal = _refuse(build_vm(instancetype="u1.mediun"), own, catalog=True)
     assert "did you mean u1.medium or u1.mediums" in refusal.message
 
 
-def test_everything_that_is_not_there_is_named_at_once() -> None:
+def test_all_missing_objects_are_reported_at_once() -> None:
     refusal = _refuse(build_vm(instancetype="smal", preference="linus"), build_instancetype(), build_preference())
     assert (refusal.code, refusal.reason) == (404, "NotFound")
     assert [(cause.field, cause.message) for cause in refusal.causes] == [
@@ -112,18 +112,18 @@ def test_everything_that_is_not_there_is_named_at_once() -> None:
     ]
 
 
-def test_what_cannot_be_inferred_does_not_hide_what_is_not_there() -> None:
+def test_inference_failure_and_missing_object_are_reported_together() -> None:
     vm = build_vm(instancetype={"inferFromVolume": "root"}, preference="none", template=ROOT_VOLUME)
     assert [cause.field for cause in _refuse(vm).causes] == ["spec.template.spec.volumes", "spec.preference.name"]
 
 
-def test_a_lone_missing_object_is_told_as_it_is() -> None:
+def test_single_missing_object_has_the_kubernetes_message() -> None:
     assert _refuse(build_vm(instancetype="none")).message == (
         'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "none" not found'
     )
 
 
-def test_all_conflicts_are_named_at_once() -> None:
+def test_all_conflicts_are_reported_at_once() -> None:
     refusal = _refuse(build_vm(instancetype="small", memory="1Gi", domain={"cpu": {"cores": 2}}), build_instancetype())
     assert [cause.field for cause in refusal.causes] == [f"{DOMAIN}.cpu.cores", f"{DOMAIN}.memory.guest"]
 
@@ -138,7 +138,9 @@ def test_all_conflicts_are_named_at_once() -> None:
     ],
     ids=["nobody says", "the caller", "the configuration", "the caller before the configuration"],
 )
-def test_the_architecture_is_what_somebody_says(options: Tree, architecture: str, machine: str) -> None:
+def test_architecture_comes_from_the_caller_or_the_configuration(
+    options: Tree, architecture: str, machine: str
+) -> None:
     if "configuration" in options:
         tree = {"architectureConfiguration": options["configuration"]}
         options = {**options, "configuration": from_tree(tree, KubeVirtConfiguration)}

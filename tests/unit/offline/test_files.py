@@ -52,13 +52,13 @@ def problems(loaded: Loaded) -> list[str]:
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
-def test_every_object_of_a_file_is_read(suffix: str) -> None:
+def test_all_objects_of_a_file_are_read(suffix: str) -> None:
     path = write_manifest(f"all.{suffix}", build_vm("a"), build_type("b"), build_vm("c"))
     assert names(load([path])) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("kind", ["List", "VirtualMachineList"])
-def test_the_items_of_a_list_are_objects_of_their_own(kind: str) -> None:
+def test_list_items_are_separate_entries(kind: str) -> None:
     api_version = "v1" if kind == "List" else "kubevirt.io/v1"
     path = write_manifest(
         "list.yaml", {"apiVersion": api_version, "kind": kind, "items": [build_vm("a"), build_vm("b")]}
@@ -68,13 +68,13 @@ def test_the_items_of_a_list_are_objects_of_their_own(kind: str) -> None:
     assert loaded.entries[1].place == "list.yaml:14:3"
 
 
-def test_an_entry_has_the_struct_and_the_place_of_its_document() -> None:
+def test_entry_has_a_struct_and_a_position() -> None:
     entry = load([write_manifest("vms.yaml", build_vm("a"), build_vm("b"))]).entries[1]
     assert isinstance(entry.object, VirtualMachine)
     assert (entry.place, entry.document.position("spec.runStrategy")) == ("vms.yaml:12:1", (17, 3))
 
 
-def test_a_folder_is_read_with_all_that_is_below_it() -> None:
+def test_folder_is_read_recursively() -> None:
     write_manifest("all/z.yaml", build_vm("z"))
     write_manifest("all/deep/er/low.yml", build_vm("low"))
     write_manifest("all/a.json", build_vm("a"))
@@ -85,16 +85,16 @@ def test_a_folder_is_read_with_all_that_is_below_it() -> None:
     assert [entry.document.source for entry in loaded.entries] == ["all/a.json", "all/z.yaml", "all/deep/er/low.yml"]
 
 
-def test_a_file_may_have_any_name_when_it_is_named_itself() -> None:
+def test_named_file_can_have_any_extension() -> None:
     assert names(load([write_manifest("vm.txt", build_vm())])) == ["web"]
 
 
-def test_a_file_named_twice_is_read_once() -> None:
+def test_file_given_twice_is_read_once() -> None:
     write_manifest("all/vm.yaml", build_vm())
     assert names(load(["all/vm.yaml", "all", "./all/../all/vm.yaml"])) == ["web"]
 
 
-def test_standard_input_is_a_file_named_dash(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     text = yaml.safe_dump(build_vm()).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
     loaded = load(["-", "-"])
@@ -102,7 +102,7 @@ def test_standard_input_is_a_file_named_dash(monkeypatch: pytest.MonkeyPatch) ->
     assert loaded.entries[0].place == "<stdin>:1:1"
 
 
-def test_fields_of_a_newer_release_are_kept_and_told() -> None:
+def test_unknown_fields_are_kept_and_reported() -> None:
     vm = build_vm(newThing={"a": 1})
     vm["spec"]["template"]["spec"]["domain"]["devices"]["disks"] = [{"name": "root", "shiny": True}]
     entry = load([write_manifest("vm.yaml", vm)]).entries[0]
@@ -116,13 +116,13 @@ def test_fields_of_a_newer_release_are_kept_and_told() -> None:
     ]
 
 
-def test_what_has_nothing_to_do_with_vms_is_set_aside_unread() -> None:
+def test_unrelated_kinds_are_skipped() -> None:
     loaded = load([write_manifest("all.yaml", KUSTOMIZATION, build_vm(), DEPLOYMENT)])
     assert names(loaded) == ["web"]
     assert [document.tree for document in loaded.skipped] == [KUSTOMIZATION, DEPLOYMENT]
 
 
-def test_the_caller_chooses_the_kinds() -> None:
+def test_kinds_are_selected_by_the_caller() -> None:
     def is_type(kind: Kind) -> bool:
         return kind.group == "instancetype.kubevirt.io"
 
@@ -131,14 +131,14 @@ def test_the_caller_chooses_the_kinds() -> None:
 
 
 @pytest.mark.parametrize("tree", [{"replicas": 3}, [1, 2], "text"], ids=["no kind", "a list", "a word"])
-def test_what_is_no_object_is_passed_over_in_a_folder_only(tree: Any) -> None:
+def test_document_that_is_not_an_object_is_ignored_only_in_a_folder(tree: Any) -> None:
     write_manifest("all/values.yaml", tree)
     assert problems(load(["all"])) == []
     assert problems(load(["all/values.yaml"])) != []
 
 
 @pytest.mark.parametrize("content", [b"", b"---\n---\n", b"# nothing\n"], ids=["empty", "separators", "a comment"])
-def test_a_file_may_be_empty(content: bytes) -> None:
+def test_empty_file_has_no_objects(content: bytes) -> None:
     Path("empty.yaml").write_bytes(content)
     assert names(load(["empty.yaml"])) == []
 
@@ -153,7 +153,7 @@ def test_a_file_may_be_empty(content: bytes) -> None:
         pytest.param(b"a: 1\n", 'f.yaml:1:1: missing required field "apiVersion"', id="no object of Kubernetes"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_place(content: bytes, problem: str) -> None:
+def test_syntax_error_is_reported_with_its_position(content: bytes, problem: str) -> None:
     Path("f.yaml").write_bytes(content)
     assert problems(load(["f.yaml"]))[0].startswith(problem)
 
@@ -177,12 +177,12 @@ def test_what_cannot_be_read_is_told_with_its_place(content: bytes, problem: str
         ),
     ],
 )
-def test_mistakes_in_objects_are_told_with_their_place(tree: Tree, problem: str) -> None:
+def test_invalid_object_is_reported_with_its_position(tree: Tree, problem: str) -> None:
     write_manifest("all/f.yaml", tree)
     assert [line.removeprefix("all/") for line in problems(load(["all"]))] == [problem]
 
 
-def test_all_mistakes_of_all_files_are_told_at_once() -> None:
+def test_problems_of_all_files_are_reported_at_once() -> None:
     Path("bad.yaml").write_text("a: b: c\n")
     write_manifest("types.yaml", build_type("a", guest="x"), build_type("b"), build_type("c", guest=-1))
     loaded = load(["bad.yaml", "missing.yaml", "types.yaml"])
@@ -198,7 +198,7 @@ def test_all_mistakes_of_all_files_are_told_at_once() -> None:
     assert "missing.yaml: cannot be read: No such file or directory" in refusal.value.message
 
 
-def test_a_mistake_in_one_document_does_not_hide_the_next() -> None:
+def test_documents_after_a_syntax_error_are_read() -> None:
     text = yaml.safe_dump(build_vm())
     Path("all.yaml").write_text(f"a: b: c\n---\n{text}---\nc: d: e\n")
     loaded = load(["all.yaml"])
@@ -206,12 +206,12 @@ def test_a_mistake_in_one_document_does_not_hide_the_next() -> None:
     assert [problem.place for problem in loaded.problems] == [(1, 5), (14, 5)]
 
 
-def test_an_empty_path_is_no_folder() -> None:
+def test_empty_path_is_rejected() -> None:
     write_manifest("vm.yaml", build_vm())
     assert problems(load([""])) == [": cannot be read: Is a directory"]
 
 
-def test_an_object_that_stands_twice_in_different_words_is_found() -> None:
+def test_differing_duplicate_is_found() -> None:
     write_manifest("a.yaml", build_type("small"), build_type("same"))
     write_manifest("b.yaml", build_type("same"), build_type("small", guest=4))
     (duplicate,) = find_duplicates(load(["a.yaml", "b.yaml"]).entries)
@@ -230,6 +230,6 @@ def test_an_object_that_stands_twice_in_different_words_is_found() -> None:
     ],
     ids=["other namespaces", "no names", "other names"],
 )
-def test_objects_that_only_look_alike_are_no_duplicates(first: Tree, second: Tree) -> None:
+def test_objects_with_different_names_or_namespaces_are_not_duplicates(first: Tree, second: Tree) -> None:
     path = write_manifest("vms.yaml", {**build_vm(), "metadata": first}, {**build_vm(), "metadata": second})
     assert list(find_duplicates(load([path]).entries)) == []

@@ -26,7 +26,7 @@ def _explain(vm: VirtualMachine, *objects: Model) -> dict[str, Origin]:
     return {origin.field: origin for origin in Expander(objects).explain(encode(vm))}
 
 
-def test_each_field_names_who_gave_it() -> None:
+def test_each_field_has_its_source() -> None:
     vm = build_vm(instancetype="small", preference="linux", domain={"chassis": {"asset": "a"}})
     origins = _explain(vm, build_instancetype(), build_preference(machine={"preferredMachineType": "pc"}))
     assert [origins[f"{DOMAIN}.{field}"] for field in ("chassis.asset", "memory.guest", "machine.type")] == [
@@ -39,7 +39,7 @@ def test_each_field_names_who_gave_it() -> None:
     )
 
 
-def test_the_fields_explained_are_those_of_the_result() -> None:
+def test_explained_fields_equal_the_expanded_fields() -> None:
     vm = build_vm(instancetype="small", preference="linux", template=ROOT_VOLUME)
     objects = [build_instancetype(), build_preference(devices={"preferredDiskBus": "sata", "preferredRng": {}})]
     template = msgspec.json.decode(Expander(objects).expand(encode(vm)))["spec"]["template"]
@@ -47,11 +47,11 @@ def test_the_fields_explained_are_those_of_the_result() -> None:
     assert dict(listed) == dict(_list_leaves(template, "spec.template"))
 
 
-def test_a_vm_that_names_nothing_gave_everything_itself() -> None:
+def test_vm_without_matchers_is_the_source_of_all_fields() -> None:
     assert {origin.source for origin in _explain(build_vm(memory="1Gi")).values()} == {"VM"}
 
 
-def test_an_inferred_instance_type_is_named() -> None:
+def test_inferred_instancetype_is_a_source() -> None:
     claim = build_source(
         "PersistentVolumeClaim", "disk", labels={"instancetype.kubevirt.io/default-instancetype": "small"}
     )
@@ -59,7 +59,7 @@ def test_an_inferred_instance_type_is_named() -> None:
     assert _explain(vm, claim, build_instancetype())[f"{DOMAIN}.memory.guest"].description == "instance type small"
 
 
-def test_a_flavor_is_called_one() -> None:
+def test_source_can_be_a_flavor() -> None:
     origins = _explain(build_vm(flavor="tiny"), build_flavor())
     assert origins[f"{DOMAIN}.memory.guest"].description == "flavor tiny"
 
@@ -86,7 +86,7 @@ def test_a_flavor_is_called_one() -> None:
         ),
     ],
 )
-def test_a_revision_is_named_when_it_was_used(matcher: Tree, status: Tree | None, words: str, memory: str) -> None:
+def test_source_includes_the_revision_in_use(matcher: Tree, status: Tree | None, words: str, memory: str) -> None:
     stored = to_tree(build_instancetype(memory={"guest": "1Gi"}))
     revision = build_revision("rev", stored, object_name="small")
     vm = build_vm(instancetype=matcher, status=status)
@@ -95,7 +95,7 @@ def test_a_revision_is_named_when_it_was_used(matcher: Tree, status: Tree | None
     assert origins[f"{DOMAIN}.memory.guest"].value == memory
 
 
-def test_a_refusal_is_the_one_of_expanding() -> None:
+def test_explain_and_expand_raise_the_same_error() -> None:
     vm = build_vm(instancetype="none")
     with pytest.raises(StatusError) as refusal:
         Expander().explain(encode(vm))

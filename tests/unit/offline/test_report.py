@@ -23,24 +23,24 @@ def read_sarif(*findings: Finding) -> dict[str, Any]:
     return log
 
 
-def test_text_has_one_line_for_each_finding_as_compilers_write_them() -> None:
+def test_text_has_one_compiler_style_line_per_finding() -> None:
     assert "".join(render_text([SYNTAX, CLASH])) == (
         "vms/web.yaml:3:1: error: a key without a colon [syntax]\n"
         "vms/web.yaml:12:9: error: both say it: remove it [instancetype-conflict]\n"
     )
 
 
-def test_text_keeps_a_message_of_several_lines_on_one() -> None:
+def test_text_joins_lines_of_a_message() -> None:
     assert "".join(render_text([build_finding(message="one\ntwo")])) == "a.yaml:1:2: error: one two [syntax]\n"
 
 
 @pytest.mark.parametrize(("level", "color"), [("error", "31;1"), ("warning", "33;1"), ("note", "36")])
-def test_a_terminal_shows_the_level_in_colour(level: Level, color: str) -> None:
+def test_level_is_coloured_on_a_terminal(level: Level, color: str) -> None:
     (line,) = render_colored([build_finding(level=level)])
     assert line == f"a.yaml:1:2: \x1b[{color}m{level}\x1b[0m: m [syntax]\n"
 
 
-def test_json_is_a_list_of_objects_with_all_that_is_known() -> None:
+def test_json_is_a_list_of_complete_findings() -> None:
     assert json.loads("".join(render_json([SYNTAX, CLASH]))) == [
         {
             "file": "vms/web.yaml",
@@ -65,7 +65,7 @@ def test_json_is_a_list_of_objects_with_all_that_is_known() -> None:
     ]
 
 
-def test_json_is_a_list_even_of_nothing() -> None:
+def test_json_without_findings_is_an_empty_list() -> None:
     assert "".join(render_json([])) == "[]\n"
 
 
@@ -86,11 +86,11 @@ GITHUB = {
 
 
 @pytest.mark.parametrize(("fields", "command"), GITHUB.values(), ids=GITHUB)
-def test_github_gets_workflow_commands(fields: dict[str, Any], command: str) -> None:
+def test_github_format_is_workflow_commands(fields: dict[str, Any], command: str) -> None:
     assert "".join(render_github([build_finding(**fields)])) == command
 
 
-def test_sarif_describes_one_run_with_every_rule() -> None:
+def test_sarif_has_one_run_with_every_rule() -> None:
     log = read_sarif()
     assert (log["version"], log["$schema"].endswith("sarif-2.1.0.json"), len(log["runs"])) == ("2.1.0", True, 1)
     run = log["runs"][0]
@@ -108,7 +108,7 @@ def test_sarif_describes_one_run_with_every_rule() -> None:
     }
 
 
-def test_sarif_places_a_finding_in_the_file_and_in_the_object() -> None:
+def test_sarif_result_has_physical_and_logical_locations() -> None:
     run = read_sarif(CLASH)["runs"][0]
     (result,) = run["results"]
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "instancetype-conflict"
@@ -125,7 +125,7 @@ def test_sarif_places_a_finding_in_the_file_and_in_the_object() -> None:
     ]
 
 
-def test_sarif_knows_no_object_where_none_could_be_read() -> None:
+def test_sarif_syntax_error_has_no_logical_location() -> None:
     (result,) = read_sarif(SYNTAX)["runs"][0]["results"]
     assert "logicalLocations" not in result["locations"][0]
 
@@ -139,12 +139,12 @@ def test_sarif_knows_no_object_where_none_could_be_read() -> None:
         ("<stdin>", "%3Cstdin%3E"),
     ],
 )
-def test_sarif_names_files_as_uris(file: str, uri: str) -> None:
+def test_sarif_file_names_are_uris(file: str, uri: str) -> None:
     (result,) = read_sarif(build_finding(file=file))["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
-def test_a_fingerprint_stays_when_lines_move_and_differs_between_findings() -> None:
+def test_sarif_fingerprint_depends_on_the_finding_but_not_its_line() -> None:
     findings = [CLASH, build_finding(), build_finding(line=7), build_finding(message="n")]
     results = read_sarif(*findings)["runs"][0]["results"]
     prints = [result["partialFingerprints"]["virtshapeFinding/v1"] for result in results]
@@ -152,5 +152,5 @@ def test_a_fingerprint_stays_when_lines_move_and_differs_between_findings() -> N
     assert len(set(prints)) == 3
 
 
-def test_every_form_has_a_name() -> None:
+def test_report_formats_are_named() -> None:
     assert list(RENDERERS) == ["text", "json", "sarif", "github"]

@@ -66,13 +66,13 @@ Tree = dict[str, Any]
         ),
     ],
 )
-def test_the_fields_that_changed_are_named(then: Tree, now: Tree, changes: list[Change]) -> None:
+def test_changed_fields_are_listed(then: Tree, now: Tree, changes: list[Change]) -> None:
     revision = build_revision("kept", to_tree(build_instancetype(**then)))
     state = "changed" if changes else "same"
     assert compare(revision, build_instancetype(**now), CLUSTER) == (state, changes)
 
 
-def test_an_empty_struct_of_a_preference_counts_since_it_switches_something_on() -> None:
+def test_empty_struct_in_a_preference_is_a_change() -> None:
     revision = build_revision("kept", to_tree(build_preference()))
     live = build_preference(devices={"preferredTPM": {}})
     wanted = [Change("spec.devices", None, {"preferredTPM": {}})]
@@ -100,9 +100,7 @@ ENCODED = base64.b64encode(json.dumps(SPEC).encode()).decode()
         ),
     ],
 )
-def test_a_copy_at_an_older_version_is_told_only_if_all_else_is_the_same(
-    payload: Tree, live_version: str, state: str
-) -> None:
+def test_older_version_is_reported_only_without_other_changes(payload: Tree, live_version: str, state: str) -> None:
     assert compare(build_revision("kept", payload), build_instancetype(version=live_version), CLUSTER)[0] == state
 
 
@@ -126,7 +124,7 @@ STATUS = {"instancetypeRef": {"name": "small", "controllerRevisionRef": {"name":
         pytest.param(build_vm(instancetype="small", status=STATUS), id="in the status"),
     ],
 )
-def test_the_revision_is_found_where_a_start_finds_it(vm: Any) -> None:
+def test_revision_is_found_in_spec_or_status(vm: Any) -> None:
     same = Drift("instancetype", SMALL, "kept", "same", [])
     assert find_drift(vm, "instancetype", look_in(kept=KEPT, small=build_instancetype())) == same
     gone = same._replace(state="gone")
@@ -134,7 +132,7 @@ def test_the_revision_is_found_where_a_start_finds_it(vm: Any) -> None:
     assert (same.has_drifted, gone.has_drifted) == (False, True)
 
 
-def test_a_flavor_drifts_too() -> None:
+def test_drift_of_a_flavor_is_found() -> None:
     vm = build_vm(flavor={"name": "tiny", "revisionName": "kept"})
     lookup = look_in(kept=build_revision("kept", to_tree(build_flavor())), tiny=build_flavor(cpu={"guest": 3}))
     drift = find_drift(vm, "flavor", lookup)
@@ -150,11 +148,11 @@ def test_a_flavor_drifts_too() -> None:
         pytest.param(build_vm(instancetype="other", status=STATUS), id="captured from another object"),
     ],
 )
-def test_a_vm_that_holds_no_revision_does_not_drift(vm: Any) -> None:
+def test_vm_without_a_revision_does_not_drift(vm: Any) -> None:
     assert find_drift(vm, "instancetype", look_in(kept=KEPT, small=build_instancetype())) is None
 
 
-def test_a_revision_that_is_not_there_or_holds_something_else_is_an_error() -> None:
+def test_missing_or_unreadable_revision_is_an_error() -> None:
     vm = build_vm(instancetype={"name": "small", "revisionName": "kept"})
     with pytest.raises(NotFoundError, match="kept"):
         find_drift(vm, "instancetype", look_in())

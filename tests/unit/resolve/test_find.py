@@ -1,4 +1,4 @@
-"""Finding what a VM names: revisions before live objects, every older payload understood."""
+"""Resolution of matchers: revisions before live objects, payloads of all versions."""
 
 import base64
 import json
@@ -45,16 +45,16 @@ def encoded(spec: Tree) -> Tree:
     return {"apiVersion": "", "spec": base64.b64encode(json.dumps(spec).encode()).decode()}
 
 
-def test_a_vm_that_names_nothing_has_no_shape() -> None:
+def test_vm_without_matchers_has_an_empty_shape() -> None:
     assert resolve(build_vm()) == Shape()
 
 
-def test_both_things_that_a_vm_names() -> None:
+def test_instancetype_and_preference_are_found() -> None:
     vm = build_vm(instancetype="small", preference="linux")
     assert resolve(vm, LIVE, build_preference("linux", **WISH)) == Shape(LIVE.spec, build_preference_spec(**WISH))
 
 
-def test_namespaced_and_cluster_wide_objects_of_one_name_are_told_apart() -> None:
+def test_namespaced_and_cluster_wide_objects_are_distinguished() -> None:
     wide, own = build_instancetype("a", cpu={"guest": 1}), build_instancetype("a", namespace="lab", cpu={"guest": 3})
     other = build_instancetype("a", namespace="default", cpu={"guest": 5})
     vm = build_vm(instancetype="virtualmachineinstancetypes/a", namespace="lab")
@@ -71,7 +71,7 @@ def test_namespaced_and_cluster_wide_objects_of_one_name_are_told_apart() -> Non
         ("flavor", "spec.flavor.name", "virtualmachineclusterflavors.flavor.kubevirt.io"),
     ],
 )
-def test_what_is_missing_is_named(role: str, field: str, resource: str) -> None:
+def test_missing_object_is_named_with_its_field(role: str, field: str, resource: str) -> None:
     matchers: Tree = {role: "gone"}
     with pytest.raises(NotFoundError) as missing:
         resolve(build_vm(**matchers))
@@ -79,29 +79,29 @@ def test_what_is_missing_is_named(role: str, field: str, resource: str) -> None:
     assert missing.value.field == field
 
 
-def test_an_unexpected_kind_is_refused() -> None:
+def test_unexpected_kind_is_rejected() -> None:
     with pytest.raises(StatusError, match="got unexpected kind in InstancetypeMatcher: Pod"):
         resolve(build_vm(instancetype="Pod/small"), LIVE)
 
 
-def test_a_flavor_lays_out_on_cores_and_takes_preferences_of_its_group() -> None:
+def test_flavor_uses_cores_and_preferences_of_its_group() -> None:
     tiny, linux = build_flavor("tiny"), build_flavor_preference("linux", **WISH)
     other = build_preference("linux", devices={"preferredDiskBus": "sata"})
     shape = resolve(build_vm(flavor="tiny", preference="linux"), tiny, linux, other)
     assert shape == Shape(build_instancetype_spec(), build_preference_spec(**WISH), "cores")
 
 
-def test_without_a_flavor_preferences_come_from_the_instancetype_group() -> None:
+def test_preference_without_a_flavor_is_of_the_instancetype_group() -> None:
     with pytest.raises(NotFoundError, match=r"instancetype\.kubevirt\.io"):
         resolve(build_vm(preference="linux"), build_flavor_preference("linux", **WISH))
 
 
-def test_with_a_flavor_preferences_do_not_come_from_the_instancetype_group() -> None:
+def test_preference_with_a_flavor_is_not_of_the_instancetype_group() -> None:
     with pytest.raises(NotFoundError, match=r"virtualmachineclusterflavorpreferences\.flavor\.kubevirt\.io"):
         resolve(build_vm(flavor="tiny", preference="linux"), build_flavor("tiny"), build_preference("linux", **WISH))
 
 
-def test_a_flavor_beside_an_instance_type_is_refused() -> None:
+def test_flavor_with_an_instancetype_is_rejected() -> None:
     with pytest.raises(StatusError) as refused:
         resolve(build_vm(flavor="tiny", instancetype="small"), build_flavor("tiny"), LIVE)
     assert refused.value.code == 422
@@ -121,7 +121,7 @@ def test_a_flavor_beside_an_instance_type_is_refused() -> None:
     ],
 )
 @pytest.mark.parametrize("place", ["spec", "status"])
-def test_every_payload_ever_stored_is_understood_wherever_it_is_named(data: Tree, place: str) -> None:
+def test_revision_payloads_of_all_versions_are_decoded(data: Tree, place: str) -> None:
     revision = build_revision("r", data, object_name="small")
     if place == "spec":
         vm = build_vm(instancetype={"name": "small", "revisionName": "r"})
@@ -134,7 +134,7 @@ def test_every_payload_ever_stored_is_understood_wherever_it_is_named(data: Tree
     ("version", "spec"),
     [("v1alpha1", WISH), ("v1alpha2", WISH), ("v1beta1", WISH), ("v1beta2", WISH), (None, WISH)],
 )
-def test_payloads_of_preferences_are_understood(version: str | None, spec: Tree) -> None:
+def test_preference_payloads_are_decoded(version: str | None, spec: Tree) -> None:
     kind = "VirtualMachineClusterPreference"
     data = payload(f"instancetype.kubevirt.io/{version}", kind, spec) if version else encoded(spec)
     vm = build_vm(preference={"name": "linux", "revisionName": "r"})
@@ -143,7 +143,7 @@ def test_payloads_of_preferences_are_understood(version: str | None, spec: Tree)
 
 @pytest.mark.parametrize("role", ["flavor", "preference"])
 @pytest.mark.parametrize("whole", [True, False], ids=["whole object", "base64 of the spec"])
-def test_payloads_of_the_flavor_group_are_understood(role: str, whole: bool) -> None:
+def test_flavor_group_payloads_are_decoded(role: str, whole: bool) -> None:
     kind, spec = (
         ("VirtualMachineClusterFlavor", SPEC) if role == "flavor" else ("VirtualMachineClusterPreference", WISH)
     )
@@ -156,7 +156,7 @@ def test_payloads_of_the_flavor_group_are_understood(role: str, whole: bool) -> 
     assert shape == Shape(KEPT, build_preference_spec(**WISH), "cores")
 
 
-def test_the_revision_in_the_spec_beats_the_one_in_the_status() -> None:
+def test_revision_in_spec_takes_precedence_over_status() -> None:
     vm = build_vm(
         instancetype={"name": "small", "revisionName": "new"},
         status={"instancetypeRef": {"controllerRevisionRef": {"name": "old"}}},
@@ -167,17 +167,17 @@ def test_the_revision_in_the_spec_beats_the_one_in_the_status() -> None:
 
 
 @pytest.mark.parametrize("object_name", ["other", None], ids=["of another object", "unlabelled"])
-def test_a_revision_in_the_status_of_another_object_is_passed_over(object_name: str | None) -> None:
+def test_status_revision_of_another_object_is_ignored(object_name: str | None) -> None:
     vm = build_vm(instancetype="small", status={"instancetypeRef": {"controllerRevisionRef": {"name": "r"}}})
     assert resolve(vm, LIVE, build_revision("r", encoded(SPEC), object_name=object_name)).instancetype == LIVE.spec
 
 
 @pytest.mark.parametrize("status", [{}, {"instancetypeRef": {}}, {"instancetypeRef": {"controllerRevisionRef": {}}}])
-def test_a_status_without_a_revision_leaves_the_live_object(status: Tree) -> None:
+def test_live_object_is_used_without_a_status_revision(status: Tree) -> None:
     assert resolve(build_vm(instancetype="small", status=status), LIVE).instancetype == LIVE.spec
 
 
-def test_a_revision_counts_whatever_became_of_the_object() -> None:
+def test_revision_is_used_after_its_object_is_deleted() -> None:
     vm = build_vm(instancetype={"name": "gone", "revisionName": "r"})
     assert resolve(vm, build_revision("r", encoded(SPEC))).instancetype == KEPT
 
@@ -193,7 +193,7 @@ def test_a_revision_counts_whatever_became_of_the_object() -> None:
     ],
     ids=["in the spec", "in the status"],
 )
-def test_a_missing_revision_is_named_never_passed_over(vm: Any, field: str) -> None:
+def test_missing_revision_is_an_error(vm: Any, field: str) -> None:
     elsewhere = build_revision("r", encoded(SPEC), object_name="small", namespace="other")
     with pytest.raises(NotFoundError) as missing:
         resolve(vm, LIVE, elsewhere)
@@ -215,17 +215,17 @@ def test_a_missing_revision_is_named_never_passed_over(vm: Any, field: str) -> N
     ],
     ids=["nothing", "a list", "empty", "no base64", "a preference", "a flavor", "a VM", "an unknown field"],
 )
-def test_a_revision_that_keeps_something_else_is_refused(data: object) -> None:
+def test_revision_with_another_payload_is_rejected(data: object) -> None:
     with pytest.raises(StatusError, match="ControllerRevision"):
         resolve(build_vm(instancetype={"name": "small", "revisionName": "r"}), LIVE, build_revision("r", data))
 
 
 @pytest.mark.parametrize("role", ["instancetype", "preference", "flavor"])
-def test_a_role_without_a_matcher_finds_nothing(role: Role) -> None:
+def test_find_object_returns_none_without_a_matcher(role: Role) -> None:
     assert find_object(build_vm(), role, Objects().find) is None
 
 
-def test_what_is_found_is_not_changed() -> None:
+def test_found_object_is_not_modified() -> None:
     tiny = build_flavor("tiny")
     before = to_tree(tiny)
     assert resolve(build_vm(flavor="tiny"), tiny).instancetype == from_tree(

@@ -1,4 +1,4 @@
-"""Matchers inferred from what a volume is made from: annotations, labels, and where they are looked for."""
+"""Inference of matchers from volumes: annotations, labels and the sources of a volume."""
 
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ BOTH: Tree = {"annotations": {"defaultInstancetype": "small", "defaultPreference
 
 
 def mark(kind: SourceKind, name: str, marks: Tree | None = None, **spec: Any) -> Any:
-    """A source with annotations and labels, whose keys are given without their prefix."""
+    """Build a source with annotations and labels; their keys are given without the prefix."""
     prefixed: Tree = {
         place: {f"{PREFIX}{key}": value for key, value in entries.items()} for place, entries in (marks or {}).items()
     }
@@ -37,7 +37,7 @@ def infer(vm: VirtualMachine, *objects: Model) -> tuple[Tree | None, Tree | None
 
 
 def build_asking_vm(volume: Tree = CLAIM, *, policy: str | None = None, **vm: Any) -> VirtualMachine:
-    """A VM that asks its only volume for an instance type."""
+    """Build a VM that infers its instance type from its only volume."""
     matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": policy}
     return build_vm(**{"instancetype": matcher, "template": {"volumes": [volume]}, **vm})
 
@@ -85,7 +85,7 @@ def build_asking_vm(volume: Tree = CLAIM, *, policy: str | None = None, **vm: An
         ),
     ],
 )
-def test_each_key_is_annotated_or_labelled(marks: Tree, expected: Tree) -> None:
+def test_instancetype_is_inferred_from_annotations_or_labels(marks: Tree, expected: Tree) -> None:
     assert infer(build_asking_vm(), mark("PersistentVolumeClaim", "base", marks)) == (expected, None)
 
 
@@ -99,7 +99,7 @@ def test_each_key_is_annotated_or_labelled(marks: Tree, expected: Tree) -> None:
     ],
     ids=["annotation", "label", "annotated kind", "labelled kind"],
 )
-def test_a_preference_is_inferred_by_keys_of_its_own(marks: Tree, expected: str) -> None:
+def test_preference_is_inferred_from_its_own_keys(marks: Tree, expected: str) -> None:
     vm = build_vm(preference={"inferFromVolume": "root"}, template={"volumes": [CLAIM]})
     claim = mark("PersistentVolumeClaim", "base", marks)
     assert infer(vm, claim) == (None, {"name": "linux", "kind": expected})
@@ -107,7 +107,7 @@ def test_a_preference_is_inferred_by_keys_of_its_own(marks: Tree, expected: str)
 
 @pytest.mark.parametrize("key", ["default-instancetype", "defaultInstancetype"])
 @pytest.mark.parametrize("place", ["labels", "annotations"])
-def test_annotations_and_labels_have_keys_of_their_own(key: str, place: str) -> None:
+def test_annotation_and_label_keys_are_not_interchangeable(key: str, place: str) -> None:
     right = {"labels": "default-instancetype", "annotations": "defaultInstancetype"}[place] == key
     claim = mark("PersistentVolumeClaim", "base", {place: {key: "small"}})
     if right:
@@ -152,7 +152,7 @@ def build_chain(specs: Tree, links: list[str], marks: dict[str, Tree]) -> list[A
 
 @pytest.mark.parametrize(("volume", "specs", "links"), CHAINS.values(), ids=CHAINS)
 @pytest.mark.parametrize("place", [{"annotations": "defaultInstancetype"}, {"labels": "default-instancetype"}])
-def test_each_link_of_a_chain_can_name_it_and_the_first_counts(
+def test_first_source_with_a_default_is_used(
     volume: Tree, specs: Tree, links: list[str], place: dict[str, str]
 ) -> None:
     ((where, key),) = place.items()
@@ -162,38 +162,38 @@ def test_each_link_of_a_chain_can_name_it_and_the_first_counts(
         assert inferred == {**SMALL, "name": f"from {link}"}
 
 
-def test_a_label_near_by_beats_an_annotation_further_off() -> None:
+def test_label_takes_precedence_over_annotation_of_a_later_source() -> None:
     near = mark("DataVolume", "dv", {"labels": {"default-instancetype": "small"}}, **FROM_CLAIM)
     far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "large"}})
     assert infer(build_asking_vm(DATA_VOLUME), near, far) == (SMALL, None)
 
 
-def test_a_kind_belongs_to_the_name_beside_it() -> None:
+def test_kind_of_another_source_is_ignored() -> None:
     near = mark("DataVolume", "dv", {"annotations": {"defaultInstancetypeKind": "near"}}, **FROM_CLAIM)
     far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
     assert infer(build_asking_vm(DATA_VOLUME), near, far) == (SMALL, None)
 
 
-def test_each_role_is_looked_for_on_its_own() -> None:
+def test_roles_are_inferred_independently() -> None:
     near = mark("DataVolume", "dv", {"annotations": {"defaultInstancetype": "small"}}, **FROM_CLAIM)
     far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultPreference": "linux"}})
     vm = build_asking_vm(DATA_VOLUME, preference={"inferFromVolume": "root"})
     assert infer(vm, near, far) == (SMALL, {"name": "linux", "kind": "virtualmachineclusterpreference"})
 
 
-def test_a_data_volume_that_is_gone_leaves_the_claim_of_its_name() -> None:
+def test_claim_is_used_after_its_data_volume_is_deleted() -> None:
     assert infer(build_asking_vm(DATA_VOLUME), mark("PersistentVolumeClaim", "dv", BOTH)) == (SMALL, None)
 
 
 TEMPLATE: Tree = {"metadata": {"name": "dv"}, "spec": FROM_CLAIM}
 
 
-def test_a_data_volume_template_leads_to_what_it_is_made_from() -> None:
+def test_source_of_a_data_volume_template_is_used() -> None:
     vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[TEMPLATE])
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
-def test_a_data_volume_template_beats_a_data_volume_of_its_name() -> None:
+def test_template_takes_precedence_over_the_data_volume() -> None:
     vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[TEMPLATE])
     other = mark("DataVolume", "dv", {"annotations": {"defaultInstancetype": "large"}})
     assert infer(vm, other, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
@@ -207,7 +207,7 @@ def test_a_data_volume_template_beats_a_data_volume_of_its_name() -> None:
     ],
     ids=["annotations", "labels"],
 )
-def test_metadata_of_a_data_volume_template_say_nothing(metadata: Tree) -> None:
+def test_metadata_of_a_data_volume_template_is_ignored(metadata: Tree) -> None:
     template = {"metadata": {"name": "dv", **metadata}, "spec": FROM_CLAIM}
     vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[template])
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
@@ -216,7 +216,7 @@ def test_metadata_of_a_data_volume_template_say_nothing(metadata: Tree) -> None:
 @pytest.mark.parametrize(("named", "namespace"), [("images", "images"), ("", "lab")], ids=["its own", "the VMs"])
 @pytest.mark.parametrize(("kind", "source"), [("PersistentVolumeClaim", "pvc"), ("VolumeSnapshot", "snapshot")])
 @pytest.mark.parametrize("through", ["DataVolume", "DataSource"])
-def test_a_source_stands_in_its_namespace_or_the_vms(
+def test_source_namespace_defaults_to_that_of_the_vm(
     through: SourceKind, kind: SourceKind, source: str, named: str, namespace: str
 ) -> None:
     spec: Tree = {"source": {source: {"name": "base", "namespace": named}}}
@@ -227,7 +227,7 @@ def test_a_source_stands_in_its_namespace_or_the_vms(
     assert infer(vm, *chain, mark(kind, "base", BOTH, namespace=namespace)) == (SMALL, None)
 
 
-def test_a_data_volume_template_without_a_name_is_passed_over() -> None:
+def test_data_volume_template_without_a_name_is_ignored() -> None:
     vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[{"spec": FROM_SNAPSHOT}, TEMPLATE])
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
@@ -272,7 +272,7 @@ UNUSABLE = [
 
 @pytest.mark.parametrize(("volume", "objects", "words"), UNUSABLE)
 @pytest.mark.parametrize("policy", [None, "Reject"])
-def test_a_volume_that_says_nothing_is_refused(
+def test_volume_without_defaults_is_rejected(
     volume: Tree, objects: list[Model], words: str, policy: str | None
 ) -> None:
     vm = build_asking_vm(volume, policy=policy)
@@ -321,7 +321,7 @@ def test_policy_ignore_clears_the_matcher_and_warns(volume: Tree, objects: list[
         ),
     ],
 )
-def test_what_is_missing_is_refused_whatever_the_policy(
+def test_missing_source_is_rejected_with_every_policy(
     policy: str | None, volume: Tree, objects: list[Model], words: str
 ) -> None:
     with pytest.raises(StatusError, match=words):
@@ -331,16 +331,14 @@ def test_what_is_missing_is_refused_whatever_the_policy(
 @pytest.mark.parametrize(
     ("policy", "memory"), [("Ignore", None), ("Reject", {"guest": "512Mi"}), (None, {"guest": "512Mi"})]
 )
-def test_memory_that_stood_in_for_an_instance_type_goes_once_one_is_inferred(
-    policy: str | None, memory: Tree | None
-) -> None:
+def test_policy_ignore_removes_memory_when_inference_succeeds(policy: str | None, memory: Tree | None) -> None:
     vm = build_asking_vm(policy=policy, memory="512Mi")
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
     assert vm.spec.template.spec is not None
     assert to_tree(vm.spec.template.spec.domain.memory) == memory
 
 
-def test_an_inferred_preference_leaves_the_memory() -> None:
+def test_inferred_preference_keeps_memory() -> None:
     matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"}
     vm = build_vm(preference=matcher, template={"volumes": [CLAIM]}, memory="512Mi")
     infer(vm, mark("PersistentVolumeClaim", "base", BOTH))
@@ -348,14 +346,14 @@ def test_an_inferred_preference_leaves_the_memory() -> None:
     assert to_tree(vm.spec.template.spec.domain.memory) == {"guest": "512Mi"}
 
 
-def test_one_role_may_fail_under_ignore_while_the_other_is_inferred() -> None:
+def test_ignored_failure_of_one_role_keeps_the_other() -> None:
     claim = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
     vm = build_asking_vm(preference={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
     assert len(infer_matchers(vm, Objects([claim]).find)) == 1
     assert (to_tree(vm.spec.instancetype), vm.spec.preference) == (SMALL, None)
 
 
-def test_when_one_role_is_refused_nothing_is_changed() -> None:
+def test_rejection_of_one_role_changes_nothing() -> None:
     claim = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
     vm = build_asking_vm(preference={"inferFromVolume": "root"}, policy="Ignore", memory="512Mi")
     before = to_tree(vm)
@@ -364,34 +362,34 @@ def test_when_one_role_is_refused_nothing_is_changed() -> None:
     assert to_tree(vm) == before
 
 
-def test_matchers_that_do_not_ask_are_left_alone() -> None:
+def test_matchers_without_inference_are_unchanged() -> None:
     vm = build_vm(instancetype={"name": "a", "kind": "k", "revisionName": "r"}, preference="b")
     before = to_tree(vm)
     assert infer_matchers(vm, Objects().find) == []
     assert to_tree(vm) == before
 
 
-def test_an_inferred_matcher_is_a_name_and_a_kind() -> None:
+def test_inferred_matcher_has_only_name_and_kind() -> None:
     vm = build_asking_vm()
     assert vm.spec.instancetype is not None
     vm.spec.instancetype.revision_name = "r"
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
-def test_inferred_matchers_are_of_their_roles() -> None:
+def test_inferred_matchers_have_the_type_of_their_role() -> None:
     vm = build_asking_vm(preference={"inferFromVolume": "root"})
     infer(vm, mark("PersistentVolumeClaim", "base", BOTH))
     assert isinstance(vm.spec.instancetype, InstancetypeMatcher)
     assert isinstance(vm.spec.preference, PreferenceMatcher)
 
 
-def test_an_object_without_metadata_says_nothing() -> None:
+def test_object_without_metadata_has_no_defaults() -> None:
     bare = replace(mark("PersistentVolumeClaim", "base"), metadata=None)
     with pytest.raises(StatusError, match="unable to find required"):
         infer_matchers(build_asking_vm(), lambda _: bare)
 
 
-def test_both_matchers_that_cannot_be_inferred_are_told() -> None:
+def test_failures_of_both_matchers_are_reported() -> None:
     vm = build_vm(instancetype={"inferFromVolume": "none"}, preference={"inferFromVolume": "none"})
     with pytest.raises(StatusError) as refused:
         infer_matchers(vm, Objects().find)

@@ -1,4 +1,4 @@
-"""The kinds that matchers can mean, and how they may be spelled."""
+"""Kinds of matchers and their accepted spellings."""
 
 from collections.abc import Callable
 
@@ -18,20 +18,20 @@ MATCHERS: dict[Role, type[Matcher]] = {
 
 @pytest.mark.parametrize("role", KINDS)
 @pytest.mark.parametrize("spell", [str, str.lower, str.upper, lambda kind: f"{kind}s", lambda kind: f"{kind.upper()}S"])
-def test_a_kind_in_any_spelling(role: Role, spell: Callable[[str], str]) -> None:
+def test_kind_is_accepted_in_any_spelling(role: Role, spell: Callable[[str], str]) -> None:
     for kind in (KINDS[role].cluster, KINDS[role].namespaced):
         assert full_kind(MATCHERS[role](name="x", kind=spell(kind)), role) == kind
 
 
 @pytest.mark.parametrize("role", KINDS)
 @pytest.mark.parametrize("kind", [None, ""])
-def test_no_kind_is_the_cluster_wide_one(role: Role, kind: str | None) -> None:
+def test_default_kind_is_cluster_wide(role: Role, kind: str | None) -> None:
     assert full_kind(MATCHERS[role](name="x", kind=kind), role) == KINDS[role].cluster
 
 
 @pytest.mark.parametrize("role", KINDS)
 @pytest.mark.parametrize("kind", ["Pod", "VirtualMachineInstancetypess", "s", " virtualmachineinstancetype"])
-def test_any_other_kind_is_refused_naming_both(role: Role, kind: str) -> None:
+def test_other_kind_is_rejected_with_the_valid_ones(role: Role, kind: str) -> None:
     matcher = MATCHERS[role](name="x", kind=kind)
     assert find_full_kind(matcher, role) is None
     with pytest.raises(StatusError) as refused:
@@ -42,7 +42,7 @@ def test_any_other_kind_is_refused_naming_both(role: Role, kind: str) -> None:
     assert refused.value.causes == (Cause("FieldValueNotSupported", words, f"spec.{role}.kind"),)
 
 
-def test_kinds_of_one_role_mean_nothing_in_another() -> None:
+def test_kinds_of_another_role_are_not_found() -> None:
     assert find_full_kind(InstancetypeMatcher(kind="VirtualMachinePreference"), "instancetype") is None
     assert find_full_kind(InstancetypeMatcher(kind="VirtualMachineFlavor"), "instancetype") is None
 
@@ -51,7 +51,9 @@ def test_kinds_of_one_role_mean_nothing_in_another() -> None:
     ("instancetype", "flavor", "sole"),
     [(None, None, True), ("a", None, True), (None, "b", True), ("a", "b", False)],
 )
-def test_a_vm_is_sized_by_one_thing(instancetype: str | None, flavor: str | None, sole: bool) -> None:
+def test_flavor_and_instancetype_are_mutually_exclusive(
+    instancetype: str | None, flavor: str | None, sole: bool
+) -> None:
     cause = check_sole_size(build_vm(instancetype=instancetype, flavor=flavor))
     expected = Cause(
         "FieldValueInvalid",
@@ -62,7 +64,7 @@ def test_a_vm_is_sized_by_one_thing(instancetype: str | None, flavor: str | None
 
 
 @pytest.mark.parametrize("role", KINDS)
-def test_each_role_has_its_place_in_the_status(role: Role) -> None:
+def test_status_reference_of_each_role_is_found(role: Role) -> None:
     assert find_status_ref(build_vm(), role) is None
     assert find_status_ref(build_vm(status={}), role) is None
     ref = find_status_ref(build_vm(status={f"{role}Ref": {"name": role}}), role)

@@ -1,4 +1,4 @@
-"""References, and what is said when there is nothing behind them."""
+"""References, and errors for missing objects."""
 
 import pytest
 
@@ -30,11 +30,11 @@ WORDS = 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "smal" not 
         ("example.com", "Gadget", "gadgets.example.com"),
     ],
 )
-def test_a_kind_as_kubernetes_writes_it(group: str, kind: str, resource: str) -> None:
+def test_resource_is_the_plural_with_its_group(group: str, kind: str, resource: str) -> None:
     assert Reference(group, kind, "", "x").resource == resource
 
 
-def test_what_is_missing_is_named_with_its_field() -> None:
+def test_not_found_error_names_object_and_field() -> None:
     error = NotFoundError(SMALL, "spec.instancetype.name")
     assert (error.code, error.reason, error.message) == (404, "NotFound", WORDS)
     assert error.causes == (Cause("FieldValueNotFound", WORDS, "spec.instancetype.name"),)
@@ -51,7 +51,7 @@ def test_what_is_missing_is_named_with_its_field() -> None:
     ],
     ids=["nothing there", "nothing near", "one", "two", "at most three"],
 )
-def test_near_names_are_suggested(names: list[str], suffix: str) -> None:
+def test_similar_names_are_suggested(names: list[str], suffix: str) -> None:
     error = NotFoundError(SMALL, "spec.instancetype.name").suggest(names)
     assert error.message == f"{WORDS}{suffix}"
     assert (error.reference, error.field) == (SMALL, "spec.instancetype.name")

@@ -1,4 +1,4 @@
-"""A stream in memory: what is put in is read, what is written is kept."""
+"""In-memory stream for tests."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from virtshape.stream.duplex import HangUp
 
 
 class Pipe:
-    """One end of a stream; `put` is what the other end says, `written` what it was told."""
+    """One end of a stream: `put` queues data to be read, `written` holds the data written."""
 
     def __init__(self, *pieces: bytes | Exception) -> None:
         self._pieces: asyncio.Queue[bytes | Exception] = asyncio.Queue()

@@ -16,7 +16,7 @@ class _Repeat(asyncio.DatagramProtocol):
         self._transport.sendto(data * 2, addr)
 
 
-def test_each_datagram_is_a_message_until_it_is_closed() -> None:
+def test_datagrams_are_messages_until_the_stream_is_closed() -> None:
     async def scenario() -> None:
         loop = asyncio.get_running_loop()
         server, _ = await loop.create_datagram_endpoint(_Repeat, local_addr=("127.0.0.1", 0))
@@ -35,7 +35,7 @@ def test_each_datagram_is_a_message_until_it_is_closed() -> None:
     asyncio.run(asyncio.wait_for(scenario(), 60))
 
 
-def test_what_nobody_reads_is_lost_and_empty_ones_are_passed_over() -> None:
+def test_excess_unread_and_empty_datagrams_are_dropped() -> None:
     async def scenario() -> None:
         stream = DatagramStream()
         stream.datagram_received(b"", ("x", 1))

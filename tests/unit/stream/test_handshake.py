@@ -1,4 +1,4 @@
-"""Keys, lists and tokens in the headers of a handshake."""
+"""WebSocket handshake headers: keys, lists and bearer tokens."""
 
 from base64 import urlsafe_b64encode
 
@@ -16,11 +16,11 @@ from virtshape.stream.handshake import (
 )
 
 
-def test_a_key_is_answered_as_the_specification_shows() -> None:
+def test_accept_key_matches_the_example_of_the_rfc() -> None:
     assert accept_key("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
 
-def test_keys_are_new_each_time_and_keys() -> None:
+def test_made_keys_are_unique_and_valid() -> None:
     keys = {make_key() for _ in range(100)}
     assert len(keys) == 100
     assert all(is_key(key) for key in keys)
@@ -28,12 +28,12 @@ def test_keys_are_new_each_time_and_keys() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "short", "dGhlIHNhbXBsZSBub25jZ", "ü" * 24, "dGhlIHNhbXBsZSBub25jZSE="])
-def test_what_is_no_key_is_seen(text: str) -> None:
+def test_invalid_keys_are_recognized(text: str) -> None:
     assert not is_key(text)
 
 
 @pytest.mark.parametrize(("text", "parts"), [("", []), ("a", ["a"]), (" a ,b,, c", ["a", "b", "c"])])
-def test_a_list_is_split(text: str, parts: list[str]) -> None:
+def test_header_list_is_split(text: str, parts: list[str]) -> None:
     assert split_list(text) == parts
 
 
@@ -55,5 +55,5 @@ def _offer(token: str) -> str:
     ],
     ids=["first", "last", "alone", "twice", "none", "nothing", "empty", "no text"],
 )
-def test_a_token_is_found_beside_a_subprotocol(offers: list[str], token: str | None) -> None:
+def test_bearer_token_is_found_next_to_a_subprotocol(offers: list[str], token: str | None) -> None:
     assert find_bearer(offers) == token

@@ -1,4 +1,4 @@
-"""Bytes between two streams, and how it ends."""
+"""Relay of bytes between two streams, and how it ends."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -15,7 +15,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(scenario, 60))
 
 
-def test_bytes_go_both_ways_until_one_side_ends() -> None:
+def test_bytes_are_relayed_both_ways_until_one_side_ends() -> None:
     async def scenario() -> None:
         near, far = Pipe(b"a", b"b"), Pipe(b"1", b"2", b"")
         await relay(near, far)
@@ -28,7 +28,7 @@ def test_bytes_go_both_ways_until_one_side_ends() -> None:
 
 
 @pytest.mark.parametrize("error", [HangUp(4000, "taken over"), ConnectionResetError("reset")], ids=["told", "broken"])
-def test_an_end_with_a_reason_is_told(error: Exception) -> None:
+def test_error_of_either_stream_is_raised(error: Exception) -> None:
     async def scenario() -> None:
         with pytest.raises(type(error)):
             await relay(Pipe(), Pipe(b"1", error))
@@ -38,7 +38,7 @@ def test_an_end_with_a_reason_is_told(error: Exception) -> None:
     run(scenario())
 
 
-def test_what_a_side_said_last_is_carried_though_it_takes_no_more() -> None:
+def test_last_bytes_of_a_stream_that_rejects_writes_are_relayed() -> None:
     async def scenario() -> None:
         near, far = Pipe(b"too late"), Pipe()
         far.refusal = GONE
@@ -51,7 +51,7 @@ def test_what_a_side_said_last_is_carried_though_it_takes_no_more() -> None:
     run(scenario())
 
 
-def test_the_answer_to_a_near_side_that_has_said_all_is_awaited() -> None:
+def test_relay_lingers_for_the_response_after_the_near_end() -> None:
     async def scenario() -> None:
         near, far = Pipe(b"question", b""), Pipe()
         relaying = asyncio.create_task(relay(near, far, linger=1.0))
@@ -65,7 +65,7 @@ def test_the_answer_to_a_near_side_that_has_said_all_is_awaited() -> None:
     run(scenario())
 
 
-def test_but_not_for_ever() -> None:
+def test_relay_ends_after_lingering_without_a_response() -> None:
     async def scenario() -> None:
         near, far = Pipe(b"question", b""), Pipe()
         await relay(near, far, linger=0.05)
@@ -74,7 +74,7 @@ def test_but_not_for_ever() -> None:
     run(scenario())
 
 
-def test_being_cancelled_leaves_nothing_running() -> None:
+def test_cancelled_relay_leaves_no_tasks() -> None:
     async def scenario() -> None:
         before = asyncio.all_tasks()
         relaying = asyncio.create_task(relay(Pipe(), Pipe()))

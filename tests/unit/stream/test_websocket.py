@@ -1,4 +1,4 @@
-"""Both ends of a WebSocket, with the wire between them in memory."""
+"""Both ends of a WebSocket, connected in memory."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ AGES = 1000.0
 
 
 class Wire:
-    """A transport that feeds the other end at once, or keeps what is written until it is let through."""
+    """Transport that passes data to the other end at once, or holds it until `let_through`."""
 
     def __init__(self) -> None:
         self.feed: Callable[[bytes], None] = lambda _: None
@@ -55,7 +55,7 @@ class Wire:
 
 
 def connect(*, whole_messages: bool = False) -> tuple[WebSocket, WebSocket, Wire, Wire]:
-    """A server's end, a client's end, and the wire of each."""
+    """Return the server's end, the client's end, and the transport of each."""
     here, there = Wire(), Wire()
     server = WebSocket(here, Side.SERVER, whole_messages=whole_messages)  # type: ignore[arg-type]
     client = WebSocket(there, Side.CLIENT)  # type: ignore[arg-type]
@@ -65,15 +65,15 @@ def connect(*, whole_messages: bool = False) -> tuple[WebSocket, WebSocket, Wire
 
 
 def let_time_pass(socket: WebSocket) -> None:
-    """Have the last sign of life lie long in the past."""
-    socket._heard_at -= AGES  # noqa: SLF001 - so that the test need not wait
+    """Move the time of the last received frame far into the past."""
+    socket._heard_at -= AGES  # noqa: SLF001 - keeps the test short
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(scenario, 60))
 
 
-def test_what_one_end_writes_the_other_reads() -> None:
+def test_data_is_exchanged_both_ways() -> None:
     async def scenario() -> None:
         server, client, _, _ = connect()
         await client.write(b"up")
@@ -93,7 +93,7 @@ def test_what_one_end_writes_the_other_reads() -> None:
     ],
     ids=["as agreed", "for a reason", "no code to say", "too long"],
 )
-def test_an_end_is_told_to_the_other_side(code: int, words: str, told: tuple[int, str] | None) -> None:
+def test_close_code_and_reason_reach_the_other_end(code: int, words: str, told: tuple[int, str] | None) -> None:
     async def scenario() -> None:
         server, client, _, _ = connect()
         await server.write(b"before")
@@ -113,7 +113,7 @@ def test_an_end_is_told_to_the_other_side(code: int, words: str, told: tuple[int
     run(scenario())
 
 
-def test_a_wire_that_breaks_ends_both_reading_and_writing() -> None:
+def test_lost_connection_ends_reading_and_writing() -> None:
     async def scenario() -> None:
         server, client, here, _ = connect()
         reading = asyncio.create_task(client.read())
@@ -129,7 +129,7 @@ def test_a_wire_that_breaks_ends_both_reading_and_writing() -> None:
     run(scenario())
 
 
-def test_who_does_not_read_is_not_fed() -> None:
+def test_transport_is_paused_while_data_is_unread() -> None:
     async def scenario() -> None:
         server, client, here, _ = connect()
         piece = b"x" * 65536
@@ -146,7 +146,7 @@ def test_who_does_not_read_is_not_fed() -> None:
     run(scenario())
 
 
-def test_a_writer_waits_while_the_transport_is_full_and_reads_meanwhile() -> None:
+def test_writer_waits_for_a_full_transport_while_reading_continues() -> None:
     async def scenario() -> None:
         server, client, here, _ = connect()
         server.pause_writing()
@@ -162,7 +162,7 @@ def test_a_writer_waits_while_the_transport_is_full_and_reads_meanwhile() -> Non
     run(scenario())
 
 
-def test_one_that_pings_and_does_not_listen_is_not_read_any_more() -> None:
+def test_peer_that_pings_without_reading_is_paused() -> None:
     async def scenario() -> None:
         server, client, here, _ = connect()
         here.kept = []
@@ -178,7 +178,7 @@ def test_one_that_pings_and_does_not_listen_is_not_read_any_more() -> None:
     run(scenario())
 
 
-def test_silence_is_measured_from_the_last_sign_of_life() -> None:
+def test_silence_is_measured_from_the_last_received_frame() -> None:
     async def scenario() -> None:
         server, _, here, there = connect()
         let_time_pass(server)
@@ -195,7 +195,7 @@ def test_silence_is_measured_from_the_last_sign_of_life() -> None:
     run(scenario())
 
 
-def test_a_goodbye_that_is_not_returned_is_not_waited_for_long() -> None:
+def test_close_without_an_acknowledgement_times_out() -> None:
     async def scenario() -> None:
         server, _, here, _ = connect()
         here.feed = lambda _: None
@@ -205,7 +205,7 @@ def test_a_goodbye_that_is_not_returned_is_not_waited_for_long() -> None:
     run(scenario())
 
 
-def test_what_users_type_never_reaches_a_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_payload_is_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario() -> None:
         server, client, _, _ = connect()
         await client.write(b"password")

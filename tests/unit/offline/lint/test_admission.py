@@ -1,4 +1,4 @@
-"""Lint and admission agree: what one refuses for its shape, the other finds."""
+"""Lint and admission agree: lint finds what admission rejects."""
 
 import itertools
 from typing import Any
@@ -56,7 +56,7 @@ def _shaping(kind: str, spec: Tree | None) -> list[Model]:
 
 
 @pytest.mark.parametrize(("domain", "instancetype"), GRID, ids=[" beside ".join(each) for each in GRID])
-def test_lint_finds_what_admission_refuses(domain: str, instancetype: str) -> None:
+def test_lint_finds_what_admission_rejects(domain: str, instancetype: str) -> None:
     given = _shaping("VirtualMachineClusterInstancetype", INSTANCETYPES[instancetype])
     for preference, spec in PREFERENCES.items():
         liked = _shaping("VirtualMachineClusterPreference", spec)
@@ -65,5 +65,5 @@ def test_lint_finds_what_admission_refuses(domain: str, instancetype: str) -> No
         refused = {conflict.fields[0] for conflict in check_vm(vm, find_shape(vm, Objects(objects).find))}
         found = {finding.field for finding in Expander(objects).lint(encode(vm))}
         assert bool(found) == bool(refused), preference
-        # Lint names the matcher where admission names a field of what it leads to.
+        # Lint reports the matcher where admission reports a field of the object it refers to.
         assert all(field.startswith("instancetype.") for field in refused - found), preference

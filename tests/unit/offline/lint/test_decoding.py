@@ -1,4 +1,4 @@
-"""Texts, kinds, fields and names that cannot be meant so."""
+"""Lint findings for invalid syntax, kinds, fields and names."""
 
 import pytest
 from tests.support.linting import Case, assert_findings, build_manifest, claim, documents, instancetype, preference, vm
@@ -94,5 +94,5 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_cannot_be_read_is_found_at_its_place(case: Case) -> None:
+def test_invalid_manifest_is_reported_at_its_position(case: Case) -> None:
     assert_findings(case)

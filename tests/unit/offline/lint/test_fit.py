@@ -1,4 +1,4 @@
-"""VMs that do not fit what they refer to."""
+"""Lint findings for VMs that do not fit their instance type or preference."""
 
 import pytest
 from tests.support.linting import Case, assert_findings, documents, instancetype, lint, preference, vm
@@ -68,11 +68,11 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_does_not_fit_is_found_at_its_place(case: Case) -> None:
+def test_mismatch_is_reported_at_its_position(case: Case) -> None:
     assert_findings(case)
 
 
-def test_conflicts_hide_no_requirement() -> None:
+def test_conflicts_and_unmet_requirements_are_reported_together() -> None:
     text = documents(instancetype(), preference(EIGHT), vm(spec=BOTH, domain="cpu: {cores: 16}\nmemory: {guest: 64Gi}"))
     assert [(each.rule, each.field) for each in lint(text)] == [
         ("unmet-requirement", "spec.instancetype"),
@@ -89,7 +89,7 @@ ADVICE = {
 
 
 @pytest.mark.parametrize(("name", "names"), ADVICE.values(), ids=ADVICE)
-def test_a_requirement_unmet_names_instance_types_that_would_do(name: str, names: str) -> None:
+def test_unmet_requirement_suggests_instancetypes(name: str, names: str) -> None:
     text = documents(
         instancetype(name="own.small"),
         preference(EIGHT),
@@ -98,7 +98,7 @@ def test_a_requirement_unmet_names_instance_types_that_would_do(name: str, names
     assert [each.message.rpartition("; ")[2] for each in lint(text, catalog=True)] == [f"{names} would do"] * 2
 
 
-def test_an_instance_type_that_would_clash_is_not_advised() -> None:
+def test_conflicting_instancetype_is_not_suggested() -> None:
     large = "cpu: {guest: 8}\nmemory: {guest: 32Gi}"
     text = documents(
         instancetype(),
@@ -110,6 +110,6 @@ def test_an_instance_type_that_would_clash_is_not_advised() -> None:
     assert {each.message.rpartition("; ")[2] for each in lint(text)} == {"large.own would do"}
 
 
-def test_where_no_instance_type_would_do_that_is_said() -> None:
+def test_lack_of_a_suitable_instancetype_is_reported() -> None:
     text = documents(instancetype(), preference(EIGHT), vm(spec=BOTH, domain=""))
     assert all(each.message.endswith("; no instance type known here would do") for each in lint(text))

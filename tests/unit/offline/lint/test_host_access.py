@@ -1,4 +1,4 @@
-"""Lint knows the rules for host access where the configuration is among the files, and only there."""
+"""Lint checks host access only if the configuration is among the files."""
 
 import pytest
 from tests.support.linting import Case, assert_findings, documents, instancetype, lint, read_marks, vm
@@ -41,16 +41,16 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_what_the_configuration_does_not_permit_is_found_at_its_place(case: Case) -> None:
+def test_forbidden_host_access_is_reported_at_its_position(case: Case) -> None:
     assert_findings(case)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_what_it_permits_is_not_reported(case: Case) -> None:
+def test_permitted_host_access_is_not_reported(case: Case) -> None:
     assert lint(read_marks(case.text).text.replace(CLOSED, OPEN)) == []
 
 
 @pytest.mark.parametrize("other", ["", kubevirt("{}", name="other")], ids=["none", "of another name"])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_without_a_configuration_nothing_is_reported(case: Case, other: str) -> None:
+def test_host_access_is_not_checked_without_a_configuration(case: Case, other: str) -> None:
     assert lint(read_marks(case.text).text.replace(CLOSED, other)) == []

@@ -1,4 +1,4 @@
-"""VMs that are wrong by themselves."""
+"""Lint findings for VMs that are invalid without any other object."""
 
 import pytest
 from tests.support.linting import Case, assert_findings, documents, instancetype, lint, read_marks, vm
@@ -106,11 +106,11 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_is_wrong_with_a_vm_by_itself_is_found_at_its_place(case: Case) -> None:
+def test_invalid_vm_is_reported_at_its_position(case: Case) -> None:
     assert_findings(case)
 
 
-def test_both_ways_to_run_are_one_too_many() -> None:
+def test_running_with_run_strategy_is_reported() -> None:
     text, (place,) = read_marks(vm(run="§running: true\nrunStrategy: Manual"))
     findings = lint(text)
     assert [(each.rule, each.line, each.column) for each in findings] == [

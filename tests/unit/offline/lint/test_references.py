@@ -1,4 +1,4 @@
-"""What VMs refer to, by name or through a volume."""
+"""Lint findings for references of VMs, by name or through a volume."""
 
 import pytest
 from tests.support.linting import Case, assert_findings, build_manifest, claim, documents, instancetype, vm
@@ -127,5 +127,5 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_a_reference_leads_to_is_found_out(case: Case) -> None:
+def test_invalid_reference_is_reported_at_its_position(case: Case) -> None:
     assert_findings(case)

@@ -1,4 +1,4 @@
-"""Every rule has a case that breaks it, and good manifests break none."""
+"""Every lint rule has a failing case, and valid manifests have no findings."""
 
 import re
 from pathlib import Path
@@ -26,7 +26,7 @@ IGNORE = f"{INFER}\n  inferFromVolumeFailurePolicy: Ignore"
 NAMES_SMALL = "labels: {instancetype.kubevirt.io/default-instancetype: small}"
 
 
-def test_every_rule_is_broken_somewhere() -> None:
+def test_every_rule_has_a_case() -> None:
     modules = (test_fit, test_host_access, test_machine, test_decoding, test_references, test_sizing)
     tables = [module.CASES for module in modules]
     broken = {case.rule for table in tables for case in table.values()}
@@ -34,7 +34,7 @@ def test_every_rule_is_broken_somewhere() -> None:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_rule_has_a_name_to_rely_on_a_level_and_two_sentences(name: str) -> None:
+def test_rule_has_an_id_a_level_a_title_and_advice(name: str) -> None:
     rule = RULES[name]
     assert rule.id == name
     assert name == name.lower().replace("_", "-").replace(" ", "-")
@@ -85,17 +85,17 @@ CLEAN = {
 
 
 @pytest.mark.parametrize("text", CLEAN.values(), ids=CLEAN)
-def test_nothing_is_found_where_nothing_is_wrong(text: str) -> None:
+def test_valid_manifest_has_no_findings(text: str) -> None:
     assert lint(text) == []
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_rule_is_documented(name: str) -> None:
+def test_rule_is_documented(name: str) -> None:
     rule = RULES[name]
     row = f"| `{name}` | {rule.level} | {rule.title}. | {rule.advice} |"
     assert row in DOCUMENT.read_text().splitlines()
 
 
-def test_the_document_has_no_rule_that_there_is_not() -> None:
+def test_document_lists_only_existing_rules() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \| (?:error|warning|note) \|", DOCUMENT.read_text(), re.MULTILINE)
     assert rows == list(RULES)

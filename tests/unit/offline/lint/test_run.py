@@ -1,4 +1,4 @@
-"""Lint over files: what they refer to in each other, and what is left of them in memory."""
+"""Lint over several files: references between them, order of findings and progress."""
 
 import io
 import json
@@ -34,13 +34,13 @@ def places(findings: list[Finding]) -> list[tuple[str, int, str]]:
     return [(each.file, each.line, each.rule) for each in findings]
 
 
-def test_a_vm_finds_what_it_names_in_any_file() -> None:
+def test_reference_is_resolved_across_files() -> None:
     write({"a/vm.yaml": vm(spec=BY_NAME, domain=""), "z/types.yaml": instancetype()})
     assert lint("a", "z") == []
     assert places(lint("a")) == [("a/vm.yaml", 7, "missing-reference")]
 
 
-def test_files_stand_before_the_catalogue() -> None:
+def test_files_take_precedence_over_the_catalogue() -> None:
     write({"vm.yaml": vm(spec="instancetype: {name: u1.nano}\npreference: {name: windows.11}", domain="")})
     assert {rule for *_, rule in places(lint("vm.yaml", catalog=True))} == {"unmet-requirement"}
     write({"own.yaml": instancetype("cpu: {guest: 4}\nmemory: {guest: 8Gi}", name="u1.nano")})
@@ -48,7 +48,7 @@ def test_files_stand_before_the_catalogue() -> None:
     assert places(lint("vm.yaml", "own.yaml")) == [("vm.yaml", 8, "missing-reference")]
 
 
-def test_findings_come_by_file_and_line_whatever_the_order_of_the_paths() -> None:
+def test_findings_are_sorted_by_file_and_line() -> None:
     broken = vm(run="running: true", domain="memory: {guest: 1 Gi}")
     write({"b.yaml": broken, "a/c.yaml": broken.replace("web", "db")})
     assert places(lint("b.yaml", "a", "b.yaml")) == [
@@ -59,19 +59,19 @@ def test_findings_come_by_file_and_line_whatever_the_order_of_the_paths() -> Non
     ]
 
 
-def test_the_same_object_in_two_files_is_found_in_the_second() -> None:
+def test_duplicate_object_is_reported_in_the_second_file() -> None:
     write({"a.yaml": vm(), "b.yaml": vm()})
     (finding,) = lint("b.yaml", "a.yaml")
     assert (finding.file, finding.rule) == ("b.yaml", "duplicate-object")
     assert finding.message == 'VirtualMachine "web" is defined in a.yaml too: rename or remove one of them'
 
 
-def test_an_instance_type_with_mistakes_is_not_also_missing() -> None:
+def test_invalid_instancetype_is_not_reported_as_missing() -> None:
     write({"type.yaml": instancetype("cpu: {guest: two}"), "vm.yaml": vm(spec=BY_NAME, domain="")})
     assert places(lint(".")) == [("./type.yaml", 5, "wrong-type")]
 
 
-def test_standard_input_is_read_once_and_knows_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_read_once_and_can_refer_to_files(monkeypatch: pytest.MonkeyPatch) -> None:
     write({"type.yaml": instancetype()})
     text = vm(spec=f"{BY_NAME}\npreference: {{name: liked}}", domain="")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(documents(text, preference("{}")).encode())))
@@ -80,20 +80,20 @@ def test_standard_input_is_read_once_and_knows_the_files(monkeypatch: pytest.Mon
     assert run.checked == 3
 
 
-def test_what_is_no_object_matters_only_in_a_file_that_was_named() -> None:
+def test_document_that_is_not_an_object_is_reported_only_in_a_named_file() -> None:
     write({"chart/values.yaml": "replicas: 3\n"})
     assert lint("chart") == []
     assert places(lint("chart/values.yaml")) == [("chart/values.yaml", 1, "not-an-object")]
 
 
-def test_a_path_that_cannot_be_read_stops_the_run_with_all_of_them() -> None:
+def test_all_unreadable_paths_are_reported_at_once() -> None:
     write({"vm.yaml": vm()})
     with pytest.raises(FilesError) as refusal:
         Run(["missing.yaml", "vm.yaml", "gone/"])
     assert [problem.source for problem in refusal.value.problems] == ["gone/", "missing.yaml"]
 
 
-def test_progress_is_told_before_each_file() -> None:
+def test_progress_is_reported_before_each_file() -> None:
     write({"a.yaml": vm(), "b.yaml": vm(name="name: db")})
     told: list[tuple[int, int]] = []
     run = Run(["."])
@@ -101,7 +101,7 @@ def test_progress_is_told_before_each_file() -> None:
     assert told == [(0, 2), (1, 2)]
 
 
-def test_vms_in_a_list_are_placed_in_it() -> None:
+def test_finding_in_a_list_item_has_its_position() -> None:
     item = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -133,5 +133,5 @@ SKIMMED = {
 
 
 @pytest.mark.parametrize(("text", "parsed"), SKIMMED.values(), ids=SKIMMED)
-def test_the_first_look_parses_only_what_may_be_referred_to(text: str, parsed: int) -> None:
-    assert len(list(prescanning._find_candidates(text.encode()))) == parsed  # noqa: SLF001 - a shortcut that nothing else shows
+def test_prescan_parses_only_kinds_that_can_be_referred_to(text: str, parsed: int) -> None:
+    assert len(list(prescanning._find_candidates(text.encode()))) == parsed  # noqa: SLF001 - has no public effect

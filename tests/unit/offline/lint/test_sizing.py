@@ -1,4 +1,4 @@
-"""Instance types, flavors and preferences that are wrong by themselves."""
+"""Lint findings for invalid instance types, flavors and preferences."""
 
 import pytest
 from tests.support.linting import Case, assert_findings, build_manifest, instancetype, preference
@@ -44,5 +44,5 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_is_wrong_with_what_shapes_vms_is_found_at_its_place(case: Case) -> None:
+def test_invalid_object_is_reported_at_its_position(case: Case) -> None:
     assert_findings(case)
