@@ -1,1 +1,1 @@
-"""Files in, files out: everything that needs no server."""
+"""Expansion and lint of files, without a server."""

@@ -1,7 +1,7 @@
 """
-The library's front door: expand and explain VMs against objects held in memory.
+The library's main interface: expand, explain and lint VMs against objects in memory.
 
-What is given is copied once, when it is decoded, and never changed.
+Input is decoded into new objects and never modified.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Explanation(NamedTuple):
-    """Where each field of an expanded VM's template came from, and what its owner should know."""
+    """The origin of each field of an expanded VM's template, and warnings."""
 
     origins: list[Origin]
     warnings: list[str]
@@ -37,7 +37,7 @@ class Explanation(NamedTuple):
 
 class Expander:
     """
-    Expands VMs against instance types, preferences and whatever their volumes are made from.
+    Expands VMs with instance types, preferences and the sources of their volumes.
 
     >>> small = b'''{"apiVersion": "instancetype.kubevirt.io/v1beta1", "kind": "VirtualMachineClusterInstancetype",
     ...   "metadata": {"name": "small"}, "spec": {"cpu": {"guest": 2}, "memory": {"guest": "2048Mi"}}}'''
@@ -49,13 +49,13 @@ class Expander:
     >>> expanded["spec"]["template"]["spec"]["domain"]["memory"]
     {'guest': '2Gi'}
 
-    The built-in catalog can stand behind the objects given; of each field one can ask where it comes from.
+    With `catalog`, built-in objects are found too. `explain` returns the origin of each field.
 
     >>> origins = Expander(catalog=True).explain(vm.replace(b"small", b"u1.medium"))
     >>> [(origin.value, origin.description) for origin in origins if origin.field.endswith("memory.guest")]
     [('4Gi', 'instance type u1.medium')]
 
-    What cannot be expanded raises one StatusError with all causes.
+    A VM that cannot be expanded raises one StatusError with all causes.
 
     >>> clashing = vm.replace(b'"devices": {}', b'"devices": {}, "cpu": {"cores": 1}')
     >>> Expander([small]).expand(clashing)  # doctest: +ELLIPSIS
@@ -63,7 +63,7 @@ class Expander:
         ...
     virtshape.api.status.StatusError: VM field(s) spec.template.spec.domain.cpu.cores conflicts with selected ...
 
-    To find all that is wrong with a VM, and where in its text, lint it: that never raises.
+    `lint` never raises: it returns everything that is wrong with a VM, with positions.
 
     >>> [(finding.rule, finding.line, finding.field) for finding in Expander([small]).lint(clashing)]
     [('instancetype-conflict', 3, 'spec.template.spec.domain.cpu.cores')]
@@ -84,38 +84,38 @@ class Expander:
         self._architecture = architecture or default_architecture(configuration)
 
     def expand(self, vm_json: bytes) -> bytes:
-        """The VM with all that its instance type and preference say written out, as JSON from and to bytes."""
+        """Return the VM expanded with its instance type and preference; JSON in, JSON out."""
         vm = decode(vm_json, VirtualMachine)
         self.expand_in_place(vm)
         return encode(vm)
 
     def explain(self, vm_json: bytes) -> list[Origin]:
-        """Where each field of the expanded VM's template comes from."""
+        """Return the origin of each field of the expanded VM's template."""
         return self.explain_in_place(decode(vm_json, VirtualMachine)).origins
 
     def lint(self, vm_json: bytes) -> "list[Finding]":
-        """Everything that is wrong with the VM, by itself and with what it refers to, with the places."""
-        # Imported now, since expanding needs no rules.
+        """Return everything that is wrong with the VM and its references, with positions."""
+        # Imported late, because expansion does not need the lint rules.
         from virtshape.offline.lint import LintContext, Linter
 
         context = LintContext(self.objects, catalog=self._has_catalog)
         return Linter(context, self._architecture).check_text(vm_json, "<vm>")
 
     def expand_in_place(self, vm: VirtualMachine, trace: Trace | None = None) -> list[str]:
-        """Expand a VM that is the caller's to change; returns what its owner should know."""
+        """Expand a VM, modifying it; return warnings."""
         warnings, shape = self._resolve(vm)
         self._expand(vm, shape, trace)
         return warnings
 
     def explain_in_place(self, vm: VirtualMachine) -> Explanation:
-        """Expand a VM that is the caller's to change, and say where each field of its template came from."""
+        """Expand a VM, modifying it; return the origin of each field of its template."""
         warnings, shape = self._resolve(vm)
         sources, trace = find_sources_of_fields(vm, self._lookup), Trace()
         self._expand(vm, shape, trace)
         return Explanation(list_origins(vm, trace, sources), warnings)
 
     def suggest(self, error: NotFoundError) -> NotFoundError:
-        """The same error, naming what comes near among the objects held."""
+        """Return the error extended by similar names among the known objects."""
         missing = error.reference
         names = self.objects.names(missing.group, missing.kind, missing.namespace)
         if self._has_catalog and missing.group == INSTANCETYPE_GROUP:
@@ -132,7 +132,7 @@ class Expander:
             raise self._gather_errors(vm, error) from None
 
     def _gather_errors(self, vm: VirtualMachine, first: StatusError) -> StatusError:
-        """Look what else the VM names in vain, so that all of it is told at once."""
+        """Look up the VM's other references too, so that all errors are reported at once."""
         errors = {first.message: first}
         for role in KINDS:
             matcher = find_matcher(vm, role)
@@ -153,7 +153,7 @@ class Expander:
             raise StatusError(422, "Invalid", describe_conflicts(conflicts), causes(conflicts))
 
     def _find_built_in(self, reference: Reference) -> Model | None:
-        """Look among the objects held, and only then in the catalog; what is found there is held from then on."""
+        """Look up the known objects first, then the catalog; objects found there are added to the known ones."""
         found = self.objects.find(reference)
         if found is None and reference.group == INSTANCETYPE_GROUP:
             found = builtin.find(reference.kind, reference.name)

@@ -1,8 +1,7 @@
 """
-All VMs of some files expanded against all other objects of those files.
+Expand all VMs of files with the other objects of these files.
 
-Either every VM is expanded, or all that stands against it is told with its places. Fields that we do not know pass
-through unharmed.
+Either every VM is expanded, or all problems are reported with their positions. Unknown fields are preserved.
 """
 
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from virtshape.offline.problems import FileProblem, FilesError, locate, locate_c
 
 
 class ExpandedVM(NamedTuple):
-    """A VM written out, where its fields came from if that was asked for, and what its owner should know."""
+    """An expanded VM, the origins of its fields if requested, and warnings."""
 
     name: str
     tree: Any
@@ -29,14 +28,14 @@ class ExpandedVM(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """The VMs of some files, and what is to be known about the objects beside them."""
+    """The expanded VMs of files, and warnings about the other objects."""
 
     vms: list[ExpandedVM]
     warnings: list[str]
 
 
 def expand_entries(entries: Sequence[Entry], *, catalog: bool, explain: bool = False) -> Expansion:
-    """Expand every VM, or refuse with all that stands against it; the VMs given are changed."""
+    """Expand every VM, modifying the entries; raise FilesError with all problems if one cannot be expanded."""
     vms = [entry for entry in entries if isinstance(entry.object, VirtualMachine)]
     others = [entry for entry in entries if not isinstance(entry.object, VirtualMachine)]
     problems = list(find_duplicates(others))

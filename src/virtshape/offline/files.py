@@ -1,8 +1,8 @@
 """
-Objects out of files: each with the document it stands in, and with the fields that we do not know.
+Load objects from files, with their documents and unknown fields.
 
-Reads every file once and goes on after a mistake, so that all mistakes of all files are found together. What has
-nothing to do with VMs is set aside unread, and nothing is ever written.
+Reads every file once and continues after errors, so that all errors of all files are reported together. Documents of
+unrelated kinds are skipped without decoding. Never writes.
 """
 
 import os
@@ -28,23 +28,23 @@ _OTHER_KINDS = {"PersistentVolumeClaim", "VolumeSnapshot", "ControllerRevision"}
 
 
 class File(NamedTuple):
-    """A file to read, and whether it was named itself or found in a folder; `-` is standard input."""
+    """A file to read, and whether it was named or found in a folder; `-` is standard input."""
 
     path: str
     is_named: bool
 
     @property
     def name(self) -> str:
-        """What messages call the file."""
+        """The file's name in messages."""
         return "<stdin>" if self.path == STDIN else self.path
 
     def read(self) -> bytes:
-        """Read all of it."""
+        """Return the file's contents."""
         return sys.stdin.buffer.read() if self.path == STDIN else Path(self.path).read_bytes()
 
 
 class Entry(NamedTuple):
-    """One object of a file: the document it stands in, the struct, and the fields that the struct does not know."""
+    """One object of a file: its document, the decoded struct, and the fields unknown to the struct."""
 
     document: Document
     object: Any
@@ -52,17 +52,17 @@ class Entry(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where the object begins, as `file:line:column`."""
+        """The object's position, as `file:line:column`."""
         line, column = self.document.position()
         return f"{self.document.source}:{line}:{column}"
 
     def describe_unknown(self) -> list[FileProblem]:
-        """The fields that the struct does not know, for warnings."""
+        """Return the unknown fields as warnings."""
         return [locate(self.document, *field.problem) for field in self.unknown]
 
 
 class Loaded:
-    """What came out of files: the objects, what is wrong, and the documents that were set aside."""
+    """The result of loading files: objects, problems, and skipped documents."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -70,18 +70,18 @@ class Loaded:
         self.skipped: list[Document] = []
 
     def raise_problems(self) -> None:
-        """Refuse the files if anything is wrong with them, with all of it at once."""
+        """Raise FilesError with all problems, if any."""
         if self.problems:
             raise FilesError(self.problems)
 
 
 def affects_vms(kind: Kind) -> bool:
-    """Whether objects of this kind have a say in what becomes of a VM."""
+    """Return True if objects of this kind can affect the expansion of VMs."""
     return kind.group.endswith(_OWN_GROUPS) or kind.kind in _OTHER_KINDS
 
 
 def load(paths: Iterable[str], wanted: Callable[[Kind], bool] = affects_vms) -> Loaded:
-    """Read all objects of the kinds wanted: from files, from folders and those in them, from standard input as `-`."""
+    """Load all objects of the wanted kinds from files, folders (recursively) and, for `-`, standard input."""
     loaded = Loaded()
     for file in find_files(paths, loaded.problems):
         try:
@@ -99,7 +99,7 @@ def load(paths: Iterable[str], wanted: Callable[[Kind], bool] = affects_vms) -> 
 
 
 def find_duplicates(entries: Iterable[Entry]) -> Iterator[FileProblem]:
-    """Each object that stands in the files before, in other words, so that it is not clear which one counts."""
+    """Return the objects that are defined earlier in the files with different contents."""
     earlier: dict[Reference, Entry] = {}
     for entry in entries:
         reference = reference_of(entry.object)
@@ -122,10 +122,10 @@ def find_files(paths: Iterable[str], problems: list[FileProblem]) -> Iterator[Fi
 
 
 def _identify(source: str) -> object:
-    """What two names of one file have in common."""
+    """Return the same value for two names of one file."""
     try:
         status = Path(source).stat() if source != STDIN else None
-    except OSError:  # reading it will say why
+    except OSError:  # reading the file reports the error
         status = None
     return source if status is None else (status.st_dev, status.st_ino)
 
@@ -140,7 +140,7 @@ def _walk(folder: str, problems: list[FileProblem]) -> Iterator[str]:
 
 
 def describe_failure(source: str, error: OSError) -> FileProblem:
-    """Say that a file or folder cannot be read, and why."""
+    """Return the problem of a file or folder that cannot be read."""
     return FileProblem(source, None, Problem("", f"cannot be read: {error.strerror}", "syntax"))
 
 
@@ -166,7 +166,7 @@ def _find_stated_kind(tree: Any) -> Kind | None:
 
 
 def _should_be_wanted(tree: Any, wanted: Callable[[Kind], bool], *, is_named: bool) -> bool:
-    """Whether the tree is of a wanted kind at a version that there is not, or says nothing where it should."""
+    """Return True for a wanted kind at an unknown version, or for a named file without a kind."""
     if not isinstance(tree, dict) or not tree.get("kind"):
         return is_named
     group = str(tree.get("apiVersion") or "").rpartition("/")[0]

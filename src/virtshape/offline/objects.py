@@ -1,8 +1,4 @@
-"""
-Objects in memory, found by kind and name: what a server would have, taken from files or bytes.
-
-Keeps what it is given and never changes it.
-"""
+"""Objects in memory by kind and name, from files or bytes. Never modifies them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,7 +11,7 @@ from virtshape.resolve.reference import Reference
 
 
 class Objects:
-    """Kubernetes objects by reference; of two with the same reference the later one counts."""
+    """Kubernetes objects by reference; later ones replace earlier ones with the same reference."""
 
     def __init__(self, objects: Iterable[bytes | Model] = ()) -> None:
         self._objects: dict[Reference, Model] = {}
@@ -23,22 +19,22 @@ class Objects:
             self.add(item)
 
     def add(self, item: bytes | Model) -> None:
-        """Take in one object, as a struct or as JSON."""
+        """Add an object, as a struct or as JSON."""
         found: Any = decode_object(item) if isinstance(item, bytes) else item
         self._objects[reference_of(found)] = found
 
     def find(self, reference: Reference) -> Model | None:
-        """The object at this reference."""
+        """Return the object of this reference, or None."""
         return self._objects.get(reference)
 
     def names(self, group: str, kind: str, namespace: str) -> list[str]:
-        """The names of all objects of a kind in a namespace."""
+        """Return the names of all objects of a kind in a namespace."""
         wanted = (group, kind, namespace)
         return [at.name for at in self._objects if (at.group, at.kind, at.namespace) == wanted]
 
 
 def reference_of(found: Any) -> Reference:
-    """Where an object stands; one with a namespaced kind and no namespace stands in `default`."""
+    """Return the reference of an object; the namespace of namespaced kinds defaults to `default`."""
     group = found.api_version.rpartition("/")[0]
     kind = find_kind(found.api_version, found.kind)
     metadata = found.metadata or ObjectMeta()

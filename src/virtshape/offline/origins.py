@@ -1,7 +1,7 @@
 """
-Where the fields of an expanded VM came from: the VM, its instance type or flavor, its preference, a default.
+Origins of the fields of an expanded VM: the VM, its instance type or flavor, its preference, or a default.
 
-Only reads: the VM, what its matchers lead to, and the trace that was kept while it was expanded.
+Read-only.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _LABELS: dict[Role, str] = {"instancetype": "instance type", "flavor": "flavor",
 
 
 class FieldSource(NamedTuple):
-    """Who gave a field: what it is, its name if it has one, and the stored revision of it that was used, if any."""
+    """What sets a field: its type, its name if any, and the stored revision used, if any."""
 
     source: str
     name: str | None = None
@@ -27,7 +27,7 @@ class FieldSource(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where one field of an expanded VM came from: the giver's source, name and revision, as in FieldSource."""
+    """The origin of one field of an expanded VM; source, name and revision as in FieldSource."""
 
     field: str
     value: object
@@ -37,7 +37,7 @@ class Origin(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The giver in words: `VM`, `instance type u1.medium`."""
+        """The source as text, such as `VM` or `instance type u1.medium`."""
         name = f" {self.name}" if self.name and self.source != "VM" else ""
         revision = f" (revision {self.revision})" if self.revision else ""
         return f"{self.source}{name}{revision}"
@@ -47,7 +47,7 @@ FieldSources = Mapping[Source, FieldSource]
 
 
 def find_sources_of_fields(vm: VirtualMachine, lookup: Lookup) -> FieldSources:
-    """Who can give a field to a VM that is resolved and not yet expanded."""
+    """Return what can set fields of a VM whose references are resolved but not expanded."""
     sources: dict[Source, FieldSource] = {
         "VM": FieldSource("VM", vm.metadata.name if vm.metadata else None),
         "default": FieldSource("default"),
@@ -68,12 +68,12 @@ def _find_revision(vm: VirtualMachine, role: Role, lookup: Lookup) -> str | None
         return lookup(reference)
 
     find_object(vm, role, note)
-    used = asked[-1]  # a revision that does not serve is passed over for the object itself
+    used = asked[-1]  # an unusable revision is skipped in favour of the object
     return used.name if used.kind == "ControllerRevision" else None
 
 
 def list_origins(vm: VirtualMachine, trace: Trace, sources: FieldSources) -> list[Origin]:
-    """Where each field of an expanded VM's template came from, as its trace recorded it."""
+    """Return the origin of each field of an expanded VM's template, as recorded in its trace."""
     return [
         Origin(field, to_tree(value), *sources[source])
         for field, value, source in trace.walk(vm.spec.template, "spec.template")

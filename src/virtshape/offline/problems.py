@@ -1,10 +1,8 @@
 """
-What is wrong in files, with the places: every problem as `file:line:column`, and the refusal that carries them all.
+Problems in files with their positions, and the error that contains them all.
 
     StatusError
-    └── FilesError      all that is wrong in all files
-
-Only carries problems, never looks for them.
+    └── FilesError      all problems of all files
 """
 
 from collections.abc import Iterable
@@ -18,7 +16,7 @@ _ANNOTATIONS = "annotations."
 
 
 class FileProblem(NamedTuple):
-    """One problem, the file it is in, and the line and column; without those it is the whole file's."""
+    """A problem with its file, line and column; no position if it concerns the whole file."""
 
     source: str
     place: tuple[int, int] | None
@@ -31,7 +29,7 @@ class FileProblem(NamedTuple):
 
 
 class FilesError(StatusError):
-    """Files that cannot be used as they are."""
+    """Files that cannot be used, with all problems."""
 
     def __init__(self, problems: Iterable[FileProblem]) -> None:
         self.problems = tuple(problems)
@@ -41,18 +39,18 @@ class FilesError(StatusError):
 
 
 def locate(document: Document, field: str, message: str, kind: ProblemKind = "value") -> FileProblem:
-    """Find the place of a field's problem in the document."""
+    """Return the problem of a field with its position in the document."""
     return FileProblem(document.source, document.position(field), Problem(field, message, kind))
 
 
 def locate_causes(document: Document, error: StatusError) -> list[FileProblem]:
-    """Find the places of all that an object is refused for."""
+    """Return all causes of an error with their positions."""
     causes = error.causes or (Cause("", error.message, ""),)
     return [_locate_cause(document, cause) for cause in causes]
 
 
 def _locate_cause(document: Document, cause: Cause) -> FileProblem:
     first = cause.field.split(", ")[0]
-    if first.startswith(_ANNOTATIONS):  # a clash of annotations is named by their key alone
+    if first.startswith(_ANNOTATIONS):  # annotation conflicts are named only by their key
         first = f"spec.template.metadata.annotations[{first.removeprefix(_ANNOTATIONS)}]"
     return FileProblem(document.source, document.position(first), Problem(cause.field, cause.message, "value"))

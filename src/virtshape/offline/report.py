@@ -1,7 +1,7 @@
 """
-Findings as text: for people, for programs, for GitHub's annotations and, as SARIF, for code scanning.
+Render findings as text, JSON, GitHub annotations or SARIF for code scanning.
 
-Decides nothing and prints nothing: each form yields its text piece by piece, in the order of the findings.
+Pure: renderers yield their output in parts, in the order of the findings.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,12 +21,12 @@ _FINGERPRINT: Final = "virtshapeFinding/v1"
 
 
 def render_text(findings: Iterable[Finding]) -> Iterator[str]:
-    """One line for each finding, as compilers write them: `file:line:column: level: message [rule]`."""
+    """Render one line per finding, in the format of compilers: `file:line:column: level: message [rule]`."""
     return (_render_line(each, each.level) for each in findings)
 
 
 def render_colored(findings: Iterable[Finding]) -> Iterator[str]:
-    """The same lines for a terminal, with the level in colour."""
+    """Render the lines for a terminal, with coloured levels."""
     return (_render_line(each, f"\x1b[{_COLORS[each.level]}m{each.level}\x1b[0m") for each in findings)
 
 
@@ -36,7 +36,7 @@ def _render_line(finding: Finding, level: str) -> str:
 
 
 def render_json(findings: Iterable[Finding]) -> Iterator[str]:
-    """A list of objects."""
+    """Render a list of objects."""
     separator = "["
     for each in findings:
         yield separator + "\n  " + msgspec.json.encode(each).decode()
@@ -45,7 +45,7 @@ def render_json(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def render_github(findings: Iterable[Finding]) -> Iterator[str]:
-    """Workflow commands, which GitHub shows beside the lines of a pull request."""
+    """Render workflow commands, which GitHub shows as annotations in a pull request."""
     for each in findings:
         command, title = _GITHUB_COMMANDS[each.level], _escape_property(each.rule)
         place = f"file={_escape_property(each.file.removeprefix('./'))},line={each.line},col={each.column}"
@@ -61,7 +61,7 @@ def _escape_property(text: str) -> str:
 
 
 def render_sarif(findings: Iterable[Finding]) -> Iterator[str]:
-    """A SARIF 2.1.0 log of one run, with every rule that there is."""
+    """Render a SARIF 2.1.0 log of one run, with all rules."""
     indexes = {name: index for index, name in enumerate(RULES)}
     run = {
         "tool": {"driver": _describe_tool()},
@@ -109,13 +109,13 @@ def _describe_result(finding: Finding, rule_index: int) -> dict[str, Any]:
 
 
 def _file_uri(file: str) -> str:
-    """The path as a URI: relative ones stay so, since a scan knows where its checkout is."""
+    """Return the path as a URI; relative paths stay relative to the checkout."""
     path = quote(file.replace("\\", "/").removeprefix("./"), safe="/")
     return f"file://{path}" if path.startswith("/") else path
 
 
 def _fingerprint(finding: Finding) -> str:
-    """What stays the same when the lines of a file move."""
+    """Return a fingerprint that does not depend on line numbers."""
     parts = (finding.rule, finding.file, str(finding.object or ""), finding.field, finding.message)
     return blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
@@ -126,4 +126,4 @@ RENDERERS: Final[dict[str, Callable[[Iterable[Finding]], Iterator[str]]]] = {
     "sarif": render_sarif,
     "github": render_github,
 }
-"""Every form by its name."""
+"""All renderers by format name."""

@@ -1,7 +1,7 @@
 """
-Which instance type or preference a name means: among the objects of files, then in the built-in catalog.
+Look up an instance type or preference by name in files, then in the built-in catalog.
 
-Never guesses: a name that means nothing, or more than one object, is refused with what there is.
+Never guesses: an unknown or ambiguous name is an error that lists the candidates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ CLUSTER_KINDS: Final = ("VirtualMachineClusterInstancetype", "VirtualMachineClus
 
 
 class Found(NamedTuple):
-    """An object, the entry it was found in if it stands in a file, and where that is if not in a file."""
+    """An object, with its entry if it is from a file, or its origin if not."""
 
     object: Any
     entry: Entry | None = None
@@ -32,25 +32,25 @@ class Found(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it was found, in words."""
+        """Where the object was found, for messages."""
         return self.elsewhere or (self.entry.place if self.entry else "the built-in catalog")
 
 
 def is_source(kind: Kind) -> bool:
-    """Whether objects of this kind can be named here."""
+    """Return True for kinds that can be looked up."""
     return kind.group == INSTANCETYPE_GROUP
 
 
 KINDS_BY_NAME: Final[dict[str, str]] = {
     name: kind.kind for kind in KINDS if is_source(kind) for name in (kind.singular, kind.plural, *kind.short_names)
 }
-"""The kinds under all names that kubectl knows them by, in small letters."""
+"""The kinds by all names that kubectl accepts, in lower case."""
 
 
 def find_source(
     name: str, kinds: Sequence[str], entries: Iterable[Entry], *, with_catalog: bool, elsewhere: str = ""
 ) -> Found:
-    """The one object of these kinds with this name; StatusError if there is none, or more than one."""
+    """Return the object of these kinds with this name; raise StatusError if it is missing or ambiguous."""
     there = [Found(entry.object, entry, elsewhere) for entry in entries]
     found = [each for each in there if each.object.kind in kinds and each.name == name]
     if not found and with_catalog:

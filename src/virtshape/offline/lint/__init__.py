@@ -1,8 +1,4 @@
-"""
-Lint: everything that is wrong with VMs, instance types, flavors and preferences, found without a server.
-
-Decides what the findings are; how they are shown is somebody else's.
-"""
+"""Lint: find everything that is wrong with VMs, instance types, flavors and preferences, without a server."""
 
 from virtshape.offline.lint.context import LintContext
 from virtshape.offline.lint.finding import Finding, Subject

@@ -1,7 +1,7 @@
 """
-All that VMs may refer to: the objects of the files and of the catalog, and the names near to one that is missing.
+The objects that VMs may refer to, from files and the catalog, and suggestions for missing ones.
 
-Remembers what it was asked, since many VMs make the same mistake. Never changes what it holds.
+Caches its results, because many VMs have the same error. Never modifies the objects.
 """
 
 from collections.abc import Iterable
@@ -23,9 +23,9 @@ _ADVICE: Final = "correct the name, or check the file that defines it too"
 
 class LintContext:
     """
-    Objects to find, and what comes near to those that are not there.
+    The known objects, and suggestions for missing ones.
 
-    `broken` are there too, with mistakes of their own; objects of the catalog stand behind all others.
+    `broken` are objects that exist but are invalid; the objects of files take precedence over the catalog.
     """
 
     def __init__(self, objects: Objects, broken: Iterable[Reference] = (), *, catalog: bool = False) -> None:
@@ -37,23 +37,23 @@ class LintContext:
         self.list_candidates = cache(self._list_candidates)
 
     def find(self, reference: Reference) -> Model | None:
-        """The object at this reference, if there is one that can be read."""
+        """Return the object of this reference; None if it is missing or invalid."""
         if reference in self._broken:
             return None
         return self._objects.find(reference) or self._catalog.find(reference)
 
     @property
     def configuration(self) -> KubeVirtConfiguration | None:
-        """The configuration, if a KubeVirt object is among the files; without one nothing is held against VMs."""
+        """The configuration of the KubeVirt object in the files; None, and not checked, if there is none."""
         found = self.find(_CONFIGURATION)
         return found.spec.configuration or KubeVirtConfiguration() if isinstance(found, KubeVirt) else None
 
     def is_broken(self, reference: Reference) -> bool:
-        """Whether the object is there, with mistakes of its own."""
+        """Return True if the object exists but is invalid."""
         return reference in self._broken
 
     def list_names(self, group: str, kind: str, namespace: str) -> list[str]:
-        """The names of all objects of a kind, in a namespace if it is a namespaced one."""
+        """Return the names of all objects of a kind, in a namespace if the kind is namespaced."""
         own, built_in = (held.names(group, kind, namespace) for held in (self._objects, self._catalog))
         return list(dict.fromkeys([*own, *built_in]))
 

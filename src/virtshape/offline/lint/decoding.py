@@ -1,7 +1,7 @@
 """
-What is wrong with a document before it is looked at as a VM or an instance type: its kind, its fields, its name.
+Checks of single documents: kind, fields, name and version.
 
-Pure: looks at one document's tree.
+Pure.
 """
 
 import copy
@@ -23,7 +23,7 @@ DEPRECATED_VERSIONS: Final = {
     "instancetype.kubevirt.io/v1alpha1": "instancetype.kubevirt.io/v1beta1",
     "instancetype.kubevirt.io/v1alpha2": "instancetype.kubevirt.io/v1beta1",
 }
-"""Versions that still work, and what to write instead."""
+"""Deprecated API versions and their replacements."""
 
 _OWN_GROUPS: Final = {"kubevirt.io", "instancetype.kubevirt.io", "flavor.kubevirt.io", "cdi.kubevirt.io"}
 _FOREIGN_KINDS: Final = {
@@ -55,7 +55,7 @@ _LONGEST_NAME: Final = 253
 
 
 class DecodedObject(NamedTuple):
-    """What could be made of a tree: the object, without the fields that do not fit it, and what is wrong with those."""
+    """The object decoded from a tree, without its invalid fields, and the problems of those."""
 
     object: Model | None
     problems: tuple[Problem, ...] = ()
@@ -66,7 +66,7 @@ class DecodedObject(NamedTuple):
         return (Issue(_RULES[problem.kind], problem.field, problem.message) for problem in self.problems)
 
     def concerns(self, field: str) -> bool:
-        """Whether a field, one context it or one in it was left out of the object."""
+        """Return True if the field, one of its parents or one of its children is missing from the object."""
         return any(_is_within(field, each.field) or _is_within(each.field, field) for each in self.problems)
 
 
@@ -75,7 +75,7 @@ def _is_within(field: str, other: str) -> bool:
 
 
 def find_stated_kind(tree: Any) -> Kind | None:
-    """The kind that a tree states, if there is such a kind."""
+    """Return the kind of a tree; None if it is unknown."""
     if not isinstance(tree, dict):
         return None
     api_version, kind = tree.get("apiVersion"), tree.get("kind")
@@ -83,12 +83,12 @@ def find_stated_kind(tree: Any) -> Kind | None:
 
 
 def is_checked(kind: Kind) -> bool:
-    """Whether every field of such objects is known here, so that one that is not must be a mistake."""
+    """Return True if all fields of this kind are known, so that an unknown field is an error."""
     return kind.group in _SIZING_GROUPS or (kind.kind in _CHECKED_KINDS and kind.group in _OWN_GROUPS)
 
 
 def check_kind(tree: Any, *, is_named: bool) -> Iterator[Issue]:
-    """Why a tree of no known kind is a mistake, if it is one; `is_named` says that the file was asked for."""
+    """Check a tree of unknown kind; `is_named` is set if the file was named on the command line."""
     if not isinstance(tree, dict) or "kind" not in tree or "apiVersion" not in tree:
         if is_named:
             yield Issue("not-an-object", "", "no Kubernetes object: it states no apiVersion and kind")
@@ -101,7 +101,7 @@ def check_kind(tree: Any, *, is_named: bool) -> Iterator[Issue]:
 
 
 def decode_leniently(tree: dict[str, Any], struct: type[Model]) -> DecodedObject:
-    """Read the tree, and as much of it as can be used where not all of it fits."""
+    """Decode a tree; if it is invalid, decode the valid part."""
     try:
         found, unknown = decode_with_unknown(tree, struct)
     except DecodeError as error:
@@ -110,7 +110,7 @@ def decode_leniently(tree: dict[str, Any], struct: type[Model]) -> DecodedObject
 
 
 def _salvage(tree: dict[str, Any], struct: type[Model]) -> Model | None:
-    """The object without the fields that do not fit; None if it needs them."""
+    """Return the object without its invalid fields; None if they are required."""
     rest = copy.deepcopy(tree)
     for finding in walk(tree, struct):
         if not finding.at or not isinstance(finding.at[-1], str):
@@ -126,7 +126,7 @@ def _salvage(tree: dict[str, Any], struct: type[Model]) -> Model | None:
 
 
 def reference_of_tree(tree: dict[str, Any], kind: Kind) -> Reference:
-    """Where the object of a tree stands; one without a namespace stands in `default`."""
+    """Return the reference of the object in a tree; the namespace defaults to `default`."""
     metadata = tree.get("metadata")
     names: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
     namespace = str(names.get("namespace") or "default") if kind.namespaced else ""
@@ -134,14 +134,14 @@ def reference_of_tree(tree: dict[str, Any], kind: Kind) -> Reference:
 
 
 def check_identity(tree: dict[str, Any], reference: Reference) -> Iterator[Issue]:
-    """Whether an object has a name that it can be stored under, at a version that will last."""
+    """Check the name of an object and whether its API version is deprecated."""
     api_version = tree["apiVersion"]
     if api_version in DEPRECATED_VERSIONS:
         message = f"{api_version} is deprecated: use {DEPRECATED_VERSIONS[api_version]}"
         yield Issue("deprecated-version", "apiVersion", message)
     metadata, name = tree.get("metadata") or {}, reference.name
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or "", str):
-        return  # a wrong type, which is found elsewhere
+        return  # the wrong type is already reported
     if not name:
         if not metadata.get("generateName"):
             yield Issue("invalid-name", "metadata.name", "the object has no name: set metadata.name")
@@ -154,5 +154,5 @@ def _describe_names() -> str:
 
 
 def skip_undecoded(issues: Iterable[Issue], reading: DecodedObject) -> Iterator[Issue]:
-    """The issues but for those on fields that could not be read: of these nothing more can be said."""
+    """Drop the issues of fields that could not be decoded."""
     return (issue for issue in issues if not reading.concerns(issue.field))

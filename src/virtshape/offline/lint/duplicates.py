@@ -1,7 +1,7 @@
 """
-Which objects were seen, and in which file first.
+Detect objects that are defined more than once.
 
-Takes a dozen bytes an object, since there may be very many: objects are told apart by 64 bits of hash.
+Keeps a dozen bytes per object, to scale to large inputs: objects are identified by a 64-bit hash.
 """
 
 from array import array
@@ -14,14 +14,14 @@ _BUCKETS: Final = 1024
 
 
 class SeenObjects:
-    """Objects seen so far; those of a file are to be told before those of the next."""
+    """The objects seen so far; files must be checked one after another."""
 
     def __init__(self) -> None:
         self._files: list[str] = []
         self._buckets = [(array("q"), array("L")) for _ in range(_BUCKETS)]
 
     def find_earlier_file(self, reference: Reference, file: str) -> str | None:
-        """The file in which the object was seen before; None if it is seen for the first time now."""
+        """Return the file in which the object was seen before; None if this is the first time."""
         if not self._files or self._files[-1] != file:
             self._files.append(file)
         key = hash(reference)

@@ -1,7 +1,7 @@
 """
-What lint finds: one rule broken at one place.
+The results of lint. An issue is the result of a check; a finding adds the file and position.
 
-Only data. A issue is what a check says; a finding also knows the file and the place in it.
+Only data.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from virtshape.offline.lint.rules import RULES, Level
 
 
 class Issue(NamedTuple):
-    """What a check has to say: the rule, the path of the field, the words."""
+    """The result of a check: rule, field path and message."""
 
     rule: str
     field: str
@@ -20,7 +20,7 @@ class Issue(NamedTuple):
 
 
 class Subject(Struct, frozen=True, gc=False, order=True):
-    """The object that a finding is about; `namespace` is empty for cluster-wide kinds."""
+    """The object of a finding; `namespace` is empty for cluster-wide kinds."""
 
     kind: str
     namespace: str
@@ -31,7 +31,7 @@ class Subject(Struct, frozen=True, gc=False, order=True):
 
 
 class Finding(Struct, frozen=True, gc=False):
-    """One rule broken at one place: lines and columns count from 1."""
+    """A violated rule at a position; lines and columns count from 1."""
 
     file: str
     line: int
@@ -44,11 +44,11 @@ class Finding(Struct, frozen=True, gc=False):
 
     @property
     def place(self) -> tuple[str, int, int, str, str]:
-        """By what findings are sorted."""
+        """The sort key of findings."""
         return self.file, self.line, self.column, self.rule, self.message
 
 
 def build_finding(issue: Issue, file: str, place: tuple[int, int], subject: Subject | None) -> Finding:
-    """Turn a issue into a finding at this place."""
+    """Return the finding of an issue at this position."""
     line, column = place
     return Finding(file, line, column, RULES[issue.rule].level, issue.rule, issue.message, issue.field, subject)

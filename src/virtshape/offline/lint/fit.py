@@ -1,7 +1,7 @@
 """
-Whether a VM fits what it refers to: conflicts with its instance type, memory, vCPUs, what its preference requires.
+Check VMs against their references: conflicts, memory, vCPUs and the preference's requirements.
 
-Finds all of it at once: requirements are held against the VM as it will be once its conflicts are gone.
+Reports everything at once: requirements are checked as if the VM's conflicts were resolved.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _SPELLED: Final = {"dedicatedCPUPlacement": "dedicatedCpuPlacement"}
 
 
 def check_fit(vm: VirtualMachine, context: LintContext, architecture: str) -> Iterator[Issue]:
-    """Everything that keeps the VM from being started with what it refers to; infers matchers in the VM given."""
+    """Check whether the VM can start with its instance type and preference; infers matchers in the VM passed in."""
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
     invalid = yield from check_own_matchers(vm)
     sizing = UNKNOWN if role in invalid else (yield from check_reference(vm, role, context))
@@ -77,7 +77,7 @@ def _describe_conflict(conflict: Conflict) -> Issue:
 
 
 def _real_path(field: str) -> str:
-    """Where a conflict stands in the VM: some are named otherwise than the VM's own field is."""
+    """Return the path of a conflict in the VM, where it differs from the path in the conflict."""
     if field.startswith(_ANNOTATIONS):
         return f"spec.template.metadata.annotations[{field.removeprefix(_ANNOTATIONS)}]"
     parent, dot, name = field.rpartition(".")
@@ -98,13 +98,13 @@ def _check_preference(vm: VirtualMachine, fit: Fit, context: LintContext) -> Ite
 
 
 def _place_size(conflict: Conflict, role: Role) -> str:
-    """The field of the VM from which a size comes that will not do."""
+    """Return the VM's field that sets the insufficient size."""
     field = conflict.fields[0]
     return f"spec.{role}" if field.startswith(("instancetype.", "spec.instancetype")) else field
 
 
 def _advise(vm: VirtualMachine, fit: Fit, context: LintContext) -> str:
-    """Name the instance types that would do; none where the VM has a size of its own."""
+    """Return a suggestion of sufficient instance types; empty if the VM sets its own size."""
     matcher = find_matcher(vm, instancetype_role(vm))
     if matcher is None:
         return ""

@@ -1,7 +1,7 @@
 """
-Lint of one text after another: every finding in it, against surroundings that are known beforehand.
+Lint texts one after another, against a given context.
 
-Keeps of what it has seen only what tells a second object of the same name.
+Keeps only what is needed to detect duplicate objects.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ _KEY_TWICE: Final = "appears twice in the same object"
 
 
 class Linter:
-    """Checks texts; `checked` counts the objects that it has looked at."""
+    """Checks texts; `checked` counts the objects."""
 
     def __init__(self, context: LintContext, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         self.checked = 0
@@ -43,7 +43,7 @@ class Linter:
         self._seen = SeenObjects()
 
     def check_text(self, text: str | bytes, file: str, *, is_named: bool = True) -> list[Finding]:
-        """All findings of a text, in its order; `is_named` says that it was asked for, and not just found."""
+        """Return all findings of a text in order; `is_named` is set if the file was named on the command line."""
         findings = []
         for document in scan_documents(text, file):
             if isinstance(document, YAMLError):

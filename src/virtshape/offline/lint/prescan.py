@@ -1,7 +1,7 @@
 """
-A first, quick look through files for what VMs may refer to, so that VMs can be checked as they are read.
+Scan files for objects that VMs may refer to, so that VMs can be checked while they are read.
 
-Parses no document that cannot hold such an object. Reports nothing: mistakes are found when a file is read in full.
+Skips documents that cannot contain such objects. Reports nothing: errors are found when files are linted.
 """
 
 import re
@@ -28,14 +28,14 @@ _MARKS: Final = (
     b"ControllerRevision",
     b"KubeVirt",
 )
-"""Each kind that matters to VMs has one of these in its name."""
+"""Each kind that affects VMs has one of these in its name."""
 _RUNNING_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance"}
 _SEPARATOR: Final = re.compile(rb"^---.*$", re.MULTILINE)
 _PLAIN_VM: Final = re.compile(rb"^kind:[ \t]*VirtualMachine[ \t]*\r?$", re.MULTILINE)
 
 
 def prescan(texts: Iterable[bytes], *, catalog: bool) -> LintContext:
-    """Collect from the texts all that VMs may refer to."""
+    """Return the objects of the texts that VMs may refer to."""
     objects, broken = Objects(), set[Reference]()
     for text in texts:
         for document in _find_candidates(text):

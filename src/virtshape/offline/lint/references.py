@@ -1,7 +1,7 @@
 """
-What a VM refers to: whether its instance type, flavor and preference can be found, or inferred from a volume.
+Check the references of VMs: their instance type, flavor and preference must exist or be inferred.
 
-Replaces matchers that ask for inference by what was inferred, in the VM it is given; changes nothing else.
+Replaces matchers that request inference by the inferred ones, in the VM passed in.
 """
 
 from collections.abc import Generator
@@ -22,7 +22,7 @@ from virtshape.resolve.matcher import Matcher, Role, find_matcher
 from virtshape.resolve.reference import NotFoundError
 
 UNKNOWN: Final = "unknown"
-"""Stands for an object that the VM names and that cannot be told from the files."""
+"""An object that the VM refers to and that cannot be determined from the files."""
 Found = Model | Literal["unknown"] | None
 Issues = Generator[Issue, None, Found]
 
@@ -30,7 +30,7 @@ _WORDS: Final[dict[Role, str]] = {"instancetype": "instance type", "preference":
 
 
 def check_own_matchers(vm: VirtualMachine) -> Generator[Issue, None, set[Role]]:
-    """Issue on matchers that contradict themselves; returns the roles that cannot be followed."""
+    """Yield issues of contradictory matchers; return the roles that cannot be resolved."""
     invalid: set[Role] = set()
     for cause in check_matchers(vm):
         yield Issue("invalid-matcher", cause.field, cause.message)
@@ -41,7 +41,7 @@ def check_own_matchers(vm: VirtualMachine) -> Generator[Issue, None, set[Role]]:
 
 
 def check_reference(vm: VirtualMachine, role: Role, context: LintContext) -> Issues:
-    """Issue on what is wrong with a reference; returns what it leads to."""
+    """Yield issues of a reference; return the object it refers to."""
     matcher = find_matcher(vm, role)
     if matcher is None:
         return None
@@ -58,7 +58,7 @@ def check_reference(vm: VirtualMachine, role: Role, context: LintContext) -> Iss
 def _check_inference(
     vm: VirtualMachine, role: Role, matcher: Matcher, context: LintContext
 ) -> Generator[Issue, None, bool]:
-    """Replace the matcher by what its volume says; returns whether that can be told."""
+    """Replace the matcher by the one inferred from its volume; return False if that cannot be determined."""
     other = "preference" if role == "instancetype" else "instancetype"
     alone = replace(vm, spec=replace(vm.spec, **{other: None}))
     field = f"spec.{role}.inferFromVolume"
@@ -86,7 +86,7 @@ def _check_inference(
 
 
 def _describe_memory(vm: VirtualMachine) -> str:
-    """The memory that the VM is left with if it gets no instance type."""
+    """Return the memory that the VM gets without an instance type, for messages."""
     memory = vm.spec.template.spec.domain.memory if vm.spec.template.spec else None
     return f"only its own {memory.guest} of memory" if memory and memory.guest is not None else "no memory of its own"
 

@@ -1,7 +1,7 @@
 """
-The rules of lint: their names, which never change, how grave they are, and what to do when one is broken.
+The rules of lint: their ids, which never change, levels, meanings and remedies.
 
-Only the table. What breaks a rule is decided elsewhere.
+Only the table; the checks are in other modules.
 """
 
 from typing import Final, Literal, NamedTuple
@@ -9,11 +9,11 @@ from typing import Final, Literal, NamedTuple
 Level = Literal["error", "warning", "note"]
 
 LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note")
-"""The levels, the gravest first."""
+"""The levels, most severe first."""
 
 
 class Rule(NamedTuple):
-    """One rule: its name, its level, what breaking it means, and the way out."""
+    """A rule: its id, level, meaning and remedy."""
 
     id: str
     level: Level
@@ -213,4 +213,4 @@ _SHAPES: Final = (
 )
 
 RULES: Final = {rule.id: rule for rule in (*_READING, *_MACHINES, *_REFERENCES, *_SHAPES)}
-"""All rules by their names."""
+"""All rules by id."""

@@ -1,7 +1,7 @@
 """
-Lint of files: one after another, so that as many VMs as there are take no more memory than a file of them.
+Lint files one after another, so that memory depends on the largest file, not on the number of VMs.
 
-Reads files, never writes. Standard input is read once and kept.
+Reads standard input once and keeps it. Never writes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ Progress = Callable[[int, int], None]
 
 
 class Run:
-    """One run over files and folders; FilesError if one of them cannot be read."""
+    """One run over files and folders; raises FilesError if one of them cannot be read."""
 
     def __init__(self, paths: Iterable[str], *, catalog: bool = True, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         problems: list[FileProblem] = []
@@ -30,17 +30,17 @@ class Run:
 
     @property
     def checked(self) -> int:
-        """How many objects were looked at so far."""
+        """The number of objects checked so far."""
         return self._linter.checked
 
     def find(self, progress: Progress | None = None) -> Iterator[Finding]:
-        """All findings, by file and line; `progress` is told how many files are done, and of how many."""
+        """Yield all findings by file and line; `progress` is called with the number of files done and the total."""
         for number, file in enumerate(self.files):
             if progress is not None:
                 progress(number, len(self.files))
             problems: list[FileProblem] = []
             text = self._read(file, problems)
-            if problems:  # it was there a moment ago
+            if problems:  # the file was readable in the prescan
                 raise FilesError(problems)
             yield from self._linter.check_text(text, file.name, is_named=file.is_named)
 
