@@ -1,1 +1,1 @@
-"""Measurements: never part of the tests, always beside a yardstick in the same run."""
+"""Benchmarks: not part of the tests, each compared with a baseline in the same run."""

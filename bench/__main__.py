@@ -1,5 +1,5 @@
 """
-Runs benchmarks by name: `python -m bench expand`, or all of them.
+Run benchmarks by name: `python -m bench expand`, or all of them.
 
 Each is a module with a `main()` that checks its results before it measures.
 """
@@ -11,7 +11,7 @@ NAMES = ("expand", "lint", "server", "control", "guests", "cluster")
 
 
 def main() -> int:
-    """Run what the command line names."""
+    """Run the benchmarks named on the command line."""
     wanted = sys.argv[1:] or ["all"]
     names = NAMES if wanted == ["all"] else wanted
     unknown = [name for name in names if name not in NAMES]

@@ -1,8 +1,8 @@
 """
-What we add on a cluster: to a VM's creation, to the instance that follows, and in memory for 10,000 VMs.
+Overhead on a cluster: on creating VMs and their instances, and memory for 10,000 VMs.
 
-A real etcd and kube-apiserver, every write on disk, with our components as processes. Prints a table and puts it into
-docs/performance.md.
+Runs a real etcd and kube-apiserver with durable writes, and our components as processes. Prints a table and writes it
+to docs/performance.md.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ RECORDED = {
 
 
 class Ground(NamedTuple):
-    """The cluster to measure on, and what loads it."""
+    """The cluster to measure, and its load generator."""
 
     site: Installation
     token: str
@@ -52,11 +52,11 @@ class Ground(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The URL of the API server."""
         return self.site.plane.url
 
     def run(self, phases: str, *arguments: str, load: pathlib.Path | None = None) -> dict[str, Any]:
-        """Run phases of the load, none of which may fail; what each came to."""
+        """Run phases of the load, none of which may fail; return the result of each."""
         out, plane = self.scratch / "results.json", self.site.plane
         pids = ",".join(f"{child.name}={child.pid}" for child in (plane.etcd, plane.apiserver))
         aim_load(load or self.load, self.url, self.token, pids, "--phases", phases, "--out", str(out), *arguments)
@@ -67,7 +67,7 @@ class Ground(NamedTuple):
         return results
 
     def change_load(self, *changes: tuple[str, str]) -> pathlib.Path:
-        """The load generator, with other VMs."""
+        """Return a copy of the load generator with other VMs."""
         text = self.load.read_text()
         for old, new in changes:
             assert old in text, f"load.py has no {old}"
@@ -77,13 +77,13 @@ class Ground(NamedTuple):
         return path
 
     def set_admission(self, *, asked: bool) -> None:
-        """Have the API server ask our webhooks about these namespaces, or not."""
+        """Enable or disable our webhooks for these namespaces."""
         self.site.kubectl("label", "namespace", *NAMESPACES, f"{IGNORE_LABEL}{'-' if asked else '=ignore'}")
-        time.sleep(1)  # until the server has noticed, too
+        time.sleep(1)  # until the API server has noticed
 
 
 class Followed:
-    """When VMs and their instances were first seen."""
+    """Records when VMs and their instances were first seen."""
 
     def __init__(self, ground: Ground) -> None:
         self.seen: dict[str, dict[str, float]] = {"virtualmachines": {}, "virtualmachineinstances": {}}
@@ -91,14 +91,14 @@ class Followed:
             threading.Thread(target=self._follow, args=(Caller(ground), plural), daemon=True).start()
 
     def _follow(self, caller: Caller, plural: str) -> None:
-        with contextlib.suppress(OSError):  # the server goes first
+        with contextlib.suppress(OSError):  # the server stops first
             for line in caller.watch(f"{FOLLOWED}/{plural}"):
                 name = re.search(rb'"name":"(vm-\d+)"', line)
                 if name is not None:
                     self.seen[plural].setdefault(name[1].decode(), time.perf_counter())
 
     def wait_for(self, count: int) -> list[float]:
-        """Wait until so many instances are there; how long each took, the shortest first."""
+        """Wait until this many instances exist; return how long each took, in ascending order."""
         vms, instances = self.seen.values()
         while len(instances) < count:
             time.sleep(0.05)
@@ -106,13 +106,13 @@ class Followed:
 
     @property
     def seconds(self) -> float:
-        """From the first VM to the last instance."""
+        """The seconds from the first VM to the last instance."""
         vms, instances = self.seen.values()
         return max(instances.values()) - min(vms.values())
 
 
 def main() -> None:
-    """Measure everything and print it."""
+    """Run all measurements and print them."""
     binaries, folder, kubectls = find_binaries(), os.environ.get("VIRTSHAPE_BENCH"), find_kubectls()
     if not isinstance(binaries, Binaries) or not folder or not kubectls:
         reason = binaries if isinstance(binaries, str) else "set VIRTSHAPE_BENCH, and put a kubectl on PATH"
@@ -129,7 +129,7 @@ def main() -> None:
 
 
 def measure(ground: Ground) -> Iterator[str]:
-    """All figures, as tables."""
+    """Return all results as tables."""
     ground.site.install()
     with ground.site.running("webhook", "--log-level=info") as webhook:
         ground.site.wait_until_trusted()
@@ -147,7 +147,7 @@ def measure(ground: Ground) -> Iterator[str]:
 
 
 def furnish(ground: Ground) -> None:
-    """Have namespaces with the account that pods run as; a controller manager would make it."""
+    """Create namespaces with the default service account, which a controller manager would create."""
     ask = ground.site.plane.request
     for name in NAMESPACES:
         insist(ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}))
@@ -155,9 +155,9 @@ def furnish(ground: Ground) -> None:
 
 
 def measure_admission(ground: Ground, webhook: ComponentProcess) -> Iterator[str]:
-    """What creation takes without our webhooks and with them, and what they take themselves."""
+    """Measure VM creation without and with our webhooks, and the latency of the webhooks."""
     ground.set_admission(asked=False)
-    ground.run("setup,create1,delcoll", "--n", "200")  # neither is to be the first to create anything
+    ground.run("setup,create1,delcoll", "--n", "200")  # warm up before both measurements
     alone = ground.run("create1,create16,delete16,delcoll")
     ground.set_admission(asked=True)
     before = read_histogram(webhook)
@@ -183,13 +183,13 @@ def measure_admission(ground: Ground, webhook: ComponentProcess) -> Iterator[str
 
 
 def describe(result: dict[str, Any]) -> str:
-    """How fast, and what the API server and etcd took for it."""
+    """Return latencies, throughput, and the CPU time of the API server and etcd."""
     cpu = sum(result["srv_cpu_ms_per_op"].values())
     return f"{result['p50_ms']:.1f} / {result['p99_ms']:.1f} ms, {result['ops_s']:.0f}/s, {cpu:.1f} ms of CPU"
 
 
 def measure_starts(ground: Ground, webhook: ComponentProcess, controller: ComponentProcess) -> Iterator[str]:
-    """From VMs that are to run to their instances, as fast as the API takes the VMs."""
+    """Measure the time from VMs to their instances, with VMs created as fast as the API accepts them."""
     plane = ground.site.plane
     followed = Followed(ground)
     before = read_cpu(webhook), read_cpu(controller), sum(map(cpu_seconds, (plane.etcd.pid, plane.apiserver.pid)))
@@ -210,7 +210,7 @@ def measure_starts(ground: Ground, webhook: ComponentProcess, controller: Compon
 
 
 def measure_memory(ground: Ground, controller: ComponentProcess) -> Iterator[str]:
-    """What the controller holds of many VMs, once it has looked at all of them."""
+    """Measure the controller's memory with many VMs, after it has reconciled all of them."""
     yield f"| controller's memory, {STARTED:,} VMs with instances and pods | - | {read_memory(controller)} |"
     ground.set_admission(asked=False)
     shifted = ground.change_load(('n = f"vm-{i:05d}"', f'n = f"vm-{{i + {STARTED}:05d}}"'))
@@ -220,7 +220,7 @@ def measure_memory(ground: Ground, controller: ComponentProcess) -> Iterator[str
 
 
 def wait_until_calm(controller: ComponentProcess) -> None:
-    """Wait until the controller has hardly had anything to do for a while."""
+    """Wait until the controller has been almost idle for a while."""
     before = read_cpu(controller)
     while True:
         time.sleep(CALM_SECONDS)
@@ -231,17 +231,17 @@ def wait_until_calm(controller: ComponentProcess) -> None:
 
 
 def read_cpu(worker: ComponentProcess) -> float:
-    """Seconds of CPU that a component has used."""
+    """Return the CPU seconds that a component has used."""
     return worker.read_figure("process_cpu_seconds_total")
 
 
 def read_memory(worker: ComponentProcess) -> str:
-    """What a component holds."""
+    """Return the memory of a component, for the table."""
     return f"{worker.read_figure('process_resident_memory_bytes') / (1 << 20):.0f} MB"
 
 
 def read_histogram(worker: ComponentProcess) -> dict[float, int]:
-    """How many answers took at most so many seconds, for each bound."""
+    """Return the cumulative number of webhook responses by upper bound in seconds."""
     counts: dict[float, int] = {}
     for line in worker.request("/metrics")[1].splitlines():
         found = re.fullmatch(rf'{HISTOGRAM}\{{path="/admit/.*le="(.*)"\}} (\d+)', line)
@@ -252,7 +252,7 @@ def read_histogram(worker: ComponentProcess) -> dict[float, int]:
 
 
 def find_quantile(counts: dict[float, int], share: float) -> float:
-    """The bound that a share of all stays under; between two bounds as if all there were spread evenly."""
+    """Return the quantile of a histogram, interpolated linearly within a bucket."""
     wanted = share * counts[math.inf]
     low, below = 0.0, 0
     for bound, count in sorted(counts.items()):

@@ -1,7 +1,7 @@
 """
-How fast the controllers are: from a VM's creation to its instance running, and what 10,000 running VMs take.
+Speed of the controllers: from a VM's creation to its running instance, and the cost of 10,000 running VMs.
 
-On the simulated node, over HTTP. Prints a table and puts it into docs/performance.md.
+Runs on the simulated node, over HTTP. Prints a table and writes it to docs/performance.md.
 """
 
 import http.client
@@ -40,7 +40,7 @@ PREFERENCE = {
 
 
 def build_vm(name: str) -> dict[str, Any]:
-    """A VM that runs, with an instance type, a preference and two disks."""
+    """Return a running VM with an instance type, a preference and two disks."""
     disks = [{"name": "root", "disk": {}}, {"name": "seed", "disk": {}}]
     volumes = [
         {"name": "root", "containerDisk": {"image": "registry.example/guest:1"}},
@@ -60,15 +60,15 @@ def build_vm(name: str) -> dict[str, Any]:
 
 
 class Reachable(Protocol):
-    """Whatever answers somewhere, to those who have the token."""
+    """A server with a URL and a token."""
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The URL of the server."""
 
     @property
     def token(self) -> str:
-        """What it lets in."""
+        """A token that the server accepts."""
 
 
 class Caller:
@@ -84,7 +84,7 @@ class Caller:
         self.ask("POST", path, body)
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """What the server answers; nothing may go wrong."""
+        """Send a request, which may not fail; return the response."""
         text = json.dumps(body) if body is not None else None
         self._connection.request(method, path, text, self._headers)
         reply = self._connection.getresponse()
@@ -94,7 +94,7 @@ class Caller:
         return json.loads(answer) if answer else None
 
     def watch(self, path: str) -> Iterator[bytes]:
-        """The lines of a watch."""
+        """Yield the lines of a watch."""
         self._connection.request("GET", f"{path}?watch=true", headers=self._headers)
         reply = self._connection.getresponse()
         while line := reply.readline():
@@ -102,7 +102,7 @@ class Caller:
 
 
 class Followed:
-    """When each instance was seen to run."""
+    """Records when each instance was seen running."""
 
     def __init__(self, server: Running) -> None:
         self.running: dict[str, float] = {}
@@ -116,13 +116,13 @@ class Followed:
                 self.running.setdefault(name[1].decode(), time.perf_counter())
 
     def wait_for(self, count: int) -> None:
-        """Wait until so many have run."""
+        """Wait until this many instances have run."""
         while len(self.running) < count:
             time.sleep(0.05)
 
 
 def main() -> None:
-    """Measure everything and print it."""
+    """Run all measurements and print them."""
     with tempfile.TemporaryDirectory() as scratch:
         lines = ["| work | goal | virtshape |", "| --- | --- | --- |"]
         lines += measure_share(pathlib.Path(scratch, "share"))
@@ -132,7 +132,7 @@ def main() -> None:
 
 
 def measure_share(directory: pathlib.Path) -> Iterator[str]:
-    """What controllers add to the creation of a VM that does not run."""
+    """Measure how much controllers add to the creation of a halted VM."""
     folder = os.environ.get("VIRTSHAPE_BENCH")
     if not folder:
         return
@@ -143,7 +143,7 @@ def measure_share(directory: pathlib.Path) -> Iterator[str]:
 
 
 def measure_many(directory: pathlib.Path) -> Iterator[str]:
-    """From creation to running at a steady rate; then many VMs, idle, and started again with them."""
+    """Measure the time from creation to running at a steady rate; then many idle VMs, and a restart with them."""
     with started(directory, *PLAYED) as server:
         caller, followed = Caller(server), Followed(server)
         for kind, body in (("instancetypes", INSTANCETYPE), ("preferences", PREFERENCE)):
@@ -171,7 +171,7 @@ def measure_many(directory: pathlib.Path) -> Iterator[str]:
 
 
 def create_steadily(caller: Caller, count: int) -> dict[str, float]:
-    """Create VMs at a steady rate; when each was there."""
+    """Create VMs at a steady rate; return when each was created."""
     begun: dict[str, float] = {}
     begin = time.perf_counter()
     for number in range(count):
@@ -183,7 +183,7 @@ def create_steadily(caller: Caller, count: int) -> dict[str, float]:
 
 
 def wait_until_calm(server: Running) -> None:
-    """Wait until the server has had nothing to do for half a second."""
+    """Wait until the server has been idle for half a second."""
     pid = server.process.pid
     before = cpu_seconds(pid)
     while True:

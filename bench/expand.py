@@ -1,7 +1,7 @@
 """
-How long it takes to expand a VM, bytes to bytes.
+Time to expand a VM, bytes to bytes.
 
-The yardstick, in turns with ours: the standard library's json.loads of the input and json.dumps of the result.
+The baseline, measured alternately: the standard library's json.loads of the input and json.dumps of the result.
 """
 
 import json
@@ -18,7 +18,7 @@ CALLS = 500
 
 
 def main() -> None:
-    """Print the time of one VM and of 64 varied ones, each with its ratio to the yardstick."""
+    """Print the time for one VM and for 64 varied VMs, each with its ratio to the baseline."""
     objects = [
         read_recorded("instancetype.json") or json.dumps(INSTANCETYPE).encode(),
         read_recorded("preference.json") or json.dumps(PREFERENCE).encode(),
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def measure(expander: Expander, vms: list[bytes]) -> tuple[float, float, float]:
-    """Microseconds of ours, of the yardstick, and the median ratio of both over all rounds."""
+    """Return the microseconds of ours and of the baseline, and the median ratio over all rounds."""
     results = [json.loads(expander.expand(vm)) for vm in vms]
     pairs = list(zip(vms, results, strict=True))
     calls = max(1, CALLS // len(vms))
@@ -60,7 +60,7 @@ def measure(expander: Expander, vms: list[bytes]) -> tuple[float, float, float]:
 
 
 def clock(work: Callable[[], None], calls: int) -> float:
-    """Seconds of one call, over several."""
+    """Return the seconds of one call, averaged over several."""
     start = time.perf_counter()
     for _ in range(calls):
         work()
@@ -68,7 +68,7 @@ def clock(work: Callable[[], None], calls: int) -> float:
 
 
 def strip(tree: Any) -> Any:
-    """The tree without empty objects that mean nothing."""
+    """Return the tree without empty objects that have no meaning."""
     if isinstance(tree, dict):
         return {key: strip(value) for key, value in tree.items() if value != {} or key not in ("resources", "status")}
     return [strip(item) for item in tree] if isinstance(tree, list) else tree

@@ -1,7 +1,7 @@
 """
-What guests cost beyond QEMU: the time until one runs, the memory of its launcher process, twenty at once, and a clone.
+Overhead of guests over plain QEMU: start time, memory of the launcher process, 20 starts at once, and clones.
 
-With real guests, in a data directory of their own. Prints a table and puts it into docs/performance.md.
+Runs real guests in a separate data directory. Prints a table and writes it to docs/performance.md.
 """
 
 import json
@@ -32,7 +32,7 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 
 
 def main() -> None:
-    """Measure everything and print it."""
+    """Run all measurements and print them."""
     with tempfile.TemporaryDirectory() as scratch:
         data = pathlib.Path(scratch, "data")
         furnish(data)
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def furnish(data: pathlib.Path) -> None:
-    """Have the demo guest there already, so that its building is not measured."""
+    """Build the demo guest in advance, so that building it is not measured."""
     images = data / "images" / "demo"
     images.mkdir(mode=0o700, parents=True)
     for path in ensure_demo_guest(CACHE):
@@ -59,7 +59,7 @@ def furnish(data: pathlib.Path) -> None:
 
 
 def build_vm(name: str, run_strategy: str = "Halted") -> dict[str, Any]:
-    """A small VM that boots the demo guest."""
+    """Return a small VM that boots the demo guest."""
     template = {
         "terminationGracePeriodSeconds": 0,
         "domain": {"memory": {"guest": "128Mi"}, "devices": {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}},
@@ -74,13 +74,13 @@ def build_vm(name: str, run_strategy: str = "Halted") -> dict[str, Any]:
 
 
 def measure_start(caller: Caller, server: Running, data: pathlib.Path, scratch: pathlib.Path) -> Iterator[str]:
-    """From the request to start a VM to its instance running, beside the same QEMU by itself; and what it takes."""
+    """Measure the time from the start request to the running instance, compared with plain QEMU, and the memory."""
     caller.post(f"{NAMESPACE}/virtualmachines", build_vm("timed"))
     ours, bare, own, shared = [], [], [], []
     for number in range(ROUNDS + 1):
         seconds, report = start_once(caller, server, data)
         alone = time_bare(report["qemu_pid"], scratch / f"bare-{number}")
-        if number:  # the first one fills caches
+        if number:  # the first start fills caches
             ours.append(seconds)
             bare.append(alone)
             own.append(private_megabytes(report["launcher_pid"]))
@@ -96,9 +96,9 @@ def measure_start(caller: Caller, server: Running, data: pathlib.Path, scratch: 
 
 
 def start_once(caller: Caller, server: Running, data: pathlib.Path) -> tuple[float, dict[str, Any]]:
-    """Start the VM; how long it took until its instance ran, and the report of its launcher process."""
+    """Start the VM; return the seconds until its instance runs, and the report of its launcher process."""
     followed = Followed(server)
-    time.sleep(0.3)  # the watch is there by then
+    time.sleep(0.3)  # until the watch is established
     begin = time.perf_counter()
     caller.ask("PUT", f"{ACTIONS}/virtualmachines/timed/start")
     followed.wait_for(1)
@@ -107,14 +107,14 @@ def start_once(caller: Caller, server: Running, data: pathlib.Path) -> tuple[flo
 
 
 def read_report(caller: Caller, data: pathlib.Path, name: str) -> dict[str, Any]:
-    """What a launcher process says of its guest."""
+    """Return the launcher process's report on its guest."""
     uid = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances/{name}")["metadata"]["uid"]
     report: dict[str, Any] = json.loads((data / "guests" / uid / "report.json").read_text())
     return report
 
 
 def time_bare(pid: int, directory: pathlib.Path) -> float:
-    """Start the QEMU of a guest once more, with sockets of its own and no launcher; seconds until its guest runs."""
+    """Start a guest's QEMU again without a launcher, with separate sockets; return the seconds until it runs."""
     directory.mkdir()
     words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
     command = make_bare(words, directory)
@@ -133,7 +133,7 @@ def time_bare(pid: int, directory: pathlib.Path) -> float:
 
 
 def make_bare(words: list[str], directory: pathlib.Path) -> list[str]:
-    """The same command line, with files in place of what libvirt hands to QEMU, and disks that lock nothing."""
+    """Return the command line with files instead of the descriptors passed by libvirt, and without disk locks."""
     command: list[str] = []
     rest = iter(words)
     for word in rest:
@@ -157,7 +157,7 @@ def make_bare(words: list[str], directory: pathlib.Path) -> list[str]:
 
 
 def is_running(monitor: pathlib.Path) -> bool:
-    """Whether QEMU says over its monitor that its guest runs."""
+    """Return True if QEMU's monitor reports a running guest."""
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.connect(str(monitor))
@@ -173,13 +173,13 @@ def is_running(monitor: pathlib.Path) -> bool:
 
 
 def private_megabytes(pid: int) -> float:
-    """How much memory a process holds, of what it shares with others its part."""
+    """Return the memory of a process in MB, with its share of shared pages."""
     found = re.search(r"^Pss:\s+(\d+)", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
     return int(found[1]) / 1024 if found else 0.0
 
 
 def measure_many(caller: Caller, data: pathlib.Path) -> Iterator[str]:
-    """Many guests at once: until all run, and until all have booted."""
+    """Measure the time until many guests started at once run, and until all have booted."""
     names = [f"guest-{number:02d}" for number in range(AT_ONCE)]
     begin = time.perf_counter()
     for name in names:
@@ -199,7 +199,7 @@ def measure_many(caller: Caller, data: pathlib.Path) -> Iterator[str]:
 
 
 def count_running(caller: Caller) -> int:
-    """How many instances run that were never started again."""
+    """Return the number of running instances that were never restarted."""
     items = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances")["items"]
     failed = [
         one for one in caller.ask("GET", "/api/v1/namespaces/default/events")["items"] if one["reason"] == "Failed"
@@ -210,26 +210,26 @@ def count_running(caller: Caller) -> int:
 
 
 def list_uids(caller: Caller) -> list[str]:
-    """The uids of all instances."""
+    """Return the uids of all instances."""
     items = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances")["items"]
     return [one["metadata"]["uid"] for one in items]
 
 
 def measure_clones(caller: Caller, scratch: pathlib.Path, data: pathlib.Path) -> Iterator[str]:
-    """The clone of a claim of 1 GiB, with a tenth of it written and with all of it."""
+    """Measure cloning a 1 GiB claim, with a tenth of it and with all of it written."""
     for name, filled, words in (("tenth", GIB // 10, "a tenth of it data"), ("whole", GIB, "all of it data")):
         image = scratch / f"{name}.img"
         write_image(image, filled)
         subprocess.run(
             [COMMANDS / "virtshape", "image", "add", name, image, "--data-dir", data], check=True, capture_output=True
         )
-        os.sync()  # what the image left to be written is not the clone's
+        os.sync()  # pending writes of the image are not part of the clone
         seconds = min(clone_once(caller, name, number) for number in range(3))
         yield f"| clone of a claim of 1 GiB, {words} | 1 s | **{seconds:.2f} s** |"
 
 
 def write_image(image: pathlib.Path, filled: int) -> None:
-    """Write an image of 1 GiB whose beginning is data that nothing can compress."""
+    """Write a 1 GiB image that starts with incompressible data."""
     with image.open("wb") as file:
         for _ in range(0, filled, 4 * MIB):
             file.write(os.urandom(4 * MIB))
@@ -237,7 +237,7 @@ def write_image(image: pathlib.Path, filled: int) -> None:
 
 
 def clone_once(caller: Caller, source: str, number: int) -> float:
-    """Clone a claim; seconds until it is ready."""
+    """Clone a claim; return the seconds until it is ready."""
     name = f"{source}-{number}"
     body = {
         "apiVersion": "cdi.kubevirt.io/v1beta1",
@@ -256,20 +256,20 @@ def clone_once(caller: Caller, source: str, number: int) -> float:
 
 
 def stop(caller: Caller, name: str) -> None:
-    """Stop a VM, and wait until nothing is left of its instance."""
+    """Stop a VM and wait until its instance is gone."""
     caller.ask("PUT", f"{ACTIONS}/virtualmachines/{name}/stop")
     wait_for(lambda: not list_uids(caller), "the guest to stop")
 
 
 def remove_all(caller: Caller) -> None:
-    """Remove all VMs, and wait until nothing is left of their instances."""
+    """Delete all VMs and wait until their instances are gone."""
     for vm in caller.ask("GET", f"{NAMESPACE}/virtualmachines")["items"]:
         caller.ask("DELETE", f"{NAMESPACE}/virtualmachines/{vm['metadata']['name']}")
     wait_for(lambda: not list_uids(caller), "all guests to go")
 
 
 def wait_for(holds: Callable[[], Any], words: str, pause: float = 0.05) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not holds():
         if time.monotonic() > deadline:

@@ -1,8 +1,8 @@
 """
-How many VMs a second lint checks, and how much memory it takes, for ever more of them.
+Throughput and memory of lint for increasing numbers of VMs.
 
-Each measurement is a process of its own over files in a temporary folder. Time should grow with the VMs, memory should
-not: the yardstick is the smallest run of the same form.
+Each measurement is a separate process over files in a temporary folder. Time should grow with the number of VMs, memory
+should not: the baseline is the smallest run of the same format.
 """
 
 import json
@@ -23,14 +23,14 @@ PER_FILE = 100
 
 
 class Measured(NamedTuple):
-    """What one run took."""
+    """Time and memory of one run."""
 
     seconds: float
     megabytes: float
 
 
 def main() -> None:
-    """Print VMs a second and peak memory for each form and number of VMs."""
+    """Print VMs per second and peak memory for each format and number of VMs."""
     for form in ("yaml", "json"):
         first: Measured | None = None
         for count in COUNTS:
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def write_files(folder: pathlib.Path, form: str, count: int) -> None:
-    """Write VMs that lint finds nothing wrong with, many to a file."""
+    """Write valid VMs, many to a file."""
     texts = [
         write_yaml(build_vm(number)) if form == "yaml" else json.dumps(build_vm(number)) for number in range(1_000)
     ]

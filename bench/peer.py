@@ -1,7 +1,7 @@
 """
-etcd and kube-apiserver at the same work, on the same machine, in the same minutes: what our figures are held against.
+The baseline for our results: etcd and kube-apiserver under the same load, on the same machine, in the same run.
 
-They know our kinds and nothing that has a say in them. Every write is on disk before it is answered, as with ours.
+They have our CRDs and no webhooks or controllers for them. Writes are durable before the response, as with ours.
 """
 
 import json
@@ -25,7 +25,7 @@ BINDING = {
 
 
 def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str) -> dict[str, Any]:
-    """The results of each phase; none where there is no such server to measure."""
+    """Return the results of each phase; empty if the binaries are missing."""
     binaries = find_binaries()
     if not isinstance(binaries, Binaries):
         print(f"  not measured beside: {binaries}")
@@ -40,7 +40,7 @@ def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str) -> di
 
 
 def define_kinds(plane: ControlPlane) -> None:
-    """Have the server know all our kinds, and wait until it serves them."""
+    """Create all our CRDs and wait until they are served."""
     for tree in build_parts(Options(cdi=True))["crds"]:
         plain = {**tree, "spec": {**tree["spec"], "conversion": {"strategy": "None"}}}
         insist(plane.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", plain))
@@ -49,7 +49,7 @@ def define_kinds(plane: ControlPlane) -> None:
 
 
 def issue_token(plane: ControlPlane) -> str:
-    """A token for someone who may do everything."""
+    """Return a token with cluster-admin permissions."""
     insist(plane.request("POST", ACCOUNT, {"metadata": {"name": "bench"}}))
     insist(plane.request("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", BINDING))
     token: str = insist(plane.request("POST", f"{ACCOUNT}/bench/token", {"spec": {}}))["status"]["token"]
@@ -57,7 +57,7 @@ def issue_token(plane: ControlPlane) -> str:
 
 
 def insist(answer: tuple[int, Any]) -> Any:
-    """What was made; an error if it was not."""
+    """Return the created object; raise if the request failed."""
     code, made = answer
     if code != 201:
         raise RuntimeError(f"{code}: {made}")

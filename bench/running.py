@@ -1,8 +1,4 @@
-"""
-Servers to measure: started, loaded, looked at from outside, and the page that figures go to.
-
-Measures nothing by itself.
-"""
+"""Helpers to start, load and observe servers, and to write results to the documentation."""
 
 import os
 import pathlib
@@ -20,7 +16,7 @@ COMMANDS = pathlib.Path(sys.executable).parent
 
 
 class Running(NamedTuple):
-    """A server that was started, and how long that took."""
+    """A started server, and how long its start took."""
 
     process: subprocess.Popen[str]
     url: str
@@ -34,14 +30,14 @@ def run_load(load: pathlib.Path, server: Running, *arguments: str) -> str:
 
 
 def aim_load(load: pathlib.Path, url: str, token: str, pids: str, *arguments: str) -> str:
-    """Run the load generator against whatever answers there; `pids` are the processes whose CPU time counts."""
+    """Run the load generator against a URL; `pids` are the processes whose CPU time is measured."""
     command = [sys.executable, str(load), "--url", url, "--token", token, "--pids", pids, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @contextmanager
 def started(directory: pathlib.Path, *arguments: str) -> Iterator[Running]:
-    """A server on a data directory, with these options, for as long as the block runs."""
+    """Run a server on a data directory with these options during the block."""
     begin = time.perf_counter()
     command = [str(COMMANDS / "virtshape"), "up", "--data-dir", str(directory), "--listen", "127.0.0.1:0", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -64,20 +60,20 @@ def started(directory: pathlib.Path, *arguments: str) -> Iterator[Running]:
 
 
 def resident_megabytes(pid: int) -> float:
-    """How much memory a process holds."""
+    """Return the resident memory of a process in MB."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     found = re.search(r"VmRSS:\s+(\d+)", status)
     return int(found[1]) / 1024 if found else 0.0
 
 
 def cpu_seconds(pid: int) -> float:
-    """How much of a CPU's time a process has used."""
+    """Return the CPU seconds that a process has used."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def write_page(name: str, lines: list[str]) -> None:
-    """Put tables between the marks of this name on the page."""
+    """Replace the tables between this name's markers in docs/performance.md."""
     page = ROOT / "docs" / "performance.md"
     before, mark, rest = page.read_text().partition(f"<!-- {name} -->\n")
     _, end, after = rest.partition(f"<!-- end of {name} -->")

@@ -1,5 +1,5 @@
 """
-What is measured: the recorded VM of $VIRTSHAPE_BENCH, or one of ours, and 64 varied ones.
+Input of the benchmarks: the recorded VM in $VIRTSHAPE_BENCH or a built-in one, and 64 varied VMs.
 
 Deterministic: the same bytes in each run.
 """
@@ -31,13 +31,13 @@ PREFERENCE: Tree = {
 
 
 def read_recorded(name: str) -> bytes | None:
-    """A file of the bench folder, where there is one."""
+    """Return a file of the bench folder; None if it does not exist."""
     folder = os.environ.get("VIRTSHAPE_BENCH")
     return pathlib.Path(folder, name).read_bytes() if folder else None
 
 
 def build_vm(number: int) -> Tree:
-    """One VM, different from its neighbours in what it says and in how much."""
+    """Return a VM whose fields and size vary with the number."""
     volumes: list[Tree] = [{"name": "root", "containerDisk": {"image": f"registry.example/os:{number}"}}]
     volumes += [{"name": f"data{n}", "persistentVolumeClaim": {"claimName": f"c{n}"}} for n in range(number % 4)]
     devices: Tree = {"disks": [{"name": "root", "disk": {"bus": "sata"}}]} if number % 3 == 0 else {}
@@ -56,5 +56,5 @@ def build_vm(number: int) -> Tree:
 
 
 def encode_vms(count: int) -> list[bytes]:
-    """Varied VMs as JSON."""
+    """Return varied VMs as JSON."""
     return [json.dumps(build_vm(number)).encode() for number in range(count)]

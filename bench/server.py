@@ -1,7 +1,7 @@
 """
-How fast `virtshape up` is: the load of $VIRTSHAPE_BENCH's load.py, start-up, memory, and what the 50,000th VM costs.
+Speed of `virtshape up`: the load of $VIRTSHAPE_BENCH's load.py, start-up, memory, and the cost of the 50,000th VM.
 
-Prints tables beside the figures of etcd and kube-apiserver on the same work, and puts them into docs/performance.md.
+Prints tables with the results of etcd and kube-apiserver under the same load, and writes them to docs/performance.md.
 """
 
 import json
@@ -34,7 +34,7 @@ BATCH = 5_000
 
 
 class Yardstick(NamedTuple):
-    """What a phase is called, what the peers reach, and what we should."""
+    """A phase, its label, the results of the peers, and our goal."""
 
     phase: str
     words: str
@@ -63,7 +63,7 @@ YARDSTICKS = (
 
 
 def main() -> None:
-    """Measure everything and print it."""
+    """Run all measurements and print them."""
     folder = os.environ.get("VIRTSHAPE_BENCH")
     if not folder:
         print("  not measured: set VIRTSHAPE_BENCH to the folder with load.py")
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def measure_load(load: pathlib.Path, scratch: pathlib.Path) -> Iterator[str]:
-    """One run of the load, as a table."""
+    """Run the load once and return its results as a table."""
     results = scratch / "results.json"
     beside = measure_peer(load, scratch, PEER_PHASES)
     with started(scratch / "data", *ALONE) as server:
@@ -102,14 +102,14 @@ def measure_load(load: pathlib.Path, scratch: pathlib.Path) -> Iterator[str]:
 
 
 def describe_peer(yardstick: Yardstick, result: dict[str, Any] | None) -> str:
-    """What kube-apiserver reached in these minutes, and what that cost it and etcd."""
+    """Return the result of kube-apiserver in this run, and its CPU time with etcd."""
     if result is None or "errors" in result:
         return "-"
     return f"{describe(yardstick, result)}, {sum(result['srv_cpu_ms_per_op'].values()):.1f} ms"
 
 
 def describe(yardstick: Yardstick, result: dict[str, Any]) -> str:
-    """A result in the unit of its goal."""
+    """Return a result in the unit of its goal."""
     if yardstick.phase == "fanout":
         return f"{result['all_received_s']:.2f} s"
     if yardstick.goal.endswith("/s"):
@@ -118,7 +118,7 @@ def describe(yardstick: Yardstick, result: dict[str, Any]) -> str:
 
 
 def measure_growth(load: pathlib.Path, directory: pathlib.Path) -> Iterator[str]:
-    """What creating costs as the number of VMs grows, and how long starting then takes."""
+    """Measure the cost of creation as the number of VMs grows, and the start-up time after that."""
     yield "| VMs there already | create, 16 clients | start to ready |"
     yield "| --- | --- | --- |"
     there = 0
@@ -134,7 +134,7 @@ def measure_growth(load: pathlib.Path, directory: pathlib.Path) -> Iterator[str]
 
 
 def create_more(load: pathlib.Path, server: Running, start: int, count: int) -> str:
-    """Create so many VMs with names not used yet; how fast that went."""
+    """Create this many VMs with new names; return the throughput."""
     program = load.read_text().replace('n = f"vm-{i:05d}"', f'n = f"vm-{{i + {start}:06d}}"')
     shifted = pathlib.Path(tempfile.gettempdir(), f"load-{os.getpid()}.py")
     shifted.write_text(program)
