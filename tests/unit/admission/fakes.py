@@ -14,7 +14,7 @@ NOW = "2026-01-01T00:00:00Z"
 
 
 class FakeCluster:
-    """Knows the objects given, and how many VMs name them."""
+    """Cluster with the given objects and a fixed number of VMs that use them."""
 
     architecture = "amd64"
 

@@ -1,4 +1,4 @@
-"""What becomes of VMs, VMIs and what shapes them before they are stored."""
+"""Admission of VMs, VMIs, instance types, preferences and the configuration."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def refused(tree: Tree, cluster: FakeCluster | None = None, old: Tree | None = N
     return [(cause.field, cause.message) for cause in error.value.causes]
 
 
-def test_a_new_vm_gets_what_its_guest_relies_on_and_stays_as_written_otherwise() -> None:
+def test_new_vm_gets_only_persistent_defaults() -> None:
     tree = vm_tree(memory="1Gi")
     tree["spec"]["template"]["spec"]["domain"]["memory"]["guest"] = "1024Mi"
     assert admitted(tree)["spec"]["template"] == {
@@ -64,7 +64,7 @@ def test_a_new_vm_gets_what_its_guest_relies_on_and_stays_as_written_otherwise()
     }
 
 
-def test_a_changed_vm_keeps_what_its_guest_relies_on() -> None:
+def test_changed_vm_keeps_its_persistent_defaults() -> None:
     old = admitted(vm_tree(memory="1Gi"))
     new = vm_tree(memory="2Gi")
     template = admitted(new, old=old)["spec"]["template"]
@@ -74,13 +74,13 @@ def test_a_changed_vm_keeps_what_its_guest_relies_on() -> None:
     assert template == kept
 
 
-def test_a_change_that_leaves_the_spec_alone_passes_whatever_it_is() -> None:
+def test_change_outside_the_spec_is_not_validated() -> None:
     old = vm_tree(instancetype="gone")
     new = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
     assert admitted(new, old=old) == new
 
 
-def test_a_vm_that_is_being_deleted_may_change() -> None:
+def test_vm_being_deleted_is_not_validated() -> None:
     old = vm_tree(instancetype="gone")
     new = vm_tree(instancetype="gone", runStrategy="Bogus")
     new["metadata"]["deletionTimestamp"] = NOW
@@ -104,7 +104,7 @@ def test_all_violations_of_a_vm_are_reported_at_once() -> None:
     ]
 
 
-def test_an_instance_type_that_would_do_is_named() -> None:
+def test_unmet_requirement_suggests_an_instancetype() -> None:
     cluster = FakeCluster([SMALL, LARGE, build_preference("linux", requirements={"cpu": {"guest": 4}})])
     ((_, message),) = refused(vm_tree(instancetype="small", preference="linux"), cluster)
     assert message.startswith("failure checking preference requirements: insufficient CPU resources of 2 vCPU")
@@ -139,7 +139,7 @@ def test_missing_reference_is_rejected(spec: Tree, field: str, reason: str) -> N
     assert (found, reason in message) == (field, True), message
 
 
-def test_a_preference_of_the_other_group_is_told_to_be_there() -> None:
+def test_preference_of_the_other_group_is_mentioned() -> None:
     cluster = FakeCluster([build_flavor("tiny"), build_preference("linux")])
     ((field, message),) = refused(vm_tree(flavor="tiny", preference="linux"), cluster)
     assert field == "spec.preference.name"
@@ -153,13 +153,13 @@ def test_missing_size_is_not_reported_as_too_small() -> None:
     assert fields == ["spec.instancetype.name", "spec.template.spec.architecture"]
 
 
-def test_what_is_missing_may_come_later_if_so_configured() -> None:
+def test_missing_reference_is_a_warning_if_configured() -> None:
     cluster = FakeCluster([SMALL], instancetype={"missingReference": "Defer"})
     (warning,) = warned(vm_tree(instancetype="smal"), cluster)
     assert warning.endswith('"smal" not found; did you mean small?; the VM can start once it is there')
 
 
-def test_an_instance_type_that_is_gone_does_not_keep_its_vm_from_changing() -> None:
+def test_vm_with_a_deleted_instancetype_can_be_changed() -> None:
     old = vm_tree(instancetype="gone", runStrategy="Always")
     new = vm_tree(instancetype="gone", runStrategy="Halted")
     assert admitted(new, old=old)["spec"]["runStrategy"] == "Halted"
@@ -179,7 +179,7 @@ RELEASED: dict[str, tuple[Tree, Tree, str | None]] = {
 
 
 @pytest.mark.parametrize(("before", "after", "marked"), RELEASED.values(), ids=RELEASED)
-def test_a_vm_that_lets_go_of_a_revision_is_marked(before: Tree, after: Tree, marked: str | None) -> None:
+def test_vm_that_drops_a_revision_is_annotated(before: Tree, after: Tree, marked: str | None) -> None:
     data = to_tree(SMALL)
     revisions = [build_revision(name, data, object_name="small") for name in ("r1", "r2")]
     cluster = FakeCluster([SMALL, LARGE, *revisions])
@@ -189,7 +189,7 @@ def test_a_vm_that_lets_go_of_a_revision_is_marked(before: Tree, after: Tree, ma
     assert new["metadata"].get("annotations", {}).get(RECAPTURE) == marked
 
 
-def test_deprecated_fields_are_warned_of() -> None:
+def test_deprecated_field_has_a_warning() -> None:
     tree = vm_tree(memory="1Gi", runStrategy=None, running=True)
     assert warned(tree) == ["spec.running is deprecated: use spec.runStrategy: Always"]
 
@@ -212,7 +212,7 @@ def test_rejection_includes_warnings() -> None:
     assert "inferFromVolume" in error.value.warnings[0]
 
 
-def test_a_new_vmi_gets_all_that_it_needs_to_run() -> None:
+def test_new_vmi_gets_all_defaults() -> None:
     tree = admitted(vmi_tree())
     assert tree["metadata"]["finalizers"] == ["kubevirt.io/foregroundDeleteVirtualMachine"]
     assert tree["spec"]["networks"] == [{"name": "default", "pod": {}}]
@@ -228,18 +228,18 @@ def test_a_new_vmi_gets_all_that_it_needs_to_run() -> None:
     }
 
 
-def test_a_vmi_without_memory_is_refused() -> None:
+def test_vmi_without_memory_is_rejected() -> None:
     assert [field for field, _ in refused(vmi_tree(domain={"devices": {}}))] == ["spec.domain.memory.guest"]
 
 
-def test_only_the_system_changes_the_spec_of_a_vmi() -> None:
+def test_only_trusted_accounts_change_the_spec_of_a_vmi() -> None:
     old = admitted(vmi_tree())
     new = {**old, "spec": {**old["spec"], "hostname": "other"}}
     assert refused(new, old=old) == [("", "update of VMI object is restricted")]
     assert admitted(new, old=old, trusted=True) == new
 
 
-def test_only_the_system_changes_the_status_of_a_vmi() -> None:
+def test_only_trusted_accounts_change_the_status_of_a_vmi() -> None:
     old = admitted(vmi_tree())
     forged = {**old, "status": {"phase": "Running"}}
     assert admitted(forged, old=old) == old
@@ -254,7 +254,7 @@ def labelled(tree: Tree, **labels: str) -> Tree:
 NODE = "kubevirt.io/nodeName"
 
 
-def test_only_the_system_puts_its_labels_on_a_vmi() -> None:
+def test_only_trusted_accounts_add_reserved_labels_to_a_vmi() -> None:
     tree = labelled(vmi_tree(), **{NODE: "node1", "app": "web"})
     ((field, message),) = refused(tree)
     assert field == "metadata.labels"
@@ -262,7 +262,7 @@ def test_only_the_system_puts_its_labels_on_a_vmi() -> None:
     assert admitted(tree, trusted=True)["metadata"]["labels"] == {NODE: "node1", "app": "web"}
 
 
-def test_only_the_system_changes_its_labels_on_a_vmi() -> None:
+def test_only_trusted_accounts_change_reserved_labels_of_a_vmi() -> None:
     old = admitted(labelled(vmi_tree(), **{NODE: "node1"}), trusted=True)
     new = labelled(old, **{NODE: "node2"})
     ((field, message),) = refused(new, old=old)
@@ -279,7 +279,7 @@ RULED_OUT: dict[str, tuple[Tree, Tree, str]] = {
 
 
 @pytest.mark.parametrize(("domain", "configuration", "field"), RULED_OUT.values(), ids=RULED_OUT)
-def test_what_the_configuration_rules_out_is_refused(domain: Tree, configuration: Tree, field: str) -> None:
+def test_feature_forbidden_by_the_configuration_is_rejected(domain: Tree, configuration: Tree, field: str) -> None:
     hardware = {**domain, "devices": {"interfaces": [{"name": "default", "bridge": {}}]}, "memory": {"guest": "1Gi"}}
     template: Tree = {"networks": [{"name": "default", "pod": {}}]}
     cluster = FakeCluster(**configuration)
@@ -289,7 +289,7 @@ def test_what_the_configuration_rules_out_is_refused(domain: Tree, configuration
     assert [at for at, _ in refused(vmi, cluster)] == [f"spec.domain.{field}"]
 
 
-def test_a_guest_for_which_no_interface_can_be_chosen_is_told_where_to_name_one() -> None:
+def test_missing_default_interface_is_rejected_with_advice() -> None:
     cluster = FakeCluster(network={"permitBridgeInterfaceOnPodNetwork": False})
     memory: Tree = {"memory": {"guest": "1Gi"}, "devices": {}}
     ((field, message),) = refused(vm_tree(domain=memory), cluster)
@@ -298,7 +298,7 @@ def test_a_guest_for_which_no_interface_can_be_chosen_is_told_where_to_name_one(
     assert [at for at, _ in refused(vmi_tree(domain=memory), cluster)] == ["spec.domain.devices.interfaces"]
 
 
-def test_an_unknown_setting_is_warned_of() -> None:
+def test_unknown_setting_has_a_warning() -> None:
     tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"configuration": {"colour": "blue"}}}
     assert warned(tree) == ['unknown setting "spec.configuration.colour" is kept and has no effect']
 
@@ -308,7 +308,7 @@ def instancetype_tree(version: str = "v1beta1", **spec: Any) -> Tree:
     return tree
 
 
-def test_an_instance_type_is_checked_at_its_version() -> None:
+def test_instancetype_is_validated_at_its_version() -> None:
     assert refused(instancetype_tree(cpu={})) == [
         ("spec.cpu.guest", "either spec.cpu.guest or spec.cpu.topology is required before v1beta2")
     ]
@@ -323,17 +323,17 @@ def test_an_instance_type_is_checked_at_its_version() -> None:
         (7, [f"7 VMs refer to {KEPT}"]),
     ],
 )
-def test_a_change_to_an_instance_type_in_use_is_warned_of(users: int, warnings: list[str]) -> None:
+def test_change_of_an_instancetype_in_use_has_a_warning(users: int, warnings: list[str]) -> None:
     cluster = FakeCluster(users=users)
     assert warned(instancetype_tree(cpu={"guest": 3}), cluster, instancetype_tree()) == warnings
     assert warned(instancetype_tree(), cluster, instancetype_tree()) == []
 
 
-def test_a_preference_of_a_topology_that_is_none_is_refused() -> None:
+def test_preference_with_an_unknown_topology_is_rejected() -> None:
     tree = to_tree(build_preference("linux", cpu={"preferredCPUTopology": "preferRings"}))
     assert [field for field, _ in refused(tree)] == ["spec.cpu.preferredCPUTopology"]
 
 
-def test_other_kinds_pass() -> None:
+def test_other_kinds_are_unchanged() -> None:
     tree = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
     assert admitted(tree) is tree

@@ -1,4 +1,4 @@
-"""Whatever the catalogue makes of a VM is a guest that no rule has anything against."""
+"""VMs of every instance type and preference of the catalogue are admitted."""
 
 import pytest
 from tests.support.build import Tree, build_vm
@@ -22,11 +22,11 @@ def find_vm() -> Kind:
 
 
 @pytest.mark.parametrize("name", INSTANCETYPES)
-def test_a_vm_of_an_instance_type_is_admitted(name: str) -> None:
+def test_vm_of_each_instancetype_is_admitted_without_warnings(name: str) -> None:
     assert admit(find_vm(), to_tree(build_vm(instancetype=name, template=VOLUMES)), None, CLUSTER).warnings == []
 
 
 @pytest.mark.parametrize("name", names("VirtualMachineClusterPreference"))
-def test_a_vm_of_a_preference_is_admitted(name: str) -> None:
+def test_vm_of_each_preference_is_admitted_without_warnings(name: str) -> None:
     tree = to_tree(build_vm(instancetype=LARGE, preference=name, template=VOLUMES))
     assert admit(find_vm(), tree, None, CLUSTER).warnings == []

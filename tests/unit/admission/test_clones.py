@@ -1,4 +1,4 @@
-"""From which other namespaces content is taken."""
+"""Namespaces that volumes are cloned from."""
 
 import pytest
 from tests.support.build import Tree, build_vm
@@ -53,22 +53,22 @@ SPECS: list[tuple[Tree, set[str]]] = [
 
 
 @pytest.mark.parametrize(("spec", "namespaces"), SPECS)
-def test_a_volume_takes_its_content_from_namespaces(spec: Tree, namespaces: set[str]) -> None:
+def test_foreign_namespaces_of_a_data_volume_are_found(spec: Tree, namespaces: set[str]) -> None:
     assert list_foreign_origins(build_data_volume(**spec).spec, "default", find) == namespaces
 
 
-def test_a_vm_takes_all_that_its_templates_take() -> None:
+def test_foreign_namespaces_of_all_templates_are_found() -> None:
     templates = [{"metadata": {"name": str(n)}, "spec": {"storage": {}, **spec}} for n, (spec, _) in enumerate(SPECS)]
     vm = build_vm(namespace="default", dataVolumeTemplates=templates)
     assert list_template_origins(vm, find) == {"images"}
 
 
 @pytest.mark.parametrize(("name", "namespaces"), [("near", set()), ("far", {"images"}), ("alias", {"images"})])
-def test_a_data_source_points_into_namespaces(name: str, namespaces: set[str]) -> None:
+def test_foreign_namespaces_of_a_data_source_are_found(name: str, namespaces: set[str]) -> None:
     assert list_foreign_targets(from_tree(SOURCES[f"default/{name}"], DataSourceSource), "default") == namespaces
 
 
-def test_a_vm_acts_as_the_account_that_it_names() -> None:
+def test_service_account_of_a_vm_is_found() -> None:
     volumes = [{"name": "a", "serviceAccount": {"serviceAccountName": "robot"}}]
     assert find_service_account(build_vm(template={"volumes": volumes})) == "robot"
     assert find_service_account(build_vm()) == "default"

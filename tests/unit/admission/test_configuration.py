@@ -1,4 +1,4 @@
-"""What becomes of the configuration before it is stored."""
+"""Admission of the KubeVirt configuration."""
 
 import pytest
 from tests.support.build import Tree
@@ -11,7 +11,7 @@ def configured(**settings: object) -> Tree:
     return {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"configuration": settings}}
 
 
-def test_an_unknown_setting_stays_and_is_warned_of() -> None:
+def test_unknown_setting_is_kept_with_a_warning() -> None:
     tree = configured(colour="blue")
     assert admit_configuration(tree, None) == (
         tree,
@@ -25,12 +25,12 @@ def test_invalid_setting_is_rejected() -> None:
     assert [cause.field for cause in error.value.causes] == ["spec.configuration.evictionStrategy"]
 
 
-def test_a_change_elsewhere_passes_without_a_word() -> None:
+def test_change_outside_the_configuration_is_not_validated() -> None:
     old = configured(colour="blue", evictionStrategy="Push")
     new = {**old, "metadata": {"labels": {"a": "b"}}}
     assert admit_configuration(new, old) == (new, [])
 
 
-def test_no_configuration_is_one() -> None:
+def test_missing_configuration_is_accepted() -> None:
     tree: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt"}
     assert admit_configuration(tree, None) == (tree, [])

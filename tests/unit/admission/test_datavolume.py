@@ -1,4 +1,4 @@
-"""DataVolumes that contradict themselves."""
+"""Validation of DataVolumes."""
 
 import pytest
 from tests.support.build import Tree
@@ -22,6 +22,6 @@ CASES: dict[str, tuple[Tree, list[str], int]] = {
 
 
 @pytest.mark.parametrize(("spec", "fields", "warnings"), CASES.values(), ids=CASES)
-def test_a_data_volume_is_refused_or_warned_of(spec: Tree, fields: list[str], warnings: int) -> None:
+def test_invalid_data_volume_has_errors_or_warnings(spec: Tree, fields: list[str], warnings: int) -> None:
     result = split_violations(check_data_volume(from_tree(spec, DataVolumeSpec), "spec"))
     assert ([cause.field for cause in result.causes], len(result.warnings)) == (fields, warnings)

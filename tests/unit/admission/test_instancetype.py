@@ -1,4 +1,4 @@
-"""Whether instance types, flavors and preferences may be stored."""
+"""Validation of instance types, flavors and preferences."""
 
 import pytest
 from tests.support.build import Tree, build_flavor, build_instancetype_spec, build_preference_spec
@@ -35,19 +35,19 @@ def judge_preference(**spec: object) -> Found:
     ],
     ids=["number", "topology", "one member", "no member"],
 )
-def test_a_number_or_a_topology_is_right_at_every_version(version: str, cpu: Tree) -> None:
+def test_vcpu_count_or_topology_is_valid_at_every_version(version: str, cpu: Tree) -> None:
     assert judge(version, cpu=cpu) == []
 
 
 @pytest.mark.parametrize("cpu", [None, {}, {"model": "m"}], ids=["none", "empty", "only a model"])
-def test_vcpus_may_be_left_out_only_where_sizes_are_optional(cpu: Tree | None) -> None:
+def test_vcpus_are_optional_only_at_v1beta2(cpu: Tree | None) -> None:
     assert judge("v1beta2", cpu=cpu) == []
     for version in OLDER:
         assert judge(version, cpu=cpu) == [("FieldValueRequired", "spec.cpu.guest")]
 
 
 @pytest.mark.parametrize("memory", [None, {}, {"hugepages": {}}], ids=["none", "empty", "only hugepages"])
-def test_memory_may_be_left_out_only_where_sizes_are_optional(memory: Tree | None) -> None:
+def test_memory_is_optional_only_at_v1beta2(memory: Tree | None) -> None:
     assert judge("v1beta2", memory=memory) == []
     for version in OLDER:
         assert judge(version, memory=memory) == [("FieldValueRequired", "spec.memory.guest")]
@@ -79,12 +79,12 @@ def test_memory_may_be_left_out_only_where_sizes_are_optional(memory: Tree | Non
         ),
     ],
 )
-def test_vcpus_that_are_wrong_at_every_version(version: str, cpu: Tree, causes: Found) -> None:
+def test_invalid_vcpus_are_rejected_at_every_version(version: str, cpu: Tree, causes: Found) -> None:
     assert judge(version, cpu=cpu) == causes
 
 
 @pytest.mark.parametrize("cpu", [{"guest": -1}, {"topology": {"cores": -1}}, {"topology": {"threads": 2**32}}])
-def test_numbers_out_of_range_are_not_even_read(cpu: Tree) -> None:
+def test_numbers_out_of_range_are_decode_errors(cpu: Tree) -> None:
     with pytest.raises(DecodeError):
         from_tree({"cpu": cpu}, VirtualMachineInstancetypeSpec)
 
@@ -119,11 +119,11 @@ def test_numbers_out_of_range_are_not_even_read(cpu: Tree) -> None:
         "all",
     ],
 )
-def test_memory_that_is_right_or_wrong_at_every_version(version: str, memory: Tree, causes: Found) -> None:
+def test_memory_is_validated_alike_at_every_version(version: str, memory: Tree, causes: Found) -> None:
     assert judge(version, memory=memory) == causes
 
 
-def test_all_that_is_wrong_is_named_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     assert judge("v1beta1", cpu=None, memory={"overcommitPercent": 101}) == [
         ("FieldValueRequired", "spec.cpu.guest"),
         ("FieldValueRequired", "spec.memory.guest"),
@@ -131,7 +131,7 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
     ]
 
 
-def test_a_flavor_must_have_its_sizes() -> None:
+def test_flavor_requires_vcpus_and_memory() -> None:
     flavor = instancetype_spec(build_flavor(cpu={"guest": 0}, memory={}))
     assert flavor is not None
     assert [cause.field for cause in check_instancetype(flavor, "v1alpha1").causes] == [
@@ -140,7 +140,7 @@ def test_a_flavor_must_have_its_sizes() -> None:
     ]
 
 
-def test_launch_security_in_an_instance_type_is_unwise() -> None:
+def test_launch_security_in_an_instancetype_has_a_warning() -> None:
     result = check_instancetype(build_instancetype_spec(launchSecurity={"tdx": {}}), "v1beta2")
     assert result.causes == []
     assert len(result.warnings) == 1
@@ -148,7 +148,7 @@ def test_launch_security_in_an_instance_type_is_unwise() -> None:
 
 
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES, *DEPRECATED_TOPOLOGIES])
-def test_a_known_topology_may_be_preferred(name: str | None) -> None:
+def test_known_topology_is_accepted(name: str | None) -> None:
     result = check_preference(build_preference_spec(cpu={"preferredCPUTopology": name}))
     assert result.causes == []
     if name in DEPRECATED_TOPOLOGIES:
@@ -160,7 +160,7 @@ def test_a_known_topology_may_be_preferred(name: str | None) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Sockets", "diagonal"])
-def test_an_unknown_topology_may_not_be_preferred(name: str) -> None:
+def test_unknown_topology_is_rejected(name: str) -> None:
     field = "spec.cpu.preferredCPUTopology"
     assert judge_preference(cpu={"preferredCPUTopology": name}) == [("FieldValueInvalid", field)]
 
@@ -182,7 +182,7 @@ def test_an_unknown_topology_may_not_be_preferred(name: str) -> None:
         pytest.param({"ratio": 0}, None, "ratio", id="by nought"),
     ],
 )
-def test_how_vcpus_may_be_spread(name: str, options: Tree | None, legacy: int | None, field: str | None) -> None:
+def test_spread_options_are_validated(name: str, options: Tree | None, legacy: int | None, field: str | None) -> None:
     causes = judge_preference(
         cpu={"preferredCPUTopology": name, "spreadOptions": options}, preferSpreadSocketToCoreRatio=legacy
     )
@@ -190,11 +190,11 @@ def test_how_vcpus_may_be_spread(name: str, options: Tree | None, legacy: int | 
 
 
 @pytest.mark.parametrize("across", [*ACROSS, "Nodes"])
-def test_how_to_spread_does_not_matter_to_those_who_do_not(across: str) -> None:
+def test_spread_options_are_ignored_without_spread(across: str) -> None:
     assert (
         judge_preference(cpu={"preferredCPUTopology": "cores", "spreadOptions": {"across": across, "ratio": 0}}) == []
     )
 
 
-def test_an_empty_preference_is_fine() -> None:
+def test_empty_preference_is_accepted() -> None:
     assert check_preference(build_preference_spec()) == ([], [])

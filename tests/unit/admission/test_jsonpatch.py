@@ -1,4 +1,4 @@
-"""Patches that turn one tree into another."""
+"""JSON patches that turn one tree into another."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ CASES: dict[str, tuple[Any, Any, list[dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize(("before", "after", "patch"), CASES.values(), ids=CASES.keys())
-def test_a_patch_says(before: Any, after: Any, patch: list[dict[str, Any]]) -> None:
+def test_patch_has_the_expected_operations(before: Any, after: Any, patch: list[dict[str, Any]]) -> None:
     assert create_json_patch(before, after) == patch
 
 
@@ -41,5 +41,5 @@ OBJECTS = st.dictionaries(st.sampled_from(["a", "b/c", "d~e"]), TREES, max_size=
 
 
 @given(OBJECTS, OBJECTS)
-def test_a_patch_makes_the_one_of_the_other(before: Any, after: Any) -> None:
+def test_applied_patch_gives_the_second_tree(before: Any, after: Any) -> None:
     assert patch_json(before, create_json_patch(before, after)) == after

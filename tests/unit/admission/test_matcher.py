@@ -1,4 +1,4 @@
-"""Whether matchers make sense by themselves, and against what they were before."""
+"""Validation of matchers, alone and against their previous value."""
 
 from typing import Any
 
@@ -31,13 +31,13 @@ def captured(role: str, revision: str = "captured") -> Tree:
     ],
     ids=["none", "name", "kind", "revision"],
 )
-def test_a_name_is_enough(role: str, matcher: Tree | None) -> None:
+def test_matcher_with_a_name_is_valid(role: str, matcher: Tree | None) -> None:
     assert check_matchers(build(role, matcher)) == []
 
 
 @pytest.mark.parametrize("role", INFERRING)
 @pytest.mark.parametrize("policy", [None, "Reject", "Ignore"])
-def test_a_volume_is_enough(role: str, policy: str | None) -> None:
+def test_matcher_with_a_volume_is_valid(role: str, policy: str | None) -> None:
     matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": policy}
     assert check_matchers(build(role, matcher)) == []
 
@@ -66,23 +66,23 @@ def test_a_volume_is_enough(role: str, policy: str | None) -> None:
     ],
 )
 @pytest.mark.parametrize("role", INFERRING)
-def test_every_mistake_is_named(role: str, matcher: Tree, causes: list[tuple[str, str]]) -> None:
+def test_all_problems_of_a_matcher_are_reported(role: str, matcher: Tree, causes: list[tuple[str, str]]) -> None:
     found = check_matchers(build(role, matcher))
     assert [(cause.type, cause.field) for cause in found] == [(type_, f"spec.{role}{at}") for type_, at in causes]
 
 
 @pytest.mark.parametrize("matcher", [{}, {"name": ""}, {"kind": "VirtualMachineFlavor"}])
-def test_a_flavor_needs_a_name(matcher: Tree) -> None:
+def test_flavor_matcher_requires_a_name(matcher: Tree) -> None:
     (cause,) = check_matchers(build("flavor", matcher))
     assert (cause.message, cause.field) == ("Name should be provided within the FlavorMatcher", "spec.flavor")
 
 
-def test_mistakes_of_all_roles_are_named_at_once() -> None:
+def test_problems_of_all_matchers_are_reported_at_once() -> None:
     causes = check_matchers(build_vm(instancetype={}, preference={}, flavor={}))
     assert [cause.field for cause in causes] == ["spec.instancetype", "spec.flavor", "spec.preference", "spec.flavor"]
 
 
-def test_a_flavor_excludes_an_instance_type() -> None:
+def test_flavor_and_instancetype_are_mutually_exclusive() -> None:
     (cause,) = check_matchers(build_vm(instancetype="a", flavor="b", preference="c"))
     assert cause.message == "spec.flavor and spec.instancetype are mutually exclusive: keep one of them"
 
@@ -105,7 +105,7 @@ def test_a_flavor_excludes_an_instance_type() -> None:
         pytest.param({"name": "a", "revisionName": "r"}, {"name": "b", "revisionName": "r"}, False, id="kept"),
     ],
 )
-def test_another_name_needs_another_revision(role: str, old: Tree | None, new: Tree | None, allowed: bool) -> None:
+def test_changed_name_requires_a_changed_revision(role: str, old: Tree | None, new: Tree | None, allowed: bool) -> None:
     causes = check_matchers(build(role, new), build(role, old))
     if allowed:
         assert causes == []
@@ -119,7 +119,7 @@ def test_another_name_needs_another_revision(role: str, old: Tree | None, new: T
 
 
 @pytest.mark.parametrize("role", INFERRING)
-def test_inferring_anew_needs_another_revision_too(role: str) -> None:
+def test_new_inference_requires_a_changed_revision(role: str) -> None:
     new = build(role, {"inferFromVolume": "root", "revisionName": "r"})
     (cause,) = check_matchers(new, build(role, {"name": "a", "revisionName": "r"}))
     assert cause.field == f"spec.{role}.revisionName"
@@ -139,7 +139,7 @@ def test_inferring_anew_needs_another_revision_too(role: str) -> None:
         pytest.param({"name": "b"}, None, id="no revision"),
     ],
 )
-def test_a_revision_that_the_controller_wrote_goes_with_its_object(role: str, new: Tree, revision: str | None) -> None:
+def test_captured_revision_is_cleared_with_a_changed_object(role: str, new: Tree, revision: str | None) -> None:
     kinds = {"NAMESPACED": f"VirtualMachine{role.capitalize()}", "CLUSTER": f"virtualmachinecluster{role}s"}
     matcher = {**new, "kind": kinds.get(new.get("kind", ""))}
     old = build(role, {"name": "a", "revisionName": "captured"}, status=captured(role))
@@ -154,7 +154,7 @@ def test_a_revision_that_the_controller_wrote_goes_with_its_object(role: str, ne
     [("mine", "captured"), ("captured", None)],
     ids=["it stands nowhere else", "the status has none"],
 )
-def test_a_revision_that_the_user_set_is_never_cleared(role: str, revision: str, status: str | None) -> None:
+def test_revision_set_by_the_user_is_never_cleared(role: str, revision: str, status: str | None) -> None:
     old_status = captured(role, status) if status else {f"{role}Ref": {"name": "a"}}
     old = build(role, {"name": "a", "revisionName": revision}, status=old_status)
     vm = build(role, {"name": "b", "revisionName": revision})
@@ -164,7 +164,7 @@ def test_a_revision_that_the_user_set_is_never_cleared(role: str, revision: str,
 
 
 @pytest.mark.parametrize("role", ["instancetype", "preference"])
-def test_a_matcher_of_which_only_the_controllers_revision_is_left_goes(role: str) -> None:
+def test_matcher_with_only_a_captured_revision_is_removed(role: str) -> None:
     old = build(role, {"name": "a", "kind": "", "revisionName": "captured"}, status=captured(role))
     vm = build(role, {"revisionName": "captured"})
     clear_captured_revisions(vm, old)
@@ -172,7 +172,7 @@ def test_a_matcher_of_which_only_the_controllers_revision_is_left_goes(role: str
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_matchers_that_come_or_go_are_left_alone(role: str) -> None:
+def test_added_and_removed_matchers_are_unchanged(role: str) -> None:
     with_one, without = build(role, {"name": "a", "revisionName": "captured"}, status=captured(role)), build_vm()
     before = to_tree(with_one), to_tree(without)
     clear_captured_revisions(with_one, without)

@@ -1,4 +1,4 @@
-"""A VM completed before it is checked: matchers inferred, and what its guest relies on written down."""
+"""Mutation of VMs: inferred matchers and persistent defaults from preferences."""
 
 from typing import Any
 
@@ -33,11 +33,11 @@ def build_claim(**marks: Any) -> Any:
     return build_source("PersistentVolumeClaim", "base", **marks)
 
 
-def test_a_vm_without_matchers_stays_as_it_is() -> None:
+def test_vm_without_matchers_is_unchanged() -> None:
     assert mutate(build_vm(memory="1Gi")) == (to_tree(build_vm(memory="1Gi")), [])
 
 
-def test_what_a_guest_relies_on_is_written_and_nothing_else() -> None:
+def test_only_persistent_preferences_are_written() -> None:
     vm = build_vm(preference="linux", dataVolumeTemplates=TEMPLATES)
     tree, warnings = mutate(vm, build_preference("linux", **LASTING))
     expected = build_vm(
@@ -49,7 +49,7 @@ def test_what_a_guest_relies_on_is_written_and_nothing_else() -> None:
     assert (tree, warnings) == (to_tree(expected), [])
 
 
-def test_what_the_vm_says_itself_stays() -> None:
+def test_fields_of_the_vm_are_kept() -> None:
     own: Tree = {
         "preference": "linux",
         "domain": {"machine": {"type": "q35"}},
@@ -59,13 +59,13 @@ def test_what_the_vm_says_itself_stays() -> None:
     assert mutate(build_vm(**own), build_preference("linux", **LASTING)) == (to_tree(build_vm(**own)), [])
 
 
-def test_a_preference_of_the_flavor_group_is_written_beside_a_flavor() -> None:
+def test_preference_of_the_flavor_group_is_used_with_a_flavor() -> None:
     vm = build_vm(flavor="tiny", preference="linux")
     tree, _ = mutate(vm, build_flavor_preference("linux", machine={"preferredMachineType": "pc"}))
     assert tree["spec"]["template"]["spec"]["domain"]["machine"] == {"type": "pc"}
 
 
-def test_a_preference_out_of_a_revision_is_written() -> None:
+def test_preference_of_a_revision_is_used() -> None:
     kept = to_tree(build_preference("linux", machine={"preferredMachineType": "pc"}))
     vm = build_vm(preference={"name": "linux", "revisionName": "r"})
     live = build_preference("linux", machine={"preferredMachineType": "q35"})
@@ -74,7 +74,7 @@ def test_a_preference_out_of_a_revision_is_written() -> None:
 
 
 @pytest.mark.parametrize("matcher", ["gone", "Pod/linux", {"name": "linux", "revisionName": "gone"}])
-def test_a_preference_that_cannot_be_found_is_left_to_validation(matcher: str | Tree) -> None:
+def test_missing_preference_is_left_to_validation(matcher: str | Tree) -> None:
     before = to_tree(build_vm(preference=matcher))
     assert mutate(build_vm(preference=matcher), build_preference("linux", **LASTING)) == (before, [])
 
@@ -97,7 +97,7 @@ def test_a_preference_that_cannot_be_found_is_left_to_validation(matcher: str | 
     ],
     ids=["annotations", "labels"],
 )
-def test_matchers_are_inferred_and_the_inferred_preference_is_written(marks: Tree) -> None:
+def test_inferred_preference_is_written(marks: Tree) -> None:
     vm = build_vm(instancetype=ASKING, preference=ASKING, template=VOLUMES)
     tree, warnings = mutate(vm, build_claim(**marks), build_preference("linux", **LASTING))
     assert tree["spec"]["instancetype"] == {"name": "small", "kind": "virtualmachineclusterinstancetype"}
@@ -106,7 +106,7 @@ def test_matchers_are_inferred_and_the_inferred_preference_is_written(marks: Tre
     assert warnings == []
 
 
-def test_a_failed_inference_is_a_warning_where_the_policy_says_so() -> None:
+def test_failed_inference_is_a_warning_with_policy_ignore() -> None:
     matcher = {**ASKING, "inferFromVolumeFailurePolicy": "Ignore"}
     vm = build_vm(instancetype=matcher, preference=matcher, template=VOLUMES, memory="512Mi")
     tree, warnings = mutate(vm, build_claim())
@@ -115,13 +115,13 @@ def test_a_failed_inference_is_a_warning_where_the_policy_says_so() -> None:
     assert [warning.partition(":")[0] for warning in warnings] == ["spec.instancetype", "spec.preference"]
 
 
-def test_a_failed_inference_is_refused_otherwise() -> None:
+def test_failed_inference_is_rejected_by_default() -> None:
     with pytest.raises(StatusError, match="unable to find required") as refused:
         mutate(build_vm(instancetype=ASKING, template=VOLUMES), build_claim())
     assert refused.value.code == 400
 
 
-def test_all_mistakes_in_matchers_are_refused_at_once() -> None:
+def test_all_problems_of_matchers_are_reported_at_once() -> None:
     with pytest.raises(StatusError) as refused:
         mutate(build_vm(instancetype={}, preference={"name": "a", "inferFromVolume": "v"}))
     assert (refused.value.code, refused.value.reason) == (422, "Invalid")
@@ -132,20 +132,20 @@ def test_all_mistakes_in_matchers_are_refused_at_once() -> None:
 CAPTURED: Tree = {"instancetypeRef": {"name": "a", "controllerRevisionRef": {"name": "captured"}}}
 
 
-def test_an_update_to_another_object_clears_the_revision_that_the_controller_wrote() -> None:
+def test_change_of_the_object_clears_the_captured_revision() -> None:
     old = build_vm(instancetype={"name": "a", "revisionName": "captured"}, status=CAPTURED)
     new = build_vm(instancetype={"name": "b", "revisionName": "captured"})
     tree, _ = mutate(new, old=old)
     assert tree["spec"]["instancetype"] == {"name": "b"}
 
 
-def test_an_update_to_another_object_is_refused_beside_a_revision_of_the_users() -> None:
+def test_change_of_the_object_with_a_user_revision_is_rejected() -> None:
     old = build_vm(instancetype={"name": "a", "revisionName": "mine"}, status=CAPTURED)
     with pytest.raises(StatusError, match="without updating the RevisionName"):
         mutate(build_vm(instancetype={"name": "b", "revisionName": "mine"}), old=old)
 
 
-def test_an_update_of_something_else_keeps_the_revision() -> None:
+def test_other_changes_keep_the_revision() -> None:
     matcher = {"name": "a", "revisionName": "captured"}
     tree, _ = mutate(
         build_vm(instancetype=matcher, runStrategy="Halted"), old=build_vm(instancetype=matcher, status=CAPTURED)
@@ -156,7 +156,7 @@ def test_an_update_of_something_else_keeps_the_revision() -> None:
 INFERRED: Tree = {"name": "small", "kind": "virtualmachineclusterinstancetype", "revisionName": "vm1-small-1"}
 
 
-def test_a_manifest_that_is_applied_again_keeps_what_was_inferred_from_it() -> None:
+def test_reapplied_manifest_keeps_the_inferred_matcher() -> None:
     before = build_vm(instancetype=INFERRED, template=VOLUMES)
     again = build_vm(instancetype={**INFERRED, **ASKING}, template=VOLUMES)
     tree, warnings = mutate(again, build_claim(), old=before)
@@ -165,7 +165,7 @@ def test_a_manifest_that_is_applied_again_keeps_what_was_inferred_from_it() -> N
     assert warnings == [f"spec.instancetype: small was inferred before and is kept; {advice}"]
 
 
-def test_a_name_that_is_new_beside_an_inference_is_refused() -> None:
+def test_changed_name_with_inference_is_rejected() -> None:
     again = build_vm(instancetype={"name": "large", **ASKING}, template=VOLUMES)
     with pytest.raises(StatusError) as refused:
         mutate(again, build_claim(), old=build_vm(instancetype=INFERRED, template=VOLUMES))

@@ -1,4 +1,4 @@
-"""Changes written back into what somebody wrote."""
+"""Overlay of changes on the tree that the client sent."""
 
 from typing import Any
 
@@ -25,5 +25,5 @@ CASES: dict[str, tuple[Any, Any, Any, Any]] = {
 
 
 @pytest.mark.parametrize(("tree", "before", "after", "expected"), CASES.values(), ids=CASES)
-def test_only_what_changed_is_written_anew(tree: Any, before: Any, after: Any, expected: Any) -> None:
+def test_only_changed_fields_are_written(tree: Any, before: Any, after: Any, expected: Any) -> None:
     assert overlay(tree, before, after) == expected

@@ -71,7 +71,7 @@ OFFERS = [
         ),
     ],
 )
-def test_what_gives_enough_is_recommended_the_smallest_first(need: dict[str, Any], names: list[str]) -> None:
+def test_sufficient_instancetypes_are_sorted_by_size(need: dict[str, Any], names: list[str]) -> None:
     fitting, missing = recommend(OFFERS, build_need(**need))
     assert [offer.name for offer in fitting] == names
     assert len(fitting) + len(missing) == len(OFFERS) - 2
@@ -116,19 +116,17 @@ def test_what_gives_enough_is_recommended_the_smallest_first(need: dict[str, Any
         ),
     ],
 )
-def test_the_nearest_that_will_not_do_comes_with_the_reasons(
-    need: dict[str, Any], nearest: str, reasons: list[str]
-) -> None:
+def test_closest_mismatch_has_reasons(need: dict[str, Any], nearest: str, reasons: list[str]) -> None:
     first = recommend(OFFERS, build_need(**need)).missing[0]
     assert (first.offer.name, first.reasons) == (nearest, reasons)
 
 
-def test_traits_that_are_not_wanted_are_told() -> None:
+def test_unwanted_features_are_reasons() -> None:
     need = Need(dedicated=False, hugepages=False)
     (miss,) = recommend([build_offer("fast", 4, "8Gi", dedicated=True, hugepages={"pageSize": "2Mi"})], need).missing
     assert miss.reasons == ["dedicated CPUs, which are not wanted", "hugepages, which are not wanted"]
 
 
-def test_of_one_name_both_kinds_are_told_apart() -> None:
+def test_cluster_wide_kind_is_first_of_the_same_name() -> None:
     offers = [build_offer("same", 1, "1Gi", kind) for kind in ("VirtualMachineInstancetype", CLUSTER)]
     assert [offer.kind for offer in recommend(offers, Need()).fitting] == [CLUSTER, "VirtualMachineInstancetype"]

@@ -1,4 +1,4 @@
-"""Questions of an API server, and the answers to them."""
+"""AdmissionReview and ConversionReview requests and responses."""
 
 import base64
 import json
@@ -53,7 +53,7 @@ def test_admission_request_is_decoded() -> None:
     assert (request.new, request.old, request.dry_run) == (REQUEST["object"], None, True)
 
 
-def test_a_kind_that_nobody_knows_is_none() -> None:
+def test_unknown_kind_is_not_found() -> None:
     assert parse_admission_request(review(kind={"group": "", "version": "v9", "kind": "Thing"})).find_kind() is None
 
 
@@ -80,7 +80,7 @@ def test_unchanged_object_has_empty_patch() -> None:
     assert read(allow(request, Admitted(dict(request.new), []))) == {"uid": "u1", "allowed": True}
 
 
-def test_what_was_completed_is_a_patch_with_warnings_beside_it() -> None:
+def test_changed_object_has_a_patch_and_warnings() -> None:
     request = parse_admission_request(review())
     answer = read(allow(request, Admitted({**(request.new or {}), "spec": {"running": True}}, ["mind this"])))
     patch = json.loads(base64.b64decode(answer.pop("patch")))
@@ -88,7 +88,7 @@ def test_what_was_completed_is_a_patch_with_warnings_beside_it() -> None:
     assert answer == {"uid": "u1", "allowed": True, "patchType": "JSONPatch", "warnings": ["mind this"]}
 
 
-def test_a_refusal_has_all_causes() -> None:
+def test_rejection_has_all_causes() -> None:
     error = StatusError(422, "Invalid", "a, b", [Cause("FieldValueInvalid", f"bad {x}", f"spec.{x}") for x in "ab"])
     error.warnings = ("old",)
     answer = read(deny(parse_admission_request(review()), error.about("kubevirt.io", "virtualmachines", "vm1")))
@@ -120,7 +120,7 @@ OBJECT = {
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1", "v1beta2"])
-def test_objects_come_at_the_version_that_is_wanted_and_lose_nothing(version: str) -> None:
+def test_objects_are_converted_without_loss(version: str) -> None:
     wanted = f"instancetype.kubevirt.io/{version}"
     response = ask_to_convert(wanted, OBJECT, OBJECT)
     assert response["result"] == {"status": "Success"}

@@ -1,4 +1,4 @@
-"""Whether a VM fits its instance type and preference: all that stands in the way, at once."""
+"""Validation of a VM against its instance type and preference."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ SPREAD: Tree = {"cpu": {"preferredCPUTopology": "spread"}}
 
 
 def check(instancetype: Tree | None = None, preference: Tree | None = None, **vm: Any) -> list[Conflict]:
-    """What keeps a VM from starting that names whatever it is given."""
+    """Return the conflicts of a VM that refers to the given instance type and preference."""
     shape = Shape(
         None if instancetype is None else build_instancetype_spec(**instancetype),
         None if preference is None else build_preference_spec(**preference),
@@ -66,21 +66,21 @@ def fields(conflicts: list[Conflict]) -> list[tuple[str, ...]]:
         "cores and limits",
     ],
 )
-def test_a_plain_vm_is_checked_for_its_own_sizes(vm: Tree, found: list[tuple[str, ...]]) -> None:
+def test_vm_without_matchers_is_checked_for_its_own_sizes(vm: Tree, found: list[tuple[str, ...]]) -> None:
     assert fields(check(**vm)) == found
 
 
-def test_a_vm_with_only_a_preference_needs_memory_too() -> None:
+def test_vm_with_only_a_preference_requires_memory() -> None:
     assert fields(check(preference={})) == [NO_MEMORY]
     assert fields(check(preference={}, memory="1Gi")) == []
 
 
-def test_a_vm_whose_instance_type_is_not_there_yet_needs_none() -> None:
+def test_vm_with_a_missing_instancetype_requires_no_memory() -> None:
     assert check_vm(build_vm(instancetype="later"), Shape()) == []
     assert check_vm(build_vm(flavor="later"), Shape()) == []
 
 
-def test_a_vm_without_a_template_spec_needs_memory() -> None:
+def test_vm_without_a_template_spec_requires_memory() -> None:
     vm = build_vm()
     vm.spec.template.spec = None
     assert fields(check_vm(vm, Shape())) == [NO_MEMORY]
@@ -124,13 +124,13 @@ def test_vm_sizes_with_instance_type_without_sizes(domain: Tree, found: list[str
         pytest.param({"cpu": None}, {"cpu": {"guest": 4}}, [], id="memory given once"),
     ],
 )
-def test_sizes_given_twice_conflict(instancetype: Tree, domain: Tree, found: list[str]) -> None:
+def test_sizes_of_vm_and_instancetype_conflict(instancetype: Tree, domain: Tree, found: list[str]) -> None:
     assert fields(check(instancetype, domain=domain)) == [(f"{DOMAIN}.{field}",) for field in found]
 
 
 @pytest.mark.parametrize("name", [*TOPOLOGIES, None])
 @pytest.mark.parametrize("vcpus", [3, 4])
-def test_own_vcpus_that_do_not_spread_are_refused(name: str | None, vcpus: int) -> None:
+def test_vcpus_of_the_vm_that_do_not_spread_are_rejected(name: str | None, vcpus: int) -> None:
     preference = {"cpu": {"preferredCPUTopology": name}}
     found = fields(check(SIZELESS, preference, cpu_guest=vcpus, memory="1Gi"))
     assert found == ([(f"{DOMAIN}.cpu.guest",)] if (name, vcpus) == ("spread", 3) else [])
@@ -145,11 +145,11 @@ def test_own_vcpus_that_do_not_spread_are_refused(name: str | None, vcpus: int) 
         ({"topology": {"cores": 2, "sockets": 3}}, None),
     ],
 )
-def test_vcpus_of_an_instance_type_that_do_not_spread_are_refused(cpu: Tree, field: str | None) -> None:
+def test_vcpus_of_an_instancetype_that_do_not_spread_are_rejected(cpu: Tree, field: str | None) -> None:
     assert fields(check({"cpu": cpu}, SPREAD)) == ([] if field is None else [(field,)])
 
 
-def test_unevenness_and_conflicts_are_reported_together() -> None:
+def test_spread_problems_and_conflicts_are_reported_together() -> None:
     found = check({"cpu": {"guest": 3}}, SPREAD, domain={"cpu": {"cores": 2}}, memory="1Gi")
     assert fields(found) == [
         ("instancetype.spec.cpu.guest",),
@@ -192,7 +192,7 @@ def test_required_vcpus(
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_own_vcpus_count_whatever_they_are_laid_out_as(name: str) -> None:
+def test_vcpus_of_the_vm_meet_requirements_with_any_topology(name: str) -> None:
     preference = {"requirements": {"cpu": {"guest": 4}}, "cpu": {"preferredCPUTopology": name}}
     assert check(SIZELESS, preference, cpu_guest=4, memory="1Gi") == []
     assert check(None, preference, cpu_guest=4, memory="1Gi") == []
@@ -224,7 +224,7 @@ def test_required_architecture(own: str | None, preferred: str | None, met: bool
     assert (check({}, preference, template={"architecture": own}) == []) is met
 
 
-def test_all_unmet_requirements_are_named_at_once() -> None:
+def test_all_unmet_requirements_are_reported_at_once() -> None:
     required = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}, "architecture": "s390x"}
     assert fields(check({}, {"requirements": required})) == [
         ("spec.instancetype",),
@@ -233,13 +233,13 @@ def test_all_unmet_requirements_are_named_at_once() -> None:
     ]
 
 
-def test_a_network_that_cannot_be_had_is_in_the_way() -> None:
+def test_unsupported_default_interface_is_a_conflict() -> None:
     configuration = from_tree({"network": {"defaultNetworkInterface": "slirp"}}, KubeVirtConfiguration)
     shape = Shape(build_instancetype_spec())
     assert fields(check_vm(build_vm(instancetype="x"), shape, configuration)) == [()]
 
 
-def test_what_is_missing_has_no_say_yet() -> None:
+def test_missing_objects_are_left_out_of_the_shape() -> None:
     small, linux = build_instancetype("small"), build_preference("linux")
     vm = build_vm(instancetype="small", preference="linux")
     assert find_present_shape(vm, Objects().find) == Shape()
@@ -248,13 +248,13 @@ def test_what_is_missing_has_no_say_yet() -> None:
     assert find_present_shape(vm, Objects([small, linux]).find) == Shape(small.spec, linux.spec)
 
 
-def test_a_flavor_that_is_missing_still_lays_out_on_cores() -> None:
+def test_missing_flavor_still_uses_cores() -> None:
     assert find_present_shape(build_vm(flavor="gone"), Objects().find) == Shape(layout="cores")
     found = find_present_shape(build_vm(flavor="tiny"), Objects([build_flavor("tiny")]).find)
     assert found == Shape(build_instancetype_spec(), None, "cores")
 
 
 @pytest.mark.parametrize("vm", [build_vm(instancetype="Pod/small"), build_vm(instancetype="a", flavor="b")])
-def test_what_makes_no_sense_is_refused_all_the_same(vm: Any) -> None:
+def test_invalid_matchers_are_rejected(vm: Any) -> None:
     with pytest.raises(StatusError):
         find_present_shape(vm, Objects().find)

@@ -1,4 +1,4 @@
-"""Which nodes and neighbours a guest may ask for."""
+"""Validation of node affinity, pod affinity and their selectors."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What guests of each architecture may have."""
+"""Validation of features that depend on the architecture."""
 
 from typing import Any
 

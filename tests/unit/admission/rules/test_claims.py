@@ -1,4 +1,4 @@
-"""Which devices a guest may take out of resource claims."""
+"""Validation of devices allocated by resource claims."""
 
 from typing import Any
 

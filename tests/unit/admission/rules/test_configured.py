@@ -1,4 +1,4 @@
-"""What the administrator's configuration rules out for guests."""
+"""Validation against the administrator's configuration."""
 
 from typing import Any
 
@@ -49,6 +49,6 @@ def test_disallowed_configuration_is_reported(tree: Tree, configuration: Any, fi
     assert [each.field for each in check_configured(read(tree), "spec", settings)] == fields
 
 
-def test_a_machine_is_told_with_those_that_are_allowed() -> None:
+def test_unsupported_machine_type_lists_the_allowed_ones() -> None:
     (told,) = check_configured(read(machine("pc")), "spec", None)
     assert told.message == "spec.domain.machine.type is not supported: pc (allowed values: [q35* pc-q35*])"

@@ -1,4 +1,4 @@
-"""What vCPUs may be asked for."""
+"""Validation of vCPUs, CPU features and dedicated CPUs."""
 
 import pytest
 from tests.support.build import Tree

@@ -1,4 +1,4 @@
-"""Which keys and passwords a guest may be given, and how they may get there."""
+"""Validation of access credentials and how they are propagated."""
 
 from typing import Any
 

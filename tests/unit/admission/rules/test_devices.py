@@ -1,4 +1,4 @@
-"""What other devices may say, and in which order they boot."""
+"""Validation of devices and their boot order."""
 
 import pytest
 from tests.support.build import Tree

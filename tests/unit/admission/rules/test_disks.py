@@ -1,4 +1,4 @@
-"""What disks and filesystems may say, and what is behind them."""
+"""Validation of disks and filesystems."""
 
 import pytest
 from tests.support.build import Tree

@@ -1,4 +1,4 @@
-"""Which volumes may be which disks, licence tables and volumes of the system's own."""
+"""Validation of the volumes of disks and ACPI tables, and of reserved volume names."""
 
 import pytest
 from tests.support.build import Tree

@@ -1,4 +1,4 @@
-"""How a guest may boot."""
+"""Validation of firmware and bootloaders."""
 
 import pytest
 from tests.support.build import Tree

@@ -1,4 +1,4 @@
-"""Which enlightenments a guest may have together."""
+"""Validation of Hyper-V enlightenments and their dependencies."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a guest may say as a whole: rules that have no topic of their own, and guests that keep them all."""
+"""Validation of whole instances: remaining rules, and specs that pass all of them."""
 
 import pytest
 from tests.support.build import Tree

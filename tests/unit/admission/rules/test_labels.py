@@ -1,4 +1,4 @@
-"""Which labels of instances are the system's alone."""
+"""Validation of reserved labels on instances."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_reserved_label_is_reported(label: str) -> None:
     ]
 
 
-def test_other_labels_are_free() -> None:
+def test_other_labels_are_accepted() -> None:
     assert list(check_labels({"app": "a", "kubevirt.io/vm": "b", "vm.kubevirt.io/name": "c"}, AT)) == []
 
 

@@ -1,4 +1,4 @@
-"""What a VM may say beside its guest."""
+"""Validation of VM fields outside the instance spec."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ POPULATED: Tree = {"storage": {"dataSource": {"kind": "VolumeSnapshot", "name": 
 
 
 def templates(*specs: Tree, used: Tree = USED, **metadata: str) -> Any:
-    """A VM with a template for each spec, all of one name."""
+    """Build a VM with a DataVolume template of the same name for each spec."""
     listed = [{"metadata": {"name": "dv", **metadata}, "spec": spec} for spec in specs]
     return build_vm(template=used, dataVolumeTemplates=listed)
 
@@ -85,7 +85,7 @@ CASES: dict[str, tuple[Any, list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("vm", "refusals", "warnings"), CASES.values(), ids=CASES)
-def test_a_vm_is_refused_or_warned_of(vm: Any, refusals: list[str], warnings: list[str]) -> None:
+def test_invalid_vm_has_errors_or_warnings(vm: Any, refusals: list[str], warnings: list[str]) -> None:
     result = split_violations(check_machine(vm))
     told = [cause.message for cause in result.causes], result.warnings
     for messages, beginnings in zip(told, (refusals, warnings), strict=True):

@@ -1,4 +1,4 @@
-"""What memory may be asked for."""
+"""Validation of memory and hugepages."""
 
 import pytest
 from tests.support.build import Tree

@@ -1,4 +1,4 @@
-"""What names a guest may have, and how it may look for others."""
+"""Validation of host names and DNS settings."""
 
 import pytest
 from tests.support.build import Tree

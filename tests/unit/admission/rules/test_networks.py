@@ -1,4 +1,4 @@
-"""What networks and the interfaces on them may say."""
+"""Validation of networks and interfaces."""
 
 import pytest
 from tests.support.build import Tree

@@ -1,4 +1,4 @@
-"""Where and when a guest may run, and how it may be asked how it is."""
+"""Validation of tolerations, topology spread constraints, start strategy and probes."""
 
 import pytest
 from tests.support.build import Tree

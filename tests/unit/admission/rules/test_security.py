@@ -1,4 +1,4 @@
-"""How a guest may be shielded from its host."""
+"""Validation of launch security."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an administrator may set, and what there is to know about it."""
+"""Validation of the KubeVirt configuration and its feature gates."""
 
 import pytest
 from tests.support.build import Tree
@@ -128,10 +128,10 @@ def test_invalid_setting_is_rejected(tree: Tree, field: str, reason: str) -> Non
 
 
 @pytest.mark.parametrize(("tree", "warnings"), WARNED.values(), ids=WARNED)
-def test_what_is_not_taken_up_is_warned_of(tree: Tree, warnings: list[str]) -> None:
+def test_setting_without_effect_has_a_warning(tree: Tree, warnings: list[str]) -> None:
     result = split_violations(check_settings(from_tree(tree, KubeVirtConfiguration), tree))
     assert (result.causes, result.warnings) == ([], warnings)
 
 
-def test_there_is_nothing_to_say_of_active_gates() -> None:
+def test_active_feature_gates_have_no_warning() -> None:
     assert [name for name in ACTIVE if describe_feature_gate(name) is not None] == []

@@ -1,4 +1,4 @@
-"""What volumes may say of their sources."""
+"""Validation of volume sources."""
 
 import pytest
 from tests.support.build import Tree
