@@ -76,7 +76,7 @@ class Caller:
 
     def __init__(self, server: Reachable) -> None:
         self._headers = {"authorization": f"Bearer {server.token}", "content-type": "application/json"}
-        context = ssl._create_unverified_context()  # noqa: S323, SLF001 - a server of our own on loopback
+        context = ssl._create_unverified_context()  # noqa: S323, SLF001 - our own server on loopback
         self._connection = http.client.HTTPSConnection(server.url.removeprefix("https://"), context=context)
 
     def post(self, path: str, body: dict[str, Any]) -> None:

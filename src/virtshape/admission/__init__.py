@@ -1,1 +1,1 @@
-"""What may be stored: completes and checks VMs, instance types and preferences before they are."""
+"""Admission: default and validate VMs, instance types and preferences before they are stored."""

@@ -11,7 +11,7 @@ DEPRECATED: Final = "deprecated-field"
 
 
 class Violation(NamedTuple):
-    """One rule broken in one field, with a message and the Kubernetes cause type."""
+    """A rule violated in one field, with a message and the Kubernetes cause type."""
 
     rule: str
     field: str

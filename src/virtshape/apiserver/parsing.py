@@ -23,7 +23,7 @@ LARGE_BODY: Final = 64 * 1024
 """Bytes; a larger body is read only if the connection admits it."""
 
 Admit = Callable[[Request, int], StatusError | None]
-"""Returns the error if a request with a body of up to so many bytes may not be read, else None."""
+"""Returns the error if a request with a body of up to this size may not be read, else None."""
 
 
 class Client(NamedTuple):

@@ -166,7 +166,7 @@ class Informer(Generic[T]):
     def _tell(self, handler: Handler[T], change: Change[T]) -> None:
         try:
             handler(change)
-        except Exception:  # noqa: BLE001 - one handler's mistake must not keep changes from the others
+        except Exception:  # noqa: BLE001 - a failing handler must not keep changes from the others
             _log.exception("%s: a handler failed at a change", self._kind.__name__)
 
     async def _back_off(self, error: Exception) -> None:

@@ -17,7 +17,7 @@ class WebSocketProtocol(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Create the WebSocket."""
-        self.socket = WebSocket(transport, Side.CLIENT, whole_messages=self._whole_messages)  # type: ignore[arg-type]  # of TCP
+        self.socket = WebSocket(transport, Side.CLIENT, whole_messages=self._whole_messages)  # type: ignore[arg-type]  # always TCP
 
     def data_received(self, data: bytes) -> None:
         """Pass received data on."""

@@ -184,7 +184,7 @@ class _CachedState(ClusterState):
         return default_architecture(self.configuration)
 
     def explain_host_disk(self, path: str) -> str:
-        """Return why a guest may not have this file of its node as a disk: the feature gate decides."""
+        """Return why a guest may not use this file of its node as a disk; depends on the feature gate."""
         return explain_host_disks(self.configuration)(path)
 
     def make_uid(self) -> str:

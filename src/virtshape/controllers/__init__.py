@@ -1,1 +1,1 @@
-"""Controllers: reconcile VMs, VMIs, storage, pods and garbage. They know only a client and the protocols they own."""
+"""Controllers: reconcile VMs, VMIs, storage, pods and garbage. They depend only on a client and their own protocols."""

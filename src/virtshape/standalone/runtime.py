@@ -129,7 +129,7 @@ def refuse_simulated(vmi: VirtualMachineInstance) -> NoReturn:
 
 @asynccontextmanager
 async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervisor) -> AsyncIterator[Runtime]:
-    """Open the runtime of this name; if QEMU cannot run guests, one that runs none and reports why."""
+    """Open the runtime of this name; if QEMU cannot run guests, open NoRuntime with the reason."""
     if name == "simulate":
         yield SimulatedRuntime()
     elif name == "none":

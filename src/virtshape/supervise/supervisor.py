@@ -194,7 +194,7 @@ class Supervisor:
         for observer in self._observers:
             try:
                 observer(task)
-            except Exception:  # noqa: BLE001 - a mistake in reporting must not end the task
+            except Exception:  # noqa: BLE001 - a failing observer must not end the task
                 _log.exception("reporting the state of background task %s failed", task.name)
 
     def remove(self, task: SupervisedTask) -> None:

@@ -1,4 +1,4 @@
-"""KubeVirt's feature gates, and warnings for those that are graduated, retired or unknown."""
+"""KubeVirt's feature gates, and warnings for graduated, retired and unknown gates."""
 
 from typing import Final
 

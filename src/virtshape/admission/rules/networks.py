@@ -40,7 +40,7 @@ def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
 
 
 def _check_sole(networks: Sequence[Network], at: str, at_interfaces: str) -> Iterator[Violation]:
-    """Check that there is at most one default network."""
+    """Check that at most one network is the default."""
     pods = sum(network.pod is not None for network in networks)
     defaults = sum(network.multus is not None and bool(network.multus.default) for network in networks)
     if pods > 1:

@@ -26,7 +26,7 @@ class RbacAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """Default and validate a role or binding; reject one that is invalid or grants too much."""
+        """Default and validate a role or binding; reject it if it is invalid or grants too much."""
         del dry_run
         if operation == "CREATE" and route.verb == "patch":
             self._authorizer.require(user, _create(route))

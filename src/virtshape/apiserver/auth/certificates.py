@@ -123,7 +123,7 @@ def load_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
     """Decode a PEM key; raise ValueError if it is not a P-256 key."""
     key = load_pem_private_key(pem, password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise ValueError("not a P-256 key")  # noqa: TRY004 -- callers need not tell one unusable key from another
+        raise ValueError("not a P-256 key")  # noqa: TRY004 -- callers handle all invalid keys alike
     return key
 
 

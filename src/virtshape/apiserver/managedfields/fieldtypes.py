@@ -54,7 +54,7 @@ class MapType:
 
 
 class ListType:
-    """A list whose items are identified by keys, or by value if there are none."""
+    """A list whose items are identified by keys, or by value without keys."""
 
     __slots__ = ("element", "keys")
 

@@ -53,7 +53,7 @@ MERGED_LISTS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "ServiceSpec": {"ports": ("port", "protocol")},
     "ServiceStatus": {"conditions": ("type",)},
 }
-"""Lists that are merged by these item keys, or by value if there are none."""
+"""Lists that are merged by these item keys, or by value without keys."""
 
 DEFAULT_KEYS: Final = {"protocol": "TCP"}
 """Default values of item keys."""

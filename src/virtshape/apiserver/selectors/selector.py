@@ -40,7 +40,7 @@ def compile_requirements(requirements: Iterable[Requirement]) -> Predicate:
     tests = [_compile(requirement) for requirement in requirements]
     match tests:
         case []:
-            return lambda labels: True  # noqa: ARG005 -- whatever they are
+            return lambda labels: True  # noqa: ARG005 -- matches all labels
         case [only]:
             return only
         case _:

@@ -112,7 +112,7 @@ class _Shape:
     name = "any"
     accepted: frozenset[type] = frozenset(_NAMES)
 
-    def normalize(self, value: Any, at: Path, found: _Findings) -> Any:  # noqa: ARG002 -- others look
+    def normalize(self, value: Any, at: Path, found: _Findings) -> Any:  # noqa: ARG002 -- subclasses use it
         """Return the normalized value."""
         return value
 

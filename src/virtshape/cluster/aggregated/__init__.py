@@ -1,1 +1,1 @@
-"""KubeVirt's subresource API as a part of a cluster's own API."""
+"""KubeVirt's subresource API, served through a cluster's aggregation layer."""

@@ -35,7 +35,7 @@ class FrontProxySource:
         self.current = FrontProxy()
 
     async def refresh(self) -> bytes:
-        """Ask the cluster again; the authority of clients that may speak for others."""
+        """Read the settings again; return the CA of the front proxy's client certificates."""
         self.current = await find_front_proxy(self._client)
         return self.current.authority
 

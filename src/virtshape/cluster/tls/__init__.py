@@ -1,1 +1,1 @@
-"""Serving certificates of our processes on a cluster: made, kept, renewed, and trusted."""
+"""Serving certificates of the components on a cluster: sources, renewal and CA injection."""

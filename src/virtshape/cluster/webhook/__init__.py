@@ -1,1 +1,1 @@
-"""Admission and conversion as webhooks of a cluster's API server."""
+"""Admission and conversion webhooks for a cluster's API server."""

@@ -30,7 +30,7 @@ from virtshape.launcher.pod.paths import CREDENTIALS_SUFFIX, KERNEL, ROOT, STATE
 
 HUGEPAGES_DIRECTORY: Final = "/dev/hugepages"
 _OWN: Final = "virtshape-"
-_TEMPORARY: Final = "/tmp"  # noqa: S108 - a directory of the container's own
+_TEMPORARY: Final = "/tmp"  # noqa: S108 - inside the container
 
 
 class PodVolume(NamedTuple):

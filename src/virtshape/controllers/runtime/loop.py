@@ -96,7 +96,7 @@ class Loop:
             await self._fail(name, error, expected=error.code < 500)
         except UnreachableError as error:
             await self._fail(name, error, expected=True)
-        except Exception as error:  # noqa: BLE001 - one object's trouble must not end the work on all others
+        except Exception as error:  # noqa: BLE001 - a failing object must not stop the others
             await self._fail(name, error, expected=False)
         else:
             self.queue.forget(name)

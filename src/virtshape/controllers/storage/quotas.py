@@ -72,7 +72,7 @@ def list_limits(quota: ResourceQuota) -> dict[str, Quantity]:
 
 
 def find_excess(quota: ResourceQuota, used: Mapping[str, int], requested: Mapping[str, int]) -> str:
-    """Return how a request exceeds a quota, in kube-apiserver's words; empty if it does not."""
+    """Return how a request exceeds a quota, with kube-apiserver's message; empty if it does not."""
     limits = list_limits(quota)
     exceeded = [
         resource

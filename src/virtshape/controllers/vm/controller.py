@@ -104,7 +104,7 @@ class VmReconciler:
         )
         now = self._clock()
         reported = make_status(vm, seen, now, format_time(now))
-        reported.desired_generation = status.desired_generation  # what went wrong is not settled
+        reported.desired_generation = status.desired_generation  # this generation is not reconciled
         await self._write_status(vm, reported)
 
     def _configuration(self) -> KubeVirtConfiguration | None:

@@ -29,7 +29,7 @@ class Launcher(Protocol):
     """Runs guests on one node or in a cluster; every call can be repeated."""
 
     def describe_node(self, now: str) -> Node | None:
-        """Return the Node object with its capacity; None if the launcher has no node of its own."""
+        """Return the Node object with its capacity; None if the launcher does not manage a node."""
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
         """Start the guest, or apply the instance's changes, unless it has ended; return its status."""

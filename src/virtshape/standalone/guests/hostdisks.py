@@ -34,7 +34,7 @@ def _is_near(path: str, roots: list[str]) -> bool:
 
 
 def find_host_disks(vmi: VirtualMachineInstance, directory: Path) -> dict[str, str]:
-    """Return the image paths by volume name; raise NotReadyError for one that the instance may not use."""
+    """Return the image paths by volume name; raise NotReadyError for a disk that the instance may not use."""
     volumes = enumerate(vmi.spec.volumes or ())
     wanted = [(number, one.name, one.host_disk) for number, one in volumes if one.host_disk is not None]
     roots = _read_roots(directory) if wanted else []

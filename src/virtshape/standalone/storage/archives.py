@@ -23,12 +23,12 @@ from virtshape.standalone.storage.diskspace import MARGIN
 from virtshape.standalone.storage.files import make_directory
 
 _BLOCK: Final = 4096
-"""What an entry costs at least: a claim has space for so many entries as it has blocks."""
+"""Minimum bytes that an entry uses: a claim may have as many entries as blocks."""
 MOST_ENTRIES: Final = 1_000_000
-"""The most files and directories that an archive may have, if its claim is large enough for them."""
+"""Maximum number of files and directories in an archive, if its claim is large enough."""
 LONGEST_COMPONENT: Final = 255
 DEEPEST: Final = 128
-"""The most directories below each other."""
+"""Maximum depth of directories."""
 _CHUNK: Final = 1 << 20
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

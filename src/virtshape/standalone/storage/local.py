@@ -73,7 +73,7 @@ class LocalStorage:
         await _try(partial(remove_directory, self._layout.volume(name)))
 
     async def measure(self, key: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
-        """Determine the volume size that the order needs."""
+        """Determine the volume size that the request needs."""
         job = self._jobs.find(key, "measure", attempt)
         if job is not None:
             return job.work

@@ -43,7 +43,7 @@ class Fetcher(Protocol):
 def populate_volume(
     layout: Layout, key: str, volume: Volume, request: FillRequest, fetcher: Fetcher, progress: Progress
 ) -> None:
-    """Populate a volume from the source of the order, as the job of this key."""
+    """Populate a volume from the source of the request, as the job of this key."""
     target, scratch = layout.image(volume.name), layout.work(key)
     match request.source:
         case Blank():
