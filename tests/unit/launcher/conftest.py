@@ -1,4 +1,4 @@
-"""What libvirt itself says of domains: its schema, and its driver."""
+"""Fixtures to check domains with libvirt: its schema and its driver."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A verdict on a guest changes when enough answers in a row speak against it."""
+"""A verdict changes after enough consecutive results against it."""
 
 import pytest
 
@@ -13,7 +13,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("check", "well", "answers", "verdicts"), CASES.values(), ids=CASES)
-def test_answers_are_counted(check: Check, well: bool, answers: str, verdicts: str) -> None:
+def test_consecutive_results_are_counted(check: Check, well: bool, answers: str, verdicts: str) -> None:
     tally, seen = Tally(check, well=well), ""
     for answer in answers:
         tally.count(well=answer == "+")

@@ -3,7 +3,7 @@ from pathlib import Path
 from virtshape.launcher.layout import LONGEST_SOCKET, Layout, is_short_enough
 
 
-def test_everything_of_a_guest_lies_in_its_directory() -> None:
+def test_all_files_of_a_guest_are_in_its_directory() -> None:
     layout = Layout(Path("/run/guest"))
     names = ("launch_request", "plan", "report", "socket", "log", "libvirt", "cache", "tpm")
     assert {name: str(getattr(layout, name)) for name in names} == {
@@ -20,7 +20,7 @@ def test_everything_of_a_guest_lies_in_its_directory() -> None:
     assert str(layout.find_pid_file("vm")) == "/run/guest/libvirt/run/qemu/vm.pid"
 
 
-def test_libvirts_longest_socket_decides_how_long_a_directory_may_be() -> None:
+def test_length_of_a_directory_is_limited_by_the_longest_libvirt_socket() -> None:
     longest = LONGEST_SOCKET - len("/libvirt/lib/qemu/domain-1-abcdefghijklmnopqrst/monitor.sock")
     assert is_short_enough(Path("/" + "x" * (longest - 1)))
     assert not is_short_enough(Path("/" + "x" * longest))

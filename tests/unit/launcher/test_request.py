@@ -41,7 +41,7 @@ def test_requests_are_lines_of_json(line: bytes, request_: Request) -> None:
         b'{"ask":"kill","x":1}',
     ],
 )
-def test_what_is_no_request_is_refused(line: bytes) -> None:
+def test_invalid_request_is_refused(line: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_request(line)
 

@@ -11,7 +11,7 @@ from virtshape.launcher.report import GuestOs, Interface
 from virtshape.launcher.request import Filesystem, User
 
 
-def test_what_the_agent_says_of_its_system_is_read() -> None:
+def test_operating_system_is_parsed() -> None:
     info = {
         "os.id": "debian",
         "os.name": "Debian GNU/Linux",
@@ -39,13 +39,13 @@ def test_what_the_agent_says_of_its_system_is_read() -> None:
     )
 
 
-def test_what_a_guest_makes_up_is_nothing() -> None:
+def test_invalid_agent_data_is_ignored() -> None:
     assert read_os({"os.id": 7, "hostname": None}) == GuestOs()
     assert read_users({"user.count": "many"}) == ()
     assert len(read_filesystems({"fs.count": 10**9})) == MAX_ITEMS
 
 
-def test_users_and_filesystems_are_read() -> None:
+def test_users_and_filesystems_are_parsed() -> None:
     assert read_users({"user.count": 1, "user.0.name": "eva", "user.0.login-time": 1500}) == (
         User(name="eva", login_time=1.5),
     )
@@ -72,7 +72,7 @@ def test_users_and_filesystems_are_read() -> None:
     )
 
 
-def test_interfaces_are_matched_by_their_mac_addresses() -> None:
+def test_interfaces_are_matched_by_mac_address() -> None:
     info = read_interfaces(
         {
             "if.count": 3,
@@ -101,7 +101,7 @@ def test_interfaces_are_matched_by_their_mac_addresses() -> None:
     )
 
 
-def test_texts_and_lists_without_end_are_cut() -> None:
+def test_long_texts_and_lists_are_truncated() -> None:
     info = {"user.count": 10_000_000} | {f"user.{number}.name": "x" * 5000 for number in range(300)}
     users = read_users(info)
     assert (len(users), len(users[0].name)) == (MAX_ITEMS, MAX_TEXT_LENGTH)

@@ -18,7 +18,5 @@ from virtshape.launcher.launch_request import LaunchRequest
         pytest.param({"cpu": {"features": [{"name": "avx2"}]}}, Host(), False, id="a CPU feature"),
     ],
 )
-def test_only_plain_emulated_guests_skip_the_look_at_each_feature(
-    domain: Tree, host: Host, skip_cpu_probe: bool
-) -> None:
+def test_only_plain_emulated_guests_skip_the_cpu_probe(domain: Tree, host: Host, skip_cpu_probe: bool) -> None:
     assert can_skip_cpu_probe(encode(LaunchRequest(vmi=build_guest("uid", domain), host=host))) == skip_cpu_probe

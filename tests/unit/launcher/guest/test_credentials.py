@@ -1,4 +1,4 @@
-"""Keys and passwords are brought into the guest once, and again when they have changed."""
+"""Keys and passwords are set in the guest once, and again after a change."""
 
 import threading
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ def _needs_libvirt() -> None:
 
 
 class Domain:
-    """A guest whose agent does as it is told, or complains."""
+    """A domain whose agent sets credentials, or fails with `complaint`."""
 
     def __init__(self) -> None:
         self.told: list[Any] = []
@@ -72,7 +72,7 @@ def test_files_become_passwords_and_keys(tmp_path: Path) -> None:
     assert "hunter2" not in (tmp_path / "report.json").read_text()
 
 
-def test_only_what_has_changed_is_told_again(tmp_path: Path) -> None:
+def test_only_changed_credentials_are_set_again(tmp_path: Path) -> None:
     sync, domain, _ = build(tmp_path, write(tmp_path / "a", x="1"), write(tmp_path / "b", y="1"))
     sync.sync()
     write(tmp_path / "b", y="2")
@@ -80,7 +80,7 @@ def test_only_what_has_changed_is_told_again(tmp_path: Path) -> None:
     assert domain.told == [("x", "1", 0), ("y", "1", 0), ("y", "2", 0)]
 
 
-def test_what_the_agent_cannot_do_is_told_and_tried_again(tmp_path: Path) -> None:
+def test_agent_error_is_reported_and_the_request_retried(tmp_path: Path) -> None:
     sync, domain, reports = build(tmp_path, write(tmp_path / "a", x="1"))
     domain.complaint = "there is no user x"
     sync.sync()
@@ -90,13 +90,13 @@ def test_what_the_agent_cannot_do_is_told_and_tried_again(tmp_path: Path) -> Non
     assert (reports.report.logins, domain.told) == ("", [("x", "1", 0)])
 
 
-def test_a_secret_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_missing_secret_is_reported(tmp_path: Path) -> None:
     sync, _, reports = build(tmp_path, Login(directory=str(tmp_path / "gone")))
     sync.sync()
     assert "reading a secret failed: " in (reports.report.logins or "")
 
 
-def test_it_begins_when_an_agent_connects_and_ends_with_the_guest(tmp_path: Path) -> None:
+def test_sync_starts_when_an_agent_connects_and_ends_with_the_guest(tmp_path: Path) -> None:
     sync, domain, reports = build(tmp_path, write(tmp_path / "a", x="1"))
     sync.start()
     assert reports.wait_for(lambda report: report.logins == "", SOON)
@@ -109,7 +109,7 @@ def test_it_begins_when_an_agent_connects_and_ends_with_the_guest(tmp_path: Path
     assert all(thread.name != "logins" for thread in threading.enumerate())
 
 
-def test_a_guest_that_nobody_is_let_into_is_left_alone(tmp_path: Path) -> None:
+def test_guest_without_credentials_is_not_synced(tmp_path: Path) -> None:
     sync, _, reports = build(tmp_path)
     sync.start()
     assert reports.report.logins is None

@@ -13,7 +13,7 @@ NETDEVS = {"default": "hostua-default", "other": "hostua-other"}
 
 
 class Monitor:
-    """What QEMU is told; it minds ports that are in `taken`."""
+    """A QEMU monitor that records commands and refuses ports in `taken`."""
 
     def __init__(self, *taken: str) -> None:
         self.told: list[str] = []
@@ -30,7 +30,7 @@ def plan(**forwards: tuple[Forward, ...]) -> Plan:
 
 @pytest.fixture
 def free() -> Iterator[int]:
-    """A port that is free, and not one of those that are given out at random."""
+    """A free port outside the ephemeral range."""
     for port in range(20000, 30000):
         with socket.socket() as probe:
             try:
@@ -41,7 +41,7 @@ def free() -> Iterator[int]:
         return
 
 
-def test_a_port_is_opened_once_on_any_port_of_the_loopback_address(free: int) -> None:
+def test_port_is_forwarded_once_from_any_loopback_port(free: int) -> None:
     monitor = Monitor()
     forwarding = PortForwarder(plan(), monitor)
     here = forwarding.open(free, "tcp")
@@ -51,7 +51,7 @@ def test_a_port_is_opened_once_on_any_port_of_the_loopback_address(free: int) ->
     assert re.fullmatch(rf"hostfwd_add hostua-other udp:127.0.0.1:\d+-:{free}", monitor.told[1])
 
 
-def test_ports_that_are_named_can_be_opened_to_others(free: int) -> None:
+def test_declared_ports_can_be_opened_on_all_addresses(free: int) -> None:
     monitor = Monitor()
     named = Plan(
         name="guest",
@@ -67,7 +67,7 @@ def test_ports_that_are_named_can_be_opened_to_others(free: int) -> None:
     assert monitor.told[1].startswith("hostfwd_add hostua-other tcp:127.0.0.1:")
 
 
-def test_ports_that_are_named_are_opened_under_their_own_numbers_where_they_can_be(free: int) -> None:
+def test_declared_ports_keep_their_numbers_if_possible(free: int) -> None:
     monitor = Monitor()
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80), Forward("tcp", free, free))), monitor)
     low, ordinary = forwarding.open_named()
@@ -79,14 +79,14 @@ def test_ports_that_are_named_are_opened_under_their_own_numbers_where_they_can_
     assert (elsewhere.port, elsewhere.here == free) == (free, False)
 
 
-def test_a_process_that_takes_over_opens_nothing_twice() -> None:
+def test_adopting_process_forwards_no_port_twice() -> None:
     monitor = Monitor()
     known = OpenPort(interface="default", protocol="tcp", port=80, here=40080)
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80),)), monitor, (known,))
     assert (list(forwarding.open_named()), monitor.told) == ([known], [])
 
 
-def test_beside_ports_that_are_named_no_others_are_opened(free: int) -> None:
+def test_only_declared_ports_are_forwarded(free: int) -> None:
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 82), Forward("udp", 53, 53))), Monitor())
     assert forwarding.open(81, "tcp")
     assert forwarding.open(free, "tcp", "other")
@@ -99,13 +99,13 @@ def test_beside_ports_that_are_named_no_others_are_opened(free: int) -> None:
     [({}, "", "no interface of the guest has user-mode"), (NETDEVS, "lan", "interface lan does not have user-mode")],
     ids=["no interface", "another interface"],
 )
-def test_what_has_no_ports_to_open_is_said(netdevs: dict[str, str], interface: str, words: str) -> None:
+def test_interface_without_ports_to_forward_is_reported(netdevs: dict[str, str], interface: str, words: str) -> None:
     forwarding = PortForwarder(Plan(name="guest", xml="", netdevs=netdevs), Monitor())
     with pytest.raises(ForwardError, match=words):
         forwarding.open(80, "tcp", interface)
 
 
-def test_a_port_that_cannot_be_opened_keeps_no_other_from_it() -> None:
+def test_failed_port_does_not_prevent_others() -> None:
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80), Forward("tcp", 81, 81))), Monitor("-:80"))
     assert [one.port for one in forwarding.open_named()] == [81]
     with pytest.raises(ForwardError, match="forwarding port 80 failed: could not set up"):

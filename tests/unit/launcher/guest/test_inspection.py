@@ -18,7 +18,7 @@ LIVE = """
 """
 
 
-def test_a_domain_is_read_for_the_report() -> None:
+def test_domain_xml_is_parsed_for_the_report() -> None:
     assert inspect_domain(LIVE, {"default": ("10.0.2.15",)}) == Inspection(
         machine="pc-q35-7.2",
         interfaces=(
@@ -30,5 +30,5 @@ def test_a_domain_is_read_for_the_report() -> None:
     )
 
 
-def test_an_agent_that_is_connected_is_noticed() -> None:
+def test_connected_agent_is_detected() -> None:
     assert inspect_domain(LIVE.replace("STATE", "connected"), {}).agent

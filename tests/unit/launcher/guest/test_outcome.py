@@ -70,7 +70,7 @@ SHUT_DOWN = Outcome("succeeded", "GuestShutDown", "the guest has shut down")
         ),
     ],
 )
-def test_an_end_is_judged_by_what_was_seen(evidence: ExitEvidence, outcome: Outcome) -> None:
+def test_outcome_follows_from_the_evidence(evidence: ExitEvidence, outcome: Outcome) -> None:
     assert decide_outcome(evidence) == outcome
 
 
@@ -86,5 +86,5 @@ def test_an_end_is_judged_by_what_was_seen(evidence: ExitEvidence, outcome: Outc
         pytest.param(ExitEvidence(exit_code=0, ended_by_us="kill"), True, id="we know why"),
     ],
 )
-def test_an_end_is_judged_once_it_is_clear(evidence: ExitEvidence, clear: bool) -> None:
+def test_outcome_is_decided_only_with_conclusive_evidence(evidence: ExitEvidence, clear: bool) -> None:
     assert is_conclusive(evidence) == clear

@@ -22,7 +22,7 @@ def plan(directory: Path, domain: Tree | None = None, *, state: str | None = Non
     return make_plan(directory)
 
 
-def test_an_order_becomes_a_plan(tmp_path: Path) -> None:
+def test_launch_request_becomes_a_plan(tmp_path: Path) -> None:
     made = plan(tmp_path, startStrategy="Paused", terminationGracePeriodSeconds=5)
     assert isinstance(made, Plan)
     assert (made.name, made.paused, made.grace, made.accelerator) == ("default_tested", True, 5, "tcg")
@@ -31,13 +31,13 @@ def test_an_order_becomes_a_plan(tmp_path: Path) -> None:
     assert made.xml.startswith('<domain type="qemu">')
 
 
-def test_a_guest_has_half_a_minute_unless_it_says_otherwise(tmp_path: Path) -> None:
+def test_default_grace_period_is_30_seconds(tmp_path: Path) -> None:
     made = plan(tmp_path)
     assert isinstance(made, Plan)
     assert (made.paused, made.grace) == (False, 30)
 
 
-def test_all_that_cannot_be_honoured_is_told_at_once(tmp_path: Path) -> None:
+def test_all_refusals_are_reported_at_once(tmp_path: Path) -> None:
     report = plan(tmp_path, {"cpu": {"model": "Nothing"}, "machine": {"type": "nothing"}})
     assert isinstance(report, Report)
     assert (report.state, report.reason) == ("failed", "NotPossibleHere")
@@ -45,7 +45,7 @@ def test_all_that_cannot_be_honoured_is_told_at_once(tmp_path: Path) -> None:
     assert report.message == "; ".join(f"{one.field}: {one.reason}" for one in report.refusals)
 
 
-def test_volumes_that_are_not_there_are_told_with_their_fields(tmp_path: Path) -> None:
+def test_missing_volumes_are_reported_with_their_fields(tmp_path: Path) -> None:
     report = plan(
         tmp_path,
         {"devices": {"disks": [{"name": "root", "disk": {}}]}},
@@ -58,7 +58,7 @@ def test_volumes_that_are_not_there_are_told_with_their_fields(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("persistent", [True, False])
-def test_only_a_persistent_tpm_is_kept_where_it_outlives_the_instance(tmp_path: Path, persistent: bool) -> None:
+def test_only_a_persistent_tpm_is_kept_in_the_state_directory(tmp_path: Path, persistent: bool) -> None:
     state = tmp_path / "state"
     state.mkdir()
     for _ in range(2):
@@ -74,7 +74,7 @@ KEYS: Tree = {"propagationMethod": {"qemuGuestAgent": {"users": ["u"]}}, "source
 BY_DISK: Tree = {"propagationMethod": {"noCloud": {}}, "source": {"secret": {"secretName": "k"}}}
 
 
-def test_logins_that_an_agent_brings_in_are_found_and_those_that_are_not_here_refused(tmp_path: Path) -> None:
+def test_logins_set_by_an_agent_are_found_and_missing_ones_refused(tmp_path: Path) -> None:
     credentials = [{"userPassword": BY_AGENT}, {"sshPublicKey": KEYS}, {"sshPublicKey": BY_DISK}]
     vmi = build_guest("b7f1a0de-0000-4000-8000-000000000001", accessCredentials=credentials)
     launch_request = LaunchRequest(vmi=vmi, host=EMULATING, mounts={"s-access-cred": "/s", "k-access-cred": "/k"})

@@ -10,7 +10,7 @@ from virtshape.launcher.report import Report
 NOTHING = "preparing the guest failed; see the launcher's log"
 
 
-def test_a_plan_comes_back_from_another_process(tmp_path: Path) -> None:
+def test_plan_is_returned_from_another_process(tmp_path: Path) -> None:
     preparation = Preparation(lambda directory: Plan(name=str(os.getpid()), xml=str(directory)), tmp_path)
     plan = preparation.wait()
     assert isinstance(plan, Plan)
@@ -18,19 +18,19 @@ def test_a_plan_comes_back_from_another_process(tmp_path: Path) -> None:
     assert plan.name != str(os.getpid())
 
 
-def test_the_report_of_a_guest_that_cannot_start_comes_back_too(tmp_path: Path) -> None:
+def test_report_of_a_refused_guest_is_returned(tmp_path: Path) -> None:
     refused = Report(state="failed", reason="NotPossibleHere", message="no")
     assert Preparation(lambda _: refused, tmp_path).wait() == refused
 
 
-def test_a_mistake_becomes_a_report(tmp_path: Path) -> None:
+def test_exception_becomes_a_report(tmp_path: Path) -> None:
     def fail(_: Path) -> Plan:
         raise KeyError("a mistake")
 
     assert Preparation(fail, tmp_path).wait() == Report(state="failed", reason="NotStarted", message=NOTHING)
 
 
-def test_a_preparation_can_be_cancelled(tmp_path: Path) -> None:
+def test_preparation_can_be_cancelled(tmp_path: Path) -> None:
     def take_long(_: Path) -> Plan:
         time.sleep(600)
         raise AssertionError

@@ -1,4 +1,4 @@
-"""How a guest is asked whether it is well, and what its answers mean."""
+"""Readiness and liveness checks of a guest, and the interpretation of its answers."""
 
 import json
 import socket
@@ -21,7 +21,7 @@ HEADING = "  Protocol[State]    FD  Source Address  Port   Dest. Address  Port R
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port that takes connections and says nothing, as QEMU's do."""
+    """A port that accepts connections and sends nothing, like QEMU's."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening.getsockname()[1]
 
@@ -46,11 +46,11 @@ CONNECTIONS = {
 
 
 @pytest.mark.parametrize(("connections", "words"), CONNECTIONS.values(), ids=CONNECTIONS)
-def test_a_connection_counts_once_the_guest_has_it(port: int, connections: tuple[str, ...], words: str) -> None:
+def test_connection_counts_once_the_guest_accepts_it(port: int, connections: tuple[str, ...], words: str) -> None:
     assert ask_port(port, Check(way="tcp", port=80, timeout=0.2), *connections) == words
 
 
-def test_a_connection_that_the_guest_refuses_is_closed() -> None:
+def test_connection_refused_by_the_guest_is_a_failure() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
 
@@ -62,7 +62,7 @@ def test_a_connection_that_the_guest_refuses_is_closed() -> None:
         assert questions.check(Check(way="tcp", port=80, timeout=30)) == "the guest does not listen on port 80"
 
 
-def test_a_connection_to_another_host_needs_no_more_than_that_host(port: int) -> None:
+def test_connection_to_another_host_needs_no_forwarding(port: int) -> None:
     check = Check(way="tcp", port=port, host="127.0.0.1")
     assert Prober(refuse_port, lambda: SENT, refuse_agent).check(check) == ""
 
@@ -71,7 +71,7 @@ def refuse_port(port: int) -> tuple[str, int]:
     raise ConnectionError(f"no way to port {port}")
 
 
-def test_a_port_that_cannot_be_reached_is_named() -> None:
+def test_unreachable_port_is_reported() -> None:
     assert Prober(refuse_port, str, refuse_agent).check(Check(way="tcp", port=80)) == "no way to port 80"
 
 
@@ -84,7 +84,7 @@ STATUSES = {
 
 
 @pytest.mark.parametrize(("status", "words"), STATUSES.items(), ids=map(str, STATUSES))
-def test_a_web_server_answers_well_or_not(status: int, words: str) -> None:
+def test_http_status_decides_the_result(status: int, words: str) -> None:
     with serve(lambda _: Response(b"", status)) as server:
         check = Check(way="http", port=80, path="/healthy?", headers=(("X-Who", "me"),), timeout=30)
         port = int(server.address.rpartition(":")[2])
@@ -93,7 +93,7 @@ def test_a_web_server_answers_well_or_not(status: int, words: str) -> None:
     assert server.list_headers("X-Who") == ["me"]
 
 
-def test_a_port_without_a_web_server_does_not_answer_as_one(port: int) -> None:
+def test_silent_port_fails_an_http_check(port: int) -> None:
     assert ask_port(port, Check(way="http", port=80, timeout=0.1)) == "no answer within 0.1 seconds"
 
 
@@ -109,7 +109,7 @@ def ask_agent(check: Check, *answers: Any) -> tuple[str, list[Any]]:
     return Prober(refuse_port, str, tell).check(check), asked
 
 
-def test_an_agent_that_answers_is_well() -> None:
+def test_agent_that_answers_a_ping_is_healthy() -> None:
     assert ask_agent(Check(way="ping"), {"return": {}}) == ("", [{"execute": "guest-ping"}])
     silent = Prober(refuse_port, str, refuse_agent).check(Check(way="ping"))
     assert silent == 'no agent for {"execute": "guest-ping"} within 1.0'
@@ -125,7 +125,7 @@ OUTCOMES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("outcome", "words"), OUTCOMES.values(), ids=OUTCOMES)
-def test_a_command_in_the_guest_ends(outcome: dict[str, Any], words: str) -> None:
+def test_exit_code_of_a_command_decides_the_result(outcome: dict[str, Any], words: str) -> None:
     output, asked = ask_agent(
         Check(way="exec", command=("test", "-e", "/x"), timeout=5),
         {"return": {"pid": 7}},

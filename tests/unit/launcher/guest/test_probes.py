@@ -1,4 +1,4 @@
-"""Whether a guest is well is found out while it runs."""
+"""Readiness and liveness probes while a guest runs."""
 
 import queue
 from pathlib import Path
@@ -13,7 +13,7 @@ CHECK = Check(way="ping", period=0.01, failures=2)
 
 
 class Guest:
-    """A guest that answers as it is told to."""
+    """A guest whose checks return `problem`."""
 
     def __init__(self, directory: Path, checks: Checks, report: Report) -> None:
         self.reports = ReportPublisher(directory / "report.json", report)
@@ -22,7 +22,7 @@ class Guest:
         ProbeWorkers(checks, self.reports, lambda _: self.problem, self.given_up.put).start()
 
 
-def test_a_guest_is_ready_when_it_says_so_and_no_longer_than_that(tmp_path: Path) -> None:
+def test_guest_is_ready_only_while_its_check_succeeds(tmp_path: Path) -> None:
     guest = Guest(tmp_path, Checks(readiness=CHECK), Report(state="running", unready="nobody has asked"))
     assert guest.reports.wait_for(lambda report: report.unready == "readiness probe failed: it sleeps", SOON)
     guest.problem = ""
@@ -33,13 +33,13 @@ def test_a_guest_is_ready_when_it_says_so_and_no_longer_than_that(tmp_path: Path
     assert guest.given_up.empty()
 
 
-def test_a_guest_that_is_not_alive_is_given_up_once(tmp_path: Path) -> None:
+def test_failed_liveness_is_reported_once(tmp_path: Path) -> None:
     guest = Guest(tmp_path, Checks(liveness=CHECK), Report(state="running"))
     assert guest.given_up.get(timeout=SOON) == "it sleeps"
     assert guest.reports.report == Report(state="running")
 
 
-def test_a_paused_guest_is_left_in_peace(tmp_path: Path) -> None:
+def test_paused_guest_is_not_probed(tmp_path: Path) -> None:
     guest = Guest(tmp_path, Checks(liveness=CHECK), Report(state="paused"))
     assert not guest.reports.wait_for(lambda report: report.final, 0.1)
     assert guest.given_up.empty()

@@ -30,13 +30,13 @@ COMPLAINT = "2026-01-02T03:04:06.000000Z qemu-system-x86_64: cannot set up guest
         ),
     ],
 )
-def test_the_last_words_are_qemus_own(tmp_path: Path, log: str, message: str) -> None:
+def test_last_message_of_qemu_is_found(tmp_path: Path, log: str, message: str) -> None:
     path = tmp_path / "vm.log"
     path.write_text(log)
     assert find_last_message(path) == message
 
 
-def test_no_log_has_no_words(tmp_path: Path) -> None:
+def test_missing_log_has_no_message(tmp_path: Path) -> None:
     assert find_last_message(tmp_path / "vm.log") == ""
 
 
@@ -61,5 +61,5 @@ def test_no_log_has_no_words(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_start_that_failed_is_explained(error: str, message: str) -> None:
+def test_start_error_is_explained(error: str, message: str) -> None:
     assert format_start_error(error) == message

@@ -7,7 +7,7 @@ from virtshape.launcher.guest.reports import ReportPublisher, find_report
 from virtshape.launcher.report import Report
 
 
-def test_the_latest_report_stands_in_the_file(tmp_path: Path) -> None:
+def test_file_has_the_latest_report(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     assert find_report(path) is None
     reports = ReportPublisher(path, Report(launcher_pid=7))
@@ -17,13 +17,13 @@ def test_the_latest_report_stands_in_the_file(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["report.json"]
 
 
-def test_a_final_report_stays_as_it_is(tmp_path: Path) -> None:
+def test_final_report_is_not_changed(tmp_path: Path) -> None:
     reports = ReportPublisher(tmp_path / "report.json", Report())
     ended = reports.publish(state="failed", reason="Killed")
     assert reports.publish(state="running") == ended == reports.report
 
 
-def test_those_who_follow_are_told_of_each_change_and_not_of_what_stays_the_same(tmp_path: Path) -> None:
+def test_watchers_get_changed_reports_only(tmp_path: Path) -> None:
     reports = ReportPublisher(tmp_path / "report.json", Report())
     following = reports.watch(heartbeat=0.01)
     assert next(following) == Report()
@@ -36,14 +36,14 @@ def test_those_who_follow_are_told_of_each_change_and_not_of_what_stays_the_same
     assert list(following) == [Report(state="succeeded")]
 
 
-def test_somebody_can_wait_for_a_change(tmp_path: Path) -> None:
+def test_caller_can_wait_for_a_change(tmp_path: Path) -> None:
     reports = ReportPublisher(tmp_path / "report.json", Report())
     assert not reports.wait_for(lambda report: report.state == "paused", 0.01)
     threading.Timer(0.02, reports.publish, kwargs={"state": "paused"}).start()
     assert reports.wait_for(lambda report: report.state == "paused", 10)
 
 
-def test_a_report_that_cannot_be_written_is_still_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_report_that_cannot_be_written_is_still_published(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     reports = ReportPublisher(tmp_path / "gone" / "report.json", Report())
     assert reports.publish(state="running") == reports.report == Report(state="running")
     assert [record.message.partition(":")[0] for record in caplog.records] == ["writing the report failed"] * 2

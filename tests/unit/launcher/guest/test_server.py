@@ -34,7 +34,7 @@ class Client:
 
 @pytest.fixture
 def directory() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="serving-") as name:  # a short path, as sockets need
+    with tempfile.TemporaryDirectory(prefix="serving-") as name:  # socket paths must be short
         yield Path(name)
 
 
@@ -44,7 +44,7 @@ def answer(request: Request) -> Answer:
     raise RuntimeError("no way")
 
 
-def test_each_line_is_answered_and_nonsense_with_words(directory: Path) -> None:
+def test_each_line_is_answered_and_invalid_ones_with_an_error(directory: Path) -> None:
     serving = ControlServer(directory / "control.sock", ReportPublisher(directory / "report.json", Report()), answer)
     client = Client(directory / "control.sock")
     client.send(format_line(Status()))
@@ -64,7 +64,7 @@ def test_each_line_is_answered_and_nonsense_with_words(directory: Path) -> None:
     assert not (directory / "control.sock").exists()
 
 
-def test_those_who_watch_hear_of_everything_to_the_end(directory: Path) -> None:
+def test_watchers_get_every_report_until_the_end(directory: Path) -> None:
     reports = ReportPublisher(directory / "report.json", Report())
     serving = ControlServer(directory / "control.sock", reports, answer)
     client = Client(directory / "control.sock")
@@ -79,7 +79,7 @@ def test_those_who_watch_hear_of_everything_to_the_end(directory: Path) -> None:
     client.close()
 
 
-def test_only_its_own_user_can_open_the_socket(directory: Path) -> None:
+def test_socket_is_accessible_by_its_owner_only(directory: Path) -> None:
     path = directory / "control.sock"
     path.touch()
     serving = ControlServer(path, ReportPublisher(directory / "report.json", Report()), answer)

@@ -6,7 +6,7 @@ from virtshape.launcher.guest.shutdown import GracefulShutdown
 SOON = 60.0
 
 
-def test_a_guest_that_does_not_shut_down_is_ended_when_its_time_is_over() -> None:
+def test_guest_is_ended_after_its_grace_period() -> None:
     happened: queue.Queue[str] = queue.Queue()
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda grace: happened.put(f"ended after {grace:g}"))
     began = time.monotonic()
@@ -15,7 +15,7 @@ def test_a_guest_that_does_not_shut_down_is_ended_when_its_time_is_over() -> Non
     assert time.monotonic() - began >= 0.1
 
 
-def test_a_later_request_shortens_the_time_and_never_lengthens_it() -> None:
+def test_later_request_can_only_shorten_the_grace_period() -> None:
     happened: queue.Queue[str] = queue.Queue()
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda grace: happened.put(f"ended after {grace:g}"))
     stopping.request(600)
@@ -25,7 +25,7 @@ def test_a_later_request_shortens_the_time_and_never_lengthens_it() -> None:
     assert happened.get(timeout=SOON) == "ended after 0.05"
 
 
-def test_a_guest_that_has_shut_down_is_not_ended() -> None:
+def test_guest_that_has_shut_down_is_not_ended() -> None:
     happened: queue.Queue[str] = queue.Queue()
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda _: happened.put("ended"))
     stopping.request(1)
@@ -36,7 +36,7 @@ def test_a_guest_that_has_shut_down_is_not_ended() -> None:
     assert happened.empty()
 
 
-def test_no_time_at_all_means_no_question() -> None:
+def test_zero_grace_period_ends_the_guest_at_once() -> None:
     happened: queue.Queue[str] = queue.Queue()
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda _: happened.put("ended"))
     stopping.request(0)

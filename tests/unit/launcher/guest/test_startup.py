@@ -14,7 +14,7 @@ def starting(tmp_path: Path) -> StartupHandler:
     return StartupHandler(ReportPublisher(tmp_path / "report.json", Report()), None)
 
 
-def test_a_guest_that_is_being_prepared_can_be_asked_about(starting: StartupHandler) -> None:
+def test_status_is_available_during_preparation(starting: StartupHandler) -> None:
     assert starting.answer(Status()) == Answer(report=Report())
     assert starting.stop is None
 
@@ -26,7 +26,7 @@ def test_a_guest_that_is_being_prepared_can_be_asked_about(starting: StartupHand
         pytest.param([Stop(grace=30), Kill(), Stop(grace=10)], 0, id="the shortest grace counts"),
     ],
 )
-def test_a_stop_before_the_start_is_remembered(starting: StartupHandler, requests: list[Request], grace: float) -> None:
+def test_stop_before_the_start_is_remembered(starting: StartupHandler, requests: list[Request], grace: float) -> None:
     for request in requests:
         assert starting.answer(request) == Answer(report=Report())
     assert starting.stop == grace
@@ -41,6 +41,6 @@ def test_other_requests_wait_until_the_guest_has_started(starting: StartupHandle
     assert starting.stop is None
 
 
-def test_requests_for_a_guest_that_never_started_come_too_late(starting: StartupHandler) -> None:
+def test_requests_after_a_failed_start_get_an_error(starting: StartupHandler) -> None:
     starting.finish()
     assert starting.answer(Pause()) == Answer(error="the guest has ended", report=Report())

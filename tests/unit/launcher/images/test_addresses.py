@@ -41,7 +41,7 @@ def test_special_addresses_are_refused(text: str) -> None:
         ("fd00::1", ("fd00::/8",), True),
     ],
 )
-def test_the_operator_allows_networks(text: str, allowed: tuple[str, ...], permitted: bool) -> None:
+def test_networks_allowed_by_the_operator_are_permitted(text: str, allowed: tuple[str, ...], permitted: bool) -> None:
     assert is_permitted(ip_address(text), allowed) is permitted
 
 
@@ -49,7 +49,7 @@ def test_the_operator_allows_networks(text: str, allowed: tuple[str, ...], permi
     "host",
     ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "localhost", "[::ffff:127.0.0.1]"],  # noqa: S104 - binds nothing
 )
-def test_no_spelling_of_the_loopback_address_is_reached(host: str) -> None:
+def test_loopback_address_is_refused_in_every_spelling(host: str) -> None:
     with serve(serve_file(b"secret")) as server:
         port = server.address.rpartition(":")[2]
         with pytest.raises(ForbiddenAddressError, match=r"is not a public address.*imports\.allowedNetworks"):
@@ -57,7 +57,7 @@ def test_no_spelling_of_the_loopback_address_is_reached(host: str) -> None:
         assert server.requests == []
 
 
-def test_a_redirect_is_checked_like_the_first_address() -> None:
+def test_redirect_target_is_checked_like_the_first_address() -> None:
     def respond(asked: Request) -> Response:
         port = server.address.rpartition(":")[2]
         return (
@@ -72,7 +72,7 @@ def test_a_redirect_is_checked_like_the_first_address() -> None:
         assert [one.path for one in server.requests] == ["/"]
 
 
-def test_a_name_is_resolved_once_and_connected_to_where_it_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_is_resolved_once_and_the_checked_address_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [["127.0.0.1"], ["127.0.0.9"]]
     asked: list[str] = []
 
@@ -91,8 +91,9 @@ def test_a_name_is_resolved_once_and_connected_to_where_it_was_checked(monkeypat
             request(url, Access(networks=("127.0.0.1/32",)))
 
 
-def test_a_proxy_is_not_asked_for_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    behind_proxy = Access(networks=("fd00:1::/64",))  # as no other test has it: openers know the proxy and are kept
+def test_refused_address_is_not_requested_from_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Networks that no other test uses, because openers are cached together with their proxy.
+    behind_proxy = Access(networks=("fd00:1::/64",))
     with serve(serve_file(b"through a proxy")) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)
         monkeypatch.delenv("no_proxy", raising=False)

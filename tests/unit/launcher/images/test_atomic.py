@@ -1,4 +1,4 @@
-"""A file is there whole, or as it was before."""
+"""Files are replaced atomically or left unchanged."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from virtshape.launcher.images.atomic import remove_leftovers, replace_file, write_atomically
 
 
-def test_a_file_takes_its_place_at_the_end(tmp_path: Path) -> None:
+def test_file_is_moved_into_place_at_the_end(tmp_path: Path) -> None:
     target = tmp_path / "new" / "disk.img"
     with replace_file(target, 0o640) as partial:
         partial.write_bytes(b"new")
@@ -19,7 +19,7 @@ def test_a_file_takes_its_place_at_the_end(tmp_path: Path) -> None:
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+def test_failure_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "disk.img"
     write_atomically(target, b"old")
     with contextlib.suppress(ZeroDivisionError), replace_file(target) as partial:
@@ -29,7 +29,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_only_leftovers_of_processes_that_are_gone_are_swept_away(tmp_path: Path) -> None:
+def test_only_leftovers_of_ended_processes_are_removed(tmp_path: Path) -> None:
     kept = [f".disk.{os.getpid()}-01234567.partial", "disk.img", ".other.partial", ".disk.1-01234567.part"]
     for name in [*kept, ".disk.999999999-01234567.partial"]:
         (tmp_path / name).touch()
@@ -49,7 +49,7 @@ write_atomically(Path("note.json"), b"{}", 0o444)
 """
 
 
-def test_an_ordinary_user_places_a_file_that_nobody_may_write(tmp_path: Path) -> None:
+def test_ordinary_user_can_replace_a_read_only_file(tmp_path: Path) -> None:
     if os.geteuid() == 0:
         os.chown(tmp_path, 65534, 65534)
     subprocess.run([sys.executable, "-c", AS_ORDINARY_USER], cwd=tmp_path, check=True)

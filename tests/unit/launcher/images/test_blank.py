@@ -1,4 +1,4 @@
-"""Empty images, as QEMU's own tools see them."""
+"""Empty qcow2 images, checked with qemu-img."""
 
 import json
 import subprocess
@@ -15,13 +15,13 @@ MIB, TIB = 1 << 20, 1 << 40
 
 @pytest.mark.parametrize("size", [512, 8 * MIB, 512 * MIB, 512 * MIB + 512, 5 * TIB])
 @pytest.mark.parametrize("backing", ["", "/images/base.img"], ids=["blank", "overlay"])
-def test_an_image_has_its_size_and_names_what_it_rests_on(size: int, backing: str) -> None:
+def test_image_has_its_size_and_backing_file(size: int, backing: str) -> None:
     header = parse_qcow2(render_qcow2(size, backing, "raw" if backing else ""))
     assert header is not None
     assert (header.size, header.backing, header.corrupt) == (size, backing or None, False)
 
 
-def test_a_path_that_no_image_can_hold_is_refused() -> None:
+def test_too_long_backing_path_is_refused() -> None:
     with pytest.raises(RefusedImageError, match="too long"):
         render_qcow2(MIB, "/" + "x" * 1023, "raw")
 
@@ -40,7 +40,7 @@ def call(*words: str | Path) -> str:
 
 
 @pytest.mark.parametrize("size", [8 * MIB, 5 * TIB], ids=["small", "large"])
-def test_qemu_finds_no_fault_with_it(tmp_path: Path, size: int) -> None:
+def test_qemu_img_check_finds_no_errors(tmp_path: Path, size: int) -> None:
     base, image = tmp_path / "base.img", tmp_path / "image.qcow2"
     base.write_bytes(b"base" * MIB)
     image.write_bytes(render_qcow2(size, str(base), "raw"))
@@ -53,7 +53,7 @@ def test_qemu_finds_no_fault_with_it(tmp_path: Path, size: int) -> None:
     )
 
 
-def test_it_shows_what_it_rests_on(tmp_path: Path) -> None:
+def test_image_has_the_content_of_its_backing_file(tmp_path: Path) -> None:
     base, image, copy = tmp_path / "base.img", tmp_path / "image.qcow2", tmp_path / "copy.img"
     base.write_bytes(b"base" * (MIB // 4))
     image.write_bytes(render_qcow2(2 * MIB, str(base), "raw"))

@@ -1,4 +1,4 @@
-"""Copies of images: the same bytes, as few of them as there are, and whole or not at all."""
+"""Copies of images: the same bytes and holes, and atomic."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def sparse(tmp_path: Path) -> Path:
-    """An image with data at its beginning, in its middle and before its end."""
+    """Create an image with data at its start, in its middle and before its end."""
     image = tmp_path / "source.img"
     with image.open("wb") as file:
         for offset in (0, 40 * MIB, 64 * MIB - 8192):
@@ -35,7 +35,7 @@ def refuse(code: int) -> Callable[..., int]:
 
 
 @pytest.mark.parametrize("broken", [[], ["ioctl"], ["ioctl", "copy_file_range"]], ids="-".join)
-def test_a_copy_has_the_same_bytes_and_the_same_holes(
+def test_copy_has_the_same_bytes_and_holes(
     tmp_path: Path, sparse: Path, broken: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "ioctl" in broken:
@@ -48,7 +48,7 @@ def test_a_copy_has_the_same_bytes_and_the_same_holes(
     assert not broken or method == "copy"
 
 
-def test_a_file_system_that_knows_no_holes_is_copied_too(
+def test_copy_works_on_file_systems_without_holes(
     tmp_path: Path, sparse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seek = os.lseek
@@ -61,18 +61,18 @@ def test_a_file_system_that_knows_no_holes_is_copied_too(
     assert (tmp_path / "copy.img").read_bytes() == sparse.read_bytes()
 
 
-def test_a_copy_can_be_larger_than_its_source(tmp_path: Path, sparse: Path) -> None:
+def test_copy_can_be_larger_than_its_source(tmp_path: Path, sparse: Path) -> None:
     clone_image(sparse, tmp_path / "copy.img", size=100 * MIB)
     content = (tmp_path / "copy.img").read_bytes()
     assert content == sparse.read_bytes() + bytes(36 * MIB)
 
 
-def test_a_copy_is_never_cut(tmp_path: Path, sparse: Path) -> None:
+def test_copy_is_never_smaller_than_its_source(tmp_path: Path, sparse: Path) -> None:
     clone_image(sparse, tmp_path / "copy.img", size=MIB)
     assert (tmp_path / "copy.img").stat().st_size == 64 * MIB
 
 
-def test_a_copy_that_is_stopped_leaves_what_was_there(tmp_path: Path, sparse: Path) -> None:
+def test_cancelled_copy_leaves_the_old_file(tmp_path: Path, sparse: Path) -> None:
     (tmp_path / "copy.img").write_bytes(b"old")
     stop = Event()
     stop.set()
@@ -82,7 +82,7 @@ def test_a_copy_that_is_stopped_leaves_what_was_there(tmp_path: Path, sparse: Pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.img", "source.img"]
 
 
-def test_changes_to_a_copy_do_not_reach_its_source(tmp_path: Path, sparse: Path) -> None:
+def test_changes_to_a_copy_do_not_change_its_source(tmp_path: Path, sparse: Path) -> None:
     before = sparse.read_bytes()
     clone_image(sparse, tmp_path / "copy.img")
     with (tmp_path / "copy.img").open("r+b") as file:
@@ -90,7 +90,7 @@ def test_changes_to_a_copy_do_not_reach_its_source(tmp_path: Path, sparse: Path)
     assert sparse.read_bytes() == before
 
 
-def test_progress_ends_with_everything(tmp_path: Path, sparse: Path) -> None:
+def test_progress_ends_with_the_total(tmp_path: Path, sparse: Path) -> None:
     told: list[tuple[int, int | None]] = []
     clone_image(sparse, tmp_path / "copy.img", lambda *how_far: told.append(how_far))
     assert told == sorted(told)

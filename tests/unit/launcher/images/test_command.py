@@ -1,4 +1,4 @@
-"""Programs run within limits, and end when nobody wants them."""
+"""Helper programs run within limits of time, memory and output, and can be cancelled."""
 
 import os
 import time
@@ -10,20 +10,20 @@ from virtshape.launcher.images.command import MAX_OUTPUT, run
 from virtshape.launcher.images.errors import StoppedError, ToolError
 
 
-def test_what_a_program_prints_is_given_back(tmp_path: Path) -> None:
+def test_standard_output_is_returned(tmp_path: Path) -> None:
     command = ["sh", "-c", 'echo "$WORD $PWD $LC_ALL"; echo not this >&2']
     assert run(command, seconds=5, directory=tmp_path, variables={"WORD": "hello"}) == f"hello {tmp_path} C\n".encode()
 
 
-def test_arguments_are_never_read_by_a_shell() -> None:
+def test_arguments_are_not_interpreted_by_a_shell() -> None:
     assert run(["printf", "%s", "$HOME; `id`"], seconds=5, memory=1 << 30) == b"$HOME; `id`"
 
 
-def test_endless_output_is_cut() -> None:
+def test_output_is_truncated_at_the_limit() -> None:
     assert len(run(["head", "-c", str(MAX_OUTPUT * 2), "/dev/zero"], seconds=10)) == MAX_OUTPUT
 
 
-def test_endless_complaints_take_no_more_memory_than_output() -> None:
+def test_error_output_is_truncated_at_the_limit() -> None:
     complain = f"head -c {MAX_OUTPUT * 4} /dev/zero | tr '\\0' x >&2; exit 7"
     with pytest.raises(ToolError, match=r"sh failed with exit code 7: x+$"):
         run(["sh", "-c", complain], seconds=10)
@@ -40,17 +40,17 @@ FAILURES = {
 
 @pytest.mark.parametrize(("command", "words"), FAILURES.values(), ids=FAILURES)
 @pytest.mark.parametrize("memory", [None, 1 << 30])
-def test_failures_are_told_in_words(command: list[str], words: str, memory: int | None) -> None:
+def test_failure_is_reported_with_its_cause(command: list[str], words: str, memory: int | None) -> None:
     with pytest.raises(ToolError, match=words):
         run(command, seconds=0.2 if "slow" in words or "within" in words else 10, memory=memory)
 
 
-def test_a_program_that_wants_too_much_memory_fails() -> None:
+def test_program_beyond_its_memory_limit_fails() -> None:
     with pytest.raises(ToolError, match="dd failed"):
         run(["dd", "if=/dev/zero", "of=/dev/null", "bs=1G", "count=1"], seconds=10, memory=256 << 20)
 
 
-def test_a_program_is_killed_with_its_children_when_nobody_wants_it(tmp_path: Path) -> None:
+def test_cancelled_program_is_killed_with_its_children(tmp_path: Path) -> None:
     def stop() -> None:
         if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
             raise StoppedError("stopped on request")

@@ -1,4 +1,4 @@
-"""Packed images come out whole, with holes for zeros, and never larger than allowed."""
+"""Compressed images are decompressed completely, as sparse files and within the size limit."""
 
 import gzip
 import lzma
@@ -29,7 +29,7 @@ def pack(tmp_path: Path, content: bytes) -> Path:
 
 
 @FORMS
-def test_an_image_comes_out_whole_and_zeros_take_no_room(tmp_path: Path, target: Path, form: str) -> None:
+def test_image_is_decompressed_as_a_sparse_file(tmp_path: Path, target: Path, form: str) -> None:
     told: list[tuple[int, int | None]] = []
     source = pack(tmp_path, PACKERS[form](CONTENT))
     unpack(source, form, target, len(CONTENT), lambda *how_far: told.append(how_far))
@@ -39,7 +39,7 @@ def test_an_image_comes_out_whole_and_zeros_take_no_room(tmp_path: Path, target:
 
 
 @FORMS
-def test_several_streams_in_one_file_are_one_image(tmp_path: Path, target: Path, form: str) -> None:
+def test_concatenated_streams_are_one_image(tmp_path: Path, target: Path, form: str) -> None:
     padding = bytes(8) if form == "xz" else b""
     source = pack(tmp_path, PACKERS[form](CONTENT) + padding + PACKERS[form](b"more") + padding)
     unpack(source, form, target, None)
@@ -47,32 +47,32 @@ def test_several_streams_in_one_file_are_one_image(tmp_path: Path, target: Path,
 
 
 @FORMS
-def test_an_image_that_would_be_too_large_is_refused(tmp_path: Path, target: Path, form: str) -> None:
+def test_image_larger_than_the_limit_is_refused(tmp_path: Path, target: Path, form: str) -> None:
     with pytest.raises(RefusedImageError, match="larger than the 1048576 bytes"):
         unpack(pack(tmp_path, PACKERS[form](bytes(10 * MIB))), form, target, MIB)
 
 
 @FORMS
 @pytest.mark.parametrize("harm", [lambda packed: packed[:-9], lambda packed: packed[:200] + b"x" * 20 + packed[220:]])
-def test_a_damaged_file_is_refused(tmp_path: Path, target: Path, form: str, harm: Callable[[bytes], bytes]) -> None:
+def test_damaged_file_is_refused(tmp_path: Path, target: Path, form: str, harm: Callable[[bytes], bytes]) -> None:
     with pytest.raises(RefusedImageError, match=f"the {form} file is damaged"):
         unpack(pack(tmp_path, harm(PACKERS[form](CONTENT * 3))), form, target, None)
 
 
 @pytest.mark.parametrize("form", ["zst", "zip"])
-def test_other_ways_of_packing_are_refused_in_words(tmp_path: Path, target: Path, form: str) -> None:
+def test_unsupported_compression_is_refused_with_the_supported_ones(tmp_path: Path, target: Path, form: str) -> None:
     with pytest.raises(RefusedImageError, match=f"compressed as {form} cannot be unpacked; gz, xz and bz2 can"):
         unpack(pack(tmp_path, b"x"), form, target, None)
 
 
-def test_a_file_that_would_take_much_memory_to_unpack_is_refused(tmp_path: Path, target: Path) -> None:
+def test_file_that_needs_much_memory_to_decompress_is_refused(tmp_path: Path, target: Path) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 512 * MIB}]
     with pytest.raises(RefusedImageError, match="Memory usage limit"):
         unpack(pack(tmp_path, lzma.compress(b"x" * 100, filters=filters)), "xz", target, None)
 
 
 @FORMS
-def test_unpacking_can_be_stopped(tmp_path: Path, target: Path, form: str) -> None:
+def test_decompression_can_be_cancelled(tmp_path: Path, target: Path, form: str) -> None:
     stop = Event()
     stop.set()
     with pytest.raises(StoppedError):

@@ -1,4 +1,4 @@
-"""Disks out of container images: found in every form they are kept in, and never anything but the disk."""
+"""Disks in container images: found in all image formats and layers, and extracted without any other file."""
 
 import lzma
 import tarfile
@@ -44,7 +44,7 @@ def make_source(tmp_path: Path, form: str, *layers: bytes) -> Path:
 
 @pytest.mark.parametrize("form", ["layout", "archive", "docker"])
 @pytest.mark.parametrize("packed", [pytest.param(pack, id="gz"), pytest.param(bytes, id="plain"), lzma.compress])
-def test_the_only_disk_is_found(tmp_path: Path, form: str, packed: type[bytes]) -> None:
+def test_only_disk_of_an_image_is_found(tmp_path: Path, form: str, packed: type[bytes]) -> None:
     source = make_source(tmp_path, form, packed(build_layer({"disk/one.img": DISK, "etc/passwd": b"x"})))
     disk = open_images(tmp_path, source).fetch_disk(NAME)
     assert Path(disk.path).read_bytes() == DISK
@@ -52,7 +52,7 @@ def test_the_only_disk_is_found(tmp_path: Path, form: str, packed: type[bytes]) 
     assert Path(disk.path).stat().st_mode & 0o777 == 0o444
 
 
-def test_a_disk_is_taken_out_once_and_found_again(tmp_path: Path) -> None:
+def test_disk_is_extracted_once_and_then_found(tmp_path: Path) -> None:
     images = open_images(tmp_path, make_source(tmp_path, "layout", build_layer({"disk/one.img": DISK})))
     assert images.find_disk(NAME) is None
     first = images.fetch_disk(NAME)
@@ -62,13 +62,13 @@ def test_a_disk_is_taken_out_once_and_found_again(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "cache").iterdir() if path.name.startswith(".")] == []
 
 
-def test_images_of_the_same_content_share_a_disk_whatever_their_names(tmp_path: Path) -> None:
+def test_images_with_the_same_content_share_a_disk(tmp_path: Path) -> None:
     source = str(make_source(tmp_path, "layout", build_layer({"disk/one.img": DISK})))
     images = ContainerImages(tmp_path / "cache", files={"one": source, "two": source})
     assert images.fetch_disk("one") == images.fetch_disk("two:latest")
 
 
-def test_the_image_of_the_guests_architecture_is_chosen(tmp_path: Path) -> None:
+def test_image_of_the_guest_architecture_is_chosen(tmp_path: Path) -> None:
     layers = {name: [build_layer({"disk/one.img": DISK + name.encode()})] for name in ("amd64", "arm64")}
     images = open_images(tmp_path, write_tree(tmp_path / "layout", build_layout(layers)))
     for name in layers:
@@ -77,7 +77,7 @@ def test_the_image_of_the_guests_architecture_is_chosen(tmp_path: Path) -> None:
         images.fetch_disk(NAME, architecture="s390x")
 
 
-def test_a_plain_disk_image_stands_for_a_container_image(tmp_path: Path) -> None:
+def test_plain_disk_image_is_accepted_as_a_container_image(tmp_path: Path) -> None:
     (tmp_path / "disk.img").write_bytes(DISK)
     disk = open_images(tmp_path, tmp_path / "disk.img").fetch_disk(NAME)
     assert (disk.path, disk.digest, disk.size) == (str(tmp_path / "disk.img"), "", ROUNDED)
@@ -98,7 +98,7 @@ def test_upper_layers_hide_lower_ones(tmp_path: Path, upper: bytes) -> None:
     assert Path(open_images(tmp_path, source).fetch_disk(NAME).path).read_bytes() == DISK
 
 
-def test_a_path_chooses_among_disks(tmp_path: Path) -> None:
+def test_path_selects_one_of_several_disks(tmp_path: Path) -> None:
     layer = build_layer({"disk/one.img": DISK, "./other/two.img": b"2" * 512})
     images = open_images(tmp_path, make_source(tmp_path, "layout", layer))
     assert Path(images.fetch_disk(NAME, "/other/two.img").path).read_bytes() == b"2" * 512
@@ -123,7 +123,7 @@ NO_DISK = {
 
 
 @pytest.mark.parametrize(("layer", "words"), NO_DISK.values(), ids=NO_DISK)
-def test_what_holds_no_usable_disk_is_refused_by_name(tmp_path: Path, layer: bytes, words: str) -> None:
+def test_image_without_a_usable_disk_is_refused_with_its_name(tmp_path: Path, layer: bytes, words: str) -> None:
     images = open_images(tmp_path, make_source(tmp_path, "layout", layer))
     with pytest.raises(RefusedImageError, match=words) as caught:
         images.fetch_disk(NAME)
@@ -131,21 +131,21 @@ def test_what_holds_no_usable_disk_is_refused_by_name(tmp_path: Path, layer: byt
     assert images.find_disk(NAME) is None
 
 
-def test_names_that_lead_elsewhere_are_written_nowhere(tmp_path: Path) -> None:
+def test_path_traversal_in_a_layer_writes_no_file(tmp_path: Path) -> None:
     evil = {"../../escaped": b"1", "/disk/../../escaped": b"2", "disk/../escaped": b"3", "disk/one.img": DISK}
     images = open_images(tmp_path, make_source(tmp_path, "layout", build_layer(evil)))
     assert Path(images.fetch_disk(NAME).path).read_bytes() == DISK
     assert list(tmp_path.rglob("*escaped*")) == []
 
 
-def test_a_disk_larger_than_allowed_is_refused_before_it_fills_the_machine(tmp_path: Path) -> None:
+def test_disk_larger_than_the_limit_is_refused(tmp_path: Path) -> None:
     layer = pack(build_layer({"disk/one.img": bytes(64 << 20)}))
     images = open_images(tmp_path, make_source(tmp_path, "layout", layer), limit=1 << 20)
     with pytest.raises(RefusedImageError, match="larger than the 1048576 bytes that are allowed"):
         images.fetch_disk(NAME)
 
 
-def test_an_entry_whose_header_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
+def test_entry_with_a_too_large_header_is_refused(tmp_path: Path) -> None:
     bomb = tarfile.TarInfo("bomb")
     bomb.type, bomb.size = tarfile.XHDTYPE, 1 << 30
     images = open_images(tmp_path, make_source(tmp_path, "layout", bomb.tobuf() + bytes(1024)))
@@ -154,7 +154,7 @@ def test_an_entry_whose_header_would_fill_the_memory_is_refused(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("form", ["layout", "docker"])
-def test_a_layer_that_is_not_what_its_digest_says_is_refused(tmp_path: Path, form: str) -> None:
+def test_layer_that_does_not_match_its_digest_is_refused(tmp_path: Path, form: str) -> None:
     layer, other = build_layer({"disk/one.img": DISK}), build_layer({"disk/one.img": DISK[::-1]})
     files = build_layout({"": [layer]}) if form == "layout" else build_docker_save([layer])
     swapped = {name: other if content == layer else content for name, content in files.items()}
@@ -164,7 +164,7 @@ def test_a_layer_that_is_not_what_its_digest_says_is_refused(tmp_path: Path, for
     assert images.find_disk(NAME) is None
 
 
-def test_a_blob_of_a_layout_is_not_followed_out_of_it(tmp_path: Path) -> None:
+def test_symlink_out_of_a_layout_is_not_followed(tmp_path: Path) -> None:
     layout = make_source(tmp_path, "layout", layer := build_layer({"disk/one.img": DISK}))
     blob = layout / "blobs" / digest(layer).replace(":", "/")
     (tmp_path / "outside").write_bytes(blob.read_bytes())
@@ -174,7 +174,7 @@ def test_a_blob_of_a_layout_is_not_followed_out_of_it(tmp_path: Path) -> None:
         open_images(tmp_path, layout).fetch_disk(NAME)
 
 
-def test_work_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
+def test_cancelled_extraction_leaves_no_files(tmp_path: Path) -> None:
     stop = Event()
     stop.set()
     images = open_images(tmp_path, make_source(tmp_path, "layout", build_layer({"disk/one.img": DISK})))
@@ -183,13 +183,13 @@ def test_work_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.parent.name != "locks"] == []
 
 
-def test_an_image_of_very_many_layers_is_refused(tmp_path: Path) -> None:
+def test_image_with_too_many_layers_is_refused(tmp_path: Path) -> None:
     layers = [build_layer({f"etc/{number}": b"x"}) for number in range(501)]
     with pytest.raises(RefusedImageError, match="more than 500 layers"):
         open_images(tmp_path, make_source(tmp_path, "layout", *layers)).fetch_disk(NAME)
 
 
-def test_a_kernel_and_its_initrd_come_out_under_their_paths(tmp_path: Path) -> None:
+def test_kernel_and_initrd_are_extracted_under_their_paths(tmp_path: Path) -> None:
     layer = build_layer({"boot/vmlinuz": b"kernel", "boot/initrd": b"initrd", "boot/other": b"other"})
     images = open_images(tmp_path, make_source(tmp_path, "layout", layer))
     paths = ["/boot/vmlinuz", "/boot/initrd"]
@@ -201,23 +201,23 @@ def test_a_kernel_and_its_initrd_come_out_under_their_paths(tmp_path: Path) -> N
         images.fetch_files(NAME, ["/boot/none"])
 
 
-def test_a_name_that_no_file_has_needs_a_registry_that_is_allowed(tmp_path: Path) -> None:
+def test_image_without_a_file_is_refused_if_registries_are_not_allowed(tmp_path: Path) -> None:
     images = ContainerImages(tmp_path, from_registries=False)
     with pytest.raises(TransferError, match="registries are not allowed"):
         images.fetch_disk(NAME)
 
 
-def test_a_policy_of_never_asks_nobody(tmp_path: Path) -> None:
+def test_pull_policy_never_contacts_no_registry(tmp_path: Path) -> None:
     with pytest.raises(TransferError, match="its pull policy is Never"):
         ContainerImages(tmp_path).fetch_disk(NAME, policy="Never")
 
 
-def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_missing_file_of_an_image_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TransferError, match=r"should lie in .*/gone\.img, which does not exist"):
         open_images(tmp_path, tmp_path / "gone.img").fetch_disk(NAME)
 
 
-def test_progress_grows_over_all_layers(tmp_path: Path) -> None:
+def test_progress_covers_all_layers(tmp_path: Path) -> None:
     layers = [build_layer({"disk/one.img": DISK}), build_layer({"other": DISK})]
     told: list[tuple[int, int | None]] = []
     images = open_images(tmp_path, make_source(tmp_path, "layout", *layers))
@@ -227,7 +227,7 @@ def test_progress_grows_over_all_layers(tmp_path: Path) -> None:
     assert told[-1] == (total, total)
 
 
-def test_layers_are_read_from_the_top_and_need_no_size(tmp_path: Path) -> None:
+def test_layer_without_a_size_is_extracted(tmp_path: Path) -> None:
     layer = build_layer({"disk/one.img": DISK})
     (tmp_path / "layer").write_bytes(layer)
     layers = [Layer("one", digest(layer))]

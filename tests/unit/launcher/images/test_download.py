@@ -1,4 +1,4 @@
-"""Files from a web server on loopback: whole, checked and resumed, or not there at all."""
+"""Downloads from an HTTP server on loopback: complete, verified and resumed, or not present."""
 
 import hashlib
 from pathlib import Path
@@ -20,7 +20,7 @@ SHA256 = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
 
 
 def download(url: str, target: Path, *, access: Access = Access(), **options: Any) -> None:  # noqa: B008 - immutable
-    """Fetch from the loopback address, which is refused unless it is allowed."""
+    """Download from the loopback address, which is refused unless it is allowed."""
     download_from(url, target, access=access._replace(networks=LOOPBACK), **options)
 
 
@@ -38,7 +38,7 @@ def list_files(target: Path) -> list[str]:
     return sorted(path.name for path in target.parent.iterdir())
 
 
-def test_a_file_arrives_whole_and_nothing_else_is_left(target: Path) -> None:
+def test_file_is_downloaded_and_no_other_file_remains(target: Path) -> None:
     told: list[tuple[int, int | None]] = []
     with serve(serve_file(CONTENT)) as server:
         download(f"{server.url}/disk", target, checksum=SHA256, progress=lambda *how_far: told.append(how_far))
@@ -49,7 +49,7 @@ def test_a_file_arrives_whole_and_nothing_else_is_left(target: Path) -> None:
     assert told == sorted(told)
 
 
-def test_a_server_that_only_trickles_is_given_up_on(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_download_from_a_too_slow_server_fails(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(downloading, "SLOW_SECONDS", 0.2)
     monkeypatch.setattr(downloading, "SLOWEST", 1 << 40)
     pause = Event()
@@ -59,7 +59,7 @@ def test_a_server_that_only_trickles_is_given_up_on(target: Path, monkeypatch: p
         assert len(server.requests) == 1, "it is not tried again at once"
 
 
-def test_what_broke_off_is_resumed_and_not_fetched_twice(target: Path) -> None:
+def test_interrupted_download_is_resumed(target: Path) -> None:
     broken = Response(CONTENT, breaks_after=300_000, ETag='"v1"')
     with serve(respond_in_turn(broken, serve_file(CONTENT))) as server:
         download(f"{server.url}/disk", target, checksum=SHA256)
@@ -67,7 +67,7 @@ def test_what_broke_off_is_resumed_and_not_fetched_twice(target: Path) -> None:
     assert server.list_headers("Range") == [None, "bytes=300000-"]
 
 
-def test_a_later_call_goes_on_where_an_earlier_one_was_stopped(target: Path) -> None:
+def test_later_download_resumes_a_cancelled_one(target: Path) -> None:
     stop = Event()
 
     def stop_midway(done: int, _total: int | None) -> None:
@@ -83,14 +83,14 @@ def test_a_later_call_goes_on_where_an_earlier_one_was_stopped(target: Path) -> 
     assert server.list_headers("If-Range") == [None, '"v1"']
 
 
-def test_a_file_that_changed_meanwhile_is_fetched_anew(target: Path) -> None:
+def test_changed_file_is_downloaded_from_the_start(target: Path) -> None:
     other = CONTENT[::-1]
     with serve(respond_in_turn(Response(CONTENT, breaks_after=1000, ETag='"v1"'), serve_file(other, '"v2"'))) as server:
         download(f"{server.url}/disk", target)
     assert target.read_bytes() == other
 
 
-def test_without_a_sign_that_it_is_the_same_file_a_download_begins_anew(target: Path) -> None:
+def test_download_without_an_etag_is_restarted(target: Path) -> None:
     with serve(respond_in_turn(Response(CONTENT, breaks_after=1000), Response(CONTENT))) as server:
         download(f"{server.url}/disk", target)
     assert target.read_bytes() == CONTENT
@@ -98,14 +98,14 @@ def test_without_a_sign_that_it_is_the_same_file_a_download_begins_anew(target: 
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_server_that_is_busy_is_asked_again(target: Path, status: int) -> None:
+def test_request_to_a_busy_server_is_retried(target: Path, status: int) -> None:
     with serve(respond_in_turn(Response(status=status), Response(status=status), serve_file(CONTENT))) as server:
         download(f"{server.url}/disk", target)
     assert target.read_bytes() == CONTENT
     assert len(server.requests) == 3
 
 
-def test_a_server_that_stays_busy_is_given_up_on(target: Path) -> None:
+def test_retries_stop_if_the_server_stays_busy(target: Path) -> None:
     with (
         serve(respond_in_turn(Response(status=503))) as server,
         pytest.raises(TransferError, match="answered 503") as caught,
@@ -117,32 +117,32 @@ def test_a_server_that_stays_busy_is_given_up_on(target: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_refusal_is_not_asked_about_again(target: Path, status: int) -> None:
+def test_client_error_is_not_retried(target: Path, status: int) -> None:
     with serve(respond_in_turn(Response(status=status))) as server, pytest.raises(TransferError, match=str(status)):
         download(f"{server.url}/disk", target)
     assert len(server.requests) == 1
 
 
-def test_a_wrong_checksum_leaves_nothing(target: Path) -> None:
+def test_file_with_a_wrong_checksum_is_removed(target: Path) -> None:
     with serve(serve_file(CONTENT)) as server, pytest.raises(RefusedImageError, match="the file's checksum is"):
         download(f"{server.url}/disk", target, checksum=f"sha256:{'0' * 64}")
     assert list_files(target) == []
 
 
 @pytest.mark.parametrize("checksum", ["sha256", "sha256:abc", "crc32:00000000", "abc"])
-def test_a_checksum_that_no_file_can_have_is_refused_before_anything_is_asked(target: Path, checksum: str) -> None:
+def test_invalid_checksum_is_refused_without_a_request(target: Path, checksum: str) -> None:
     with serve(serve_file(CONTENT)) as server, pytest.raises(RefusedImageError, match="is no checksum"):
         download(f"{server.url}/disk", target, checksum=checksum)
     assert server.requests == []
 
 
-def test_a_file_larger_than_allowed_is_refused_at_its_announcement(target: Path) -> None:
+def test_file_larger_than_the_limit_is_refused_by_its_content_length(target: Path) -> None:
     with serve(serve_file(CONTENT)) as server, pytest.raises(RefusedImageError, match="more than the 1000 bytes"):
         download(f"{server.url}/disk", target, limit=1000)
     assert list_files(target) == []
 
 
-def test_credentials_go_to_the_server_that_was_named_and_no_further(target: Path) -> None:
+def test_credentials_are_not_sent_to_another_server_after_a_redirect(target: Path) -> None:
     access = Access(headers=(("X-Token", "secret"),), user="me", password="word")  # noqa: S106 - of a test
     with serve(serve_file(CONTENT)) as elsewhere:
         redirect = Response(status=302, Location=f"{elsewhere.url}/disk")
@@ -153,7 +153,7 @@ def test_credentials_go_to_the_server_that_was_named_and_no_further(target: Path
     assert elsewhere.list_headers("Authorization") == elsewhere.list_headers("X-Token") == [None]
 
 
-def test_credentials_follow_on_the_same_server(target: Path) -> None:
+def test_credentials_are_sent_again_after_a_redirect_on_the_same_server(target: Path) -> None:
     def respond(request: Request) -> Response:
         return Response(CONTENT) if request.path == "/there" else Response(status=302, Location="/there")
 
@@ -163,18 +163,18 @@ def test_credentials_follow_on_the_same_server(target: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/disk", "/etc/passwd", "data:,x"])
-def test_only_web_servers_are_asked(target: Path, url: str) -> None:
+def test_only_http_and_https_urls_are_accepted(target: Path, url: str) -> None:
     with pytest.raises(TransferError, match="no HTTP or HTTPS address"):
         download(url, target)
 
 
-def test_a_redirect_leads_to_web_servers_only(target: Path) -> None:
+def test_redirect_to_another_scheme_is_refused(target: Path) -> None:
     redirect = Response(status=302, Location="ftp://127.0.0.1/disk")
     with serve(respond_in_turn(redirect)) as server, pytest.raises(TransferError):
         download(f"{server.url}/disk", target)
 
 
-def test_the_same_file_is_fetched_by_one_at_a_time(target: Path) -> None:
+def test_concurrent_download_of_the_same_file_is_refused(target: Path) -> None:
     with serve(serve_file(CONTENT)) as server:
 
         def fetch_again(_done: int, _total: int | None) -> None:

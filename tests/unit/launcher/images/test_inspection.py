@@ -1,4 +1,4 @@
-"""Images are judged before anything opens them, and nothing they point at is ever touched."""
+"""Images are inspected before QEMU opens them, and no file that they refer to is opened."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def make(path: Path, form: str, *options: str, size: str = "8M") -> Path:
 
 
 @pytest.mark.parametrize("form", ["qcow2", "vmdk", "vdi", "vpc", "vhdx"])
-def test_a_self_contained_image_passes_and_can_be_converted(tmp_path: Path, form: str) -> None:
+def test_self_contained_image_is_accepted_and_can_be_converted(tmp_path: Path, form: str) -> None:
     image = make(tmp_path / "it's, a disk", form)
     info = inspect_image(image)
     assert info.format == form
@@ -37,13 +37,13 @@ def test_a_self_contained_image_passes_and_can_be_converted(tmp_path: Path, form
     assert (tmp_path / "disk.img").stat().st_size == info.size
 
 
-def test_what_is_no_known_format_is_a_disk_byte_by_byte(tmp_path: Path) -> None:
+def test_image_of_unknown_format_is_raw(tmp_path: Path) -> None:
     (tmp_path / "disk.img").write_bytes(b"x" * 1000)
     assert inspect_image(tmp_path / "disk.img") == ImageInfo("raw", 1024)
 
 
 @pytest.mark.parametrize("options", [[], ["-o", "compat=0.10"], ["-o", "cluster_size=2M"], ["-o", "extended_l2=on"]])
-def test_the_header_of_an_image_is_read_as_it_was_written(tmp_path: Path, options: list[str]) -> None:
+def test_qcow2_header_is_parsed(tmp_path: Path, options: list[str]) -> None:
     header = parse_qcow2(make(tmp_path / "disk", "qcow2", *options).read_bytes())
     assert header is not None
     assert header._replace(version=3) == (3, 8 * MIB, None, False, False, False)
@@ -52,7 +52,7 @@ def test_the_header_of_an_image_is_read_as_it_was_written(tmp_path: Path, option
 @pytest.mark.parametrize(
     ("form", "words"), [("qcow2", "`qemu-img check` finds 16 errors in it"), ("vmdk", "qemu-img failed")]
 )
-def test_an_image_of_which_a_part_is_missing_is_refused(tmp_path: Path, form: str, words: str) -> None:
+def test_truncated_image_is_refused(tmp_path: Path, form: str, words: str) -> None:
     (tmp_path / "content").write_bytes(os.urandom(4 * MIB))
     image = tmp_path / "disk"
     subprocess.run(["qemu-img", "convert", "-O", form, str(tmp_path / "content"), str(image)], check=True)  # noqa: S607 - wherever it is
@@ -103,7 +103,7 @@ TRICKS: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("content", "words"), TRICKS.values(), ids=TRICKS)
-def test_an_image_that_reaches_beyond_itself_is_refused_in_words(tmp_path: Path, content: bytes, words: str) -> None:
+def test_image_that_refers_to_other_files_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
     (tmp_path / "disk").write_bytes(content)
     with pytest.raises(RefusedImageError, match=words):
         inspect_image(tmp_path / "disk")
@@ -118,7 +118,7 @@ REAL_TRICKS: dict[str, tuple[str, list[str], str]] = {
 
 
 @pytest.mark.parametrize(("form", "options", "words"), REAL_TRICKS.values(), ids=REAL_TRICKS)
-def test_what_qemu_itself_writes_into_several_files_is_refused(
+def test_image_of_several_files_written_by_qemu_is_refused(
     tmp_path: Path, form: str, options: list[str], words: str
 ) -> None:
     image = make(tmp_path / "disk", form, *(option.format(tmp_path) for option in options))
@@ -126,13 +126,13 @@ def test_what_qemu_itself_writes_into_several_files_is_refused(
         inspect_image(image)
 
 
-def test_a_disk_larger_than_allowed_is_refused(tmp_path: Path) -> None:
+def test_disk_larger_than_the_limit_is_refused(tmp_path: Path) -> None:
     image = make(tmp_path / "disk", "qcow2", size="1T")
     with pytest.raises(RefusedImageError, match="a disk of 1099511627776 bytes; at most 1048576 are allowed"):
         inspect_image(image, MIB)
 
 
-def test_only_files_are_judged(tmp_path: Path) -> None:
+def test_only_regular_files_are_inspected(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(RefusedImageError, match="is not a file"):
         inspect_image(tmp_path / "pipe")
@@ -153,5 +153,5 @@ def test_only_files_are_judged(tmp_path: Path) -> None:
         (b"\xeb\x63\x90", bytes(512), "raw"),
     ],
 )
-def test_a_format_is_recognised_by_its_bytes(head: bytes, tail: bytes, form: str) -> None:
+def test_format_is_detected_from_the_content(head: bytes, tail: bytes, form: str) -> None:
     assert detect_format(head, tail) == form

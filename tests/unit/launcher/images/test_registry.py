@@ -1,4 +1,4 @@
-"""A registry on loopback: let in by token or password, and never believed without a digest."""
+"""A registry on loopback: authentication by token or password, and verification of digests."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hold(**manifests: bytes) -> Respond:
-    """A registry with a repository `team/disk` that lets everybody in."""
+    """Respond as a registry with a repository `team/disk` that needs no credentials."""
     known = {**manifests, **{digest(content): content for content in [*manifests.values(), MANIFEST]}}
 
     def respond(request: Request) -> Response:
@@ -54,13 +54,13 @@ def fetch(server: Server, tmp_path: Path, version: str = ":v1", **options: Any) 
         pytest.param(INDEX, f":v1@{digest(INDEX)}", id="index by digest"),
     ],
 )
-def test_a_disk_is_fetched(tmp_path: Path, tag: bytes, version: str) -> None:
+def test_disk_is_pulled(tmp_path: Path, tag: bytes, version: str) -> None:
     with serve(hold(v1=tag)) as server:
         assert fetch(server, tmp_path, version) == DISK
     assert list((tmp_path / "cache" / "layers").iterdir()) == []
 
 
-def test_what_is_here_is_not_fetched_again_unless_the_policy_says_so(tmp_path: Path) -> None:
+def test_present_image_is_pulled_again_only_if_the_policy_requires_it(tmp_path: Path) -> None:
     with serve(hold(v1=MANIFEST, latest=MANIFEST)) as server:
         fetch(server, tmp_path)
         asked = len(server.requests)
@@ -71,7 +71,7 @@ def test_what_is_here_is_not_fetched_again_unless_the_policy_says_so(tmp_path: P
 
 
 def demand_token(inner: Respond, *, wanted: str) -> Respond:
-    """A registry that sends to a token server, which wants a name and password."""
+    """Respond as a registry whose token server requires a user name and password."""
 
     def respond(request: Request) -> Response:
         if request.path.startswith("/token"):
@@ -102,7 +102,9 @@ def demand_password(inner: Respond) -> Respond:
         pytest.param(demand_password, ME, id="password"),
     ],
 )
-def test_credentials_let_in(tmp_path: Path, demand: Callable[[Respond], Respond], access: Access) -> None:
+def test_credentials_are_required_and_accepted(
+    tmp_path: Path, demand: Callable[[Respond], Respond], access: Access
+) -> None:
     with serve(demand(hold(v1=MANIFEST))) as server:
         assert fetch(server, tmp_path, access=access) == DISK
         with pytest.raises(TransferError, match="may not be read with no credentials"):
@@ -111,7 +113,7 @@ def test_credentials_let_in(tmp_path: Path, demand: Callable[[Respond], Respond]
             fetch(server, tmp_path, policy="Always", access=ME._replace(password="wrong"))  # noqa: S106 - of a test
 
 
-def test_a_token_that_expires_is_renewed(tmp_path: Path) -> None:
+def test_expired_token_is_renewed(tmp_path: Path) -> None:
     demanding = demand_token(hold(v1=MANIFEST), wanted="Basic bWU6d29yZA==")
     blobs = 0
 
@@ -156,7 +158,7 @@ REFUSED: dict[str, tuple[Respond, str, type[ImageError], str]] = {
 
 
 @pytest.mark.parametrize(("respond", "version", "kind", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_trusted_is_refused(
+def test_invalid_response_is_refused(
     tmp_path: Path, respond: Respond, version: str, kind: type[ImageError], words: str
 ) -> None:
     with serve(respond) as server, pytest.raises(kind, match=words):

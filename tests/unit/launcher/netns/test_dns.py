@@ -1,4 +1,4 @@
-"""The relay for guests whose machine is its own name server."""
+"""DNS relay for guests on a machine that runs its own resolver."""
 
 import ipaddress
 import socket
@@ -26,19 +26,19 @@ PATIENCE = 20.0
         pytest.param("nameserver nonsense\nnameserver 127.0.0.1\n", "127.0.0.1", id="nonsense first"),
     ],
 )
-def test_a_resolver_that_is_the_machine_itself_is_found(tmp_path: Path, text: str, expected: str | None) -> None:
+def test_resolver_on_the_machine_itself_is_found(tmp_path: Path, text: str, expected: str | None) -> None:
     path = tmp_path / "resolv.conf"
     path.write_text(text)
     assert find_local_resolver(OWN, path) == (ipaddress.ip_address(expected) if expected else None)
 
 
-def test_a_machine_without_a_list_of_name_servers_has_no_local_resolver(tmp_path: Path) -> None:
+def test_machine_without_resolv_conf_has_no_local_resolver(tmp_path: Path) -> None:
     assert find_local_resolver(OWN, tmp_path / "resolv.conf") is None
 
 
 @pytest.fixture
 def resolver() -> Iterator[socket.socket]:
-    """A name server on a port of loopback."""
+    """A name server on a loopback port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
         listening.bind(("127.0.0.1", 0))
         listening.settimeout(PATIENCE)
@@ -56,7 +56,7 @@ def open_relay(resolver: socket.socket, directory: Path, monkeypatch: pytest.Mon
     return relay, port
 
 
-def test_a_query_is_passed_on_and_its_answer_comes_back_with_its_number(
+def test_query_is_relayed_and_its_response_has_the_original_id(
     resolver: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, port = open_relay(resolver, tmp_path, monkeypatch)
@@ -66,12 +66,12 @@ def test_a_query_is_passed_on_and_its_answer_comes_back_with_its_number(
         client.sendto(QUERY, ("127.0.0.1", port))
         passed, relay = resolver.recvfrom(512)
         assert passed[2:] == QUERY[2:]
-        resolver.sendto(b"\x00\x00" if passed[:2] != b"\x00\x00" else b"\x00\x01", relay)  # nobody asked that
+        resolver.sendto(b"\x00\x00" if passed[:2] != b"\x00\x00" else b"\x00\x01", relay)  # response to no query
         resolver.sendto(passed[:2] + b"\x81\x80the answer", relay)
         assert client.recv(512) == QUERY[:2] + b"\x81\x80the answer"
 
 
-def test_queries_without_an_answer_are_forgotten(
+def test_number_of_pending_queries_is_limited(
     resolver: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     relay, port = open_relay(resolver, tmp_path, monkeypatch)

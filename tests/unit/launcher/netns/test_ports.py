@@ -1,4 +1,4 @@
-"""Ports that an instance names, and the command that forwards them."""
+"""Ports that an instance declares, and the command that forwards them."""
 
 import itertools
 import json
@@ -41,18 +41,18 @@ Main:
 """
 
 
-def test_named_ports_are_read_from_an_order() -> None:
+def test_declared_ports_are_parsed_from_a_launch_request() -> None:
     assert parse_launch_request(json.dumps(ORDER).encode()) == (
         "namespace",
         [("default", "tcp", 80), ("default", "udp", 53), ("other", "tcp", 8000), ("other", "tcp", 8001)],
     )
 
 
-def test_an_order_that_says_nothing_is_not_isolated() -> None:
+def test_launch_request_without_a_network_mode_is_not_isolated() -> None:
     assert parse_launch_request(b'{"vmi": {"spec": {"domain": {}}}}') == ("none", [])
 
 
-def test_a_port_gets_its_own_number_if_that_is_free_and_not_a_service_of_the_machine() -> None:
+def test_port_keeps_its_number_if_it_is_free_and_unprivileged() -> None:
     with socket.socket() as taken, socket.socket() as probe:
         for one in (taken, probe):
             one.bind(("127.0.0.1", 0))
@@ -63,7 +63,7 @@ def test_a_port_gets_its_own_number_if_that_is_free_and_not_a_service_of_the_mac
     assert len({free, used, 80, *chosen.values()}) == 5
 
 
-def test_pasta_forwards_named_ports_of_loopback_and_nothing_else() -> None:
+def test_pasta_forwards_only_declared_ports_on_loopback() -> None:
     forwards = list_forwards({("default", "tcp", 80): 8080, ("default", "udp", 53): 5353})
     assert forwards == [PortForward("tcp", 8080), PortForward("udp", 5353)]
     command = build_command(Path("/guest"), 42, forwards)
@@ -75,5 +75,5 @@ def test_pasta_forwards_named_ports_of_loopback_and_nothing_else() -> None:
     assert [options[name] for name in ("-t", "-u", "-T", "-U")] == ["none"] * 4
 
 
-def test_the_machines_own_addresses_are_read_from_the_kernels_table() -> None:
+def test_addresses_of_the_machine_are_parsed_from_fib_trie() -> None:
     assert [str(address) for address in parse_fib_trie(TRIE)] == ["198.51.100.2"]

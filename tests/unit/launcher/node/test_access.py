@@ -27,7 +27,7 @@ def describe(path: Path) -> tuple[int, int, str]:
 
 
 def list_users(path: Path) -> list[int]:
-    """The users that an ACL names."""
+    """Return the user IDs in a file's ACL."""
     try:
         entries = parse_acl(os.getxattr(path, "system.posix_acl_access"))
     except OSError:
@@ -36,7 +36,7 @@ def list_users(path: Path) -> list[int]:
 
 
 @needs_root
-def test_what_is_the_guests_own_is_given_away_and_what_others_share_is_lent(tmp_path: Path) -> None:
+def test_guest_owns_its_own_files_and_gets_acls_for_shared_ones(tmp_path: Path) -> None:
     data = tmp_path / "data"
     for name in ("claim", "image", "state"):
         (data / name).mkdir(parents=True)
@@ -58,7 +58,7 @@ def test_what_is_the_guests_own_is_given_away_and_what_others_share_is_lent(tmp_
     assert describe(soft)[0] == 0
 
 
-def test_a_guest_of_the_same_user_needs_nothing_given(tmp_path: Path) -> None:
+def test_guest_of_the_same_user_needs_no_grant(tmp_path: Path) -> None:
     image = tmp_path / "image"
     image.touch(0o600)
     before = image.stat()
@@ -71,7 +71,7 @@ def test_a_guest_of_the_same_user_needs_nothing_given(tmp_path: Path) -> None:
 
 
 @needs_root
-def test_a_disk_of_the_machine_keeps_its_owner_and_group_and_is_opened_to_the_guest_alone(tmp_path: Path) -> None:
+def test_host_disk_keeps_its_owner_and_group_and_gets_an_acl_for_the_guest(tmp_path: Path) -> None:
     names = ("closed", "open", "hard", "other")
     closed, opened, hard, other = files = [tmp_path / f"{name}.img" for name in names]
     for path, mode in zip(files, (0o600, 0o666, 0o600, 0o600), strict=True):
@@ -91,7 +91,7 @@ def test_a_disk_of_the_machine_keeps_its_owner_and_group_and_is_opened_to_the_gu
 
 
 @needs_root
-def test_a_claim_that_two_guests_share_is_open_to_both_until_each_is_gone(tmp_path: Path) -> None:
+def test_claim_shared_by_two_guests_is_accessible_until_each_is_removed(tmp_path: Path) -> None:
     disk = tmp_path / "claim" / "disk.img"
     disk.parent.mkdir()
     disk.touch(0o600)
@@ -105,7 +105,7 @@ def test_a_claim_that_two_guests_share_is_open_to_both_until_each_is_gone(tmp_pa
     assert (describe(disk)[0], list_users(disk)) == (0, [])
 
 
-def test_a_guest_reaches_its_volumes_and_its_state_and_nothing_else() -> None:
+def test_external_paths_are_volumes_and_state_only() -> None:
     mounts = {"claim": "/data/claim", "host": "/srv/disks/x.img"}
     whole = LaunchRequest(vmi=build_guest("uid", volumes=VOLUMES), mounts=mounts, state_directory="/data/state")
     without = LaunchRequest(vmi=build_guest("uid"), host_disk_roots=("/srv/disks",))

@@ -19,7 +19,9 @@ from virtshape.launcher.node.account import GUEST_USER, Account, choose_account
         pytest.param(Account(0, 0), 0o000, 7, True, id="root"),
     ],
 )
-def test_modes_are_read_as_the_kernel_does(tmp_path: Path, account: Account, mode: int, wanted: int, may: bool) -> None:
+def test_modes_are_evaluated_like_the_kernel(
+    tmp_path: Path, account: Account, mode: int, wanted: int, may: bool
+) -> None:
     path = tmp_path / "directory"
     path.mkdir()
     path.chmod(mode)
@@ -27,11 +29,11 @@ def test_modes_are_read_as_the_kernel_does(tmp_path: Path, account: Account, mod
     path.chmod(0o700)
 
 
-def test_nobody_may_use_what_is_not_there(tmp_path: Path) -> None:
+def test_missing_path_is_not_accessible(tmp_path: Path) -> None:
     assert not Account(0, 0).may(tmp_path / "nothing", 1)
 
 
-def test_guests_run_as_whoever_starts_them_but_never_as_root() -> None:
+def test_guests_run_as_the_starting_user_but_never_as_root() -> None:
     account = choose_account()
     assert account.user == (os.geteuid() or GUEST_USER)
     assert account.user != 0

@@ -1,4 +1,4 @@
-"""Access control entries: one group may pass, everything else stays as it was."""
+"""Access control lists: one group gets search permission, and other entries stay unchanged."""
 
 import pytest
 
@@ -34,5 +34,5 @@ USER_OBJ, USER, GROUP_OBJ, GROUP, MASK, OTHER = 0x01, 0x02, 0x04, 0x08, 0x10, 0x
         ),
     ],
 )
-def test_one_group_gets_search_permission_and_the_others_keep_theirs(before: list[Entry], after: list[Entry]) -> None:
+def test_one_group_gets_search_permission_and_others_keep_theirs(before: list[Entry], after: list[Entry]) -> None:
     assert add_search(before, 50) == after

@@ -34,7 +34,7 @@ DOMAIN = """
 CPU = '<cpu><model>EPYC</model><feature policy="require" name="aes"/><feature policy="disable" name="vme"/></cpu>'
 
 
-def test_libvirts_words_are_read() -> None:
+def test_libvirt_capabilities_are_parsed() -> None:
     found = LibvirtCapabilities(
         kvm=True, libvirt=9_000_000, qemu=7_002_000, capabilities=CAPABILITIES, domains=(DOMAIN,), cpu=CPU
     )
@@ -55,13 +55,13 @@ def test_libvirts_words_are_read() -> None:
     )
 
 
-def test_what_libvirt_does_not_say_is_not_there() -> None:
+def test_capability_missing_in_libvirt_xml_is_absent() -> None:
     bare = "<domainCapabilities><features><sev supported='no'/></features></domainCapabilities>"
     found = LibvirtCapabilities(kvm=False, libvirt=1, qemu=2, capabilities="<capabilities/>", domains=(bare,))
     assert parse_capabilities(found, "amd64") == Capability(libvirt=1, qemu=2)
 
 
-def test_the_most_capable_cpu_is_asked_about_in_libvirts_form() -> None:
+def test_host_model_is_rendered_for_libvirt() -> None:
     assert "".join(render_host_model(DOMAIN).split()) == (
         '<cpu><modelfallback="forbid">EPYC</model><featurepolicy="require"name="aes"/></cpu>'
     )

@@ -1,4 +1,4 @@
-"""Confinement: what it needs to open, and, for root, what a process can do that went through it."""
+"""Confinement: the paths it opens and, for root, what a confined process can access."""
 
 import json
 import os
@@ -49,7 +49,7 @@ needs_mounts = pytest.mark.skipif(not CAN_MOUNT, reason=f"{IMPOSSIBLE}mounting n
 
 
 def look(confinement: Confinement, *paths: Path, without: str = "") -> dict[str, Any]:
-    """Return what a process sees of these paths once it is confined; it may lack a capability."""
+    """Return what a confined process sees of these paths; it may lack a capability."""
     text = msgspec.json.encode(confinement).decode()
     dropped = ["setpriv", f"--bounding-set=-{without}", f"--inh-caps=-{without}"] if without else []
     command = [*dropped, sys.executable, "-c", LOOK, text, *map(str, paths)]
@@ -59,7 +59,7 @@ def look(confinement: Confinement, *paths: Path, without: str = "") -> dict[str,
 
 
 def find_obstacle(*, without: str = "") -> str:
-    """Return what a process finds that may lack a capability."""
+    """Return the obstacle that a process finds; it may lack a capability."""
     dropped = ["setpriv", f"--bounding-set=-{without}", f"--inh-caps=-{without}"] if without else []
     command = [*dropped, sys.executable, "-c", OBSTACLE]
     found: str = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -68,7 +68,7 @@ def find_obstacle(*, without: str = "") -> str:
 
 @pytest.fixture
 def closed(tmp_path: Path) -> Path:
-    """A directory that only its owner may enter, with things in it."""
+    """A directory with files that only its owner may enter."""
     place = tmp_path / "closed" / "deeper"
     place.mkdir(parents=True)
     place.parent.chmod(0o700)
@@ -79,7 +79,7 @@ def closed(tmp_path: Path) -> Path:
     return place
 
 
-def test_the_gate_is_the_first_directory_that_is_closed(closed: Path) -> None:
+def test_first_closed_directory_of_a_path_is_found(closed: Path) -> None:
     other = Account(os.geteuid() + 1, 1)
     directory = find_closed_directory(closed / "needed" / "file", other)
     assert directory is not None
@@ -89,7 +89,7 @@ def test_the_gate_is_the_first_directory_that_is_closed(closed: Path) -> None:
 
 @needs_root
 @needs_mounts
-def test_a_process_reaches_what_it_needs_behind_a_closed_door_and_nothing_else(closed: Path) -> None:
+def test_process_reaches_only_what_it_needs_in_a_closed_directory(closed: Path) -> None:
     account = Account(GUEST_USER, GUEST_USER)
     reach = (str(closed / "needed"), str(closed / "image"), str(closed / "nothing"))
     seen = look(
@@ -110,21 +110,21 @@ def test_a_process_reaches_what_it_needs_behind_a_closed_door_and_nothing_else(c
 
 
 @needs_root
-def test_nothing_is_covered_where_every_door_is_open() -> None:
+def test_nothing_is_mounted_if_all_directories_are_open() -> None:
     account = Account(GUEST_USER, GUEST_USER)
     seen = look(Confinement(account=account, reach=("/usr/share",)), Path("/root"), without="sys_admin")
     assert seen["seen"] == {"root": "Permission denied"}
 
 
 @needs_root
-def test_without_cap_sys_admin_mounts_are_not_possible(closed: Path) -> None:
+def test_mounts_fail_without_cap_sys_admin(closed: Path) -> None:
     account = Account(GUEST_USER, GUEST_USER)
     seen = look(Confinement(account=account, reach=(str(closed / "needed"),)), without="sys_admin")
     assert seen == {"error": "unshare the mount namespace: Operation not permitted"}
 
 
 @needs_root
-def test_without_mounts_a_process_passes_through_closed_directories_and_cannot_list_them(closed: Path) -> None:
+def test_process_without_mounts_can_traverse_closed_directories_but_not_list_them(closed: Path) -> None:
     account = Account(GUEST_USER, GUEST_USER)
     (closed / "private").chmod(0o700)
     confinement = Confinement(account=account, reach=(str(closed / "needed"),), mounts=False)
@@ -141,7 +141,7 @@ def test_without_mounts_a_process_passes_through_closed_directories_and_cannot_l
 @needs_root
 @needs_mounts
 @pytest.mark.parametrize(("without", "expected"), [("", ""), ("sys_admin", "Operation not permitted")])
-def test_the_obstacle_to_mounts_is_found_without_changing_the_machine(without: str, expected: str) -> None:
+def test_obstacle_to_mounts_is_found_without_changing_the_machine(without: str, expected: str) -> None:
     before = Path("/proc/self/mountinfo").read_text()
     assert expected in find_obstacle(without=without)
     assert bool(find_obstacle(without=without)) == bool(expected)
@@ -150,8 +150,8 @@ def test_the_obstacle_to_mounts_is_found_without_changing_the_machine(without: s
 
 @needs_root
 @needs_mounts
-def test_a_chroot_is_no_obstacle(tmp_path: Path) -> None:
-    """There / is not a mount point; it is given a root with the system's directories in it."""
+def test_chroot_does_not_prevent_mounts(tmp_path: Path) -> None:
+    """In a chroot, / is not a mount point; the test builds a root with the system's directories."""
     root = tmp_path / "root"
     for name in ("usr", "lib", "lib64", "bin", "proc", "dev", "etc", "root", "tmp"):
         if Path("/", name).is_symlink():

@@ -16,7 +16,7 @@ UID = "b7f1a0de-0000-4000-8000-000000000001"
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where short ways begin, of these tests alone."""
+    """Directory for short links that only these tests use."""
     with tempfile.TemporaryDirectory(prefix="short-") as name:
         monkeypatch.setattr("virtshape.launcher.node.directories.find_short_root", lambda: Path(name))
         yield Path(name)
@@ -27,7 +27,7 @@ def places(tmp_path: Path) -> GuestDirectories:
     return GuestDirectories(tmp_path / "data", Account(os.geteuid(), os.getegid()))
 
 
-def test_a_guests_directory_is_made_found_listed_and_removed(places: GuestDirectories) -> None:
+def test_guest_directory_is_created_found_listed_and_removed(places: GuestDirectories) -> None:
     assert places.list_guests() == []
     layout = places.make(UID)
     assert places.make(UID) == places.find(UID) == layout
@@ -38,7 +38,7 @@ def test_a_guests_directory_is_made_found_listed_and_removed(places: GuestDirect
     assert not layout.directory.is_symlink()
 
 
-def test_the_way_to_a_guest_is_always_short_enough_for_sockets(tmp_path: Path) -> None:
+def test_path_of_a_guest_is_short_enough_for_sockets(tmp_path: Path) -> None:
     places = GuestDirectories(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
     layout = places.make(UID)
     assert is_short_enough(layout.directory)
@@ -46,7 +46,7 @@ def test_the_way_to_a_guest_is_always_short_enough_for_sockets(tmp_path: Path) -
     assert GuestDirectories(places.data, places.account).find(UID) == layout
 
 
-def test_a_short_way_that_leads_elsewhere_is_set_right(tmp_path: Path) -> None:
+def test_short_link_with_a_wrong_target_is_corrected(tmp_path: Path) -> None:
     places = GuestDirectories(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
     layout = places.make(UID)
     layout.directory.unlink()
@@ -54,7 +54,7 @@ def test_a_short_way_that_leads_elsewhere_is_set_right(tmp_path: Path) -> None:
     assert places.make(UID).directory.resolve() == (places.data / "guests" / UID).resolve()
 
 
-def test_a_file_is_written_whole(places: GuestDirectories) -> None:
+def test_file_is_replaced_atomically(places: GuestDirectories) -> None:
     layout = places.make(UID)
     for content in (b"one", b"two"):
         places.write(layout.launch_request, content)
@@ -63,7 +63,7 @@ def test_a_file_is_written_whole(places: GuestDirectories) -> None:
 
 
 @needs_root
-def test_a_guest_may_add_to_its_directory_and_not_replace_what_its_supervisor_wrote(tmp_path: Path) -> None:
+def test_guest_can_add_files_to_its_directory_but_not_replace_files_of_its_supervisor(tmp_path: Path) -> None:
     places = GuestDirectories(tmp_path, choose_account())
     layout = places.make(UID)
     places.write(layout.launch_request, b"{}")
@@ -75,7 +75,7 @@ def test_a_guest_may_add_to_its_directory_and_not_replace_what_its_supervisor_wr
 
 
 @needs_root
-def test_each_guest_has_a_user_which_is_free_again_when_it_is_gone(tmp_path: Path) -> None:
+def test_each_guest_has_its_own_user_until_it_is_removed(tmp_path: Path) -> None:
     places, users = GuestDirectories(tmp_path, choose_account()), range(60600, 60602)
     for name in ("one", "two"):
         places.make(name, users)
@@ -91,7 +91,7 @@ def test_each_guest_has_a_user_which_is_free_again_when_it_is_gone(tmp_path: Pat
 
 
 @needs_root
-def test_a_guest_gets_a_copy_of_what_is_known_about_qemu(tmp_path: Path) -> None:
+def test_guest_gets_a_copy_of_the_cached_qemu_capabilities(tmp_path: Path) -> None:
     places = GuestDirectories(tmp_path, choose_account())
     known = places.libvirt_cache / "qemu" / "capabilities" / "one.xml"
     known.parent.mkdir(parents=True)
@@ -103,19 +103,19 @@ def test_a_guest_gets_a_copy_of_what_is_known_about_qemu(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("uid", ["", ".", "..", "../state", "/etc", "a/b"])
-def test_a_uid_that_leads_elsewhere_is_refused(places: GuestDirectories, uid: str) -> None:
+def test_uid_with_a_path_traversal_is_refused(places: GuestDirectories, uid: str) -> None:
     with pytest.raises(DirectoryError, match="it cannot be the name of a directory"):
         places.make(uid)
 
 
-def test_short_ways_that_lead_nowhere_are_swept_away(places: GuestDirectories, short: Path) -> None:
+def test_dangling_short_links_are_removed(places: GuestDirectories, short: Path) -> None:
     layout = places.make(UID)
     (short / "gone").symlink_to(short / "nowhere")
     places.remove_dangling_links()
     assert [one.name for one in short.iterdir()] == [layout.directory.name]
 
 
-def test_a_place_for_short_ways_that_is_somebody_elses_is_not_used(tmp_path: Path, short: Path) -> None:
+def test_directory_for_short_links_of_another_user_is_refused(tmp_path: Path, short: Path) -> None:
     short.chmod(0o777)
     places = GuestDirectories(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
     with pytest.raises(DirectoryError, match="is owned by another user or writable by others"):

@@ -11,7 +11,7 @@ SECURE = ["acpi-s3", "requires-smm", "secure-boot", "enrolled-keys"]
 
 
 def describe(directory: Path, name: str, features: list[str], **changes: Any) -> Firmware:
-    """Write a description and the files that it is about; what it should be read as."""
+    """Write a firmware description and its files; return the firmware that it describes."""
     directory.mkdir(exist_ok=True)
     stem = directory / name
     code, variables = stem.with_suffix(".code"), stem.with_suffix(".vars")
@@ -32,13 +32,13 @@ def describe(directory: Path, name: str, features: list[str], **changes: Any) ->
     return Firmware(str(code), str(variables), secure_boot="secure-boot" in features)
 
 
-def test_firmware_comes_in_the_order_of_its_names(tmp_path: Path) -> None:
+def test_firmware_is_sorted_by_file_name(tmp_path: Path) -> None:
     plain = describe(tmp_path, "60-plain", ["acpi-s3"])
     secure = describe(tmp_path, "40-secure", SECURE)
     assert list(read_descriptions((tmp_path,), "x86_64", "pc-q35-7.2")) == [secure, plain]
 
 
-def test_an_administrators_description_takes_the_place_of_the_packages(tmp_path: Path) -> None:
+def test_description_of_the_administrator_overrides_the_package(tmp_path: Path) -> None:
     describe(tmp_path / "usr", "60-plain", [])
     own = describe(tmp_path / "etc", "60-plain", [])
     assert list(read_descriptions((tmp_path / "etc", tmp_path / "usr"), "x86_64", "pc-q35-7.2")) == [own]
@@ -55,11 +55,11 @@ def test_an_administrators_description_takes_the_place_of_the_packages(tmp_path:
         pytest.param([], {"targets": 7}, id="nonsense"),
     ],
 )
-def test_firmware_of_no_use_is_passed_over(tmp_path: Path, features: list[str], changes: dict[str, Any]) -> None:
+def test_unusable_firmware_is_skipped(tmp_path: Path, features: list[str], changes: dict[str, Any]) -> None:
     describe(tmp_path, "50-other", features, **changes)
     assert list(read_descriptions((tmp_path,), "x86_64", "pc-q35-7.2")) == []
 
 
-def test_firmware_whose_files_are_gone_is_passed_over(tmp_path: Path) -> None:
+def test_firmware_with_missing_files_is_skipped(tmp_path: Path) -> None:
     Path(describe(tmp_path, "50-gone", []).code).unlink()
     assert list(read_descriptions((tmp_path,), "x86_64", "pc-q35-7.2")) == []

@@ -1,4 +1,4 @@
-"""Launcher processes as forks, with a module of the tests in the launcher's place."""
+"""Fork server, with a test module in place of the launcher."""
 
 import asyncio
 import contextlib
@@ -53,7 +53,7 @@ def end(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
-def test_a_launcher_process_is_a_fork_in_a_session_of_its_own(directory: Path, tmp_path: Path) -> None:
+def test_launcher_process_is_a_fork_in_its_own_session(directory: Path, tmp_path: Path) -> None:
     async def scenario() -> None:
         forkserver = ForkServer("bearing", tmp_path / "nursery.log")
         forkserver.open()
@@ -70,7 +70,7 @@ def test_a_launcher_process_is_a_fork_in_a_session_of_its_own(directory: Path, t
     asyncio.run(scenario())
 
 
-def test_a_launcher_process_starts_by_itself_where_there_is_nothing_to_fork(
+def test_launcher_process_is_spawned_if_the_fork_server_cannot_start(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("virtshape.launcher.node.forkserver.PROCESS_MODULE", "no.such.module")
@@ -86,7 +86,7 @@ def test_a_launcher_process_starts_by_itself_where_there_is_nothing_to_fork(
     asyncio.run(scenario())
 
 
-def test_a_nursery_that_was_killed_is_replaced(directory: Path, tmp_path: Path) -> None:
+def test_killed_fork_server_is_replaced(directory: Path, tmp_path: Path) -> None:
     async def scenario() -> None:
         forkserver = ForkServer("bearing", tmp_path / "nursery.log")
         pids = []

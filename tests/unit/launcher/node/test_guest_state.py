@@ -17,7 +17,7 @@ def layout(tmp_path: Path) -> Layout:
     return Layout(tmp_path)
 
 
-def test_a_report_is_read_and_nothing_else_is(layout: Layout, tmp_path: Path) -> None:
+def test_report_is_read_only_from_a_regular_file(layout: Layout, tmp_path: Path) -> None:
     assert find_report(layout) is None
     layout.report.write_bytes(msgspec.json.encode(Report(state="running")))
     assert find_report(layout) == Report(state="running")
@@ -32,13 +32,13 @@ def test_a_report_is_read_and_nothing_else_is(layout: Layout, tmp_path: Path) ->
     assert find_report(layout) is None
 
 
-def test_an_order_that_cannot_be_read_is_none(layout: Layout) -> None:
+def test_invalid_launch_request_is_none(layout: Layout) -> None:
     assert find_launch_request(layout) is None
     layout.launch_request.write_bytes(b'{"vmi": {}}')
     assert find_launch_request(layout) is None
 
 
-def test_a_guest_whose_launcher_is_gone_is_buried_with_its_last_line(layout: Layout) -> None:
+def test_guest_without_a_launcher_process_is_failed_with_the_last_log_line(layout: Layout) -> None:
     report = Report(state="running", agent=True, machine="pc-q35-7.2", qemu_pid=7)
     last_line = "the guest's launcher process has ended"
     assert mark_lost(report, layout).message == last_line
@@ -48,7 +48,7 @@ def test_a_guest_whose_launcher_is_gone_is_buried_with_its_last_line(layout: Lay
     )
 
 
-def test_a_process_is_alive_only_if_it_is_of_this_guest(tmp_path: Path) -> None:
+def test_process_is_alive_only_if_it_belongs_to_this_guest(tmp_path: Path) -> None:
     command = Path("/proc/self/cmdline").read_bytes().split(b"\0")
     assert is_alive(os.getpid(), Layout(Path(command[0].decode())))
     assert not is_alive(os.getpid(), Layout(tmp_path / "another"))
@@ -61,8 +61,8 @@ def test_a_process_is_alive_only_if_it_is_of_this_guest(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root starts processes of other users")
-def test_a_forked_launcher_of_another_user_is_known_without_the_right_to_trace_it(tmp_path: Path) -> None:
-    """In a container root may not read another user's working directory."""
+def test_forked_launcher_of_another_user_is_recognised_without_ptrace_permission(tmp_path: Path) -> None:
+    """In a container, root may not read the working directory of another user's process."""
     script = """
 import os, sys, time
 from pathlib import Path
@@ -91,19 +91,17 @@ os.kill(pid, 9)
     assert printed.stdout.split() == ["True", "False", "False"]
 
 
-def test_a_log_that_a_guest_has_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
+def test_log_replaced_by_a_symlink_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("of the machine")
     (tmp_path / "serial0.log").symlink_to(tmp_path / "secret")
     assert read_tail(tmp_path / "serial0.log") == b""
 
 
-def test_of_a_log_that_a_guest_has_flooded_only_the_end_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_end_of_a_large_log_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guest_state, "MAX_LOG_BYTES", 4)
     (tmp_path / "serial0.log").write_text("0123456789")
     assert read_tail(tmp_path / "serial0.log") == b"6789"
 
 
-def test_a_log_that_is_not_there_is_empty(tmp_path: Path) -> None:
+def test_missing_log_is_empty(tmp_path: Path) -> None:
     assert read_tail(tmp_path / "serial0.log") == b""

@@ -20,7 +20,7 @@ def write(root: Path, name: str, text: str) -> None:
     path.write_text(text)
 
 
-def test_cpus_lie_near_memory_and_share_cores(tmp_path: Path) -> None:
+def test_cpus_are_grouped_by_numa_node_and_core(tmp_path: Path) -> None:
     write(tmp_path, "devices/system/node/node0/cpulist", "0-1,4-5\n")
     write(tmp_path, "devices/system/node/node1/cpulist", "2-3\n")
     write(tmp_path, "devices/system/node/node2/cpulist", "\n")
@@ -42,14 +42,14 @@ def test_cpus_lie_near_memory_and_share_cores(tmp_path: Path) -> None:
         pytest.param("1048576\n", 4096, id="a limit above all there is"),
     ],
 )
-def test_memory_is_what_there_is_and_may_be_used(tmp_path: Path, limit: str, memory: int) -> None:
+def test_memory_is_limited_by_the_cgroup(tmp_path: Path, limit: str, memory: int) -> None:
     write(tmp_path, "meminfo", "MemTotal:              4 kB\nMemFree:               1 kB\n")
     if limit:
         write(tmp_path, "fs/cgroup/memory.max", limit)
     assert measure_memory(tmp_path, tmp_path) == memory
 
 
-def test_only_huge_pages_that_are_there_count(tmp_path: Path) -> None:
+def test_only_available_huge_pages_are_counted(tmp_path: Path) -> None:
     write(tmp_path, "kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "16\n")
     write(tmp_path, "kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n")
     assert count_hugepages(tmp_path) == {"2Mi": 16}
@@ -61,7 +61,7 @@ def test_this_machine_has_cpus_and_memory() -> None:
     assert find_architecture() in ("amd64", "arm64", "s390x")
 
 
-def test_an_empty_list_has_no_numbers() -> None:
+def test_empty_list_has_no_numbers() -> None:
     assert list(parse_list("\n")) == []
 
 

@@ -1,4 +1,4 @@
-"""Limits of launcher processes, each set in a process of its own, since a lowered limit stays lowered."""
+"""Limits of launcher processes. Each test uses its own process, because a lowered limit cannot be raised again."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ print(json.dumps(may))
 
 
 def can_set(limit: str, value: int) -> bool:
-    """Whether the kernel lets a process of this user set a limit."""
+    """Return True if the kernel lets a process of this user set a limit."""
     attempt = f"import resource; resource.setrlimit(resource.{limit}, ({value}, {value}))"
     return subprocess.run([sys.executable, "-c", attempt], capture_output=True, check=False).returncode == 0
 
@@ -48,6 +48,6 @@ def test_limits_of_an_ordinary_user_are_lowered_and_never_raised() -> None:
     run(AS_ORDINARY_USER)
 
 
-def test_limits_are_raised_where_the_kernel_allows_it() -> None:
+def test_limits_are_raised_if_the_kernel_allows_it() -> None:
     expected = [can_set("RLIMIT_MEMLOCK", -1), can_set("RLIMIT_RTPRIO", 1)]
     assert run(AS_THIS_USER) == f"{str(expected).lower()}\n"

@@ -18,7 +18,7 @@ EMULATORS = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm", "s390x": "q
         pytest.param(True, True, False, ["virtshape[guests]"], id="the binding"),
     ],
 )
-def test_what_is_missing_is_named_by_its_package(
+def test_missing_requirement_is_named_by_its_package(
     programs: bool, driver: bool, binding: bool, missing: list[str]
 ) -> None:
     found = find_missing_packages(lambda name: name if programs else None, lambda: driver, lambda: binding)
@@ -34,6 +34,6 @@ for module in pkgutil.walk_packages(virtshape.__path__, "virtshape."):
 """
 
 
-def test_only_launcher_processes_need_the_binding() -> None:
+def test_only_launcher_processes_need_the_libvirt_binding() -> None:
     ran = subprocess.run([sys.executable, "-c", IMPORT_ALL], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")

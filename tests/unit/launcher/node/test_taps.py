@@ -12,7 +12,7 @@ from virtshape.launcher.node import taps
 
 
 class Kernel:
-    """Answers a request with an error code, and remembers it."""
+    """Answer requests with an error code, and record them."""
 
     def __init__(self, code: int) -> None:
         self.code = code
@@ -46,7 +46,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("code", "words"), ANSWERS.values(), ids=ANSWERS)
-def test_a_device_that_stays_is_told_of(
+def test_failed_removal_of_a_device_is_logged(
     code: int, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "vs1").mkdir()

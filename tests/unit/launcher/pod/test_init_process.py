@@ -1,4 +1,4 @@
-"""The first process of a container, played by one that orphans are given to."""
+"""The first process of a container, replaced here by a child subreaper."""
 
 import signal
 import subprocess
@@ -50,7 +50,7 @@ while os.getppid() == attending:
         pytest.param(SIGNAL, 5, id="a signal is passed on"),
     ],
 )
-def test_all_that_ends_is_waited_for_until_the_child_does(what: str, status: int) -> None:
+def test_ended_processes_are_reaped_until_the_child_ends(what: str, status: int) -> None:
     program = textwrap.dedent(BEGINNING + what)
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120, start_new_session=True

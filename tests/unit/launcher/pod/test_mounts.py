@@ -1,4 +1,4 @@
-"""What the launcher in a pod finds there."""
+"""Volumes, devices and credentials that a launcher finds in its pod."""
 
 from pathlib import Path
 
@@ -37,21 +37,21 @@ def gather(place: Path, name: str, source: Tree) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("source", "path"), VOLUMES.values(), ids=VOLUMES.keys())
-def test_a_volume_lies(place: Path, source: Tree, path: str | None) -> None:
+def test_volume_is_found_at_its_path(place: Path, source: Tree, path: str | None) -> None:
     assert gather(place, "filled", source).get("filled") == path
 
 
-def test_a_device_comes_before_a_directory(place: Path) -> None:
+def test_block_device_is_preferred_to_a_directory(place: Path) -> None:
     (place / "device-raw").touch()
     assert gather(place, "raw", {"persistentVolumeClaim": {"claimName": "c"}})["raw"] == "device-raw"
 
 
-def test_credentials_and_kernels_are_found_under_names_of_their_own(place: Path) -> None:
+def test_credentials_and_kernels_have_their_own_names(place: Path) -> None:
     found = gather(place, "v", {"emptyDisk": {"capacity": "1Gi"}})
     assert found == {"k-access-cred": "mounts/k-access-cred", "kernelBoot": "mounts/kernelBoot"}
 
 
-def test_a_claim_that_is_empty_gets_a_disk_with_nearly_all_its_room(place: Path) -> None:
+def test_empty_claim_gets_a_disk_with_nearly_all_its_space(place: Path) -> None:
     (place / "mounts/new/lost+found").mkdir(parents=True)
     gather(place, "new", {"dataVolume": {"name": "d"}})
     size = (place / "mounts/new/disk.img").stat().st_size
@@ -61,14 +61,14 @@ def test_a_claim_that_is_empty_gets_a_disk_with_nearly_all_its_room(place: Path)
     assert (place / "mounts/new/disk.img").stat().st_size == size
 
 
-def test_a_claim_with_something_else_in_it_is_left_alone(place: Path) -> None:
+def test_claim_with_other_files_is_not_changed(place: Path) -> None:
     (place / "mounts/mine").mkdir()
     (place / "mounts/mine/notes.txt").touch()
     gather(place, "mine", {"dataVolume": {"name": "d"}})
     assert not (place / "mounts/mine/disk.img").exists()
 
 
-def test_devices_are_told_by_variables() -> None:
+def test_devices_are_read_from_environment_variables() -> None:
     vmi = build_vmi(
         domain={
             "devices": {
@@ -87,6 +87,6 @@ def test_devices_are_told_by_variables() -> None:
     }
 
 
-def test_disks_of_the_node_may_be_where_the_pod_was_given_a_directory() -> None:
+def test_host_disk_roots_are_the_directories_mounted_into_the_pod() -> None:
     disks = [{"name": n, "hostDisk": {"path": f"/data/{n}.img", "type": "Disk"}} for n in ("a", "b")]
     assert list_host_disk_roots(build_vmi(volumes=disks)) == ("/data",)

@@ -1,4 +1,4 @@
-"""The first process of a pod: how it shows that the guest runs, and how it ends."""
+"""The main process of a pod: how it reports that the guest runs, and how it ends."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from virtshape.launcher.report import Report
 
 
 class PlayedGuests:
-    """Guests that do as they are told once they are started, and tell of it."""
+    """Guests that publish the given reports when started, and shut down when stopped."""
 
     def __init__(self, *reports: Report) -> None:
         self._reports = reports
@@ -57,18 +57,18 @@ def run(guests: PlayedGuests, *, kill: bool = False, monkeypatch: pytest.MonkeyP
     return asyncio.run(scenario())
 
 
-def test_it_ends_with_its_guest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_ends_with_its_guest(monkeypatch: pytest.MonkeyPatch) -> None:
     last = Report(state="failed", reason="GuestPanicked")
     assert run(PlayedGuests(Report(state="running"), last), monkeypatch=monkeypatch) == last
 
 
-def test_a_signal_gives_the_guest_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sigterm_stops_the_guest_with_its_grace_period(monkeypatch: pytest.MonkeyPatch) -> None:
     guests = PlayedGuests(Report(state="running"))
     report = run(guests, kill=True, monkeypatch=monkeypatch, terminationGracePeriodSeconds=7)
     assert (report.state, guests.stopped) == ("succeeded", [7.0])
 
 
-def test_a_signal_before_the_guest_is_started_is_heeded_after_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sigterm_before_the_start_stops_the_guest_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def tell_to_end(_: object) -> dict[str, str]:
         os.kill(os.getpid(), signal.SIGTERM)
         return {}
@@ -89,7 +89,7 @@ STATES = {
 
 
 @pytest.mark.parametrize(("report", "shown"), STATES.values(), ids=STATES.keys())
-def test_the_node_sees_whether_a_guest_runs(report: Report, shown: bool, tmp_path: Path) -> None:
+def test_marker_file_exists_while_the_guest_runs(report: Report, shown: bool, tmp_path: Path) -> None:
     path = tmp_path / "running"
     path.touch()
     mark(report, path)
@@ -103,17 +103,17 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("report", "status"), ENDS.values(), ids=ENDS.keys())
-def test_a_guest_that_ended(report: Report, status: int, tmp_path: Path) -> None:
+def test_exit_code_and_termination_message_follow_the_report(report: Report, status: int, tmp_path: Path) -> None:
     path = tmp_path / "log"
     assert finish(report, path) == status
     assert parse_termination_message(path.read_text()) == TerminationMessage(report.reason, report.message)
 
 
-def test_nobody_to_read_last_words_is_no_trouble(tmp_path: Path) -> None:
+def test_unwritable_termination_message_is_ignored(tmp_path: Path) -> None:
     assert finish(Report(state="succeeded"), tmp_path / "none" / "log") == 0
 
 
 @pytest.mark.parametrize(("dedicated", "cpus"), [(True, (2, 3)), (False, ())], ids=["its own", "shared"])
-def test_cpus_of_the_pod_are_the_guests(dedicated: bool, cpus: tuple[int, ...]) -> None:
+def test_cpus_of_the_pod_are_assigned_to_a_guest_with_dedicated_cpus(dedicated: bool, cpus: tuple[int, ...]) -> None:
     vmi = build_vmi(domain={"cpu": {"dedicatedCpuPlacement": dedicated}})
     assert choose_cpus(vmi, Host(cpus=(2, 3))) == cpus

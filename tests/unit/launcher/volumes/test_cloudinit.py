@@ -1,4 +1,4 @@
-"""What cloud-init finds on its disc."""
+"""Content of cloud-init discs."""
 
 import base64
 import json
@@ -49,7 +49,7 @@ INLINE: dict[str, Tree] = {
 
 @pytest.mark.parametrize("source", INLINE.values(), ids=INLINE)
 @pytest.mark.parametrize("spelling", ["userdata networkdata", "userData networkData"])
-def test_no_cloud_has_its_documents_however_they_are_given(tmp_path: Path, source: Tree, spelling: str) -> None:
+def test_no_cloud_disc_has_documents_from_every_source(tmp_path: Path, source: Tree, spelling: str) -> None:
     secret = write(tmp_path / "secret", **dict(zip(spelling.split(), (USER_DATA, NETWORK_DATA), strict=True)))
     label, files = read(tmp_path, build(NO_CLOUD, source), seed=secret)
     assert label == "cidata"
@@ -58,7 +58,7 @@ def test_no_cloud_has_its_documents_however_they_are_given(tmp_path: Path, sourc
 
 
 @pytest.mark.parametrize("source", INLINE.values(), ids=INLINE)
-def test_a_config_drive_has_its_documents_however_they_are_given(tmp_path: Path, source: Tree) -> None:
+def test_config_drive_has_documents_from_every_source(tmp_path: Path, source: Tree) -> None:
     secret = write(tmp_path / "secret", userdata=USER_DATA, networkdata=NETWORK_DATA)
     vmi = build(CONFIG_DRIVE, source, {"firmware": {"uuid": UUID}})
     label, files = read(tmp_path, vmi, seed=secret)
@@ -72,13 +72,13 @@ def test_a_config_drive_has_its_documents_however_they_are_given(tmp_path: Path,
     assert files == {f"{latest}user_data": USER_DATA.encode(), f"{latest}network_data.json": NETWORK_DATA.encode()}
 
 
-def test_no_cloud_has_user_data_even_if_nobody_gave_any(tmp_path: Path) -> None:
+def test_no_cloud_disc_always_has_user_data(tmp_path: Path) -> None:
     _, files = read(tmp_path, build(NO_CLOUD, {"networkData": NETWORK_DATA}))
     assert files["user-data"] == b""
 
 
 @pytest.mark.parametrize(("kind", "name"), [(NO_CLOUD, "meta-data"), (CONFIG_DRIVE, "openstack/latest/meta_data.json")])
-def test_the_guest_learns_its_instance_type(tmp_path: Path, kind: str, name: str) -> None:
+def test_metadata_has_the_instance_type(tmp_path: Path, kind: str, name: str) -> None:
     vmi = build(kind, {"userData": USER_DATA}, annotations={"kubevirt.io/cluster-instancetype-name": "u1.small"})
     metadata = json.loads(read(tmp_path, vmi)[1][name])
     assert metadata["instance-type" if kind == NO_CLOUD else "instance_type"] == "u1.small"
@@ -91,7 +91,7 @@ def test_the_guest_learns_its_instance_type(tmp_path: Path, kind: str, name: str
         (CONFIG_DRIVE, "configDrive", "openstack/latest/meta_data.json", "public_keys"),
     ],
 )
-def test_ssh_keys_reach_the_guest_their_way_and_no_other(
+def test_ssh_keys_are_written_only_with_the_matching_propagation_method(
     tmp_path: Path, kind: str, way: str, name: str, key: str
 ) -> None:
     other = "configDrive" if way == "noCloud" else "noCloud"
@@ -105,7 +105,7 @@ def test_ssh_keys_reach_the_guest_their_way_and_no_other(
     assert metadata[key] == {"0": "ssh-ed25519 AAAA me", "1": "ssh-rsa BBBB me", "2": "ssh-rsa CCCC"}
 
 
-def test_tags_of_devices_are_on_the_config_drive(tmp_path: Path) -> None:
+def test_device_tags_are_on_the_config_drive(tmp_path: Path) -> None:
     devices = {
         "disks": [{"name": "seed", "serial": "S1", "tag": "first", "disk": {"bus": "sata"}}],
         "interfaces": [{"name": "default", "masquerade": {}, "macAddress": "02:00:00:00:00:01", "tag": "front"}],
@@ -128,7 +128,7 @@ def test_tags_of_devices_are_on_the_config_drive(tmp_path: Path) -> None:
         (f"{'x' * 62}-y", None, "x" * 62),
     ],
 )
-def test_a_guest_has_a_host_name(name: str, hostname: str | None, expected: str) -> None:
+def test_guest_has_a_host_name(name: str, hostname: str | None, expected: str) -> None:
     vmi = build_guest({"devices": {}}, hostname=hostname)
     assert vmi.metadata is not None
     vmi.metadata.name = name
@@ -149,7 +149,7 @@ PROBLEMS: dict[str, tuple[Tree, str, str]] = {
 
 @pytest.mark.parametrize("kind", [NO_CLOUD, CONFIG_DRIVE])
 @pytest.mark.parametrize(("source", "field", "words"), PROBLEMS.values(), ids=PROBLEMS)
-def test_documents_that_cannot_be_read_are_told_of(
+def test_unreadable_document_is_reported_with_its_field(
     tmp_path: Path, kind: str, source: Tree, field: str, words: str
 ) -> None:
     with pytest.raises(VolumeError) as caught:
@@ -159,7 +159,7 @@ def test_documents_that_cannot_be_read_are_told_of(
     assert words in problem.reason
 
 
-def test_a_secret_with_keys_that_is_not_here_is_named(tmp_path: Path) -> None:
+def test_missing_secret_with_ssh_keys_is_named(tmp_path: Path) -> None:
     credential = {"sshPublicKey": {"source": {"secret": {"secretName": "s"}}, "propagationMethod": {"noCloud": {}}}}
     vmi = build(NO_CLOUD, {"userData": USER_DATA}, accessCredentials=[credential])
     with pytest.raises(VolumeError, match="the secret s with SSH keys is missing"):

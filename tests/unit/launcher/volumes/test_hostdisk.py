@@ -1,4 +1,4 @@
-"""Files of the machine as disks: below the allowed directories only, however they are linked."""
+"""Files of the host as disks: only below the allowed directories, after resolving links."""
 
 import os
 from pathlib import Path
@@ -26,13 +26,13 @@ def prepare(tmp_path: Path, path: Path | str, **host_disk: Any) -> Source:
     return prepare_volumes(vmi, {}, str(tmp_path / "guest"), host_disk_roots=roots)["one"]
 
 
-def test_a_file_that_is_there_is_used_as_it_is(tmp_path: Path, root: Path) -> None:
+def test_existing_file_is_used_unchanged(tmp_path: Path, root: Path) -> None:
     (root / "disk.img").write_bytes(b"x" * 8192)
     source = prepare(tmp_path, root / "disk.img")
     assert (source.path, source.format, source.read_only) == (str(root / "disk.img"), "raw", False)
 
 
-def test_a_file_that_was_found_for_the_guest_is_not_looked_for_again(tmp_path: Path) -> None:
+def test_already_resolved_file_is_used(tmp_path: Path) -> None:
     found = tmp_path / "elsewhere.img"
     found.write_bytes(b"x" * 4096)
     volume = {"name": "one", "hostDisk": {"path": "/no/such/file", "type": "Disk"}}
@@ -40,7 +40,7 @@ def test_a_file_that_was_found_for_the_guest_is_not_looked_for_again(tmp_path: P
     assert prepare_volumes(vmi, {"one": str(found)}, str(tmp_path / "guest"))["one"].path == str(found)
 
 
-def test_a_file_that_is_missing_is_made_once(tmp_path: Path, root: Path) -> None:
+def test_missing_file_is_created_once(tmp_path: Path, root: Path) -> None:
     for _ in range(2):
         source = prepare(tmp_path, root / "disk.img", type="DiskOrCreate", capacity="1Gi")
         with Path(source.path).open("r+b") as file:
@@ -97,7 +97,7 @@ PROBLEMS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize(("path", "host_disk", "field", "words"), PROBLEMS.values(), ids=PROBLEMS)
-def test_what_is_not_allowed_is_refused(
+def test_path_that_is_not_allowed_is_refused(
     tmp_path: Path, root: Path, path: Any, host_disk: dict[str, Any], field: str, words: str
 ) -> None:
     with pytest.raises(VolumeError) as caught:

@@ -1,4 +1,4 @@
-"""CDs that Unix and Windows read alike, whatever the files are called."""
+"""ISO images that Linux and Windows read alike, with any file names."""
 
 import pytest
 from hypothesis import given, settings
@@ -25,32 +25,32 @@ TREES = {
 
 
 @pytest.mark.parametrize("files", TREES.values(), ids=TREES)
-def test_unix_finds_every_file_under_its_name(files: dict[str, bytes]) -> None:
+def test_rock_ridge_has_every_file_under_its_name(files: dict[str, bytes]) -> None:
     assert IsoImage(render_iso(files, "cidata")).read("rr_path") == files
 
 
 @pytest.mark.parametrize("files", TREES.values(), ids=TREES)
-def test_windows_finds_every_file_too(files: dict[str, bytes]) -> None:
+def test_joliet_has_every_file(files: dict[str, bytes]) -> None:
     found = IsoImage(render_iso(files, "cidata")).read("joliet_path")
     assert sorted(found.values()) == sorted(files.values())
     assert {name.lower() for name in files if "nattend" not in name} <= {name.lower() for name in found}
 
 
-def test_names_as_long_as_keys_can_be_stay_whole() -> None:
+def test_longest_key_names_are_not_truncated() -> None:
     files = {"a" * 253: b"1", "a" * 252 + "b": b"2", **{f"{number}{'c' * 250}": b"3" for number in range(30)}}
     assert IsoImage(render_iso(files, "cfgdata")).read() == files
 
 
 @pytest.mark.parametrize("label", ["cidata", "config-2", "OEMDRV", "unattendCD", "x" * 32])
-def test_the_label_is_the_one_that_was_asked_for(label: str) -> None:
+def test_image_has_the_given_label(label: str) -> None:
     assert IsoImage(render_iso({"a": b"b"}, label)).label == label
 
 
-def test_the_same_files_give_the_same_bytes() -> None:
+def test_same_files_give_the_same_bytes() -> None:
     assert render_iso({"a": b"1", "b": b"2"}, "x") == render_iso({"a": b"1", "b": b"2"}, "x")
 
 
-def test_a_disc_ends_with_a_whole_block_of_any_size_that_guests_use() -> None:
+def test_image_size_is_a_multiple_of_the_largest_block_size() -> None:
     assert len(render_iso({"a": b"1"}, "x")) % 65536 == 0
 
 
@@ -59,7 +59,7 @@ NAMES = st.text("abcdefgh.-_ABC0123", min_size=1, max_size=60).filter(lambda nam
 
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(NAMES, st.binary(max_size=5000), max_size=20))
-def test_whatever_is_written_is_read(files: dict[str, bytes]) -> None:
+def test_written_files_are_read_back(files: dict[str, bytes]) -> None:
     image = IsoImage(render_iso(files, "label"))
     assert image.read() == files
     assert sorted(image.read("joliet_path").values()) == sorted(files.values())

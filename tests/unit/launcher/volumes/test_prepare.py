@@ -1,4 +1,4 @@
-"""Every kind of volume: what becomes of it, what stays over a restart, and what is said when it cannot be."""
+"""Every kind of volume: the resulting image, its state after a restart, and the reported problems."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def material(tmp_path: Path) -> Path:
 
 
 def build(source: Tree, **spec: Any) -> VirtualMachineInstance:
-    """An instance with one volume, and a disk that shows it."""
+    """Build an instance with one volume and a disk that uses it."""
     return build_guest({"devices": {"disks": [{"name": "one"}]}}, volumes=[{"name": "one", **source}], **spec)
 
 
@@ -88,7 +88,7 @@ EPHEMERAL: Tree = {"ephemeral": {"persistentVolumeClaim": {"claimName": "data"}}
 
 
 @pytest.mark.parametrize(("form", "size"), [("raw", len(DISK)), ("qcow2", 8 * MIB)])
-def test_a_container_disk_is_written_over_and_stays_as_it_is(guest: Path, material: Path, form: str, size: int) -> None:
+def test_container_disk_gets_an_overlay_and_stays_unchanged(guest: Path, material: Path, form: str, size: int) -> None:
     base = make_image(material / "base", form)
     before = base.read_bytes()
     source = prepare(guest, CONTAINER, base)
@@ -100,7 +100,7 @@ def test_a_container_disk_is_written_over_and_stays_as_it_is(guest: Path, materi
     assert base.read_bytes() == before
 
 
-def test_an_ephemeral_volume_is_written_over_and_its_claim_stays_as_it_is(guest: Path, material: Path) -> None:
+def test_ephemeral_volume_gets_an_overlay_and_its_claim_stays_unchanged(guest: Path, material: Path) -> None:
     source = prepare(guest, EPHEMERAL, make_claim(material))
     write_to(source.path, "x")
     assert describe(source.path)["backing-filename"] == str(material / "disk.img")
@@ -110,7 +110,7 @@ def test_an_ephemeral_volume_is_written_over_and_its_claim_stays_as_it_is(guest:
 @pytest.mark.parametrize(
     "source", [CONTAINER, EPHEMERAL, {"emptyDisk": {"capacity": "1Mi"}}], ids=lambda tree: next(iter(tree))
 )
-def test_what_a_guest_wrote_is_there_when_it_starts_again(guest: Path, material: Path, source: Tree) -> None:
+def test_writes_of_a_guest_survive_a_restart(guest: Path, material: Path, source: Tree) -> None:
     mount = make_claim(material) if source is EPHEMERAL else make_image(material / "base")
     first = prepare(guest, source, mount)
     write_to(first.path, "x")
@@ -118,7 +118,7 @@ def test_what_a_guest_wrote_is_there_when_it_starts_again(guest: Path, material:
     assert holds(first.path, "x")
 
 
-def test_changes_over_another_image_are_not_kept(guest: Path, material: Path) -> None:
+def test_overlay_of_another_image_is_discarded(guest: Path, material: Path) -> None:
     write_to(prepare(guest, CONTAINER, make_image(material / "one")).path, "x")
     source = prepare(guest, CONTAINER, make_image(material / "two"))
     assert describe(source.path)["backing-filename"] == str(material / "two")
@@ -130,7 +130,7 @@ def test_changes_over_another_image_are_not_kept(guest: Path, material: Path) ->
     [{"persistentVolumeClaim": {"claimName": "data"}}, {"dataVolume": {"name": "data"}}],
     ids=lambda tree: next(iter(tree)),
 )
-def test_a_claim_is_used_as_it_is(guest: Path, material: Path, source: Tree) -> None:
+def test_claim_is_used_unchanged(guest: Path, material: Path, source: Tree) -> None:
     block = os.statvfs(material).f_bsize
     assert prepare(guest, source, make_claim(material)) == Source(
         path=str(material / "disk.img"),
@@ -141,29 +141,29 @@ def test_a_claim_is_used_as_it_is(guest: Path, material: Path, source: Tree) -> 
     )
 
 
-def test_a_claim_is_a_disk_byte_by_byte_whatever_a_guest_wrote_to_its_beginning(guest: Path, material: Path) -> None:
+def test_claim_is_raw_whatever_the_guest_wrote_to_its_start(guest: Path, material: Path) -> None:
     make_image(material / "disk.img", "qcow2")
     assert prepare(guest, {"dataVolume": {"name": "data"}}, material).format == "raw"
 
 
-def test_a_claim_that_is_a_block_device_is_used_itself(guest: Path, material: Path) -> None:
+def test_block_device_of_a_claim_is_used_directly(guest: Path, material: Path) -> None:
     device = make_image(material / "device")
     assert prepare(guest, {"dataVolume": {"name": "data"}}, device).path == str(device)
 
 
-def test_a_claim_can_be_write_protected(guest: Path, material: Path) -> None:
+def test_claim_can_be_read_only(guest: Path, material: Path) -> None:
     source = {"persistentVolumeClaim": {"claimName": "data", "readOnly": True}}
     assert prepare(guest, source, make_claim(material)).read_only
 
 
-def test_a_sparse_claim_is_not_called_preallocated(guest: Path, material: Path) -> None:
+def test_sparse_claim_is_not_preallocated(guest: Path, material: Path) -> None:
     with (material / "disk.img").open("wb") as file:
         file.truncate(64 * MIB)
     assert not prepare(guest, {"dataVolume": {"name": "data"}}, material).preallocated
 
 
 @pytest.mark.parametrize(("capacity", "size"), [("1Gi", 1 << 30), ("10M", 10_002_432), ("1", 4096)])
-def test_an_empty_disk_has_its_capacity_and_takes_no_room(guest: Path, capacity: str, size: int) -> None:
+def test_empty_disk_has_its_capacity_and_is_sparse(guest: Path, capacity: str, size: int) -> None:
     source = prepare(guest, {"emptyDisk": {"capacity": capacity}})
     assert (source.format, describe(source.path)["virtual-size"]) == ("qcow2", size)
     assert Path(source.path).stat().st_blocks * 512 < MIB
@@ -188,7 +188,7 @@ def write_files(material: Path, files: dict[str, bytes]) -> Path:
 
 
 @pytest.mark.parametrize(("source", "label"), MADE_OF_FILES.values(), ids=MADE_OF_FILES)
-def test_files_become_a_disc_of_the_guests_own(guest: Path, material: Path, source: Tree, label: str) -> None:
+def test_files_become_a_private_iso_image(guest: Path, material: Path, source: Tree, label: str) -> None:
     found = prepare(guest, source, write_files(material, FILES))
     image = IsoImage(Path(found.path))
     assert (image.label, image.read()) == (label, FILES)
@@ -204,17 +204,17 @@ def test_files_are_read_as_kubernetes_mounts_them(guest: Path, material: Path) -
 
 
 @pytest.mark.parametrize("source", [{"configMap": {"name": "c", "optional": True}}, {"secret": {"optional": True}}])
-def test_what_may_be_absent_becomes_an_empty_disc(guest: Path, source: Tree) -> None:
+def test_missing_optional_source_becomes_an_empty_iso_image(guest: Path, source: Tree) -> None:
     assert IsoImage(Path(prepare(guest, source).path)).read() == {}
 
 
-def test_answer_files_become_a_disc_for_windows(guest: Path, material: Path) -> None:
+def test_sysprep_files_become_an_iso_image_for_windows(guest: Path, material: Path) -> None:
     mount = write_files(material, {"Autounattend.xml": b"<unattend/>"})
     image = IsoImage(Path(prepare(guest, {"sysprep": {"configMap": {"name": "c"}}}, mount).path))
     assert (image.label, image.read("joliet_path")) == ("unattendCD", {"Autounattend.xml": b"<unattend/>"})
 
 
-def test_a_secret_with_a_firmware_table_is_that_table(guest: Path, material: Path) -> None:
+def test_secret_with_an_acpi_table_is_that_table(guest: Path, material: Path) -> None:
     vmi = build_guest(
         {"devices": {}, "firmware": {"acpi": {"slicNameRef": "slic"}}},
         volumes=[{"name": "slic", "secret": {"secretName": "s"}}],
@@ -224,7 +224,7 @@ def test_a_secret_with_a_firmware_table_is_that_table(guest: Path, material: Pat
     assert found == {"slic": Source(path=str(material / "slic.bin"), read_only=True)}
 
 
-def test_a_volume_that_no_disk_shows_needs_no_image(guest: Path) -> None:
+def test_volume_without_a_disk_needs_no_image(guest: Path) -> None:
     vmi = build_guest({"devices": {}}, volumes=[{"name": "shared", "persistentVolumeClaim": {"claimName": "data"}}])
     assert prepare_volumes(vmi, {}, str(guest)) == {}
 
@@ -237,18 +237,18 @@ NO_IMAGE: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize("source", NO_IMAGE.values(), ids=NO_IMAGE)
-def test_kinds_that_are_no_disks_get_no_image(guest: Path, source: Tree) -> None:
+def test_volumes_that_are_not_disks_get_no_image(guest: Path, source: Tree) -> None:
     assert prepare_volumes(build(source), {}, str(guest)) == {}
 
 
-def test_every_kind_of_volume_is_tested_here() -> None:
+def test_every_kind_of_volume_is_tested() -> None:
     tested = {*NO_IMAGE, *(next(iter(tree)) for tree, _ in MADE_OF_FILES.values()), "sysprep", "hostDisk"}
     tested |= {"containerDisk", "ephemeral", "emptyDisk", "persistentVolumeClaim", "dataVolume"}
     tested |= {"cloudInitNoCloud", "cloudInitConfigDrive"}
     assert tested == set(Volume.__struct_encode_fields__) - {"name"}
 
 
-def test_a_kernel_and_its_initrd_are_found_under_their_paths(guest: Path, material: Path) -> None:
+def test_kernel_and_initrd_are_found_under_their_paths(guest: Path, material: Path) -> None:
     container = {"image": "kernel:1", "kernelPath": "/boot/vmlinuz", "initrdPath": "/../../etc/passwd"}
     vmi = build_guest({"devices": {}, "firmware": {"kernelBoot": {"container": container}}})
     mounts = {"kernelBoot": str(write_files(material, {"boot/vmlinuz": b"kernel"}))}
@@ -306,7 +306,7 @@ PROBLEMS: dict[str, tuple[Tree, dict[str, bytes] | None, str, str]] = {
 
 
 @pytest.mark.parametrize(("source", "files", "field", "words"), PROBLEMS.values(), ids=PROBLEMS)
-def test_what_cannot_be_made_ready_is_told_with_its_field(
+def test_unusable_volume_is_reported_with_its_field(
     guest: Path, material: Path, source: Tree, files: dict[str, bytes] | None, field: str, words: str
 ) -> None:
     mount = material / "image" if files is not None and "" in files else material
@@ -320,7 +320,7 @@ def test_what_cannot_be_made_ready_is_told_with_its_field(
     assert str(caught.value) == f"{problem.field}: {problem.reason}"
 
 
-def test_all_problems_are_told_at_once(guest: Path) -> None:
+def test_all_problems_are_reported_at_once(guest: Path) -> None:
     vmi = build_guest(
         {"devices": {"disks": [{"name": "one"}, {"name": "two"}]}},
         volumes=[{"name": "one", **CONTAINER}, {"name": "two", "dataVolume": {"name": "d"}}],
@@ -333,7 +333,7 @@ def test_all_problems_are_told_at_once(guest: Path) -> None:
     )
 
 
-def test_what_a_killed_process_left_half_made_is_cleared_away(guest: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed(guest: Path) -> None:
     leftover = guest / "volumes" / ".one.qcow2.999999999-00000000.partial"
     leftover.parent.mkdir(parents=True)
     leftover.touch()

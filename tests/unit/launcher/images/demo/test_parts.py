@@ -1,4 +1,4 @@
-"""The demo guest's parts, as far as they can be made without packages."""
+"""Parts of the demo guest that can be built without packages."""
 
 import gzip
 import lzma
@@ -19,7 +19,7 @@ from virtshape.launcher.images.errors import ToolError
 
 
 def read_archive(archive: bytes) -> dict[str, tuple[int, bytes]]:
-    """Mode and content of each entry, read as the kernel's documentation describes them."""
+    """Return mode and content of each entry of a cpio archive, parsed as the kernel's documentation describes."""
     entries: dict[str, tuple[int, bytes]] = {}
     at = 0
     while True:
@@ -33,7 +33,7 @@ def read_archive(archive: bytes) -> dict[str, tuple[int, bytes]]:
         at = start + fields[6] + -fields[6] % 4
 
 
-def test_an_archive_holds_directories_files_and_links() -> None:
+def test_archive_has_directories_files_and_links() -> None:
     entries = [
         directory("bin"),
         file("bin/a", b"content", 0o755),
@@ -54,7 +54,7 @@ def build_module(*needs: str) -> bytes:
     return b"\x7fELF\0license=GPL\0depends=" + ",".join(needs).encode() + b"\0name=x\0"
 
 
-def test_drivers_come_with_all_they_depend_on_and_nothing_else(tmp_path: Path) -> None:
+def test_modules_include_their_dependencies_and_nothing_else(tmp_path: Path) -> None:
     drivers = tmp_path / "lib/modules/6.1/kernel"
     drivers.mkdir(parents=True)
     (drivers / "virtio-blk.ko").write_bytes(build_module("virtio", "virtio-ring"))
@@ -79,7 +79,7 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {"xz": lzma.compress, "gz": gzip
 
 
 @pytest.mark.parametrize("form", COMPRESS)
-def test_compressed_drivers_of_a_merged_usr_are_plain_in_the_guest(tmp_path: Path, form: str) -> None:
+def test_compressed_modules_of_a_merged_usr_are_decompressed(tmp_path: Path, form: str) -> None:
     if form == "zst" and shutil.which("zstd") is None:
         pytest.skip("needs zstd")
     drivers = tmp_path / "usr/lib/modules/6.12/kernel"
@@ -89,7 +89,7 @@ def test_compressed_drivers_of_a_merged_usr_are_plain_in_the_guest(tmp_path: Pat
     assert pick_modules(tmp_path, ["virtio_blk"]) == {"lib/modules/6.12/kernel/virtio_blk.ko": build_module()}
 
 
-def test_drivers_that_are_built_into_the_kernel_are_not_missing(tmp_path: Path) -> None:
+def test_modules_built_into_the_kernel_are_not_missing(tmp_path: Path) -> None:
     home = tmp_path / "usr/lib/modules/6.12"
     (home / "kernel").mkdir(parents=True)
     (home / "modules.builtin").write_text("kernel/drivers/virtio/virtio_pci.ko\nkernel/drivers/virtio/virtio-ring.ko\n")
@@ -98,16 +98,14 @@ def test_drivers_that_are_built_into_the_kernel_are_not_missing(tmp_path: Path) 
     assert list(picked) == ["lib/modules/6.12/kernel/virtio_blk.ko"]
 
 
-def test_a_missing_zstd_is_named_with_the_command_that_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_zstd_is_reported_with_the_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "virtio_blk.ko.zst").write_bytes(b"\x28\xb5\x2f\xfd")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolError, match=r"virtio_blk\.ko\.zst cannot be decompressed: .*; apt-get install zstd"):
         pick_modules(tmp_path, ["virtio_blk"])
 
 
-def test_a_driver_that_every_guest_needs_must_be_there(tmp_path: Path) -> None:
+def test_missing_required_module_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="the kernel package has no driver virtio_pci"):
         pick_modules(tmp_path, ["virtio_pci"])
 
@@ -124,28 +122,28 @@ def test_a_driver_that_every_guest_needs_must_be_there(tmp_path: Path) -> None:
         ("usr/lib/modules/6.12/modules.builtin.modinfo", False),
     ],
 )
-def test_large_families_of_drivers_are_not_looked_at(name: str, wanted: bool) -> None:
+def test_large_families_of_modules_are_skipped(name: str, wanted: bool) -> None:
     assert is_candidate(name) is wanted
 
 
-def test_every_script_is_part_of_the_package() -> None:
+def test_every_script_is_packaged() -> None:
     assert set(read_scripts()) == set(SCRIPTS.values())
     assert all(content for content in read_scripts().values())
 
 
 @pytest.mark.parametrize("place", [place for place in SCRIPTS.values() if place not in {"etc/inittab", "etc/profile"}])
-def test_every_script_is_one_that_a_shell_can_read(place: str) -> None:
+def test_every_script_is_valid_shell(place: str) -> None:
     subprocess.run(["/bin/sh", "-n"], input=read_scripts()[place], check=True)
     assert read_scripts()[place].startswith(b"#!/bin/sh\n")
 
 
-def test_flavours_have_files_of_their_own(tmp_path: Path) -> None:
+def test_flavours_have_separate_files(tmp_path: Path) -> None:
     files = {*find_demo_guest(tmp_path), *find_demo_guest(tmp_path, "full")}
     assert len(files) == 6
     assert find_demo_guest(tmp_path) == find_demo_guest(tmp_path, "cloud")
 
 
-def test_a_machine_without_apt_is_told_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_without_apt_gets_a_list_of_missing_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolError, match="this machine has no apt-get, apt-cache, dpkg-deb"):
         Packages(tmp_path)
