@@ -6,6 +6,7 @@ import pytest
 from tests.cluster.binaries import require_binaries
 from tests.cluster.components.installation import TIMEOUT, ComponentProcess, Installation
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.install import retry
 from tests.e2e.kubectl import Kubectl, list_kubectls
 
 from virtshape import catalog
@@ -51,7 +52,14 @@ def aggregated(installation: Installation) -> Iterator[ComponentProcess]:
     with installation.running("apiserver") as worker:
         wanted = ("apiservice", "v1.subresources.kubevirt.io", "--for=condition=Available")
         installation.kubectl("wait", *wanted, f"--timeout={TIMEOUT:g}s")
+        retry(lambda: _check_is_proxied(installation.plane))
         yield worker
+
+
+def _check_is_proxied(plane: ControlPlane) -> None:
+    """Check that requests reach the aggregated API, which may be a moment after it is Available."""
+    code, response = plane.request("GET", "/apis/subresources.kubevirt.io/v1")
+    assert code == 200, response
 
 
 @pytest.fixture

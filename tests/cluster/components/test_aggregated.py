@@ -113,7 +113,7 @@ def test_vm_is_expanded(installation: Installation, webhook: ComponentProcess, k
 def test_missing_objects_return_404(installation: Installation, kubectl: Kubectl) -> None:
     ran = virtctl(installation, kubectl.namespace, "start", "none")
     assert ran.returncode == 1
-    assert 'there is no VM "none"' in ran.stderr
+    assert 'VM "none" not found' in ran.stderr
 
 
 def test_roles_allow_actions(webhook: ComponentProcess, kubectl: Kubectl) -> None:
