@@ -89,7 +89,7 @@ def test_down_without_guests_says_that_none_run(data: Path) -> None:
     with System(data, "--launcher", "simulate"):
         result = call_virtshape("down", "--guests", "--data-dir", data)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[-1] == "no guests run"
+    assert result.stdout.splitlines()[-1] == "no guests are running"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason=f"{IMPOSSIBLE}only root can give up capabilities")
@@ -112,7 +112,9 @@ def test_up_and_down_print_the_number_of_running_guests(data: Path) -> None:
         assert "2 guests keep running: default/one, default/two\n" in left
         assert f"To stop: virtshape down --guests --data-dir {data}." in left
         plain = call_virtshape("down", "--data-dir", data)
-        assert plain.stdout.startswith(f"no server runs in {data}\n2 guests keep running: default/one, default/two\n")
+        assert plain.stdout.startswith(
+            f"no server is running in {data}\n2 guests keep running: default/one, default/two\n"
+        )
         assert (first.poll(), second.poll()) == (None, None)
         status = call_virtshape("status", "--data-dir", data)
         assert "GUESTS      2 running: default/one, default/two\n" in status.stdout
@@ -163,5 +165,6 @@ def test_guests_keep_running_unless_down_stops_them(demo: DemoGuest, tmp_path: P
     assert "killed" not in result.stdout
     assert result.stdout.endswith("stopped 1 guest\n")
     wait_until(
-        lambda: call_virtshape("down", "--guests", "--data-dir", data).stdout.endswith("no guests run\n"), "it runs"
+        lambda: call_virtshape("down", "--guests", "--data-dir", data).stdout.endswith("no guests are running\n"),
+        "it runs",
     )

@@ -46,7 +46,7 @@ def test_hanging_server_is_not_reported_healthy(data: Path) -> None:
     assert shown.returncode == 1
     assert "did not answer" in json.loads(shown.stdout)["problem"]
     assert down.returncode == 1
-    assert f"process {system.process.pid} still runs after 0.3 seconds" in down.stderr
+    assert f"process {system.process.pid} is still running after 0.3 seconds" in down.stderr
 
 
 def test_server_is_stopped_from_another_terminal(data: Path) -> None:
@@ -56,7 +56,7 @@ def test_server_is_stopped_from_another_terminal(data: Path) -> None:
         assert f"(process {system.process.pid})" in result.stdout
         assert system.process.wait(TIMEOUT) == 0
     again = call_virtshape("down", "--data-dir", data)
-    assert (again.returncode, again.stdout) == (0, f"no server runs in {data}\n")
+    assert (again.returncode, again.stdout) == (0, f"no server is running in {data}\n")
 
 
 def test_backup_is_consistent_and_can_be_run(data: Path, tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_stored_vm_is_expanded_with_its_revisions(acting: System, virtctl: Virtc
     memory = origins["spec.template.spec.domain.memory.guest"]
     assert (memory["source"], memory["name"]) == ("instance type", "u1.medium")
     assert memory["revision"].startswith("web-u1.medium-")
-    assert virtctl("expand", "--vm", "wep").err.startswith('error: there is no VM "wep" in namespace default; did you')
+    assert virtctl("expand", "--vm", "wep").err.startswith('error: VM "wep" not found in namespace default; did you')
 
 
 def test_file_is_expanded_with_objects_of_the_server(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
@@ -253,4 +253,4 @@ def test_smallest_instancetype_is_found_on_the_server_or_in_the_catalog(
     assert nowhere.out.splitlines() == built_in
     refused = virtctl("recommend", "--cpu-min", "1000")
     assert refused.status == 1
-    assert refused.err.startswith("error: no instance type of the server matches; the closest are\n  - ")
+    assert refused.err.startswith("error: no instance type in the server matches; the closest are\n  - ")

@@ -168,7 +168,7 @@ def test_guest_is_paused_unpaused_and_reset(guests: Guests, virtctl: Virtctl, gu
     assert virtctl("pause", "vm", guest_name) == (0, f"VMI {guest_name} was scheduled to pause\n", "")
     guests.wait_for_status(guest_name, "Paused")
     refused = virtctl("pause", "vmi", guest_name)
-    assert (refused.status, "VMI is already paused\nSee how it is: kubectl get vmi" in refused.err) == (1, True)
+    assert (refused.status, "VMI is already paused\nCheck its status: kubectl get vmi" in refused.err) == (1, True)
     assert "VMI is paused" in virtctl("port-forward", "--stdio", f"vm/{guest_name}", "80").err
     assert virtctl("unpause", "vm", guest_name).status == 0
     guests.wait_for_status(guest_name, "Running")
@@ -200,7 +200,7 @@ def test_vm_is_stopped_started_and_restarted(guests: Guests, virtctl: Virtctl) -
     guests.create(build_guest("stopped", runStrategy="Halted"))
     guests.wait_for_status("stopped", "Stopped")
     assert virtctl("console", "stopped").err == (
-        "error: VM stopped does not run\nStart it: virtctl start stopped -n default\n"
+        "error: VM stopped is not running\nStart it: virtctl start stopped -n default\n"
     )
     assert virtctl("start", "stopped").out == "VM stopped was scheduled to start\n"
     first = guests.wait_for_phase("stopped", "Running")
@@ -218,11 +218,11 @@ REFUSED = [
     (["guestosinfo", NAME], "VMI does not have guest agent connected\nCheck its status: kubectl get vmi visited"),
     (["userlist", NAME], "VMI does not have guest agent connected"),
     (["fslist", NAME], "VMI does not have guest agent connected"),
-    (["console", "visitet"], 'there is no guest "visitet" in namespace default; did you mean "visited"?'),
+    (["console", "visitet"], 'instance "visitet" not found in namespace default; did you mean "visited"?'),
     (["vnc", NAME], "no VNC viewer is found\nInstall virt-viewer"),
-    (["reset", "nobody"], 'there is no guest "nobody" in namespace default\nSee which ones there are'),
-    (["port-forward", "vmi/nobody", "0:80"], 'there is no guest "nobody"'),
-    (["stop", "nobody"], 'there is no VM "nobody" in namespace default'),
+    (["reset", "nobody"], 'instance "nobody" not found in namespace default\nList the instances'),
+    (["port-forward", "vmi/nobody", "0:80"], 'instance "nobody" not found'),
+    (["stop", "nobody"], 'VM "nobody" not found in namespace default'),
 ]
 
 

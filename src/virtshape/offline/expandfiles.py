@@ -76,5 +76,5 @@ def _expand(entry: Entry, expander: Expander, *, explain: bool) -> ExpandedVM:
     else:
         advice = expander.expand_in_place(vm)
     warnings = [f"{entry.place}: {words}" for words in advice]
-    warnings += [f"{problem}; it is passed on as it stands" for problem in entry.describe_unknown()]
+    warnings += [f"{problem}; it is kept unchanged" for problem in entry.describe_unknown()]
     return ExpandedVM(name or entry.place, restore(to_tree(vm), entry.unknown), origins, warnings)

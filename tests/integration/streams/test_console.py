@@ -80,7 +80,9 @@ def test_console_waits_for_a_starting_guest(tmp_path: Path) -> None:
 
 def test_wait_for_the_guest_ends_after_the_timeout(guests: Guests) -> None:
     ran = guests.call("console", "never", "--timeout", "0")
-    assert (ran.status, "never does not run yet\nSee why: kubectl describe vmi never" in ran.err) == (1, True), ran.err
+    assert (ran.status, "never is not running yet\nCheck why: kubectl describe vmi never" in ran.err) == (1, True), (
+        ran.err
+    )
 
 
 def test_wait_for_the_guest_is_shown_and_ends_with_ctrl_c(guests: Guests) -> None:
@@ -123,12 +125,12 @@ def test_console_log_is_printed_byte_for_byte(guests: Guests) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "error"),
     [
-        (["console", "wep"], 1, 'there is no guest "wep" in namespace default; did you mean "web"?'),
-        (["console", "off"], 1, "VM off does not run\nStart it: virtctl start off -n default"),
-        (["console", "off", "--log"], 1, "VM off does not run"),
+        (["console", "wep"], 1, 'instance "wep" not found in namespace default; did you mean "web"?'),
+        (["console", "off"], 1, "VM off is not running\nStart it: virtctl start off -n default"),
+        (["console", "off", "--log"], 1, "VM off is not running"),
         (["console"], 2, "Missing argument 'NAME'"),
-        (["console", "web", "--timeout", "soon"], 2, "'soon' is not a whole number"),
-        (["console", "pod/web"], 2, '"pod" is neither vm nor vmi'),
+        (["console", "web", "--timeout", "soon"], 2, 'invalid number "soon": must be a whole number'),
+        (["console", "pod/web"], 2, 'invalid kind "pod": must be vm or vmi'),
     ],
     ids=["no guest", "not started", "log of none", "no name", "no time", "another kind"],
 )

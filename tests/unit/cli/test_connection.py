@@ -154,7 +154,7 @@ def test_requests_are_told_at_a_level(words: list[str], told: list[str], before:
     assert TOKEN not in outcome.err
 
 
-@pytest.mark.parametrize(("paramtypes", "status"), [("100ms", 1), ("0", 0), ("1m", 0)])
+@pytest.mark.parametrize(("period", "status"), [("100ms", 1), ("0", 0), ("1m", 0)])
 def test_an_answer_may_take_as_long_as_is_said(period: str, status: int) -> None:
     waited = threading.Event()
 

@@ -283,7 +283,7 @@ CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterP
             id="twice the same kind",
         ),
         pytest.param(["small", "-f", "none.yaml"], "none.yaml: cannot be read: No such file", id="no file"),
-        pytest.param(["small", "-f", "bad.yaml"], "bad.yaml:1:5: a ", id="a broken file"),
+        pytest.param(["small", "-f", "bad.yaml"], "bad.yaml:1:5: unexpected ", id="a broken file"),
     ],
 )
 def test_a_name_that_means_no_single_object_is_refused(words: list[str], message: str) -> None:

@@ -112,7 +112,7 @@ def _read(value: str, parameter: "Field[Any]") -> Any:
 
 def _read_number(value: str) -> int:
     if not re.fullmatch(r"[0-9]+", value, re.ASCII) or int(value) >= 2**32:
-        raise ValueError(f'"{value}" is not a whole number')
+        raise ValueError(f'invalid number "{value}": must be a whole number')
     return int(value)
 
 

@@ -146,7 +146,7 @@ def test_matchers_are_named_or_inferred(words: list[str], instancetype: Tree | N
         pytest.param(
             [PVC, "--infer-preference", "--infer-preference-from=other"], "are mutually exclusive", id="two inferences"
         ),
-        pytest.param(["--infer-instancetype"], "there is no volume to infer from", id="nothing to infer from"),
+        pytest.param(["--infer-instancetype"], "no volume to infer from", id="nothing to infer from"),
         pytest.param(
             [PVC, "--infer-instancetype-from=othr"],
             'volume "othr" not found; did you mean "other"?',
