@@ -1,4 +1,4 @@
-"""Commands are called where nothing names a server, unless a test does."""
+"""CLI tests run without a configured server, unless a test sets one."""
 
 from pathlib import Path
 

@@ -24,14 +24,14 @@ def _names(*words: str) -> list[str]:
     return [each["metadata"]["name"] for each in _documents(*words)]
 
 
-def test_all_instance_types_and_preferences_are_printed_for_the_whole_cluster() -> None:
+def test_all_objects_are_printed_cluster_wide_by_default() -> None:
     documents = _documents()
     kinds = [each["kind"] for each in documents]
     assert kinds == ["VirtualMachineClusterInstancetype"] * 71 + ["VirtualMachineClusterPreference"] * 57
     assert {each["apiVersion"] for each in documents} == {"instancetype.kubevirt.io/v1beta2"}
 
 
-def test_objects_for_a_namespace_leave_the_namespace_to_kubectl() -> None:
+def test_namespaced_objects_have_no_namespace() -> None:
     documents = _documents("--kind", "namespaced")
     assert {each["kind"] for each in documents} == {"VirtualMachineInstancetype", "VirtualMachinePreference"}
     assert not any("namespace" in each["metadata"] for each in documents)
@@ -49,7 +49,7 @@ def test_objects_for_a_namespace_leave_the_namespace_to_kubectl() -> None:
         ),
     ],
 )
-def test_a_series_and_a_size_select_instance_types(words: list[str], names: list[str]) -> None:
+def test_series_and_size_select_instancetypes(words: list[str], names: list[str]) -> None:
     assert _names(*words) == names
 
 
@@ -64,13 +64,13 @@ def test_a_series_and_a_size_select_instance_types(words: list[str], names: list
     ],
     ids=["instance types", "preferences", "both", "a series", "a series and preferences"],
 )
-def test_either_sort_is_printed_alone_or_with_the_other(words: list[str], instancetypes: int, preferences: int) -> None:
+def test_instancetypes_and_preferences_can_be_selected(words: list[str], instancetypes: int, preferences: int) -> None:
     kinds = [each["kind"] for each in _documents(*words)]
     assert kinds.count("VirtualMachineClusterInstancetype") == instancetypes
     assert kinds.count("VirtualMachineClusterPreference") == preferences
 
 
-def test_custom_sizes_are_left_out_at_v1beta1_and_standard_error_says_so() -> None:
+def test_custom_sizes_are_omitted_at_v1beta1_with_a_note() -> None:
     result = _run("--api-version", "v1beta1")
     documents = list(yaml.safe_load_all(result.stdout))
     assert not CUSTOM & {each["metadata"]["name"] for each in documents}
@@ -84,17 +84,17 @@ def test_custom_sizes_are_left_out_at_v1beta1_and_standard_error_says_so() -> No
     [["--api-version", "v1beta1", "--preferences"], ["--api-version", "v1beta1", "--series", "u1"], []],
     ids=["no instance types", "no custom size", "v1beta2"],
 )
-def test_nothing_is_noted_when_nothing_is_left_out(words: list[str]) -> None:
+def test_no_note_is_printed_if_nothing_is_omitted(words: list[str]) -> None:
     assert _run(*words).stderr == ""
 
 
-def test_json_is_one_list() -> None:
+def test_json_is_a_list() -> None:
     printed = json.loads(_run("--series", "u1", "--size", "small", "-o", "json").stdout)
     assert (printed["apiVersion"], printed["kind"]) == ("v1", "List")
     assert [each["spec"] for each in printed["items"]] == [{"cpu": {"guest": 1}, "memory": {"guest": "2Gi"}}]
 
 
-def test_a_table_shows_what_distinguishes_instance_types() -> None:
+def test_table_shows_the_sizes_and_features_of_instancetypes() -> None:
     assert _run("--series", "cx1", "--size", "large1gi", "--size", "custom", "-o", "table").stdout.splitlines() == [
         "NAME           VCPUS    MEMORY   HUGEPAGES   DEDICATED   CLASS               TITLE",
         "cx1.large1gi   2        4Gi      1Gi         true        compute.exclusive   Compute with exclusive CPUs",
@@ -102,7 +102,7 @@ def test_a_table_shows_what_distinguishes_instance_types() -> None:
     ]
 
 
-def test_a_table_of_both_sorts_is_two_tables() -> None:
+def test_instancetypes_and_preferences_are_separate_tables() -> None:
     first, second = _run("-o", "table").stdout.split("\n\n")
     assert first.startswith("NAME ")
     assert second.startswith("NAME ")
@@ -129,14 +129,14 @@ def test_a_table_of_both_sorts_is_two_tables() -> None:
         ),
     ],
 )
-def test_what_cannot_be_selected_is_refused_with_what_can(words: list[str], message: str) -> None:
+def test_invalid_selection_is_rejected_with_the_valid_values(words: list[str], message: str) -> None:
     result = _run(*words)
     assert result.exit_code == 2
     assert result.stdout == ""
     assert message in result.stderr
 
 
-def test_series_and_sizes_complete() -> None:
+def test_series_and_sizes_are_completed() -> None:
     context = command.make_context("catalog", ["--series", "n1"])
     parameter = command.params[0]
     assert [item.value for item in complete_series(context, parameter, "c")] == ["cx1"]

@@ -1,4 +1,4 @@
-"""Instance types and preferences of a server, also of one that does not know the newest version."""
+"""Instance types and preferences of a server, including servers with older API versions."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ Tree = dict[str, Any]
 
 
 class Answering:
-    """A server that has these documents, and forbids what it has an error for."""
+    """Server with the given documents; a document that is an error is raised."""
 
     def __init__(self, documents: dict[str, Tree | StatusError]) -> None:
         self._documents = documents
@@ -49,7 +49,7 @@ def build(kind: str, name: str, version: str = "v1beta1", **spec: Any) -> Tree:
 SMALL = build("VirtualMachineClusterInstancetype", "small", cpu={"guest": 1}, memory={"guest": "1Gi"}, ours="kept")
 
 
-def test_a_stock_kubevirt_is_asked_at_the_version_that_it_has() -> None:
+def test_newest_version_of_the_server_is_used() -> None:
     path = f"{GROUP}/v1beta1/virtualmachineclusterinstancetypes/small"
     cluster, server = serve({path: SMALL}, "v1beta1", "v1alpha2", "v1alpha1")
     entries = asyncio.run(cluster.find_sources("small", CLUSTER_KINDS))
@@ -59,7 +59,7 @@ def test_a_stock_kubevirt_is_asked_at_the_version_that_it_has() -> None:
     assert server.asked == [GROUP, path, path.replace("instancetypes", "preferences")]
 
 
-def test_what_is_not_there_is_answered_with_all_that_is() -> None:
+def test_missing_object_returns_all_readable_objects() -> None:
     nothing: Tree = {"kind": "List", "items": []}
     documents: dict[str, Tree | StatusError] = {
         f"{GROUP}/v1beta2/virtualmachineclusterinstancetypes": {"kind": "List", "items": [SMALL]},
@@ -73,13 +73,13 @@ def test_what_is_not_there_is_answered_with_all_that_is() -> None:
         find_source("smal", CLUSTER_KINDS, entries, with_catalog=False, elsewhere=PLACE)
 
 
-def test_a_server_without_instance_types_is_told_of() -> None:
+def test_server_without_instancetypes_is_reported() -> None:
     cluster, _ = serve({})
     with pytest.raises(CommandError, match="https://there does not serve instance types"):
         asyncio.run(cluster.find_sources("small", CLUSTER_KINDS))
 
 
-def test_any_object_that_a_vm_leads_to_is_fetched() -> None:
+def test_any_kind_of_reference_is_fetched() -> None:
     claim: Tree = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "root"}, "spec": {}}
     cluster, _ = serve({"/api/v1/namespaces/prod/persistentvolumeclaims/root": claim})
     fetched = asyncio.run(cluster.fetch(Reference("", "PersistentVolumeClaim", "prod", "root")))

@@ -14,7 +14,7 @@ PROGRAM = "from virtshape.cli.{name} import main; raise SystemExit(main())"
 
 
 def _complete(line: str) -> list[str]:
-    """Ask what fits at the end of the line, as the script in the shell does."""
+    """Return the completions at the end of the line, as the shell script requests them."""
     words = line.split(" ")
     environment = {
         **os.environ,
@@ -56,7 +56,7 @@ def test_commands_flags_and_values_are_completed(line: str, answers: list[str]) 
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_asks_the_command_itself(shell: str) -> None:
+def test_script_calls_the_command(shell: str) -> None:
     if shell == "bash" and shutil.which("bash") is None:
         pytest.skip("there is no bash here to check the script's version against")
     outcome = call_virtctl("completion", shell)
@@ -64,12 +64,12 @@ def test_the_script_asks_the_command_itself(shell: str) -> None:
     assert f"_VIRTCTL_COMPLETE={shell}_complete" in outcome.out
 
 
-def test_the_help_says_how_the_script_is_loaded() -> None:
+def test_help_shows_how_to_load_the_script() -> None:
     assert "source <(virtctl completion bash)" in call_virtctl("completion", "--help").out
     assert "source <(virtshape completion bash)" in _print_help_of_virtshape()
 
 
-def test_another_shell_is_refused_with_those_known() -> None:
+def test_unknown_shell_is_rejected_with_the_supported_ones() -> None:
     outcome = call_virtctl("completion", "tcsh")
     assert outcome.status == 2
     assert "'bash', 'zsh', 'fish'" in outcome.err

@@ -1,4 +1,4 @@
-"""Commands of the processes on a cluster: what they want to be told before they begin."""
+"""Required flags of the controller, API server, webhook and launcher commands."""
 
 import io
 from contextlib import redirect_stderr, redirect_stdout
@@ -26,7 +26,7 @@ FAILURE = {
 
 
 @pytest.mark.parametrize(("words", "status", "told"), FAILURE.values(), ids=FAILURE.keys())
-def test_a_process_does_not_begin_with(words: list[str], status: int, told: str) -> None:
+def test_component_does_not_start_with_invalid_flags(words: list[str], status: int, told: str) -> None:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         assert run(virtshape, "virtshape", words) == status

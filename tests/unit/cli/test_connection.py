@@ -1,4 +1,4 @@
-"""Which server a command asks: as kubectl finds it, and else the `virtshape up` of this user."""
+"""Selection of the server: as kubectl selects it, or the `virtshape up` of this user."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from virtshape.store.lock import Lock
 
 
 def write_config(path: Path, *names: str, current: str | None = None) -> Path:
-    """A kubeconfig with a context for each name; the first is the current one."""
+    """Write a kubeconfig with a context for each name; the first is the default current one."""
     tree: dict[str, Any] = {
         "current-context": current or names[0],
         "clusters": [{"name": name, "cluster": {"server": f"https://{name}:6443"}} for name in names],
@@ -35,7 +35,7 @@ def write_config(path: Path, *names: str, current: str | None = None) -> Path:
 
 @contextlib.contextmanager
 def running(directory: Path) -> Iterator[None]:
-    """A system that runs in a directory, as far as anybody can see."""
+    """Make the directory look like that of a running `virtshape up`."""
     write_config(directory / "kubeconfig", "own")
     lock = Lock(directory)
     try:
@@ -54,7 +54,7 @@ def find(*, kubeconfig: str = "", context: str = "") -> tuple[str, bool]:
     return access.server.removeprefix("https://").removesuffix(":6443"), is_own
 
 
-def test_flags_beat_the_environment_and_that_the_home_directory(
+def test_flags_override_the_environment_and_the_home_directory(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_config(home / ".kube" / "config", "home")
@@ -67,7 +67,7 @@ def test_flags_beat_the_environment_and_that_the_home_directory(
     assert find(kubeconfig=str(first), context="other") == ("other", False)
 
 
-def test_where_nothing_is_said_it_is_the_system_that_this_user_runs(
+def test_default_server_is_the_running_virtshape_of_this_user(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(home / ".local" / "state" / "virtshape"):
@@ -82,7 +82,7 @@ def test_where_nothing_is_said_it_is_the_system_that_this_user_runs(
         assert find() == ("home", False)
 
 
-def test_a_system_that_does_not_run_is_none(home: Path) -> None:
+def test_stopped_virtshape_is_not_used(home: Path) -> None:
     directory = home / ".local" / "state" / "virtshape"
     with running(directory):
         pass
@@ -96,9 +96,7 @@ def test_a_system_that_does_not_run_is_none(home: Path) -> None:
     assert "virtshape up" in (refused.value.next_step or "")
 
 
-def test_a_kubeconfig_that_is_not_there_is_not_passed_over(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_kubeconfig_is_an_error(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with running(home / ".local" / "state" / "virtshape"):
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
         with pytest.raises(CommandError, match="which defines no server"):
@@ -107,7 +105,7 @@ def test_a_kubeconfig_that_is_not_there_is_not_passed_over(
             find(kubeconfig=str(tmp_path / "none"))
 
 
-def test_a_cluster_and_a_user_are_named_in_place_of_the_context_s(tmp_path: Path) -> None:
+def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
     config = write_config(tmp_path / "config", "a", "b")
     access, _ = find_server(Target(str(config), overrides={"cluster": "b"}))
     assert (access.server, access.namespace) == ("https://b:6443", "ns-a")
@@ -117,7 +115,7 @@ def test_a_cluster_and_a_user_are_named_in_place_of_the_context_s(tmp_path: Path
     assert outcome.err.startswith('error: the kubeconfig has no cluster "c"; there are a, b\n')
 
 
-def test_a_flag_of_that_name_behind_a_command_that_has_one_is_the_command_s() -> None:
+def test_flag_of_the_command_hides_the_global_flag() -> None:
     named = call_virtctl("--cluster", "staging", "customize", "u1.medium", "--name", "x", "--catalog", "--cluster")
     assert named.tree["kind"] == "VirtualMachineClusterInstancetype"
 
@@ -141,7 +139,7 @@ LEVELS: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize("before", [True, False], ids=["before the command", "behind it"])
 @pytest.mark.parametrize(("words", "told"), LEVELS.values(), ids=LEVELS)
-def test_requests_are_told_at_a_level(words: list[str], told: list[str], before: bool) -> None:
+def test_requests_are_logged_from_a_verbosity_level(words: list[str], told: list[str], before: bool) -> None:
     with serve(answer_version) as server:
         line = [*words, "version"] if before else ["version", *words]
         outcome = call_virtctl(*line, "--server", server.url, "--token", TOKEN)
@@ -155,7 +153,7 @@ def test_requests_are_told_at_a_level(words: list[str], told: list[str], before:
 
 
 @pytest.mark.parametrize(("period", "status"), [("100ms", 1), ("0", 0), ("1m", 0)])
-def test_an_answer_may_take_as_long_as_is_said(period: str, status: int) -> None:
+def test_request_timeout_is_applied(period: str, status: int) -> None:
     waited = threading.Event()
 
     def answer_late(request: Request) -> Response:
@@ -171,7 +169,7 @@ def test_an_answer_may_take_as_long_as_is_said(period: str, status: int) -> None
 
 
 @pytest.mark.parametrize("words", [["--request-timeout", "soon"], ["-v", "much"]])
-def test_what_a_flag_cannot_mean_is_refused(words: list[str]) -> None:
+def test_invalid_flag_values_are_rejected(words: list[str]) -> None:
     assert call_virtctl("version", *words).status == 2
 
 
@@ -182,7 +180,7 @@ def test_what_a_flag_cannot_mean_is_refused(words: list[str]) -> None:
         pytest.param([], "cannot connect to https://a:6443", id="nobody answers"),
     ],
 )
-def test_errors_say_what_to_do_next(tmp_path: Path, words: list[str], error: str) -> None:
+def test_errors_suggest_the_next_step(tmp_path: Path, words: list[str], error: str) -> None:
     config = write_config(tmp_path / "config", "a", "b")
     outcome = call_virtctl("--kubeconfig", str(config), "start", "web", *words)
     assert (outcome.status, outcome.out) == (1, "")
@@ -190,7 +188,7 @@ def test_errors_say_what_to_do_next(tmp_path: Path, words: list[str], error: str
     assert "--context" in outcome.err.splitlines()[-1]
 
 
-def test_a_flag_behind_the_command_beats_one_before_it() -> None:
+def test_flag_after_the_command_takes_precedence() -> None:
     seen: list[Target] = []
     probe = click.Command("probe", params=command.params, callback=lambda **_: seen.append(current_target(ctx)))
     with click.Context(probe, info_name="probe") as ctx:
@@ -200,7 +198,7 @@ def test_a_flag_behind_the_command_beats_one_before_it() -> None:
     assert seen == [Target(context="kept", namespace="behind")]
 
 
-def test_completion_offers_entries_of_the_kubeconfig_and_is_silent_without_a_server(tmp_path: Path) -> None:
+def test_completion_lists_kubeconfig_entries_and_nothing_without_a_server(tmp_path: Path) -> None:
     ctx = click.Context(command)
     ctx.meta["virtshape.connection"] = {"kubeconfig": str(write_config(tmp_path / "config", "blue", "black", "red"))}
     for flag in ("context", "cluster", "user"):
@@ -211,6 +209,6 @@ def test_completion_offers_entries_of_the_kubeconfig_and_is_silent_without_a_ser
 
 
 @pytest.mark.parametrize("words", [["vm", "--memory", "1Gi"], ["instancetype", "--cpu", "1", "--memory", "1Gi"]])
-def test_a_namespace_before_the_command_is_written_into_manifests(words: list[str]) -> None:
+def test_namespace_before_the_command_is_set_in_manifests(words: list[str]) -> None:
     assert call_virtctl("-n", "team", "create", *words).tree["metadata"]["namespace"] == "team"
     assert call_virtctl("-n", "team", "create", *words, "-n", "other").tree["metadata"]["namespace"] == "other"

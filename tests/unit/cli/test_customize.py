@@ -51,7 +51,7 @@ def _refuse(*words: str, name: str = "mine", status: int = 1) -> str:
     return outcome.err
 
 
-def test_a_size_of_one_s_own_comes_from_the_catalogue() -> None:
+def test_size_of_a_catalogue_instancetype_is_changed() -> None:
     outcome = call_virtctl("customize", "u1.medium", "--name", "u1.mysize", "--vcpus", "4", "--memory", "4Gi")
     assert outcome.tree == {
         "apiVersion": f"{GROUP}/v1beta2",
@@ -62,7 +62,7 @@ def test_a_size_of_one_s_own_comes_from_the_catalogue() -> None:
     assert outcome.err == ""
 
 
-def test_what_was_customized_serves_a_vm() -> None:
+def test_customized_instancetype_can_be_used_by_a_vm() -> None:
     sized = call_virtctl("customize", "u1.medium", "--name", "u1.mysize", "--vcpus", "4", "--memory", "6Gi").out
     vm = call_virtctl("create", "vm", "--instancetype", "virtualmachineinstancetype/u1.mysize").out
     Path("both.yaml").write_text(f"{sized}---\n{vm}")
@@ -82,11 +82,11 @@ def test_what_was_customized_serves_a_vm() -> None:
         pytest.param([], {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}, id="nothing"),
     ],
 )
-def test_only_what_is_asked_for_changes(words: list[str], spec: Tree) -> None:
+def test_only_requested_fields_change(words: list[str], spec: Tree) -> None:
     assert _customize("u1.medium", *words)["spec"] == spec
 
 
-def test_a_preference_is_customized_too() -> None:
+def test_preference_can_be_customized() -> None:
     tree = _customize("fedora")
     assert tree["kind"] == "VirtualMachinePreference"
     assert tree["metadata"] == {
@@ -106,7 +106,7 @@ def test_a_preference_is_customized_too() -> None:
     ],
     ids=["by default", "for the cluster", "not for the cluster", "a preference for the cluster"],
 )
-def test_the_kind_that_is_printed_can_be_switched(words: list[str], kind: str) -> None:
+def test_printed_kind_can_be_selected(words: list[str], kind: str) -> None:
     assert _customize(*words)["kind"] == kind
 
 
@@ -128,7 +128,7 @@ def test_the_kind_that_is_printed_can_be_switched(words: list[str], kind: str) -
         ("vmp", "preference"),
     ],
 )
-def test_the_kind_of_the_source_is_spelled_as_kubectl_spells_it(spelling: str, printed: str) -> None:
+def test_kind_of_the_source_accepts_spellings_of_kubectl(spelling: str, printed: str) -> None:
     trees = [
         build_type("same"),
         build_type("same", "VirtualMachineInstancetype"),
@@ -140,7 +140,7 @@ def test_the_kind_of_the_source_is_spelled_as_kubectl_spells_it(spelling: str, p
     assert _customize_file(*trees, words=(f"{spelling}/same",))["metadata"]["labels"] == {"which": printed}
 
 
-def test_an_object_of_a_file_is_customized_without_what_the_server_wrote() -> None:
+def test_server_metadata_of_a_file_is_removed() -> None:
     tree = _customize_file(build_type(), words=("small", "--vcpus", "3"))
     assert tree == {
         "apiVersion": f"{GROUP}/v1beta1",
@@ -156,18 +156,18 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _customize("small", "-f", "-")["spec"]["memory"] == {"guest": "2Gi"}
 
 
-def test_files_come_before_the_catalogue_when_both_are_asked() -> None:
+def test_files_take_precedence_over_the_catalogue() -> None:
     own = build_type("u1.medium")
     assert _customize_file(own, words=("u1.medium", "--catalog"))["spec"]["cpu"] == {"guest": 2}
     assert _customize_file(own, words=("u1.large", "--catalog"))["spec"]["memory"] == {"guest": "8Gi"}
 
 
-def test_other_objects_of_a_file_do_not_matter() -> None:
+def test_other_objects_of_a_file_are_ignored() -> None:
     broken = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "spec": "?"}
     assert _customize_file(broken, build_type(), words=("small",))["kind"] == "VirtualMachineInstancetype"
 
 
-def test_metadata_that_describes_the_source_is_kept_on_request_with_a_warning_of_its_size() -> None:
+def test_keep_metadata_warns_about_size_labels() -> None:
     write_manifest("all.yaml", build_type())
     outcome = call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", "--vcpus", "3", "--keep-metadata")
     assert outcome.tree["metadata"] == {"name": "mine", "labels": {"team": "blue", f"{GROUP}/size": "small"}}
@@ -175,19 +175,19 @@ def test_metadata_that_describes_the_source_is_kept_on_request_with_a_warning_of
 
 
 @pytest.mark.parametrize("words", [["--keep-metadata"], ["--vcpus", "3"]], ids=["no size", "no metadata"])
-def test_nothing_is_warned_of_when_labels_and_size_agree(words: list[str]) -> None:
+def test_matching_labels_have_no_warning(words: list[str]) -> None:
     write_manifest("all.yaml", build_type())
     assert call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", *words).err == ""
 
 
-def test_a_type_without_a_size_is_printed_at_the_version_that_allows_it() -> None:
+def test_instancetype_without_a_size_is_printed_as_v1beta2() -> None:
     assert _customize("cx1.custom", "--vcpus", "2")["apiVersion"] == f"{GROUP}/v1beta2"
     older = build_type(cpu={"model": "host-model"})
     assert _customize_file(older, words=("small",))["apiVersion"] == f"{GROUP}/v1beta2"
     assert _customize_file(older, words=("small", "--vcpus", "1"))["apiVersion"] == f"{GROUP}/v1beta1"
 
 
-def test_fields_of_the_spec_that_we_do_not_know_pass_through_with_a_warning() -> None:
+def test_unknown_spec_fields_are_kept_with_a_warning() -> None:
     tree = build_type(glow=True, cpu={"guest": 1, "speed": {"ghz": 3}})
     tree["metadata"]["novelty"] = 1
     write_manifest("all.yaml", tree)
@@ -200,12 +200,12 @@ def test_fields_of_the_spec_that_we_do_not_know_pass_through_with_a_warning() ->
     ]
 
 
-def test_json_is_printed_on_request() -> None:
+def test_json_output_is_supported() -> None:
     outcome = call_virtctl("customize", "u1.medium", "--name", "mine", "-o", "json")
     assert json.loads(outcome.out)["metadata"] == {"name": "mine"}
 
 
-def test_vcpus_for_a_type_with_a_topology_ask_for_a_decision() -> None:
+def test_vcpus_with_an_exact_topology_are_rejected_with_advice() -> None:
     write_manifest("all.yaml", build_type(cpu=LAID_OUT))
     assert _refuse("small", "-f", "all.yaml", "--vcpus", "8") == (
         "error: small: the exact topology 2x1x2 does not define a layout for 8 vCPUs\n"
@@ -218,21 +218,21 @@ def test_vcpus_for_a_type_with_a_topology_ask_for_a_decision() -> None:
 
 
 @pytest.mark.parametrize("words", [["--vcpus", "2"], ["--memory", "1Gi"], ["--topology", "cores=2"]])
-def test_a_size_for_a_preference_is_refused(words: list[str]) -> None:
+def test_size_for_a_preference_is_rejected(words: list[str]) -> None:
     assert _refuse("fedora", *words).splitlines() == [
         "error: fedora: a preference has no size: only instance types set vCPUs and memory",
         "Remove the size flags, or choose an instance type.",
     ]
 
 
-def test_a_source_that_no_server_would_take_is_refused() -> None:
+def test_invalid_source_is_rejected() -> None:
     write_manifest("all.yaml", build_type(memory={"guest": "2Gi", "overcommitPercent": 200}))
     lines = _refuse("small", "-f", "all.yaml").splitlines()
     assert lines[0] == "error: the result is invalid"
     assert lines[1].startswith("  - spec.memory.overcommitPercent '200'")
 
 
-def test_what_a_server_would_warn_of_is_warned_of() -> None:
+def test_warnings_of_admission_are_printed() -> None:
     write_manifest("all.yaml", build_preference(cpu={"preferredCPUTopology": "preferCores"}))
     outcome = call_virtctl("customize", "linux", "-f", "all.yaml", "--name", "mine")
     assert outcome.spec == {"cpu": {"preferredCPUTopology": "preferCores"}}
@@ -286,7 +286,7 @@ CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterP
         pytest.param(["small", "-f", "bad.yaml"], "bad.yaml:1:5: unexpected ", id="a broken file"),
     ],
 )
-def test_a_name_that_means_no_single_object_is_refused(words: list[str], message: str) -> None:
+def test_missing_or_ambiguous_source_is_rejected(words: list[str], message: str) -> None:
     Path("bad.yaml").write_text("a: b: c\n")
     write_manifest(
         "all.yaml",
@@ -327,25 +327,25 @@ def test_a_name_that_means_no_single_object_is_refused(words: list[str], message
         pytest.param([], "Missing argument '[KIND/]NAME'", id="no source"),
     ],
 )
-def test_a_command_line_that_means_nothing_is_not_understood(words: list[str], message: str) -> None:
+def test_invalid_command_line_is_rejected(words: list[str], message: str) -> None:
     assert _refuse(*words, status=2).startswith(f"error: {message}")
 
 
 @pytest.mark.parametrize("name", ["", "Big", "a_b", "-a", "a-", "a..b", "a" * 254])
-def test_a_name_that_no_server_takes_is_refused(name: str) -> None:
+def test_invalid_name_is_rejected(name: str) -> None:
     assert _refuse("u1.medium", name=name, status=2).startswith(f'error: --name: invalid name "{name}"')
 
 
-def test_all_mistakes_of_the_flags_are_told_at_once() -> None:
+def test_all_problems_of_flags_are_reported_at_once() -> None:
     lines = _refuse("what/u1.medium", "--memory", "x", name="A", status=2).splitlines()
     assert lines[0] == "error: 3 problems with the flags"
 
 
-def test_a_new_name_has_to_be_given() -> None:
+def test_name_is_required() -> None:
     outcome = call_virtctl("customize", "u1.medium")
     assert (outcome.status, outcome.err.splitlines()[0]) == (2, "error: Missing option '--name'.")
 
 
-def test_names_of_the_catalogue_complete() -> None:
+def test_catalogue_names_are_completed() -> None:
     offered = complete_source(click.Context(command), command.params[0], "u1.2x")
     assert [item.value for item in offered] == ["u1.2xmedium", "u1.2xlarge"]

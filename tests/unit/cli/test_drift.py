@@ -1,4 +1,4 @@
-"""Drift of VMs at a server that has KubeVirt's versions and answers nothing but reads."""
+"""Drift of VMs on a server with KubeVirt's API versions that only answers reads."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ SELECTOR = "?labelSelector=instancetype.kubevirt.io%2Fobject-name"
 
 
 class Stock:
-    """The documents of a stock KubeVirt by their paths."""
+    """Server that returns the documents of a stock KubeVirt by path."""
 
     def __init__(self, documents: dict[str, Tree]) -> None:
         served = {"versions": [{"version": "v1beta1"}, {"version": "v1alpha2"}]}
@@ -95,7 +95,7 @@ def build_documents(vcpus: int = 2, *others: Tree) -> dict[str, Tree]:
 
 @pytest.fixture
 def stock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Calls the command at a server that has the documents."""
+    """Return a function that runs the command against a server with the given documents."""
 
     def call(documents: dict[str, Tree], *words: str) -> tuple[CommandResult, list[str]]:
         server = Stock(documents)
@@ -107,7 +107,7 @@ def stock(monkeypatch: pytest.MonkeyPatch) -> Any:
     return call
 
 
-def test_what_every_vm_holds_is_compared(stock: Any) -> None:
+def test_revisions_of_all_vms_are_compared(stock: Any) -> None:
     outcome, asked = stock(build_documents(4))
     assert outcome.err == ""
     assert [line.split() for line in outcome.out.splitlines()] == [
@@ -118,14 +118,14 @@ def test_what_every_vm_holds_is_compared(stock: Any) -> None:
     assert asked == [VMS, KEPT + SELECTOR, f"/apis/{GROUP}", f"{SIZES}/small", f"{TASTES}/linux"]
 
 
-def test_the_fields_are_shown_when_asked_for(stock: Any) -> None:
+def test_fields_flag_shows_changed_fields(stock: Any) -> None:
     outcome, _ = stock(build_documents(4), "web", "--fields")
     rows = [line.rsplit("   ", 1) for line in outcome.out.splitlines()]
     assert [row[-1] for row in rows] == ["FIELD", "spec.cpu.guest: 2 -> 4", "same"]
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
-def test_trees_always_have_the_fields(stock: Any, form: str) -> None:
+def test_json_and_yaml_always_have_fields(stock: Any, form: str) -> None:
     outcome, _ = stock(build_documents(4), "-A", "-o", form)
     assert yaml.safe_load(outcome.out)[0] == {
         "namespace": "team",
@@ -144,12 +144,12 @@ def test_trees_always_have_the_fields(stock: Any, form: str) -> None:
     [(4, [], 0), (4, ["--exit-code"], 1), (2, ["--exit-code"], 0), (4, ["--exit-code=false"], 0)],
     ids=["not asked for", "changed", "same", "switched off"],
 )
-def test_the_exit_status_tells_of_drift_when_asked_for(stock: Any, vcpus: int, words: list[str], status: int) -> None:
+def test_exit_code_flag_reports_drift(stock: Any, vcpus: int, words: list[str], status: int) -> None:
     outcome, _ = stock(build_documents(vcpus), *words)
     assert (outcome.status, outcome.err) == (status, "")
 
 
-def test_an_object_that_is_not_there_any_more_is_gone(stock: Any) -> None:
+def test_deleted_object_is_reported_as_gone(stock: Any) -> None:
     documents = build_documents()
     del documents[f"{SIZES}/small"]
     outcome, _ = stock(documents, "vm/web", "--exit-code")
@@ -157,13 +157,13 @@ def test_an_object_that_is_not_there_any_more_is_gone(stock: Any) -> None:
     assert outcome.out.splitlines()[1].endswith("   gone")
 
 
-def test_revisions_that_may_not_be_listed_are_read_one_by_one(stock: Any) -> None:
+def test_revisions_are_read_one_by_one_if_list_is_forbidden(stock: Any) -> None:
     outcome, asked = stock({**build_documents(4), KEPT + SELECTOR: FORBIDDEN})
     assert "changed" in outcome.out
     assert f"{KEPT}/web-small" in asked
 
 
-def test_what_cannot_be_compared_is_told_after_all_that_can(stock: Any) -> None:
+def test_errors_are_reported_after_results(stock: Any) -> None:
     outcome, _ = stock(build_documents(2, LOST))
     assert outcome.status == 1
     assert len(outcome.out.splitlines()) == 3
@@ -174,19 +174,19 @@ def test_what_cannot_be_compared_is_told_after_all_that_can(stock: Any) -> None:
     ]
 
 
-def test_vms_without_revisions_are_left_out(stock: Any) -> None:
+def test_vms_without_revisions_are_omitted(stock: Any) -> None:
     outcome, _ = stock(build_documents(), "plain")
     assert outcome == (0, "", "no VM has a stored instance type or preference\n")
     assert stock(build_documents(), "plain", "-o", "json")[0].out == "[]\n"
 
 
-def test_a_vm_that_is_not_there_is_told_with_near_names(stock: Any) -> None:
+def test_missing_vm_is_reported_with_similar_names(stock: Any) -> None:
     outcome, _ = stock(build_documents(), "wep")
     assert outcome.status == 1
     assert outcome.err.startswith('error: VM "wep" not found in namespace team; did you mean "web"?')
 
 
-def test_a_name_goes_with_one_namespace() -> None:
+def test_name_with_all_namespaces_is_rejected() -> None:
     outcome = call_virtctl("drift", "web", "-A")
     assert (outcome.status, outcome.err.splitlines()[0]) == (
         2,

@@ -65,19 +65,19 @@ def _command(error: BaseException | None) -> click.Command:
         pytest.param(KeyboardInterrupt(), 130, "\n", id="Ctrl-C"),
     ],
 )
-def test_an_error_is_told_in_plain_words(
+def test_error_is_printed_with_its_exit_status(
     error: BaseException | None, status: int, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(_command(error), "virtctl", []) == status
     assert capsys.readouterr() == ("", text)
 
 
-def test_a_bug_still_shows_where_it_is() -> None:
+def test_unexpected_exception_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         run(_command(ZeroDivisionError()), "virtctl", [])
 
 
-def test_an_exit_status_that_a_command_chose_is_kept() -> None:
+def test_exit_status_of_a_command_is_kept() -> None:
     @click.command()
     @click.pass_context
     def leave(ctx: click.Context) -> None:
@@ -86,12 +86,12 @@ def test_an_exit_status_that_a_command_chose_is_kept() -> None:
     assert run(leave, "virtctl", []) == 7
 
 
-def test_a_warning_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_warning_is_printed_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     warn("mind the gap")
     assert capsys.readouterr() == ("", "warning: mind the gap\n")
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_closed_standard_output_is_not_an_error() -> None:
     program = "from virtshape.cli.virtctl import main; raise SystemExit(main())"
     reader, writer = os.pipe()
     os.close(reader)

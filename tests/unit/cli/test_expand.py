@@ -57,14 +57,14 @@ def _explain(*trees: Tree) -> dict[str, Tree]:
     return {origin["field"].removeprefix(f"{DOMAIN}."): origin for origin in json.loads(outcome.out)}
 
 
-def test_a_vm_is_printed_with_its_instance_type_written_out() -> None:
+def test_vm_is_printed_with_its_instancetype_expanded() -> None:
     tree = _expand(SMALL_VM, build_type()).tree
     assert "instancetype" not in tree["spec"]
     assert tree["spec"]["template"]["spec"]["domain"]["cpu"] == {"sockets": 2, "cores": 1, "threads": 1}
     assert tree["spec"]["template"]["spec"]["domain"]["memory"] == {"guest": "2Gi"}
 
 
-def test_the_vm_and_what_it_names_may_stand_in_different_files() -> None:
+def test_vm_and_instancetype_can_be_in_different_files() -> None:
     write_manifest("types/deep/small.yaml", build_type())
     outcome = call_virtctl("expand", "-f", write_manifest("vm.json", SMALL_VM), "-f", "types")
     assert _memory(outcome) == "2Gi"
@@ -76,19 +76,19 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _memory(call_virtctl("expand", "-f", "-")) == "4Gi"
 
 
-def test_the_catalogue_serves_what_the_files_lack() -> None:
+def test_catalogue_is_used_for_objects_missing_in_the_files() -> None:
     vm = build_vm(instancetype={"name": "u1.medium"}, preference={"name": "fedora"})
     assert _memory(_expand(vm)) == "4Gi"
     assert _memory(_expand(vm, build_type("u1.medium", "3Gi"))) == "3Gi"
 
 
-def test_the_catalogue_can_be_left_out() -> None:
+def test_catalogue_can_be_disabled() -> None:
     outcome = _expand(build_vm(instancetype={"name": "u1.medium"}), words=("--no-catalog",))
     assert (outcome.status, outcome.out) == (1, "")
     assert 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.medium" not found' in outcome.err
 
 
-def test_an_instance_type_is_inferred_from_objects_of_the_files() -> None:
+def test_instancetype_is_inferred_from_objects_in_the_files() -> None:
     volumes = [{"name": "root", "dataVolume": {"name": "disk"}}]
     vm = build_vm(
         instancetype={"inferFromVolume": "root"},
@@ -106,7 +106,7 @@ def test_an_instance_type_is_inferred_from_objects_of_the_files() -> None:
     assert _memory(_expand(vm, source, build_type())) == "2Gi"
 
 
-def test_a_stored_revision_of_the_files_is_used() -> None:
+def test_revision_in_the_files_is_used() -> None:
     revision = {
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",
@@ -125,7 +125,7 @@ def test_a_stored_revision_of_the_files_is_used() -> None:
     }
 
 
-def test_the_configuration_of_a_kubevirt_object_counts() -> None:
+def test_kubevirt_object_in_the_files_is_the_configuration() -> None:
     kubevirt = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "KubeVirt",
@@ -136,26 +136,26 @@ def test_the_configuration_of_a_kubevirt_object_counts() -> None:
     assert (template["evictionStrategy"], template["domain"]["machine"]["type"]) == ("LiveMigrate", "pc-q35-9")
 
 
-def test_a_vm_that_names_nothing_is_printed_as_it_is() -> None:
+def test_vm_without_matchers_is_unchanged() -> None:
     vm = build_vm(domain={"memory": {"guest": "1Gi"}})
     assert _expand(vm).tree == vm
 
 
-def test_several_vms_are_documents_of_one_text() -> None:
+def test_several_vms_are_yaml_documents() -> None:
     outcome = _expand(build_vm("a"), build_type(), build_vm("b", instancetype={"name": "small"}))
     assert [tree["metadata"]["name"] for tree in yaml.safe_load_all(outcome.out)] == ["a", "b"]
 
 
-def test_several_vms_are_a_list_in_json() -> None:
+def test_several_vms_are_a_json_list() -> None:
     listed = json.loads(_expand(build_vm("a"), build_vm("b"), words=("-o", "json")).out)
     assert (listed["kind"], [item["metadata"]["name"] for item in listed["items"]]) == ("List", ["a", "b"])
 
 
-def test_a_single_vm_is_a_plain_object_in_json() -> None:
+def test_single_vm_is_a_json_object() -> None:
     assert json.loads(_expand(build_vm(), words=("-o", "json")).out)["kind"] == "VirtualMachine"
 
 
-def test_fields_that_we_do_not_know_pass_through_with_a_warning() -> None:
+def test_unknown_fields_are_kept_with_a_warning() -> None:
     disks = [{"name": "root", "lit": {"level": 3}}]
     vm = build_vm(domain={"devices": {"disks": disks}}, instancetype={"name": "small"}, novelty=[1])
     vm["spec"]["template"]["spec"]["volumes"] = [
@@ -172,7 +172,7 @@ def test_fields_that_we_do_not_know_pass_through_with_a_warning() -> None:
     ]
 
 
-def test_inference_that_may_fail_says_so_when_it_does() -> None:
+def test_ignored_inference_failure_has_a_warning() -> None:
     matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"}
     vm = build_vm(instancetype=matcher, domain={"memory": {"guest": "512Mi"}})
     vm["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "containerDisk": {"image": "i"}}]
@@ -181,7 +181,7 @@ def test_inference_that_may_fail_says_so_when_it_does() -> None:
     assert outcome.err.startswith("warning: all.yaml:1:1: spec.instancetype: unable to infer defaults")
 
 
-def test_explaining_is_a_table_of_fields_values_and_sources() -> None:
+def test_explain_prints_a_table_of_fields_values_and_sources() -> None:
     preference = {
         "apiVersion": "instancetype.kubevirt.io/v1beta1",
         "kind": "VirtualMachineClusterPreference",
@@ -204,7 +204,7 @@ def test_explaining_is_a_table_of_fields_values_and_sources() -> None:
     }
 
 
-def test_explaining_in_json_names_field_value_source_and_name() -> None:
+def test_explain_in_json_has_field_value_source_and_name() -> None:
     origins = _explain(build_vm(instancetype={"name": "small"}, domain={"clock": {"utc": {}}}), build_type())
     field = f"{DOMAIN}.memory.guest"
     assert origins["memory.guest"] == {"field": field, "value": "2Gi", "source": "instance type", "name": "small"}
@@ -212,13 +212,13 @@ def test_explaining_in_json_names_field_value_source_and_name() -> None:
     assert origins["machine.type"]["name"] is None
 
 
-def test_explaining_in_yaml_says_the_same() -> None:
+def test_explain_in_yaml_equals_json() -> None:
     in_json = _expand(SMALL_VM, build_type(), words=("--explain", "-o", "json")).out
     in_yaml = _expand(SMALL_VM, build_type(), words=("--explain", "-o", "yaml")).out
     assert yaml.safe_load(in_yaml) == json.loads(in_json)
 
 
-def test_fields_that_we_do_not_know_are_the_vm_s() -> None:
+def test_source_of_unknown_fields_is_the_vm() -> None:
     assert _explain(build_vm(domain={"glow": 1}))["glow"] == {
         "field": f"{DOMAIN}.glow",
         "value": 1,
@@ -227,7 +227,7 @@ def test_fields_that_we_do_not_know_are_the_vm_s() -> None:
     }
 
 
-def test_several_vms_are_explained_by_name() -> None:
+def test_explain_of_several_vms_includes_their_names() -> None:
     vms = [build_vm("a"), build_vm("b")]
     assert [line.split()[0] for line in _expand(*vms, words=("--explain",)).out.splitlines()] == ["VM", "a", "b"]
     origins = json.loads(_expand(*vms, words=("--explain", "-o", "json")).out)
@@ -274,7 +274,7 @@ def test_several_vms_are_explained_by_name() -> None:
         ),
     ],
 )
-def test_everything_that_stands_against_it_is_told_with_its_place(trees: list[Tree], lines: list[str]) -> None:
+def test_all_problems_are_reported_with_their_positions(trees: list[Tree], lines: list[str]) -> None:
     outcome = _expand(*trees)
     assert (outcome.status, outcome.out) == (1, "")
     told = [line.removeprefix("error: ").removeprefix("  - ") for line in outcome.err.splitlines()]
@@ -283,14 +283,14 @@ def test_everything_that_stands_against_it_is_told_with_its_place(trees: list[Tr
     assert all(line.startswith(expected) for line, expected in zip(told, lines, strict=True)), told
 
 
-def test_a_clash_of_annotations_is_told_where_the_annotation_stands() -> None:
+def test_annotation_conflict_is_reported_at_its_position() -> None:
     vm = build_vm(instancetype={"name": "small"})
     vm["spec"]["template"]["metadata"] = {"annotations": {"example.com/a.b": "mine"}}
     outcome = _expand(vm, build_type(annotations={"example.com/a.b": "theirs"}))
     assert "all.yaml:15:9: VM field(s) annotations.example.com/a.b conflicts" in outcome.err
 
 
-def test_two_configurations_are_one_too_many() -> None:
+def test_two_configurations_are_rejected() -> None:
     kubevirts = [
         {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": name}, "spec": {}} for name in "pq"
     ]
@@ -299,7 +299,7 @@ def test_two_configurations_are_one_too_many() -> None:
     assert "all.yaml:22:1: spec.configuration: all.yaml:12:1 has a configuration too" in outcome.err
 
 
-def test_equal_objects_may_stand_twice() -> None:
+def test_equal_duplicates_are_accepted() -> None:
     assert _memory(_expand(SMALL_VM, build_type(), build_type())) == "2Gi"
 
 
@@ -316,14 +316,14 @@ def test_equal_objects_may_stand_twice() -> None:
         pytest.param(b"\x00\xff\xfe\x80", "f.yaml:1:2: this is not UTF-8 text", id="binary"),
     ],
 )
-def test_files_without_a_vm_are_refused(content: bytes, message: str) -> None:
+def test_files_without_a_vm_are_rejected(content: bytes, message: str) -> None:
     Path("f.yaml").write_bytes(content)
     outcome = call_virtctl("expand", "-f", "f.yaml")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err.startswith(f"error: {message}")
 
 
-def test_a_file_that_is_not_there_is_refused() -> None:
+def test_missing_file_is_rejected() -> None:
     outcome = call_virtctl("expand", "-f", "none.yaml")
     assert outcome.status == 1
     assert outcome.err.startswith("error: none.yaml: cannot be read: No such file or directory\n")
@@ -338,7 +338,7 @@ def test_a_file_that_is_not_there_is_refused() -> None:
     ],
     ids=["no file", "a table of a VM", "an unknown form"],
 )
-def test_a_command_line_that_means_nothing_is_not_understood(words: list[str], message: str) -> None:
+def test_invalid_command_line_is_rejected(words: list[str], message: str) -> None:
     write_manifest("vm.yaml", build_vm())
     outcome = call_virtctl("expand", *words)
     assert outcome.status == 2

@@ -29,7 +29,7 @@ def _commands(group: click.Group) -> Iterator[click.Command]:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_every_command_helps_with_two_examples_or_more(group: LazyGroup) -> None:
+def test_every_command_has_at_least_two_examples(group: LazyGroup) -> None:
     for command in [group, *_commands(group)]:
         assert isinstance(command, Command | LazyGroup)
         assert len(command.examples) >= 2, command.name
@@ -37,7 +37,7 @@ def test_every_command_helps_with_two_examples_or_more(group: LazyGroup) -> None
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_every_flag_says_what_it_is_for(group: LazyGroup) -> None:
+def test_every_flag_has_help(group: LazyGroup) -> None:
     options = [o for command in _commands(group) for o in command.params if isinstance(o, click.Option)]
     assert [option.name for option in options if not option.help] == []
 
@@ -45,7 +45,7 @@ def test_every_flag_says_what_it_is_for(group: LazyGroup) -> None:
 @pytest.mark.parametrize(
     ("name", "more"), [("virtctl", ("connection", "datadir", "overrides", "paramtypes")), ("virtshape", ())]
 )
-def test_help_of_a_command_imports_neither_its_subcommands_nor_the_api(name: str, more: tuple[str, ...]) -> None:
+def test_help_imports_neither_subcommands_nor_the_api(name: str, more: tuple[str, ...]) -> None:
     program = (
         f"import sys; from virtshape.cli.{name} import main; sys.argv = ['{name}', '--help']; main();"
         "print([m for m in sys.modules if m.startswith(('virtshape.', 'msgspec', 'yaml', 'asyncio'))], file=sys.stderr)"
@@ -56,7 +56,7 @@ def test_help_of_a_command_imports_neither_its_subcommands_nor_the_api(name: str
     assert "Commands:" in ran.stdout
 
 
-def test_a_group_alone_shows_its_help() -> None:
+def test_group_without_a_command_prints_help() -> None:
     outcome = call_virtctl("create")
     assert outcome.status == 0
     assert "instancetype" in outcome.out
@@ -71,7 +71,7 @@ def test_a_group_alone_shows_its_help() -> None:
         pytest.param(["create", "vm", "--nam=x"], "error: unknown flag --nam; did you mean", id="flag"),
     ],
 )
-def test_a_word_that_is_unknown_is_answered_with_the_nearest_ones(words: list[str], error: str) -> None:
+def test_unknown_command_is_rejected_with_suggestions(words: list[str], error: str) -> None:
     outcome = call_virtctl(*words)
     assert outcome.status == 2
     assert outcome.err.startswith(error)

@@ -1,4 +1,4 @@
-"""virtctl as a plugin of kubectl."""
+"""virtctl as a kubectl plugin."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def kubectl() -> str:
     return str(found[max(found)])
 
 
-def test_kubectl_finds_it_and_its_usage_says_its_name(kubectl: str) -> None:
+def test_kubectl_finds_the_plugin_and_usage_shows_its_name(kubectl: str) -> None:
     ran = call(kubectl, "virt", "start", "--help")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("Usage: kubectl virt start [OPTIONS] NAME\n")
@@ -32,12 +32,12 @@ def test_kubectl_finds_it_and_its_usage_says_its_name(kubectl: str) -> None:
     assert "virtctl" not in ran.stdout.partition("Examples:")[2]
 
 
-def test_it_does_what_virtctl_does(kubectl: str) -> None:
+def test_plugin_output_equals_virtctl(kubectl: str) -> None:
     words = ("create", "vm", "--name", "web", "--instancetype", "u1.small")
     assert call(kubectl, "virt", *words).stdout == call(str(COMMANDS / "virtctl"), *words).stdout
 
 
-def test_its_errors_point_to_its_own_help(kubectl: str) -> None:
+def test_errors_refer_to_the_help_of_the_plugin(kubectl: str) -> None:
     ran = call(kubectl, "virt", "stat")
     assert ran.returncode == 2
     assert ran.stderr.startswith('error: unknown command "stat"; did you mean "start"')
@@ -53,17 +53,17 @@ COMPLETED = {
 
 
 @pytest.mark.parametrize(("words", "lines"), COMPLETED.values(), ids=COMPLETED)
-def test_kubectl_is_told_what_fits(words: list[str], lines: list[str]) -> None:
+def test_completions_have_the_format_of_kubectl(words: list[str], lines: list[str]) -> None:
     ran = call(str(COMMANDS / "kubectl_complete-virt"), *words)
     assert (ran.returncode, ran.stdout.splitlines()) == (0, lines)
 
 
-def test_kubectl_asks_it(kubectl: str) -> None:
+def test_kubectl_completes_with_the_plugin(kubectl: str) -> None:
     ran = call(kubectl, "__complete", "virt", "unp")
     assert ran.stdout.splitlines()[:1] == ["unpause\tResume a paused VM."]
 
 
-def test_it_needs_no_script_of_its_own() -> None:
+def test_completion_script_refers_to_kubectl() -> None:
     ran = call(str(COMMANDS / "kubectl-virt"), "completion", "bash")
     assert ran.returncode == 1
     assert "source <(kubectl completion bash)" in ran.stderr

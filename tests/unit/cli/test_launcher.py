@@ -14,14 +14,14 @@ from virtshape.launcher.layout import Layout
 from virtshape.launcher.report import Report
 
 
-def test_a_directory_with_no_order_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_directory_without_a_launch_request_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(virtshape, "virtshape", ["launcher", "--directory", str(tmp_path)]) == 1
     assert capsys.readouterr().err == (
         f"error: {tmp_path}/guest.json does not exist\n`virtshape up` writes it for each instance.\n"
     )
 
 
-def test_a_guest_that_cannot_start_is_reported_and_its_process_fails(tmp_path: Path) -> None:
+def test_start_failure_is_reported_and_the_process_fails(tmp_path: Path) -> None:
     directory = tmp_path / ("long" * 25)
     directory.mkdir()
     layout = Layout(directory)

@@ -43,7 +43,7 @@ def write(**texts: str) -> None:
         Path(f"{name}.yaml").write_text(text)
 
 
-def test_findings_go_to_standard_output_and_the_summary_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_are_on_stdout_and_the_summary_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=documents(WRONG, OLD.replace("web", "db")))
     status, out, err = call(capsys, "vm.yaml")
     assert status == 1
@@ -57,7 +57,7 @@ def test_findings_go_to_standard_output_and_the_summary_to_standard_error(capsys
     assert err == "1 error, 1 warning; 2 objects in 1 file checked\n"
 
 
-def test_clean_files_are_worth_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_clean_files_print_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm(), type=instancetype())
     assert call(capsys, ".") == (0, "", "no findings; 2 objects in 2 files checked\n")
 
@@ -71,7 +71,7 @@ STATUSES = {
 
 
 @pytest.mark.parametrize(("text", "statuses"), STATUSES.values(), ids=STATUSES)
-def test_the_gravest_finding_decides_the_exit_status(
+def test_most_severe_finding_sets_the_exit_status(
     text: str, statuses: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(vm=text)
@@ -79,7 +79,7 @@ def test_the_gravest_finding_decides_the_exit_status(
     assert call(capsys, "vm.yaml")[0] == statuses[1]
 
 
-def test_paths_that_cannot_be_read_give_status_2_and_no_findings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_paths_exit_with_status_2_and_no_findings(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=WRONG)
     assert call(capsys, "vm.yaml", "gone.yaml", "missing") == (
         2,
@@ -92,26 +92,26 @@ def test_paths_that_cannot_be_read_give_status_2_and_no_findings(capsys: pytest.
     )
 
 
-def test_no_path_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_path_is_required(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = call(capsys)
     assert status == 2
     assert "PATH" in err
 
 
-def test_the_catalogue_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_catalogue_can_be_disabled(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm(spec=SMALL, domain=""))
     assert call(capsys, "vm.yaml")[0] == 0
     status, out, _ = call(capsys, "--no-catalog", "vm.yaml")
     assert (status, out.rpartition(" ")[2]) == (1, "[missing-reference]\n")
 
 
-def test_standard_input_is_a_file_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_input_is_checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(OLD.encode())))
     status, out, _ = call(capsys, "-")
     assert (status, out.partition(" ")[0]) == (1, "<stdin>:6:3:")
 
 
-def test_every_form_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=OLD)
     printed = {form: call(capsys, "-o", form, "vm.yaml")[1] for form in ("text", "json", "sarif", "github")}
     assert printed["text"].startswith("vm.yaml:6:3: warning: ")
@@ -125,7 +125,7 @@ def test_every_form_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
     [(Terminal, "", True), (Terminal, "1", False), (io.StringIO, "", False)],
     ids=["a terminal", "a terminal with NO_COLOR", "a pipe"],
 )
-def test_colour_is_for_terminals_whose_user_wants_it(
+def test_colour_is_used_on_terminals_without_no_color(
     stream: type[io.StringIO], no_color: str, colored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(vm=OLD)
@@ -148,18 +148,18 @@ def _progress(monkeypatch: pytest.MonkeyPatch, err: io.StringIO, *times: float) 
     return err.getvalue()
 
 
-def test_progress_waits_two_seconds_and_is_cleared_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_after_two_seconds_and_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = _progress(monkeypatch, Terminal(), 0.0, 1.9, 2.0, 2.05, 2.2)
     assert shown == "\r\x1b[Kfiles checked: 2 of 9\r\x1b[Kfiles checked: 4 of 9\r\x1b[K"
 
 
-def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_only_on_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     err: Any = io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)
     Progress("files checked").show(1, 2)
     assert err.getvalue() == ""
 
 
-def test_help_names_the_exit_statuses() -> None:
+def test_help_lists_the_exit_statuses() -> None:
     result = CliRunner().invoke(lint.command, ["--help"])
     assert "0 no findings, 1 findings, 2 a path cannot be read" in " ".join(result.output.split())

@@ -1,4 +1,4 @@
-"""The command line of `virtshape manifests`."""
+"""The `virtshape manifests` command."""
 
 import json
 from typing import Any
@@ -41,11 +41,11 @@ CHOICES: dict[str, tuple[tuple[str, ...], Options]] = {
 
 
 @pytest.mark.parametrize(("words", "options"), CHOICES.values(), ids=CHOICES.keys())
-def test_flags_are_choices(words: tuple[str, ...], options: Options) -> None:
+def test_flags_become_options_of_the_manifests(words: tuple[str, ...], options: Options) -> None:
     assert _print(*words) == build_manifests(options)
 
 
-def test_the_image_is_of_this_release() -> None:
+def test_default_image_is_of_this_release() -> None:
     images = {
         tree["spec"]["template"]["spec"]["containers"][0]["image"] for tree in _print() if tree["kind"] == "Deployment"
     }
@@ -60,7 +60,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("words", "told"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_is_told_and_nothing_printed(words: tuple[str, ...], told: str) -> None:
+def test_invalid_flags_are_reported_and_nothing_is_printed(words: tuple[str, ...], told: str) -> None:
     result = _run(*words)
     assert (result.exit_code, result.stdout) == (2, "")
     assert told in result.stderr

@@ -10,7 +10,7 @@ FIRST, SECOND = ObjectMeta(name="a"), ObjectMeta(name="b", labels={"x": "y"})
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])
-def test_an_object_is_printed_as_its_wire_form(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_object_is_printed_in_its_wire_format(output: str, capsys: pytest.CaptureFixture[str]) -> None:
     print_object(SECOND, output)
     text = capsys.readouterr().out
     assert yaml.safe_load(text) == {"name": "b", "labels": {"x": "y"}}
@@ -30,6 +30,6 @@ def test_several_objects_are_a_json_list(capsys: pytest.CaptureFixture[str]) -> 
     assert json.loads(capsys.readouterr().out) == {"apiVersion": "v1", "kind": "List", "items": [{"name": "a"}]}
 
 
-def test_a_table_is_as_wide_as_it_needs_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_columns_fit_their_content(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(["NAME", "VCPUS"], [["u1.medium", 1], ["x", 16]])
     assert capsys.readouterr().out == "NAME        VCPUS\nu1.medium   1\nx           16\n"

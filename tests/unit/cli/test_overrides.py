@@ -12,7 +12,7 @@ from virtshape.cli.overrides import FLAGS, format_flags
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home with nothing in it."""
+    """Return an empty home directory."""
     for name in ("KUBECONFIG", "VIRTSHAPE_DATA_DIR", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -21,7 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("home")
-def test_a_server_that_is_named_needs_no_kubeconfig() -> None:
+def test_server_flag_requires_no_kubeconfig() -> None:
     access, is_own = find_server(Target(overrides={"server": "https://there", "as_": "jdoe"}))
     assert (access.server, access.acting_as.user, access.namespace, is_own) == (
         "https://there",
@@ -45,7 +45,7 @@ WORDS: dict[str, tuple[list[str], dict[str, object]]] = {
 
 
 @pytest.mark.parametrize(("words", "said"), WORDS.values(), ids=WORDS)
-def test_flags_are_read_wherever_they_stand(words: list[str], said: dict[str, object]) -> None:
+def test_flags_are_read_before_and_after_the_command(words: list[str], said: dict[str, object]) -> None:
     seen: list[Target] = []
 
     @click.command("show", cls=Command)
@@ -67,7 +67,7 @@ def test_flags_are_read_wherever_they_stand(words: list[str], said: dict[str, ob
     assert seen[0].overrides == said
 
 
-def test_flags_are_written_for_a_command_that_runs_elsewhere() -> None:
+def test_flags_are_formatted_for_a_subprocess() -> None:
     said = {
         "cluster": "staging",
         "server": "https://x",
@@ -89,5 +89,5 @@ def test_flags_are_written_for_a_command_that_runs_elsewhere() -> None:
     ]
 
 
-def test_every_flag_says_what_it_is_for() -> None:
+def test_every_flag_has_help() -> None:
     assert [name for name, flag in FLAGS.items() if not flag.help.endswith(".")] == []

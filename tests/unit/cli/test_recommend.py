@@ -41,7 +41,7 @@ def refuse(*words: str, status: int = 1) -> list[str]:
     return outcome.err.splitlines()
 
 
-def test_without_a_server_the_catalogue_is_looked_through() -> None:
+def test_catalogue_is_searched_without_a_server() -> None:
     outcome = call_virtctl("recommend", "--cpu-min", "4", "--memory-min", "8Gi", "--no-dedicated")
     assert outcome.status == 0
     lines = [line.split() for line in outcome.out.splitlines()]
@@ -53,7 +53,7 @@ def test_without_a_server_the_catalogue_is_looked_through() -> None:
     assert outcome.err.endswith(" more match; --all shows them\n")
 
 
-def test_all_can_be_shown() -> None:
+def test_all_flag_shows_all_matches() -> None:
     assert recommend()[0] == "u1.nano"
     everything = recommend("--all")
     assert len(everything) > 40
@@ -71,11 +71,11 @@ def test_all_can_be_shown() -> None:
     ],
     ids=["a preference", "of a kind", "hugepages", "dedicated without hugepages", "much memory"],
 )
-def test_what_is_asked_for_narrows_the_choice(words: list[str], first: str) -> None:
+def test_requirements_filter_the_results(words: list[str], first: str) -> None:
     assert recommend("--catalog", *words)[0] == first
 
 
-def test_files_are_looked_through_alone_or_with_the_catalogue() -> None:
+def test_files_are_searched_alone_or_with_the_catalogue() -> None:
     file = write_manifest(
         "types.yaml",
         build_type("tiny", 1, "1Gi"),
@@ -94,7 +94,7 @@ def test_files_are_looked_through_alone_or_with_the_catalogue() -> None:
     assert refuse("-f", file, "--preference", "fedora")[0].endswith("--catalog looks there")
 
 
-def test_names_and_trees_can_be_printed() -> None:
+def test_name_and_yaml_output_are_supported() -> None:
     file = write_manifest("types.yaml", build_type("tiny", 1, "1Gi"))
     assert call_virtctl("recommend", "-f", file, "-o", "name").out == f"{CLUSTER.lower()}.{GROUP}/tiny\n"
     assert yaml.safe_load(call_virtctl("recommend", "-f", file, "-o", "yaml").out) == [
@@ -110,7 +110,7 @@ def test_names_and_trees_can_be_printed() -> None:
     ]
 
 
-def test_where_none_would_do_the_nearest_are_told_with_what_they_lack() -> None:
+def test_closest_instancetypes_are_reported_if_none_matches() -> None:
     assert refuse("--catalog", "--memory-min", "1Ti") == [
         "error: no instance type in the built-in catalog matches; the closest are",
         "  - m1.8xlarge: 256Gi of memory, 1Ti are needed",
@@ -120,7 +120,7 @@ def test_where_none_would_do_the_nearest_are_told_with_what_they_lack() -> None:
     ]
 
 
-def test_where_nothing_has_a_size_that_is_told() -> None:
+def test_lack_of_sized_instancetypes_is_reported() -> None:
     file = write_manifest("types.yaml", build(CLUSTER, "open"))
     assert refuse("-f", file) == [
         "error: no instance types with a size in the files",
@@ -143,15 +143,15 @@ def test_where_nothing_has_a_size_that_is_told() -> None:
     ],
     ids=["vCPUs", "memory", "no preference", "not a preference", "no quantity", "no vCPU"],
 )
-def test_a_command_line_that_means_nothing_is_not_understood(words: list[str], message: str) -> None:
+def test_invalid_command_line_is_rejected(words: list[str], message: str) -> None:
     assert refuse(*words, status=2)[0].startswith(f"error: {message}")
 
 
-def test_a_preference_that_is_not_there_is_told_with_near_names() -> None:
+def test_missing_preference_is_reported_with_similar_names() -> None:
     (error, _) = refuse("--preference", "fedroa")
     assert error == 'error: there is no VirtualMachineClusterPreference "fedroa"; did you mean fedora?'
 
 
-def test_preferences_complete() -> None:
+def test_preferences_are_completed() -> None:
     offered = complete_preference(click.Context(command), command.params[0], "fedora.a")
     assert [item.value for item in offered] == ["fedora.arm64"]

@@ -5,7 +5,7 @@ import pytest
 from tests.support.commands import call_virtctl
 
 
-def test_its_own_version_is_one_line_for_people() -> None:
+def test_client_version_is_one_line_of_text() -> None:
     outcome = call_virtctl("version", "--client")
     assert (outcome.status, outcome.err) == (0, "")
     assert re.fullmatch(
@@ -17,12 +17,12 @@ def test_its_own_version_is_one_line_for_people() -> None:
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])
-def test_its_own_version_is_an_object_for_programs(output: str) -> None:
+def test_client_version_is_an_object_in_yaml_and_json(output: str) -> None:
     tree = call_virtctl("version", "-c", "-o", output).tree
     assert tree["clientVersion"]["gitVersion"] == f"v{version('virtshape')}"
 
 
-def test_without_a_server_its_own_version_is_printed_all_the_same() -> None:
+def test_client_version_is_printed_without_a_server() -> None:
     outcome = call_virtctl("version")
     assert outcome.status == 1
     assert outcome.out.startswith("Client Version: ")

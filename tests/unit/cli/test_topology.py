@@ -13,7 +13,7 @@ from virtshape.cli.paramtypes import TopologyType
         ("sockets=1", CPUTopology(sockets=1)),
     ],
 )
-def test_members_are_read_in_any_order(text: str, topology: CPUTopology) -> None:
+def test_topology_parts_are_accepted_in_any_order(text: str, topology: CPUTopology) -> None:
     assert TopologyType().convert(text, None, None) == topology
 
 
@@ -30,6 +30,6 @@ def test_members_are_read_in_any_order(text: str, topology: CPUTopology) -> None
         ("cores=1,cores=2", "cores is given twice"),
     ],
 )
-def test_what_is_no_topology_is_refused(text: str, error: str) -> None:
+def test_invalid_topology_is_rejected(text: str, error: str) -> None:
     with pytest.raises(click.BadParameter, match=error):
         TopologyType().convert(text, None, None)

@@ -1,4 +1,4 @@
-"""What `virtshape up` makes of its flags, and of what keeps it from running."""
+"""Flags of `virtshape up`, and errors that prevent it from starting."""
 
 import errno
 from pathlib import Path
@@ -16,11 +16,11 @@ from virtshape.cli.up import Address, command, refuse_address
     [
         ("127.0.0.1:6443", ("127.0.0.1", 6443)),
         ("localhost:0", ("localhost", 0)),
-        (":6443", ("0.0.0.0", 6443)),  # noqa: S104 - nothing is bound
+        (":6443", ("0.0.0.0", 6443)),  # noqa: S104 - only parsed
         ("[::1]:6443", ("::1", 6443)),
     ],
 )
-def test_an_address_is_a_host_and_a_port(text: str, address: tuple[str, int]) -> None:
+def test_address_is_parsed_into_host_and_port(text: str, address: tuple[str, int]) -> None:
     assert Address().convert(text, None, None) == address
 
 
@@ -30,12 +30,12 @@ def test_the_server_listens_on_loopback_by_default() -> None:
 
 
 @pytest.mark.parametrize("text", ["6443", "localhost", "localhost:", "localhost:many", "localhost:65536", "::1:6443"])
-def test_anything_else_is_not(text: str) -> None:
+def test_invalid_address_is_rejected(text: str) -> None:
     with pytest.raises(click.BadParameter):
         Address().convert(text, None, None)
 
 
-def test_an_address_that_cannot_be_had_is_named_with_a_way_out() -> None:
+def test_unavailable_address_is_reported_with_advice() -> None:
     refusal = refuse_address(OSError(errno.EADDRINUSE, "whatever"), "127.0.0.1", 6443)
     assert refusal.message == "cannot listen on 127.0.0.1:6443: Address already in use"
     assert "--listen 127.0.0.1:0" in str(refusal.next_step)
@@ -52,7 +52,9 @@ def test_an_address_that_cannot_be_had_is_named_with_a_way_out() -> None:
     ],
     ids=["stated", "relative", "not stated"],
 )
-def test_state_is_kept_where_users_keep_it(environment: dict[str, str], expected: str, monkeypatch: Any) -> None:
+def test_data_directory_follows_the_xdg_specification(
+    environment: dict[str, str], expected: str, monkeypatch: Any
+) -> None:
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     for name, text in environment.items():
         monkeypatch.setenv(name, text)

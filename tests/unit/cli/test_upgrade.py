@@ -1,4 +1,4 @@
-"""Upgrades of VMs at a server: what is shown, what is written, and what is told when the server refuses."""
+"""The `virtctl upgrade` command: output, patches, and rejections by the server."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ def build_revision(name: str, vcpus: int) -> Tree:
 
 
 class Serving:
-    """A server with three VMs on a size of 4 vCPUs; two hold a copy with fewer, one of these is running."""
+    """Server with three VMs of a 4 vCPU instance type; two have an older revision, one of them runs."""
 
     def __init__(self, *, marks: bool = True, refuses: str = "", has_size: bool = True) -> None:
         self.vms = {
@@ -100,7 +100,7 @@ class Serving:
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Calls the command at a server."""
+    """Return a function that runs the command against a server."""
 
     def call(server: Serving, *words: str) -> CommandResult:
         session = Session(Access("https://there"), "team", cast("Any", None), RestClient(cast("Any", server)))
@@ -110,7 +110,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
     return call
 
 
-def test_vms_that_were_left_behind_are_shown_with_what_changes_and_when(ask: Any) -> None:
+def test_outdated_vms_are_listed_with_their_changes(ask: Any) -> None:
     server = Serving()
     outcome = ask(server, "--all")
     size, grown = "virtualmachineclusterinstancetype/small", "spec.domain.cpu.sockets: 2 -> 4"
@@ -123,7 +123,7 @@ def test_vms_that_were_left_behind_are_shown_with_what_changes_and_when(ask: Any
     assert server.patches == [("web", CLEARED), ("db", CLEARED)]
 
 
-def test_a_dry_run_has_the_server_check_it_and_changes_nothing(ask: Any) -> None:
+def test_dry_run_is_validated_by_the_server_and_changes_nothing(ask: Any) -> None:
     server = Serving()
     outcome = ask(server, "web", "--dry-run")
     assert outcome.out.splitlines()[1].endswith("spec.domain.cpu.sockets: 2 -> 4")
@@ -131,13 +131,13 @@ def test_a_dry_run_has_the_server_check_it_and_changes_nothing(ask: Any) -> None
     assert server.patches == [("web?dryRun=All", CLEARED)]
 
 
-def test_a_server_that_leaves_no_mark_has_its_status_cleared_too(ask: Any) -> None:
+def test_status_is_cleared_on_servers_without_the_annotation(ask: Any) -> None:
     server = Serving(marks=False)
     assert ask(server, "db").status == 0
     assert server.patches == [("db", CLEARED), ("db/status", STATUS_CLEARED)]
 
 
-def test_trees_say_it_all(ask: Any) -> None:
+def test_json_has_all_details(ask: Any) -> None:
     outcome = ask(Serving(), "-A", "--dry-run", "-o", "json")
     assert outcome.err == ""
     assert json.loads(outcome.out)[0] == {
@@ -157,13 +157,13 @@ def test_trees_say_it_all(ask: Any) -> None:
     }
 
 
-def test_vms_that_are_up_to_date_are_left_alone(ask: Any) -> None:
+def test_current_vms_are_unchanged(ask: Any) -> None:
     server = Serving()
     assert ask(server, "vm/new") == (0, "", "nothing to upgrade: all VMs are current\n")
     assert server.patches == []
 
 
-def test_one_that_the_server_refuses_does_not_keep_the_others(ask: Any) -> None:
+def test_rejected_vm_does_not_stop_the_others(ask: Any) -> None:
     server = Serving(refuses="web")
     outcome = ask(server, "--all")
     assert outcome.status == 1
@@ -176,13 +176,13 @@ def test_one_that_the_server_refuses_does_not_keep_the_others(ask: Any) -> None:
     assert server.patches == [("db", CLEARED)]
 
 
-def test_where_all_are_refused_nothing_else_is_said(ask: Any) -> None:
+def test_only_errors_are_printed_if_all_vms_are_rejected(ask: Any) -> None:
     outcome = ask(Serving(refuses="db"), "db")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err.startswith("error: 1 VM cannot be upgraded\n")
 
 
-def test_a_copy_of_what_is_gone_is_kept_and_told_of(ask: Any) -> None:
+def test_revision_of_a_deleted_object_is_kept_with_a_warning(ask: Any) -> None:
     server = Serving(has_size=False)
     outcome = ask(server, "db")
     gone = "virtualmachineclusterinstancetype/small was deleted; its revision older is kept"
@@ -199,12 +199,12 @@ def test_a_copy_of_what_is_gone_is_kept_and_told_of(ask: Any) -> None:
         (("web", "-A"), "error: VM names and -A are mutually exclusive"),
     ],
 )
-def test_it_must_be_clear_which_vms_are_meant(words: tuple[str, ...], told: str) -> None:
+def test_ambiguous_selection_of_vms_is_rejected(words: tuple[str, ...], told: str) -> None:
     outcome = call_virtctl("upgrade", *words)
     assert (outcome.status, outcome.err.splitlines()[0]) == (2, told)
 
 
-def test_a_vm_that_is_not_there_is_told_with_near_names(ask: Any) -> None:
+def test_missing_vm_is_reported_with_similar_names(ask: Any) -> None:
     outcome = ask(Serving(), "wep")
     assert outcome.status == 1
     assert outcome.err.startswith('error: VM "wep" not found in namespace team; did you mean "web"')

@@ -14,9 +14,9 @@ def _call(*words: str) -> str:
     return out.getvalue()
 
 
-def test_the_version_is_one_line_for_people() -> None:
+def test_version_is_one_line_of_text() -> None:
     assert _call().startswith(f"virtshape {version('virtshape')} (Python ")
 
 
-def test_the_version_is_an_object_for_programs() -> None:
+def test_version_is_an_object_in_json() -> None:
     assert json.loads(_call("-o", "json"))["clientVersion"]["version"] == version("virtshape")

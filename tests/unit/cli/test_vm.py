@@ -6,11 +6,11 @@ from virtshape.cli.vm import parse_vm_name
 
 
 @pytest.mark.parametrize("text", ["web", "vm/web", "vms/web", "VirtualMachine/web", "virtualmachines/web"])
-def test_a_vm_is_named_with_its_kind_or_without(text: str) -> None:
+def test_vm_name_can_have_a_kind(text: str) -> None:
     assert parse_vm_name(text) == "web"
 
 
-def test_what_is_no_vm_is_not_understood() -> None:
+def test_other_kind_is_rejected() -> None:
     with pytest.raises(ArgumentError, match='"pod" is not a VM'):
         parse_vm_name("pod/web")
 
@@ -25,7 +25,7 @@ def test_what_is_no_vm_is_not_understood() -> None:
     ],
     ids=["force alone", "period alone", "period below nought", "no name"],
 )
-def test_flags_that_mean_nothing_are_refused_before_a_server_is_asked(words: list[str], error: str) -> None:
+def test_invalid_flags_are_rejected_without_a_server(words: list[str], error: str) -> None:
     outcome = call_virtctl(*words)
     assert outcome.status == 2
     assert outcome.err.startswith(f"error: {error}")

@@ -1,4 +1,4 @@
-"""Validation of the volumes of disks and ACPI tables, and of reserved volume names."""
+"""Validation of the volumes of disks and ACPI tables, and of utility volumes."""
 
 import pytest
 from tests.support.build import Tree

@@ -52,7 +52,7 @@ def _volumes(*words: str) -> list[Tree] | None:
         ),
     ],
 )
-def test_flags_become_a_volume_for_cloud_init(flags: list[str], source: Tree) -> None:
+def test_flags_become_a_cloud_init_volume(flags: list[str], source: Tree) -> None:
     assert _volumes(*flags) == [{"name": "cloudinitdisk", **source}]
 
 
@@ -68,11 +68,11 @@ def test_flags_become_a_volume_for_cloud_init(flags: list[str], source: Tree) ->
         ["--cloud-init=none", "--user=u", "--password-file=missing"],
     ],
 )
-def test_there_is_no_volume_with_nothing_in_it(flags: list[str]) -> None:
+def test_empty_cloud_init_adds_no_volume(flags: list[str]) -> None:
     assert _volumes(*flags) is None
 
 
-def test_a_password_is_read_from_its_file_and_warned_of(tmp_path: Path) -> None:
+def test_password_is_read_from_its_file_with_a_warning(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text(" s3cret\n\n", encoding="utf-8")
     outcome = call_virtctl("create", "vm", "--user=u", f"--password-file={file}")
@@ -98,7 +98,7 @@ def test_a_password_is_read_from_its_file_and_warned_of(tmp_path: Path) -> None:
         pytest.param(["--cloud-init-user-data=YQ==", "--ga-manage-ssh=false"], "are mutually exclusive", id="agent"),
     ],
 )
-def test_what_cloud_init_cannot_do_is_refused(
+def test_invalid_cloud_init_flags_are_rejected(
     flags: list[str], error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -107,7 +107,7 @@ def test_what_cloud_init_cannot_do_is_refused(
     assert error in outcome.err
 
 
-def test_a_password_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_password_that_is_not_text_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_bytes(b"\xff\xfe")
     outcome = call_virtctl("create", "vm", f"--password-file={file}")
@@ -116,7 +116,7 @@ def test_a_password_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["123", "yes", "#x", "a: b", "'", '"', "- x", "{", "null", "a\nb", "ü", "*x", "x # y"])
-def test_the_guest_reads_a_password_as_it_was_typed(word: str) -> None:
+def test_special_characters_in_values_are_quoted(word: str) -> None:
     text = render_user_data(CloudInit(user=word, password=word, ssh_keys=(word,)))
     assert yaml.safe_load(text) == {
         "user": word,
@@ -136,26 +136,26 @@ def test_the_guest_reads_a_password_as_it_was_typed(word: str) -> None:
         (["a\nb\n"], ("a", "b")),
     ],
 )
-def test_keys_are_separated_by_commas_and_lines(texts: list[str], keys: tuple[str, ...]) -> None:
+def test_ssh_keys_are_separated_by_commas_and_newlines(texts: list[str], keys: tuple[str, ...]) -> None:
     assert read_keys(texts) == keys
 
 
-def test_quotes_have_to_match() -> None:
+def test_unbalanced_quotes_are_rejected() -> None:
     with pytest.raises(ParameterError):
         read_keys(['"a'])
 
 
-def test_nothing_is_built_for_none() -> None:
+def test_kind_none_builds_no_volume() -> None:
     assert build_cloud_init(CloudInit(kind="none", user="u")) is None
 
 
 @pytest.mark.parametrize("flag", ["--cloud-init-user-data", "--cloud-init-network-data"])
-def test_data_that_is_not_base64_is_warned_of(flag: str) -> None:
+def test_data_that_is_not_base64_has_a_warning(flag: str) -> None:
     assert f"warning: {flag}: the value is not base64" in call_virtctl("create", "vm", f"{flag}=#cloud-config").err
     assert "base64" not in call_virtctl("create", "vm", f"{flag}=dXNlcjog\nYQ==\n").err
 
 
-def test_flags_that_none_makes_useless_are_warned_of() -> None:
+def test_flags_without_effect_have_a_warning() -> None:
     assert (
         "--cloud-init=none: the other cloud-init flags"
         in call_virtctl("create", "vm", "--cloud-init=none", "--user=u").err

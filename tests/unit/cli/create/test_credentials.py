@@ -70,7 +70,7 @@ def _ssh(secret: str, method: Tree) -> Tree:
         ),
     ],
 )
-def test_a_credential_brings_what_it_needs_of_cloud_init(
+def test_credential_adds_the_cloud_init_it_requires(
     flags: list[str], credential: Tree, cloud_init: Tree | None
 ) -> None:
     template = _template(*flags)
@@ -113,7 +113,7 @@ def test_credentials_keep_their_order() -> None:
         ),
     ],
 )
-def test_a_credential_that_cannot_be_is_refused(flags: list[str], error: str) -> None:
+def test_invalid_credential_is_rejected(flags: list[str], error: str) -> None:
     outcome = call_virtctl("create", "vm", *flags)
     assert outcome.status == 2
     assert outcome.err.startswith("error: --access-cred: ")

@@ -94,7 +94,7 @@ def _import(*values: str) -> Tree:
         ),
     ],
 )
-def test_each_type_becomes_a_data_volume(value: str, data: Tree) -> None:
+def test_each_type_becomes_a_data_volume_template(value: str, data: Tree) -> None:
     spec = _import(f"{value},size:1Gi,name:root,bootorder:2")
     storage = {"resources": {"requests": {"storage": "1Gi"}}}
     assert spec["dataVolumeTemplates"] == [{"metadata": {"name": "root"}, "spec": {**data, "storage": storage}}]
@@ -103,7 +103,7 @@ def test_each_type_becomes_a_data_volume(value: str, data: Tree) -> None:
 
 
 @pytest.mark.parametrize("value", ["type:pvc,src:ns/p", "type:snapshot,src:ns/s", "type:ds,src:d"])
-def test_a_source_that_knows_its_size_needs_none(value: str) -> None:
+def test_source_with_a_known_size_requires_no_size(value: str) -> None:
     assert _import(value)["dataVolumeTemplates"][0]["spec"]["storage"] == {"resources": {}}
 
 
@@ -138,14 +138,14 @@ def test_a_source_that_knows_its_size_needs_none(value: str) -> None:
         pytest.param(VDDK.replace(",backingfile:f", ""), "backingfile is required", id="vddk without file"),
     ],
 )
-def test_what_cannot_be_imported_is_refused(value: str, error: str) -> None:
+def test_invalid_import_is_rejected(value: str, error: str) -> None:
     outcome = call_virtctl("create", "vm", f"--volume-import={value}")
     assert outcome.status == 2
     assert outcome.err.startswith("error: --volume-import: ")
     assert error in outcome.err
 
 
-def test_older_flags_mean_imports_and_boot_before_them() -> None:
+def test_deprecated_flags_become_imports_and_boot_first() -> None:
     outcome = call_virtctl(
         "create",
         "vm",
@@ -161,14 +161,14 @@ def test_older_flags_mean_imports_and_boot_before_them() -> None:
         assert f"warning: {flag} is deprecated; use --volume-import" in outcome.err
 
 
-def test_an_older_flag_is_refused_under_its_own_name() -> None:
+def test_errors_of_deprecated_flags_name_the_flag() -> None:
     outcome = call_virtctl("create", "vm", "--volume-clone-pvc=src:p", "--volume-blank=")
     assert outcome.status == 2
     assert "--volume-clone-pvc: src: the namespace" in outcome.err
     assert "--volume-blank: the value is empty" in outcome.err
 
 
-def test_the_help_names_every_parameter_of_every_type() -> None:
+def test_help_lists_every_parameter_of_every_type() -> None:
     text = call_virtctl("create", "vm", "--help").out
     for name, kind in TYPES.items():
         described = text.split(f"type:{name} ")[1].split("  type:")[0].split("  --volume")[0]

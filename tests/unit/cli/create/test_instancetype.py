@@ -13,7 +13,7 @@ def _create(*words: str) -> Tree:
     return call_virtctl("create", "instancetype", *words).tree
 
 
-def test_an_instance_type_is_for_the_whole_cluster_unless_told_otherwise() -> None:
+def test_instancetype_is_cluster_wide_by_default() -> None:
     assert _create("--name=i", "--cpu", "2", "--memory", "1024Mi") == {
         "apiVersion": "instancetype.kubevirt.io/v1beta1",
         "kind": "VirtualMachineClusterInstancetype",
@@ -32,17 +32,17 @@ def test_an_instance_type_is_for_the_whole_cluster_unless_told_otherwise() -> No
         pytest.param(["--namespaced=false"], "VirtualMachineClusterInstancetype", {"name": "i"}, id="cluster-wide"),
     ],
 )
-def test_the_kind_follows_the_scope(words: list[str], kind: str, metadata: Tree) -> None:
+def test_kind_depends_on_the_scope(words: list[str], kind: str, metadata: Tree) -> None:
     tree = _create("--name=i", *SIZE, *words)
     assert (tree["kind"], tree["metadata"]) == (kind, metadata)
 
 
 @pytest.mark.parametrize(("words", "prefix"), [([], "clusterinstancetype"), (["--namespaced"], "instancetype")])
-def test_an_instance_type_without_a_name_gets_one(words: list[str], prefix: str) -> None:
+def test_name_is_generated(words: list[str], prefix: str) -> None:
     assert re.fullmatch(f"{prefix}-[a-z0-9]{{5}}", _create(*SIZE, *words)["metadata"]["name"])
 
 
-def test_an_empty_name_stays_empty_with_a_warning() -> None:
+def test_empty_name_is_kept_with_a_warning() -> None:
     outcome = call_virtctl("create", "instancetype", "--name=", *SIZE)
     assert outcome.tree["metadata"] == {}
     assert outcome.err.startswith("warning: --name is empty")
@@ -62,11 +62,11 @@ def test_an_empty_name_stays_empty_with_a_warning() -> None:
         pytest.param(["--iothreadspolicy=auto"], {"ioThreadsPolicy": "auto"}, id="I/O threads"),
     ],
 )
-def test_more_than_a_size_can_be_given(words: list[str], part: Tree) -> None:
+def test_other_fields_are_set_by_flags(words: list[str], part: Tree) -> None:
     assert _create(*SIZE, *words)["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}} | part
 
 
-def test_a_topology_takes_the_place_of_a_number() -> None:
+def test_topology_replaces_the_vcpu_count() -> None:
     spec = _create("--topology", "sockets=2,cores=4,threads=2", "--memory=1Gi")["spec"]
     assert spec["cpu"] == {"topology": {"sockets": 2, "cores": 4, "threads": 2}}
 
@@ -89,11 +89,11 @@ def test_a_topology_takes_the_place_of_a_number() -> None:
         pytest.param([*SIZE, "stray"], "stray", id="stray word"),
     ],
 )
-def test_what_cannot_be_is_refused(words: list[str], error: str) -> None:
+def test_invalid_flags_are_rejected(words: list[str], error: str) -> None:
     outcome = call_virtctl("create", "instancetype", *words)
     assert (outcome.status, outcome.out) == (2, "")
     assert error in outcome.err
 
 
-def test_no_memory_at_all_is_warned_of() -> None:
+def test_zero_memory_has_a_warning() -> None:
     assert "warning: --memory 0" in call_virtctl("create", "instancetype", "--cpu=1", "--memory=0").err

@@ -28,7 +28,7 @@ class Sample:
         pytest.param("src:a,src:b", Sample(src="b"), id="the last one counts"),
     ],
 )
-def test_parameters_are_read_into_their_dataclass(text: str, sample: Sample) -> None:
+def test_parameters_are_parsed_into_their_dataclass(text: str, sample: Sample) -> None:
     assert parse_parameters(text, Sample) == sample
 
 
@@ -51,7 +51,7 @@ def test_parameters_are_read_into_their_dataclass(text: str, sample: Sample) -> 
         ),
     ],
 )
-def test_every_problem_is_named(text: str, problems: list[str]) -> None:
+def test_all_problems_are_reported(text: str, problems: list[str]) -> None:
     with pytest.raises(ParameterError) as caught:
         parse_parameters(text, Sample)
     assert len(caught.value.problems) == len(problems)
@@ -60,28 +60,28 @@ def test_every_problem_is_named(text: str, problems: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("text", "parts"), [("b", ("", "b")), ("a/b", ("a", "b")), ("/b", ("", "b"))])
-def test_a_name_may_have_a_prefix(text: str, parts: tuple[str, str]) -> None:
+def test_name_can_have_a_prefix(text: str, parts: tuple[str, str]) -> None:
     assert split_name(text) == parts
 
 
 @pytest.mark.parametrize("text", ["", "/", "a/", "a/b/c"])
-def test_a_name_with_a_wrong_prefix_is_refused(text: str) -> None:
+def test_invalid_prefix_is_rejected(text: str) -> None:
     with pytest.raises(ParameterError):
         split_name(text)
 
 
 @pytest.mark.parametrize("text", ["a", "0", "a-b", "x" * 63])
-def test_a_label_is_itself(text: str) -> None:
+def test_valid_label_is_unchanged(text: str) -> None:
     assert Label(text) == text
 
 
 @pytest.mark.parametrize("text", ["", "A", "a.b", "-a", "a-", "a_b", "ä", "a\n", "x" * 64])
-def test_a_label_that_kubernetes_would_refuse_is_refused(text: str) -> None:
+def test_invalid_label_is_rejected(text: str) -> None:
     with pytest.raises(ParameterError):
         Label(text)
 
 
 @pytest.mark.parametrize("text", ["", "x", " 1Gi", "1Gi ", "1 Gi"])
-def test_what_is_no_quantity_is_refused(text: str) -> None:
+def test_invalid_quantity_is_rejected(text: str) -> None:
     with pytest.raises(ParameterError):
         read_quantity(text)

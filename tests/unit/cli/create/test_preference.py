@@ -11,7 +11,7 @@ def _create(*words: str) -> Tree:
     return call_virtctl("create", "preference", *words).tree
 
 
-def test_a_preference_of_nothing_is_a_preference_still() -> None:
+def test_preference_without_flags_has_an_empty_spec() -> None:
     assert _create("--name=p") == {
         "apiVersion": "instancetype.kubevirt.io/v1beta1",
         "kind": "VirtualMachineClusterPreference",
@@ -30,7 +30,7 @@ def test_a_preference_of_nothing_is_a_preference_still() -> None:
         (["--volume-storage-class="], {"volumes": {}}),
     ],
 )
-def test_a_flag_becomes_a_field(words: list[str], spec: Tree) -> None:
+def test_flag_sets_its_field(words: list[str], spec: Tree) -> None:
     assert _create(*words)["spec"] == spec
 
 
@@ -42,20 +42,20 @@ def test_a_flag_becomes_a_field(words: list[str], spec: Tree) -> None:
         (["--namespace=shop"], "VirtualMachinePreference", "preference"),
     ],
 )
-def test_the_kind_follows_the_scope(words: list[str], kind: str, name: str) -> None:
+def test_kind_depends_on_the_scope(words: list[str], kind: str, name: str) -> None:
     tree = _create(*words)
     assert tree["kind"] == kind
     assert re.fullmatch(f"{name}-[a-z0-9]{{5}}", tree["metadata"]["name"])
 
 
-def test_an_older_topology_is_kept_and_warned_of() -> None:
+def test_deprecated_topology_is_kept_with_a_warning() -> None:
     outcome = call_virtctl("create", "preference", "--cpu-topology=preferCores")
     assert outcome.tree["spec"] == {"cpu": {"preferredCPUTopology": "preferCores"}}
     assert outcome.err == "warning: --cpu-topology preferCores is deprecated; use cores\n"
 
 
 @pytest.mark.parametrize("topology", ["", "Cores", "preferAcross"])
-def test_a_topology_that_is_none_is_refused(topology: str) -> None:
+def test_unknown_topology_is_rejected(topology: str) -> None:
     outcome = call_virtctl("create", "preference", f"--cpu-topology={topology}")
     assert outcome.status == 2
     assert "'--cpu-topology'" in outcome.err

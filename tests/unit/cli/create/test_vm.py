@@ -22,7 +22,7 @@ def _inferred(volume: str, policy: str | None = "Ignore") -> Tree:
     return {"inferFromVolume": volume} | ({"inferFromVolumeFailurePolicy": policy} if policy else {})
 
 
-def test_a_vm_of_nothing_is_a_vm_still() -> None:
+def test_vm_without_flags_has_default_values() -> None:
     assert call_virtctl("create", "vm", "--name=web", "-n", "shop").tree == {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -35,13 +35,13 @@ def test_a_vm_of_nothing_is_a_vm_still() -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["--name="]])
-def test_a_vm_without_a_name_gets_one(words: list[str]) -> None:
+def test_name_is_generated(words: list[str]) -> None:
     name = call_virtctl("create", "vm", *words).tree["metadata"]["name"]
     assert re.fullmatch("vm-[bcdfghjklmnpqrstvwxz2456789]{5}", name)
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])
-def test_the_manifest_is_one_that_we_read_ourselves(output: str) -> None:
+def test_manifest_can_be_decoded(output: str) -> None:
     tree = call_virtctl("create", "vm", DS, PVC, "--user=u", "--access-cred=src:k", "-o", output).tree
     assert from_tree(tree, VirtualMachine).spec.instancetype is not None
 
@@ -64,7 +64,7 @@ def test_the_manifest_is_one_that_we_read_ourselves(output: str) -> None:
         pytest.param([DS, "--infer-preference"], MEMORY, id="only the preference inferred"),
     ],
 )
-def test_the_size_is_where_the_flags_put_it(words: list[str], domain: Tree) -> None:
+def test_size_flags_set_the_domain(words: list[str], domain: Tree) -> None:
     assert _spec(*words)["template"]["spec"]["domain"] == {"devices": {}} | domain
 
 
@@ -117,7 +117,9 @@ def test_the_size_is_where_the_flags_put_it(words: list[str], domain: Tree) -> N
         ),
     ],
 )
-def test_matchers_are_named_or_inferred(words: list[str], instancetype: Tree | None, preference: Tree | None) -> None:
+def test_matchers_have_a_name_or_an_inference(
+    words: list[str], instancetype: Tree | None, preference: Tree | None
+) -> None:
     spec = _spec(*words)
     assert (spec.get("instancetype"), spec.get("preference")) == (instancetype, preference)
 
@@ -160,14 +162,14 @@ def test_matchers_are_named_or_inferred(words: list[str], instancetype: Tree | N
         pytest.param(["stray"], "stray", id="stray word"),
     ],
 )
-def test_what_cannot_be_is_refused(words: list[str], error: str) -> None:
+def test_invalid_flags_are_rejected(words: list[str], error: str) -> None:
     outcome = call_virtctl("create", "vm", *words)
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err.startswith("error: ")
     assert error in outcome.err
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     outcome = call_virtctl(
         "create", "vm", "--memory=x", "--volume-pvc=p", "--volume-import=type:http", "--access-cred=type:ssh"
     )
@@ -190,7 +192,7 @@ def test_all_problems_are_told_at_once() -> None:
         pytest.param(["--vcpus=2"], "no memory is given: the VM has 512Mi", id="vCPUs only"),
     ],
 )
-def test_a_size_that_may_surprise_is_warned_of(words: list[str], warning: str) -> None:
+def test_default_size_has_a_warning(words: list[str], warning: str) -> None:
     assert call_virtctl("create", "vm", *words).err.startswith(f"warning: {warning}")
 
 
@@ -204,5 +206,5 @@ def test_a_size_that_may_surprise_is_warned_of(words: list[str], warning: str) -
         ["--vcpus=2", "--memory=1Gi"],
     ],
 )
-def test_a_size_that_was_chosen_is_not(words: list[str]) -> None:
+def test_chosen_size_has_no_warning(words: list[str]) -> None:
     assert call_virtctl("create", "vm", *words).err == ""

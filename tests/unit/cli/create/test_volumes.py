@@ -41,11 +41,11 @@ def _spec(*words: str) -> Tree:
         ),
     ],
 )
-def test_a_flag_becomes_a_volume(flag: str, volume: Tree) -> None:
+def test_flag_adds_a_volume(flag: str, volume: Tree) -> None:
     assert _spec(flag)["template"]["spec"]["volumes"] == [volume]
 
 
-def test_volumes_stand_in_boot_order_whatever_the_order_of_the_flags() -> None:
+def test_order_of_volumes_does_not_depend_on_the_order_of_flags() -> None:
     template = _spec(
         "--volume-sysprep=src:c",
         "--user=u",
@@ -64,7 +64,7 @@ def test_volumes_stand_in_boot_order_whatever_the_order_of_the_flags() -> None:
     ]
 
 
-def test_a_boot_order_makes_a_disk() -> None:
+def test_boot_order_adds_a_disk() -> None:
     domain = _spec("--volume-containerdisk=src:a,bootorder:2", "--volume-pvc=src:p,bootorder:1")["template"]["spec"][
         "domain"
     ]
@@ -99,7 +99,7 @@ def test_a_boot_order_makes_a_disk() -> None:
         pytest.param(["--volume-sysprep=src:c,name:x"], 'unknown parameter "name"', id="name of sysprep"),
     ],
 )
-def test_a_volume_that_cannot_be_is_refused(flags: list[str], error: str) -> None:
+def test_invalid_volume_is_rejected(flags: list[str], error: str) -> None:
     outcome = call_virtctl("create", "vm", "--name=vm", *flags)
     assert outcome.status == 2
     assert error in outcome.err

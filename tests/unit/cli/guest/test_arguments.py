@@ -1,4 +1,4 @@
-"""What words on the command line mean: guests, ports, viewers, and what ssh is told."""
+"""Arguments of guest commands: targets, ports, viewers and ssh options."""
 
 import shlex
 import stat
@@ -27,30 +27,30 @@ PLACES = {
 
 
 @pytest.mark.parametrize(("text", "place"), PLACES.items(), ids=PLACES)
-def test_a_guest_is_named_by_type_name_and_namespace(text: str, place: GuestRef) -> None:
+def test_target_is_parsed_into_kind_name_and_namespace(text: str, place: GuestRef) -> None:
     assert parse_guest(text) == place
 
 
 @pytest.mark.parametrize(
     ("text", "place"), [("web", GuestRef("vmi", "web")), ("me@web.a", GuestRef("vmi", "web", "a", "me"))]
 )
-def test_a_type_may_be_left_out_where_there_is_a_usual_one(text: str, place: GuestRef) -> None:
+def test_default_kind_is_used(text: str, place: GuestRef) -> None:
     assert parse_guest(text, default_kind="vmi") == place
 
 
 @pytest.mark.parametrize(
     "text", ["", "web", "vmi/", "/web", "vmi/web/", "vmi/a/b/c", "pod/web", "vmi/.team", "vmi/web."]
 )
-def test_what_names_no_guest_is_not_understood(text: str) -> None:
+def test_invalid_target_is_rejected(text: str) -> None:
     with pytest.raises(ArgumentError):
         parse_guest(text)
 
 
-def test_a_place_is_a_resource() -> None:
+def test_target_has_a_resource() -> None:
     assert [GuestRef(kind, "x").resource for kind in ("vm", "vmi")] == ["virtualmachines", "virtualmachineinstances"]
 
 
-def test_an_instance_may_have_its_kind_before_it() -> None:
+def test_instance_name_can_have_a_kind() -> None:
     assert (parse_instance_name("web"), parse_instance_name("vm/web"), parse_kind("VMI")) == ("web", "web", "vmi")
 
 
@@ -64,14 +64,14 @@ PORTS = {
 
 
 @pytest.mark.parametrize(("text", "port"), PORTS.items(), ids=PORTS)
-def test_ports_are_read(text: str, port: Port) -> None:
+def test_ports_are_parsed(text: str, port: Port) -> None:
     assert parse_port(text) == port
 
 
 @pytest.mark.parametrize(
     "text", ["", "x", "80:", ":80", "1:2:3", "70000", "80:0", "80:70000", "sctp/80", "-1", "٣", "/80"]
 )
-def test_what_names_no_ports_is_not_understood(text: str) -> None:
+def test_invalid_port_is_rejected(text: str) -> None:
     with pytest.raises(ArgumentError):
         parse_port(text)
 
@@ -93,7 +93,7 @@ def _install(folder: Path, *names: str) -> None:
     ],
     ids=["none", "both", "one", "asked for", "not there"],
 )
-def test_a_viewer_is_looked_for(
+def test_installed_viewer_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: list[str], wanted: str, found: str | None
 ) -> None:
     _install(tmp_path, *installed)
@@ -112,11 +112,11 @@ def test_a_viewer_is_looked_for(
         ("chicken", ["x", "h:5900"]),
     ],
 )
-def test_each_viewer_is_told_in_its_own_way(viewer: str, words: list[str]) -> None:
+def test_viewers_have_their_own_arguments(viewer: str, words: list[str]) -> None:
     assert Viewer(viewer, "x").build_arguments("h", 5900) == words
 
 
-def test_ssh_is_given_a_proxy_that_survives_its_shell() -> None:
+def test_proxy_command_for_ssh_is_quoted() -> None:
     target = Target(kubeconfig="/my files/100%/config", context="a b")
     proxy = build_proxy_command(GuestRef("vm", "web", "team"), 2222, target, "/opt/my bin/virtctl")
     assert shlex.split(proxy.replace("%%", "%")) == [
@@ -137,7 +137,7 @@ def test_ssh_is_given_a_proxy_that_survives_its_shell() -> None:
         (GuestRef("vmi", "web", "team", "jdoe"), "jdoe@vmi.web.team"),
     ],
 )
-def test_the_guest_is_a_host_to_ssh(place: GuestRef, host: str) -> None:
+def test_ssh_host_is_formatted_from_the_target(place: GuestRef, host: str) -> None:
     assert format_host(place, Options(22, "", "", "", ())) == host
     assert format_host(place, Options(22, "root", "", "", ())) == (host if place.user else f"root@{host}")
 

@@ -1,4 +1,4 @@
-"""What the flags of `virtctl image-upload` mean together."""
+"""Flags of `virtctl image-upload` and their combinations."""
 
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ MEANT: dict[str, tuple[dict[str, Any], UploadRequest]] = {
 
 
 @pytest.mark.parametrize(("flags", "wanted"), MEANT.values(), ids=MEANT)
-def test_flags_mean(flags: dict[str, Any], wanted: UploadRequest) -> None:
+def test_flags_are_parsed_into_a_request(flags: dict[str, Any], wanted: UploadRequest) -> None:
     assert parse_flags(**{**PLAIN, **flags}) == wanted
 
 
@@ -109,12 +109,12 @@ FAILURE: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("words", "error"), FAILURE.values(), ids=FAILURE)
-def test_what_means_nothing_is_not_understood(words: tuple[str, ...], error: str) -> None:
+def test_invalid_flags_are_rejected(words: tuple[str, ...], error: str) -> None:
     outcome = call_virtctl(*words)
     assert (outcome.status, outcome.out, error in outcome.err) == (2, "", True), outcome.err
 
 
-def test_older_flags_are_taken_with_a_word_of_their_successors() -> None:
+def test_deprecated_flags_are_accepted_with_a_warning() -> None:
     outcome = call_virtctl("image-upload", "--pvc-name", "c1", "--pvc-size", "1Gi", "--image-path", "x")
     assert outcome.status == 1
     assert outcome.err.splitlines()[:3] == [

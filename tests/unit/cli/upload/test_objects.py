@@ -1,4 +1,4 @@
-"""The objects that an upload fills."""
+"""Objects that an upload creates."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ ANNOTATIONS = {
 BIND = {"cdi.kubevirt.io/storage.bind.immediate.requested": ""}
 
 
-def test_a_claim_says_that_it_waits_for_an_upload() -> None:
+def test_claim_has_the_upload_annotation() -> None:
     assert to_tree(build_claim(SMALL, "ns")) == {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -50,7 +50,7 @@ def test_a_claim_says_that_it_waits_for_an_upload() -> None:
     }
 
 
-def test_a_claim_has_all_that_was_asked_for() -> None:
+def test_claim_has_all_requested_fields() -> None:
     tree = to_tree(build_claim(ALL, "ns"))
     assert tree["spec"] == STORAGE
     assert tree["metadata"]["labels"] == LABELS
@@ -62,7 +62,7 @@ def test_a_claim_has_all_that_was_asked_for() -> None:
     }
 
 
-def test_a_data_volume_leaves_open_what_was_not_asked_for() -> None:
+def test_data_volume_has_no_other_fields() -> None:
     assert to_tree(build_volume(SMALL, "ns")) == {
         "apiVersion": "cdi.kubevirt.io/v1beta1",
         "kind": "DataVolume",
@@ -71,13 +71,13 @@ def test_a_data_volume_leaves_open_what_was_not_asked_for() -> None:
     }
 
 
-def test_a_data_volume_has_all_that_was_asked_for() -> None:
+def test_data_volume_has_all_requested_fields() -> None:
     tree = to_tree(build_volume(ALL, "ns"))
     assert tree["spec"] == {"source": {"upload": {}}, "contentType": "archive", "storage": STORAGE}
     assert tree["metadata"]["annotations"] == {**ANNOTATIONS, **BIND}
 
 
-def test_a_data_source_stands_for_the_claim_and_says_what_goes_with_it() -> None:
+def test_data_source_refers_to_the_claim_and_has_its_labels() -> None:
     assert to_tree(build_source(ALL, "ns")) == {
         "apiVersion": "cdi.kubevirt.io/v1beta1",
         "kind": "DataSource",

@@ -15,17 +15,17 @@ GIB = 1 << 30
     ],
     ids=["begun", "a quarter", "done", "nothing to do"],
 )
-def test_the_bar_says_how_much_how_far_and_how_long(done: int, total: int, seconds: float, shown: str) -> None:
+def test_bar_shows_bytes_percentage_and_time(done: int, total: int, seconds: float, shown: str) -> None:
     assert draw(done, total, seconds, columns=20) == shown
 
 
 @pytest.mark.parametrize("done", [0, 1, GIB // 3, GIB - 1, GIB])
-def test_the_bar_fits_its_terminal(done: int) -> None:
+def test_bar_fits_the_terminal(done: int) -> None:
     assert len(draw(done, GIB, 10.0, columns=80)) <= 80
 
 
 @pytest.mark.parametrize(
     ("size", "text"), [(1023, "1023 B"), (1024, "1.00 KiB"), (1536 << 10, "1.50 MiB"), (5 << 50, "5120.00 TiB")]
 )
-def test_sizes_are_for_people(size: int, text: str) -> None:
+def test_sizes_are_human_readable(size: int, text: str) -> None:
     assert format_size(size) == text

@@ -1,4 +1,4 @@
-"""Where an upload goes."""
+"""URLs and proxies of uploads."""
 
 import pytest
 
@@ -15,9 +15,7 @@ REACHED = {
 
 
 @pytest.mark.parametrize(("url", "server", "expected"), REACHED.values(), ids=REACHED)
-def test_a_server_that_only_knows_itself_as_this_machine_is_where_it_is_asked(
-    url: str, server: str, expected: str
-) -> None:
+def test_loopback_upload_url_uses_the_host_of_the_server(url: str, server: str, expected: str) -> None:
     assert reach(url, server) == expected
 
 
@@ -31,11 +29,11 @@ def test_a_server_that_only_knows_itself_as_this_machine_is_where_it_is_asked(
     ],
     ids=["bare", "slash", "below a path", "in full"],
 )
-def test_the_path_is_added_where_it_is_missing(url: str, expected: str) -> None:
+def test_missing_path_is_added(url: str, expected: str) -> None:
     assert join_path(url, "/v1beta1/upload-async") == expected
 
 
-def test_an_address_without_a_scheme_is_one_with_tls() -> None:
+def test_default_scheme_is_https() -> None:
     assert add_scheme("127.0.0.1:8443") == "https://127.0.0.1:8443"
     assert add_scheme("http://127.0.0.1:8080") == "http://127.0.0.1:8080"
 
@@ -49,7 +47,7 @@ def test_an_address_without_a_scheme_is_one_with_tls() -> None:
     ],
     ids=["elsewhere", "where none is to be used", "at the server itself"],
 )
-def test_an_upload_goes_the_way_that_other_requests_go(url: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_upload_uses_the_configured_proxy(url: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("https_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTPS_PROXY", "http://from-environment")
