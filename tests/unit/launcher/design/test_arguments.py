@@ -1,4 +1,4 @@
-"""What libvirt has no element for."""
+"""QEMU arguments that libvirt has no element for."""
 
 import pytest
 from tests.support.domains import design_guest, list_refusals
@@ -16,18 +16,18 @@ from tests.support.domains import design_guest, list_refusals
         pytest.param({"kubevirt.io/ignitiondata": "{}"}, (), id="an empty one"),
     ],
 )
-def test_qemu_is_told_directly(annotations: dict[str, str] | None, arguments: tuple[str, ...]) -> None:
+def test_annotations_become_qemu_arguments(annotations: dict[str, str] | None, arguments: tuple[str, ...]) -> None:
     design = design_guest(annotations=annotations)
     assert design.domain.arguments == arguments
     assert design.refusals == ()
 
 
-def test_sidecars_are_refused() -> None:
+def test_hook_sidecars_are_refused() -> None:
     refusals = list_refusals(design_guest(annotations={"hooks.kubevirt.io/hookSidecars": "[]"}))
     assert refusals == {"metadata.annotations[hooks.kubevirt.io/hookSidecars]": "hook sidecars are not supported"}
 
 
-def test_a_first_boot_configuration_is_a_file_and_not_an_argument() -> None:
+def test_ignition_data_is_a_file_and_not_an_argument() -> None:
     design = design_guest(annotations={"kubevirt.io/ignitiondata": '{"ignition": {}, "secret": "\x01"}'})
     assert design.files == {"/guest/ignition.json": '{"ignition": {}, "secret": "\x01"}'}
     assert "secret" not in " ".join(design.domain.arguments)

@@ -1,4 +1,4 @@
-"""What an instance wants its guest to be asked."""
+"""Readiness and liveness probes of an instance."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ WAYS: dict[str, tuple[Tree, Check]] = {
 
 
 @pytest.mark.parametrize(("probe", "check"), WAYS.values(), ids=WAYS)
-def test_a_probe_becomes_a_check(probe: Tree, check: Check) -> None:
+def test_probe_becomes_a_check(probe: Tree, check: Check) -> None:
     designed = design_guest(NAMED, networks=POD, readinessProbe=probe)
     assert designed.checks == Checks(readiness=check)
     assert design_guest(NAMED, networks=POD, livenessProbe=probe).checks == Checks(liveness=check)
@@ -63,6 +63,6 @@ IMPOSSIBLE: dict[str, tuple[Any, str, str]] = {
 
 
 @pytest.mark.parametrize(("probe", "field", "reason"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
-def test_a_probe_that_cannot_be_made_is_refused(probe: Tree, field: str, reason: str) -> None:
+def test_unsupported_probe_is_refused(probe: Tree, field: str, reason: str) -> None:
     refusals = design_guest(NAMED, networks=POD, livenessProbe=probe).refusals
     assert [(one.field, one.reason) for one in refusals] == [(field, reason)]

@@ -44,7 +44,7 @@ TSC = (Timer(name="tsc", frequency=2_500_000_000),)
         ),
     ],
 )
-def test_the_clock_is_as_asked(asked: Tree | None, clock: Clock) -> None:
+def test_clock_has_the_requested_fields(asked: Tree | None, clock: Clock) -> None:
     design = design_guest({"clock": asked})
     assert design.domain.clock == clock
     assert (design.refusals, design.notes) == ((), ())
@@ -59,16 +59,16 @@ def test_the_clock_is_as_asked(asked: Tree | None, clock: Clock) -> None:
         pytest.param({"features": {"hyperv": {"reenlightenment": {}}}}, TSC, id="told when it changes"),
     ],
 )
-def test_the_counter_keeps_its_frequency_for_who_counts_on_it(domain: Tree, timers: tuple[Timer, ...]) -> None:
+def test_tsc_frequency_is_fixed_if_a_feature_relies_on_it(domain: Tree, timers: tuple[Timer, ...]) -> None:
     assert design_guest(domain, status=HINTS).domain.clock == Clock(timers=timers)
 
 
-def test_without_kvm_the_counter_is_left_alone() -> None:
+def test_tsc_frequency_is_not_set_without_kvm() -> None:
     asked: Tree = {"features": {"hyperv": {"reenlightenment": {}}}}
     assert design_guest(asked, status=HINTS, host=EMULATING).domain.clock == Clock()
 
 
-def test_without_kvm_its_clocks_are_idle() -> None:
+def test_timers_of_kvm_have_no_effect_without_kvm() -> None:
     design = design_guest({"clock": {"timer": {"kvm": {}, "hyperv": {}, "rtc": {}}}}, host=EMULATING)
     notes = list_notes(design)
     assert notes["clock.timer.kvm"] == "has no effect without KVM"
@@ -77,7 +77,7 @@ def test_without_kvm_its_clocks_are_idle() -> None:
     assert design.refusals == ()
 
 
-def test_qemu_s_hpet_knows_one_policy() -> None:
+def test_hpet_supports_only_one_tick_policy() -> None:
     design = design_guest({"clock": {"timer": {"hpet": {"tickPolicy": "merge"}}}})
     assert list_notes(design) == {"clock.timer.hpet.tickPolicy": "QEMU's HPET supports only delay, not merge"}
 
@@ -105,11 +105,11 @@ def test_qemu_s_hpet_knows_one_policy() -> None:
         ),
     ],
 )
-def test_what_a_timer_cannot_do_is_refused(timer: Tree, refusals: dict[str, str]) -> None:
+def test_unsupported_timer_option_is_refused(timer: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"clock": {"timer": timer}})) == refusals
 
 
-def test_timers_of_a_pc_are_refused_elsewhere() -> None:
+def test_pc_timers_are_refused_on_other_architectures() -> None:
     host = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
     design = design_guest({"clock": {"timer": {"pit": {}, "hpet": {"present": False}}}}, host=host)
     assert list_refusals(design) == {"clock.timer.pit": "is supported only for amd64 guests"}

@@ -1,4 +1,4 @@
-"""No field of an instance's domain is dropped without a word: each changes the domain, is refused, or is noted."""
+"""Every field of an instance's domain changes the result: the domain, a refusal or a note."""
 
 import types
 from typing import Any, Union, get_args, get_origin
@@ -112,7 +112,7 @@ ELSEWHERE = {
 
 
 def list_fields(struct: type[Model], prefix: str = "") -> list[str]:
-    """The paths of all fields that hold no struct with fields of its own."""
+    """Return the paths of all leaf fields."""
     paths = []
     for field in structs.fields(struct):
         path = f"{prefix}{field.encode_name}"
@@ -127,18 +127,18 @@ def find_struct(annotation: Any) -> type[Model] | None:
 
 
 def put(tree: Tree, path: str, value: Any) -> Tree:
-    """A copy of the tree in which the path leads to the value."""
+    """Return a copy of the tree with the value at the path."""
     key, _, rest = path.partition(".")
     return {**tree, key: put(tree.get(key) or {}, rest, value) if rest else value}
 
 
-def test_there_is_a_sample_of_every_field() -> None:
+def test_every_field_has_a_sample() -> None:
     fields = {path for path in list_fields(DomainSpec) if not path.startswith("devices.")}
     assert fields == set(SAMPLES) | ELSEWHERE
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES))
-def test_no_field_is_dropped_without_a_word(path: str) -> None:
+def test_every_field_changes_the_design(path: str) -> None:
     base, value = SAMPLES[path]
     base = {"memory": {"guest": "1Gi"}, **base}
     assert design_guest(put(base, path, value), sources=SOURCES) != design_guest(base, sources=SOURCES)

@@ -1,4 +1,4 @@
-"""Model and features of the vCPUs."""
+"""CPU model and features."""
 
 import pytest
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ TCG = {"spec.domain": "KVM is not available on this host: QEMU emulates the gues
         pytest.param("Westmere", Cpu(mode="custom", model="Westmere", features=(NO_MPX,)), id="a model by name"),
     ],
 )
-def test_with_kvm_the_model_is_as_asked(model: str | None, cpu: Cpu) -> None:
+def test_model_is_the_requested_one_with_kvm(model: str | None, cpu: Cpu) -> None:
     design = design_guest({"cpu": {"model": model}})
     assert design.domain.cpu == cpu
     assert (design.refusals, design.notes) == ((), ())
@@ -50,7 +50,7 @@ def test_with_kvm_the_model_is_as_asked(model: str | None, cpu: Cpu) -> None:
         ),
     ],
 )
-def test_without_kvm_a_stand_in_is_noted(model: str, cpu: Cpu, note: str | None) -> None:
+def test_replacement_model_is_noted_without_kvm(model: str, cpu: Cpu, note: str | None) -> None:
     design = design_guest({"cpu": {"model": model}}, host=EMULATING)
     assert design.domain.cpu == cpu
     assert design.domain.type == "qemu"
@@ -59,7 +59,7 @@ def test_without_kvm_a_stand_in_is_noted(model: str, cpu: Cpu, note: str | None)
 
 
 @pytest.mark.parametrize(("architecture", "machine"), [("arm64", "virt"), ("s390x", "s390-ccw-virtio")])
-def test_other_architectures_emulate_all_they_can(architecture: Architecture, machine: str) -> None:
+def test_other_architectures_emulate_the_max_model(architecture: Architecture, machine: str) -> None:
     host = replace(EMULATING, architecture=architecture, machine_types=frozenset({machine}))
     design = design_guest(host=host)
     assert design.domain.cpu == Cpu(mode="custom", model="max")
@@ -83,7 +83,7 @@ def test_other_architectures_emulate_all_they_can(architecture: Architecture, ma
         ),
     ],
 )
-def test_a_model_that_cannot_be_had_is_refused(host: Host, model: str, reason: str) -> None:
+def test_unsupported_model_is_refused(host: Host, model: str, reason: str) -> None:
     assert list_refusals(design_guest({"cpu": {"model": model}}, host=host)) == {"cpu.model": reason}
 
 
@@ -122,16 +122,16 @@ def test_features_keep_their_policy_and_order() -> None:
         ),
     ],
 )
-def test_features_that_cannot_be_had_are_refused(feature: Tree, refusals: dict[str, str]) -> None:
+def test_unsupported_features_are_refused(feature: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"cpu": {"features": [feature]}}, host=EMULATING)) == refusals
 
 
-def test_an_emulated_feature_that_nobody_looked_for_is_noted() -> None:
+def test_unverified_emulated_feature_is_noted() -> None:
     host = replace(EMULATING, cpu_features=frozenset())
     notes = list_notes(design_guest({"cpu": {"model": "Westmere", "features": [{"name": "avx2"}]}}, host=host))
     assert notes == TCG | {"cpu.features[0].name": "QEMU emulates avx2 only if it supports it, which was not checked"}
 
 
-def test_nesting_brings_the_feature_it_builds_on() -> None:
+def test_evmcs_adds_the_vmx_feature() -> None:
     domain: Tree = {"features": {"hyperv": {"evmcs": {}, "vapic": {}}}}
     assert design_guest(domain).domain.cpu.features == (Feature("vmx"),)

@@ -1,4 +1,4 @@
-"""A whole domain, from an instance."""
+"""The complete domain of an instance."""
 
 from typing import Any
 
@@ -118,13 +118,13 @@ EXPECTED = Domain(
 )
 
 
-def test_an_instance_becomes_a_domain() -> None:
+def test_instance_becomes_a_domain() -> None:
     design = design_guest(WINDOWS, sources=SOURCES, uid="u-1", **DISK)
     assert design.domain == EXPECTED
     assert design.refusals == ()
 
 
-def test_without_kvm_everything_else_stays_and_the_differences_are_noted() -> None:
+def test_domain_without_kvm_differs_in_few_fields_and_has_notes() -> None:
     parts = design_devices(build_guest(WINDOWS, **DISK), EMULATING, SOURCES, DIRECTORY)
     assert design_guest(WINDOWS, host=EMULATING, sources=SOURCES, uid="u-1", **DISK) == Design(
         domain=replace(
@@ -143,7 +143,7 @@ def test_without_kvm_everything_else_stays_and_the_differences_are_noted() -> No
     )
 
 
-def test_the_smallest_instance_has_what_every_guest_has() -> None:
+def test_smallest_instance_has_the_defaults_of_every_guest() -> None:
     design = design_guest()
     assert design.domain == Domain(
         type="kvm",
@@ -162,7 +162,7 @@ def test_the_smallest_instance_has_what_every_guest_has() -> None:
     )
 
 
-def test_all_that_is_in_the_way_is_told_at_once() -> None:
+def test_all_refusals_are_reported_at_once() -> None:
     domain = {
         "cpu": {"model": "Z80", "dedicatedCpuPlacement": True, "sockets": 80},
         "machine": {"type": "pc-q35-rhel9.2.0"},
@@ -183,12 +183,12 @@ def test_all_that_is_in_the_way_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize(("policy", "action"), [(None, "restart"), ("Reboot", "restart"), ("Terminate", "destroy")])
-def test_a_reboot_does_what_the_policy_says(policy: str | None, action: str) -> None:
+def test_reboot_policy_decides_the_action_on_reboot(policy: str | None, action: str) -> None:
     design = design_guest({"rebootPolicy": policy})
     assert design.domain.on_reboot == action
     assert design.refusals == ()
 
 
-def test_an_unknown_reboot_policy_is_refused() -> None:
+def test_unknown_reboot_policy_is_refused() -> None:
     refusals = list_refusals(design_guest({"rebootPolicy": "Never"}))
     assert refusals == {"rebootPolicy": "unsupported value Never: use one of Reboot, Terminate"}

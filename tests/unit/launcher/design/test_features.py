@@ -1,4 +1,4 @@
-"""Features of the virtual hardware, and how KVM shows itself."""
+"""Hypervisor features, and the visibility of KVM to the guest."""
 
 import pytest
 from msgspec.structs import replace
@@ -27,19 +27,19 @@ NO_KVM = "needs KVM, which is not available on this host"
         pytest.param({"pvspinlock": {"enabled": False}}, replace(PLAIN, pvspinlock=False), id="no spinlocks"),
     ],
 )
-def test_features_are_as_asked(asked: Tree | None, features: Features) -> None:
+def test_features_are_the_requested_ones(asked: Tree | None, features: Features) -> None:
     design = design_guest({"features": asked})
     assert design.domain.features == features
     assert (design.refusals, design.notes) == ((), ())
 
 
-def test_other_architectures_have_what_they_know() -> None:
+def test_other_architectures_have_only_supported_features() -> None:
     assert design_guest(host=ARM).domain.features == Features(acpi=True)
     mainframe = replace(ARM, architecture="s390x", machine_types=frozenset({"s390-ccw-virtio"}))
     assert design_guest({"features": {"acpi": {}}}, host=mainframe).domain.features == Features()
 
 
-def test_what_only_amd64_has_is_refused_elsewhere() -> None:
+def test_amd64_features_are_refused_on_other_architectures() -> None:
     asked = {
         "apic": {},
         "pvspinlock": {},
@@ -55,23 +55,23 @@ def test_what_only_amd64_has_is_refused_elsewhere() -> None:
     }
 
 
-def test_an_apic_cannot_be_taken_away() -> None:
+def test_apic_cannot_be_disabled() -> None:
     design = design_guest({"features": {"apic": {"enabled": False}}})
     assert design.domain.features == PLAIN
     assert list_notes(design) == {"features.apic": "QEMU's machines always have an APIC"}
 
 
-def test_the_older_chipset_has_no_system_management_mode() -> None:
+def test_smm_is_refused_on_i440fx() -> None:
     refusals = list_refusals(design_guest({"machine": {"type": "pc"}, "features": {"smm": {}}}))
     assert refusals == {"features.smm": "the machine type pc-i440fx-7.2 does not support it: use q35"}
 
 
-def test_without_kvm_some_features_are_refused_and_some_are_idle() -> None:
+def test_unsupported_features_are_refused_or_noted_without_kvm() -> None:
     design = design_guest({"features": {"pvspinlock": {}, "apic": {"endOfInterrupt": True}}}, host=EMULATING)
     assert list_refusals(design) == {"features.pvspinlock": NO_KVM}
     assert list_notes(design)["features.apic.endOfInterrupt"] == "has no effect without KVM"
 
 
-def test_features_that_are_off_need_no_kvm() -> None:
+def test_disabled_features_need_no_kvm() -> None:
     design = design_guest({"features": {"pvspinlock": {"enabled": False}}}, host=EMULATING)
     assert design.refusals == ()

@@ -1,4 +1,4 @@
-"""The firmware that starts a guest."""
+"""The choice of firmware."""
 
 import pytest
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ def boot(**bootloader: Tree | None) -> Tree:
         ),
     ],
 )
-def test_the_build_fits(domain: Tree, loader: Loader | None) -> None:
+def test_matching_firmware_is_chosen(domain: Tree, loader: Loader | None) -> None:
     design = design_guest(domain)
     assert design.domain.os.loader == loader
     assert design.refusals == ()
@@ -54,7 +54,7 @@ def test_arm_guests_boot_with_efi() -> None:
 
 
 @pytest.mark.parametrize("kind", ["snp", "tdx"])
-def test_firmware_that_is_measured_keeps_nothing(kind: str) -> None:
+def test_measured_firmware_has_no_variable_store(kind: str) -> None:
     host = replace(ACCELERATED, snp=True, tdx=True)
     design = design_guest({**boot(efi={"secureBoot": False}), "launchSecurity": {kind: {}}}, host=host)
     assert design.domain.os.loader == Loader(code=OVMF, kind="rom")
@@ -123,11 +123,11 @@ def test_firmware_that_is_measured_keeps_nothing(kind: str) -> None:
         ),
     ],
 )
-def test_firmware_that_cannot_be_had_is_refused(domain: Tree, host: Host, refusals: dict[str, str]) -> None:
+def test_unavailable_firmware_is_refused(domain: Tree, host: Host, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=host)) == refusals
 
 
-def test_variables_need_a_place_to_last_in() -> None:
+def test_persistent_variables_need_a_state_directory() -> None:
     design = design_guest(boot(efi={"persistent": True}), state_directory=None)
     assert list_refusals(design) == {
         "firmware.bootloader.efi.persistent": "this host has no storage for persistent firmware variables"

@@ -1,4 +1,4 @@
-"""What a guest is offered of Hyper-V."""
+"""Hyper-V enlightenments."""
 
 import pytest
 from msgspec.structs import replace
@@ -30,7 +30,7 @@ def on(*names: str) -> tuple[Enlightenment, ...]:
     return tuple(Enlightenment(name=name, on=True) for name in names)
 
 
-def test_everything_can_be_named() -> None:
+def test_every_enlightenment_can_be_enabled() -> None:
     design = design_guest({"features": {"hyperv": ALL}, "clock": TIMER})
     assert design.domain.features.hyperv == Hyperv(
         enlightenments=(
@@ -58,7 +58,9 @@ def test_everything_can_be_named() -> None:
         ),
     ],
 )
-def test_what_is_named_is_offered_or_denied(asked: Tree, enlightenments: tuple[Enlightenment, ...]) -> None:
+def test_enlightenments_are_enabled_or_disabled_as_requested(
+    asked: Tree, enlightenments: tuple[Enlightenment, ...]
+) -> None:
     design = design_guest({"features": {"hyperv": asked}})
     assert design.domain.features.hyperv == Hyperv(enlightenments=enlightenments)
     assert design.refusals == ()
@@ -67,12 +69,12 @@ def test_what_is_named_is_offered_or_denied(asked: Tree, enlightenments: tuple[E
 @pytest.mark.parametrize(
     ("enabled", "hyperv"), [(True, Hyperv(mode="passthrough")), (None, Hyperv(mode="passthrough")), (False, None)]
 )
-def test_all_of_the_machine_can_be_passed_through(enabled: bool | None, hyperv: Hyperv | None) -> None:
+def test_hyperv_passthrough_can_be_enabled(enabled: bool | None, hyperv: Hyperv | None) -> None:
     design = design_guest({"features": {"hypervPassthrough": {"enabled": enabled}}})
     assert design.domain.features.hyperv == hyperv
 
 
-def test_without_kvm_what_would_not_start_is_refused_and_the_rest_is_idle() -> None:
+def test_enlightenments_that_need_kvm_are_refused_and_others_noted_without_it() -> None:
     design = design_guest({"features": {"hyperv": ALL}, "clock": TIMER}, host=EMULATING)
     assert list_refusals(design) == {
         "features.hyperv.vpindex": NO_KVM,
@@ -86,12 +88,12 @@ def test_without_kvm_what_would_not_start_is_refused_and_the_rest_is_idle() -> N
     assert list_notes(design)["features.hyperv"] == f"without KVM these have no effect: {idle}"
 
 
-def test_without_kvm_there_is_nothing_to_pass_through() -> None:
+def test_hyperv_passthrough_has_no_effect_without_kvm() -> None:
     design = design_guest({"features": {"hypervPassthrough": {"enabled": True}}}, host=EMULATING)
     assert list_notes(design)["features.hypervPassthrough"] == "has no effect without KVM"
 
 
-def test_what_is_off_needs_no_kvm() -> None:
+def test_disabled_enlightenments_need_no_kvm() -> None:
     off = {name: {"enabled": False} for name in ALL}
     design = design_guest({"features": {"hyperv": off}}, host=EMULATING)
     assert design.refusals == ()
@@ -141,11 +143,11 @@ def test_what_is_off_needs_no_kvm() -> None:
         ),
     ],
 )
-def test_what_lacks_something_is_refused(asked: Tree, refusals: dict[str, str]) -> None:
+def test_enlightenment_with_a_missing_dependency_is_refused(asked: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"features": {"hyperv": asked}})) == refusals
 
 
-def test_only_amd64_has_any_of_it() -> None:
+def test_hyperv_is_refused_on_other_architectures() -> None:
     host = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
     refusals = list_refusals(design_guest({"features": {"hypervPassthrough": {}}}, host=host))
     assert refusals == {"features.hypervPassthrough": "is supported only for amd64 guests"}

@@ -18,13 +18,13 @@ ARM = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"
         pytest.param("pc-q35-6.2", "pc-q35-6.2", id="a version"),
     ],
 )
-def test_a_machine_type_is_known_by_its_full_name(wanted: str | None, machine: str) -> None:
+def test_machine_type_alias_is_resolved(wanted: str | None, machine: str) -> None:
     design = design_guest({"machine": {"type": wanted}})
     assert design.domain.os.machine == machine
     assert design.refusals == ()
 
 
-def test_an_unknown_machine_type_is_refused_with_those_that_are_known() -> None:
+def test_unknown_machine_type_is_refused_with_the_known_ones() -> None:
     design = design_guest({"machine": {"type": "pc-q35-rhel9.2.0"}})
     known = "pc, pc-i440fx-7.2, pc-q35-7.2, q35 and 1 more"
     assert list_refusals(design) == {
@@ -32,13 +32,13 @@ def test_an_unknown_machine_type_is_refused_with_those_that_are_known() -> None:
     }
 
 
-def test_versions_are_listed_in_their_order() -> None:
+def test_machine_types_are_listed_by_version() -> None:
     host = replace(ACCELERATED, machine_types=frozenset({"pc-q35-2.10", "pc-q35-2.9"}), machine_aliases={})
     reason = list_refusals(design_guest(host=host))["machine.type"]
     assert reason == "QEMU on this host has no machine type q35; it has: pc-q35-2.9, pc-q35-2.10"
 
 
-def test_another_architecture_is_all_that_is_refused() -> None:
+def test_other_architecture_is_the_only_refusal() -> None:
     design = design_guest({"machine": {"type": "virt"}, "features": {"acpi": {}}}, architecture="arm64")
     assert list_refusals(design) == {"spec.architecture": "this host is amd64 and cannot run arm64 guests"}
 
@@ -47,7 +47,7 @@ def test_another_architecture_is_all_that_is_refused() -> None:
     ("architecture", "name", "machine"),
     [("arm64", "aarch64", "virt"), ("s390x", "s390x", "s390-ccw-virtio")],
 )
-def test_each_architecture_has_its_usual_machine(architecture: Architecture, name: str, machine: str) -> None:
+def test_each_architecture_has_its_default_machine_type(architecture: Architecture, name: str, machine: str) -> None:
     host = replace(ARM, architecture=architecture, machine_types=frozenset({machine}))
     design = design_guest(host=host, architecture=architecture)
     assert (design.domain.os.architecture, design.domain.os.machine) == (name, machine)

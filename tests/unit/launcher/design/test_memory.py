@@ -1,4 +1,4 @@
-"""How much memory a guest has, and what stands behind it."""
+"""Guest memory and its backing."""
 
 import pytest
 from msgspec.structs import replace
@@ -27,13 +27,13 @@ MIB = 1 << 20
         pytest.param({"memory": {"guest": "1Gi", "maxGuest": "1024Mi"}}, Memory(size=GIB), id="no room to grow"),
     ],
 )
-def test_memory_is_counted_in_bytes(domain: Tree, memory: Memory) -> None:
+def test_memory_is_converted_to_bytes(domain: Tree, memory: Memory) -> None:
     design = design_guest(domain)
     assert design.domain.memory == memory
     assert design.refusals == ()
 
 
-def test_memory_that_grows_needs_a_node_to_grow_on() -> None:
+def test_hotpluggable_memory_needs_a_numa_cell() -> None:
     domain = design_guest(
         {"memory": {"guest": "1Gi", "maxGuest": "4Gi"}, "cpu": {"sockets": 1, "maxSockets": 2}}
     ).domain
@@ -73,7 +73,7 @@ def test_memory_that_grows_needs_a_node_to_grow_on() -> None:
         ),
     ],
 )
-def test_memory_is_backed_as_asked(
+def test_memory_backing_is_the_requested_one(
     domain: Tree, annotations: dict[str, str] | None, backing: MemoryBacking | None
 ) -> None:
     design = design_guest(domain, annotations=annotations)
@@ -81,7 +81,7 @@ def test_memory_is_backed_as_asked(
     assert design.refusals == ()
 
 
-def test_shared_directories_share_the_memory_too() -> None:
+def test_virtiofs_needs_shared_memory() -> None:
     devices = {"filesystems": [{"name": "home", "virtiofs": {}}]}
     domain = design_guest({"devices": devices}, host=replace(ACCELERATED, virtiofs=True)).domain
     assert domain.backing == MemoryBacking(memfd=True, shared=True)
@@ -128,12 +128,12 @@ def test_shared_directories_share_the_memory_too() -> None:
         ),
     ],
 )
-def test_memory_that_cannot_be_had_is_refused(memory: Tree, refusals: dict[str, str]) -> None:
+def test_unavailable_memory_is_refused(memory: Tree, refusals: dict[str, str]) -> None:
     host = replace(EMULATING, hugepages={"2Mi": 1024, "1Gi": 0})
     assert list_refusals(design_guest({"memory": memory}, host=host)) == refusals
 
 
-def test_a_machine_without_huge_pages_says_so() -> None:
+def test_host_without_huge_pages_is_reported() -> None:
     host = replace(EMULATING, hugepages={})
     refusals = list_refusals(design_guest({"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}}, host=host))
     assert refusals == {"memory.hugepages.pageSize": "this host has no huge pages of 2Mi; it has: none"}

@@ -1,4 +1,4 @@
-"""The NUMA nodes of a guest that mirrors its machine."""
+"""NUMA cells of a guest that mirrors the topology of its host."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def mirror(memory: str = "5Gi", hugepages: Tree | None = None, **cpu: Any) -> Tr
     }
 
 
-def test_nodes_have_the_machine_s_cpus_and_their_share_of_its_pages() -> None:
+def test_cells_have_cpus_of_the_host_and_a_share_of_its_pages() -> None:
     design = design_guest(mirror(cores=3), host=TWO)
     assert design.domain.cpu.cells == (Cell(0, (0, 1, 2, 3), 3 * GIB), Cell(1, (4, 5), 2 * GIB))
     assert design.domain.numa_tune == NumaTune((0, 3), (MemoryNode(0, 0), MemoryNode(1, 3)))
@@ -33,7 +33,7 @@ def test_nodes_have_the_machine_s_cpus_and_their_share_of_its_pages() -> None:
     assert design.refusals == ()
 
 
-def test_the_pages_of_realtime_guests_are_theirs_alone() -> None:
+def test_realtime_guest_does_not_merge_its_pages() -> None:
     backing = design_guest(mirror(cores=1, realtime={}), host=TWO).domain.backing
     assert backing == MemoryBacking(hugepages=(HugePages(GIB, (0,)),), memfd=True, immediate=True, unmerged=True)
 
@@ -58,11 +58,11 @@ def test_the_pages_of_realtime_guests_are_theirs_alone() -> None:
         ),
     ],
 )
-def test_a_layout_that_cannot_be_made_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
+def test_impossible_topology_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=TWO)) == refusals
 
 
-def test_a_core_is_not_torn_apart() -> None:
+def test_core_is_not_split_across_numa_nodes() -> None:
     torn = replace(TWO, cpus=(0, 1, 2), numa_cells=(NumaCell(0, ((0,),)), NumaCell(1, ((1,),)), NumaCell(2, ((2,),))))
     assert list_refusals(design_guest(mirror(cores=1), host=torn)) == {
         "cpu.dedicatedCpuPlacement": "the threads of a core would be on different NUMA nodes, "

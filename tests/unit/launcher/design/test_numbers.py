@@ -1,4 +1,4 @@
-"""Lists of CPUs as people write them."""
+"""Lists of CPUs in cpuset syntax."""
 
 import pytest
 from hypothesis import given
@@ -24,10 +24,10 @@ from virtshape.launcher.domain.xml import format_numbers
         ("1234567890", None),
     ],
 )
-def test_lists_are_read(text: str, numbers: tuple[int, ...] | None) -> None:
+def test_lists_are_parsed(text: str, numbers: tuple[int, ...] | None) -> None:
     assert parse_numbers(text) == numbers
 
 
 @given(st.sets(st.integers(0, 300), min_size=1))
-def test_what_is_written_reads_the_same(numbers: set[int]) -> None:
+def test_formatted_list_parses_to_the_same_numbers(numbers: set[int]) -> None:
     assert parse_numbers(format_numbers(numbers)) == tuple(sorted(numbers))

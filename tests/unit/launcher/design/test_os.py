@@ -1,4 +1,4 @@
-"""Everything between power-on and the guest's own boot loader."""
+"""Boot options: boot menu, BIOS console, kernel boot and ACPI tables."""
 
 import pytest
 from tests.support.domains import Tree, design_guest, list_refusals
@@ -11,15 +11,15 @@ KERNEL = {"kernelBoot/kernel": Source(path="/boot/vmlinuz"), "kernelBoot/initrd"
 CONTAINER = {"image": "kernel", "kernelPath": "/vmlinuz", "initrdPath": "/initrd"}
 
 
-def test_nothing_is_added_to_what_nobody_asks_for() -> None:
+def test_defaults_add_nothing() -> None:
     assert design_guest().domain.os == PLAIN
 
 
-def test_a_guest_that_starts_paused_waits_in_its_boot_menu() -> None:
+def test_guest_that_starts_paused_has_a_boot_menu_timeout() -> None:
     assert design_guest(startStrategy="Paused").domain.os.boot_menu == 10_000
 
 
-def test_the_bios_prints_on_the_serial_console() -> None:
+def test_bios_can_use_the_serial_console() -> None:
     os = design_guest({"firmware": {"bootloader": {"bios": {"useSerial": True}}}}).domain.os
     assert os.bios_on_serial
 
@@ -38,13 +38,13 @@ def test_the_bios_prints_on_the_serial_console() -> None:
         pytest.param({}, None, id="nothing"),
     ],
 )
-def test_a_kernel_is_booted_directly(boot: Tree, kernel: Kernel | None) -> None:
+def test_kernel_is_booted_directly(boot: Tree, kernel: Kernel | None) -> None:
     design = design_guest({"firmware": {"kernelBoot": boot}}, sources=KERNEL)
     assert design.domain.os.kernel == kernel
     assert design.refusals == ()
 
 
-def test_windows_licences_are_handed_on() -> None:
+def test_windows_licence_tables_are_passed_on() -> None:
     acpi = {"slicNameRef": "old", "msdmNameRef": "new"}
     sources = {"old": Source(path="/tables/slic.bin"), "new": Source(path="/tables/ms,dm.bin")}
     design = design_guest({"firmware": {"acpi": acpi}}, sources=sources)
@@ -79,5 +79,5 @@ def test_windows_licences_are_handed_on() -> None:
         ),
     ],
 )
-def test_files_that_are_not_there_are_refused(firmware: Tree, refusals: dict[str, str]) -> None:
+def test_missing_files_are_refused(firmware: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"firmware": firmware})) == refusals

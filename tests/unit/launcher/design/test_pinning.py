@@ -1,4 +1,4 @@
-"""Which CPUs each thread has for itself."""
+"""The allotment of CPUs to threads."""
 
 import pytest
 from msgspec.structs import replace
@@ -36,17 +36,17 @@ def test_cpus_are_allotted(cells: tuple[NumaCell, ...], topology: Topology, allo
     assert allot_cpus(cells, topology, across_cells=True) == allotment
 
 
-def test_no_core_is_torn_apart_where_memory_matters() -> None:
+def test_core_is_not_split_if_cells_must_not_be_crossed() -> None:
     assert allot_cpus(TORN, Topology(1, 3, 2), across_cells=False) is None
     assert allot_cpus(TORN, Topology(1, 2, 2), across_cells=False) == Allotment((0, 1, 3, 4), (2, 5))
 
 
-def test_only_the_cpus_that_were_given_count() -> None:
+def test_only_the_given_cpus_are_used() -> None:
     host = replace(ACCELERATED, numa_cells=TWO)
     assert find_cells(host, (0, 4, 5, 9)) == (NumaCell(0, ((0, 4), (5,))),)
 
 
-def test_a_machine_that_nobody_looked_at_is_flat() -> None:
+def test_host_of_unknown_topology_has_one_cell() -> None:
     host = replace(ACCELERATED, cpus=(0, 1, 2), numa_cells=())
     assert find_cells(host, (1, 2)) == (NumaCell(0, ((), (1,), (2,))),)
 

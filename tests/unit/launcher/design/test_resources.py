@@ -1,4 +1,4 @@
-"""What a guest takes from the machine, beside what it sees itself."""
+"""Resource requests and limits compared with the capacity of the host."""
 
 import pytest
 from msgspec.structs import replace
@@ -28,7 +28,7 @@ SMALL = replace(ACCELERATED, cpus=(0, 1), memory=8 * GIB, devices={"vendor.com/c
         ),
     ],
 )
-def test_what_the_machine_has_can_be_taken(domain: Tree) -> None:
+def test_available_resources_are_accepted(domain: Tree) -> None:
     design = design_guest(domain, host=SMALL)
     assert (list_refusals(design), list_notes(design)) == ({}, {})
 
@@ -71,16 +71,16 @@ def test_what_the_machine_has_can_be_taken(domain: Tree) -> None:
         ),
     ],
 )
-def test_what_the_machine_lacks_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
+def test_unavailable_resources_are_refused(domain: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=SMALL)) == refusals
 
 
-def test_a_limit_that_nobody_holds_is_noted() -> None:
+def test_unenforced_limit_is_noted() -> None:
     design = design_guest({"cpu": {"sockets": 2}, "resources": {"limits": {"cpu": "500m"}}}, host=SMALL)
     assert list_notes(design) == {"resources.limits.cpu": "is not enforced: the guest can use all of its 2 vCPUs"}
 
 
-def test_a_machine_that_nobody_measured_refuses_no_size() -> None:
+def test_host_of_unknown_capacity_refuses_no_size() -> None:
     host = replace(SMALL, memory=0, cpus=())
     design = design_guest({"memory": {"guest": "1Ti"}, "resources": {"requests": {"cpu": "64"}}}, host=host)
     assert design.refusals == ()

@@ -1,4 +1,4 @@
-"""Whether a machine can shield a guest from itself."""
+"""Launch security: SEV, SEV-SNP, TDX and Secure Execution."""
 
 from typing import Any
 
@@ -34,13 +34,13 @@ def shield(**security: Any) -> Tree:
         pytest.param({"tdx": {}}, LaunchSecurity(kind="tdx"), id="TDX"),
     ],
 )
-def test_a_guest_is_shielded_as_asked(asked: Tree, security: LaunchSecurity) -> None:
+def test_launch_security_is_the_requested_one(asked: Tree, security: LaunchSecurity) -> None:
     design = design_guest(shield(**asked), host=SHIELDING)
     assert design.domain.security == security
     assert list_refusals(design) == {}
 
 
-def test_a_guest_that_is_attested_starts_paused() -> None:
+def test_attestation_needs_a_paused_start() -> None:
     asked = shield(sev={"attestation": {}})
     assert list_refusals(design_guest(asked, startStrategy="Paused")) == {}
     assert list_refusals(design_guest(asked)) == {
@@ -48,13 +48,13 @@ def test_a_guest_that_is_attested_starts_paused() -> None:
     }
 
 
-def test_s390x_has_one_technology_without_a_name() -> None:
+def test_s390x_uses_secure_execution() -> None:
     design = design_guest({"launchSecurity": {}}, host=MAINFRAME)
     assert design.domain.security == LaunchSecurity(kind="s390-pv")
     assert design.refusals == ()
 
 
-def test_nobody_counts_cycles_of_a_tdx_guest() -> None:
+def test_tdx_guest_has_no_pmu() -> None:
     assert design_guest(shield(tdx={}), host=SHIELDING).domain.features.pmu is False
 
 
@@ -79,11 +79,11 @@ def test_nobody_counts_cycles_of_a_tdx_guest() -> None:
         ),
     ],
 )
-def test_a_machine_that_cannot_says_so(asked: Tree, refusals: dict[str, str]) -> None:
+def test_unsupported_launch_security_is_refused(asked: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(shield(**asked), host=EMULATING)) == refusals
 
 
-def test_an_older_mainframe_says_so() -> None:
+def test_s390x_host_without_secure_execution_is_refused() -> None:
     host = replace(MAINFRAME, secure_execution=False)
     refusals = list_refusals(design_guest({"launchSecurity": {}}, host=host))
     assert refusals == {"launchSecurity": "this host does not support Secure Execution"}

@@ -1,4 +1,4 @@
-"""Who a guest is, and what it reads about its hardware."""
+"""Names and IDs of a domain, and its SMBIOS tables."""
 
 import pytest
 from msgspec.structs import replace
@@ -37,13 +37,13 @@ MAINFRAME = replace(ACCELERATED, architecture="s390x", machine_types=frozenset({
         ),
     ],
 )
-def test_tables_are_filled(domain: Tree, sysinfo: SysInfo) -> None:
+def test_smbios_tables_are_filled(domain: Tree, sysinfo: SysInfo) -> None:
     design = design_guest(domain)
     assert design.domain.sysinfo == sysinfo
     assert design.refusals == ()
 
 
-def test_the_machine_may_be_called_otherwise() -> None:
+def test_smbios_defaults_can_be_configured() -> None:
     smbios = Smbios(manufacturer="me", product="mine", family="ours", sku="1", version="2")
     assert design_guest(host=replace(ACCELERATED, smbios=smbios)).domain.sysinfo == SysInfo(
         system=(
@@ -56,13 +56,13 @@ def test_the_machine_may_be_called_otherwise() -> None:
     )
 
 
-def test_a_domain_bears_the_names_of_its_instance() -> None:
+def test_domain_has_name_and_ids_of_its_instance() -> None:
     domain = design_guest({"firmware": {"uuid": UUID}}, uid="u-1", terminationGracePeriodSeconds=5).domain
     assert (domain.name, domain.title, domain.uuid) == ("default_guest", "default/guest", UUID)
     assert domain.metadata == Metadata(uid="u-1", grace_period=5)
 
 
-def test_s390x_has_no_tables() -> None:
+def test_s390x_has_no_smbios_tables() -> None:
     domain = design_guest({"firmware": {"serial": "s-1"}}, host=MAINFRAME).domain
     assert domain.sysinfo is None
     assert not domain.os.smbios
@@ -82,10 +82,10 @@ def test_s390x_has_no_tables() -> None:
         ),
     ],
 )
-def test_what_cannot_be_shown_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
+def test_invalid_smbios_value_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain)) == refusals
 
 
-def test_a_case_cannot_be_shown_on_s390x() -> None:
+def test_chassis_is_refused_on_s390x() -> None:
     refusals = list_refusals(design_guest({"chassis": {"asset": "a"}}, host=MAINFRAME))
     assert refusals == {"chassis": "is not supported for s390x guests, which have no SMBIOS tables"}

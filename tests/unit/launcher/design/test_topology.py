@@ -1,4 +1,4 @@
-"""How many vCPUs there are, and how many more can be plugged in."""
+"""The number of vCPUs, and room for CPU hotplug."""
 
 import pytest
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ def test_vcpus_are_laid_out(domain: Tree, topology: Topology) -> None:
     assert lay_out_vcpus(build_guest(domain).spec.domain) == topology
 
 
-def test_sockets_that_come_later_are_there_but_empty() -> None:
+def test_hotpluggable_sockets_are_present_but_disabled() -> None:
     domain = design_guest({"cpu": {"sockets": 2, "threads": 2, "maxSockets": 3}}).domain
     assert domain.cpu.topology == Topology(3, 1, 2)
     assert domain.vcpus == Vcpus(
@@ -43,7 +43,7 @@ def test_sockets_that_come_later_are_there_but_empty() -> None:
 
 
 @pytest.mark.parametrize("most", [None, 2])
-def test_without_empty_sockets_vcpus_are_counted_alone(most: int | None) -> None:
+def test_vcpus_are_not_listed_without_hotplug(most: int | None) -> None:
     domain = design_guest({"cpu": {"sockets": 2, "maxSockets": most}}).domain
     assert domain.vcpus == Vcpus(current=2, maximum=2)
 
@@ -72,13 +72,13 @@ def test_impossible_numbers_are_refused(cpu: Tree, refusals: dict[str, str]) -> 
     assert list_refusals(design_guest({"cpu": cpu})) == refusals
 
 
-def test_a_machine_type_with_fewer_vcpus_counts() -> None:
+def test_vcpus_are_limited_by_the_machine_type() -> None:
     host = replace(ACCELERATED, most_vcpus={"pc-q35-7.2": 8})
     refusals = list_refusals(design_guest({"cpu": {"cores": 16}}, host=host))
     assert refusals == {"cpu": "results in 16 vCPUs; the machine type pc-q35-7.2 supports 8 at most"}
 
 
-def test_arm_guests_stay_as_they_start() -> None:
+def test_arm_guests_have_no_cpu_hotplug() -> None:
     host = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
     design = design_guest({"cpu": {"sockets": 2, "maxSockets": 4}}, host=host)
     assert design.domain.vcpus == Vcpus(current=2, maximum=2)

@@ -1,4 +1,4 @@
-"""Dedicated CPUs, the emulator's own one, I/O threads and realtime priority."""
+"""Dedicated CPUs, emulator and I/O thread pinning, and realtime priority."""
 
 from typing import Any
 
@@ -47,13 +47,13 @@ def pin(*cpus: int) -> tuple[Pin, ...]:
         ),
     ],
 )
-def test_threads_get_cpus_for_themselves(cpu: Tree, tune: CpuTune | None) -> None:
+def test_threads_are_pinned_to_dedicated_cpus(cpu: Tree, tune: CpuTune | None) -> None:
     design = design_guest({"cpu": cpu}, host=FOUR)
     assert design.domain.cpu_tune == tune
     assert list_refusals(design) == {}
 
 
-def test_an_annotation_makes_the_emulator_s_cpus_even() -> None:
+def test_annotation_makes_the_number_of_cpus_even() -> None:
     cpu = dedicate(sockets=2, isolateEmulatorThread=True)
     even = design_guest({"cpu": cpu}, host=FOUR, annotations=EVEN).domain.cpu_tune
     assert even == CpuTune(vcpu_pins=pin(0, 2), emulator_pin=(1, 3))
@@ -90,7 +90,7 @@ def test_assigned_cpus_are_used(given: tuple[int, ...], annotation: str | None) 
         ),
     ],
 )
-def test_io_threads_are_pinned_too(domain: Tree, pins: tuple[Pin, ...]) -> None:
+def test_io_threads_are_pinned(domain: Tree, pins: tuple[Pin, ...]) -> None:
     disks = {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}
     design = design_guest({"cpu": dedicate(sockets=2), "devices": disks, **domain}, host=FOUR)
     assert design.domain.iothreads == len(pins)
@@ -140,15 +140,15 @@ def test_io_threads_are_pinned_too(domain: Tree, pins: tuple[Pin, ...]) -> None:
         ),
     ],
 )
-def test_what_cannot_be_given_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
+def test_unavailable_cpus_are_refused(domain: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=FOUR)) == refusals
 
 
-def test_realtime_is_refused_where_nobody_may_have_it() -> None:
+def test_realtime_is_refused_if_not_permitted() -> None:
     refusals = list_refusals(design_guest({"cpu": dedicate(realtime={})}, host=EMULATING))
     assert refusals == {"cpu.realtime": "realtime scheduling is not permitted on this host"}
 
 
-def test_guests_know_that_their_cpus_are_their_own() -> None:
+def test_realtime_guest_has_the_hint_dedicated_feature() -> None:
     features = design_guest({"cpu": dedicate(realtime={})}).domain.features
     assert features == Features(acpi=True, kvm=Kvm(hint_dedicated=True), pmu=False, vmport=False)

@@ -1,4 +1,4 @@
-"""What stands beside an instance's domain is seen to, refused or noted; nothing of it is dropped without a word."""
+"""Fields of an instance outside its domain: each is applied, refused or noted."""
 
 from inspect import isclass
 from typing import Any, get_args
@@ -66,24 +66,24 @@ INSIDE_ANOTHER = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_a_field_makes_a_difference(field: str) -> None:
+def test_field_changes_the_design(field: str) -> None:
     assert design_guest(uid="u", **CHANGES[field]) != design_guest(uid="u")
 
 
-def test_no_field_is_left_out() -> None:
+def test_every_field_is_tested() -> None:
     fields = {field.encode_name for field in structs.fields(VirtualMachineInstanceSpec)}
     assert fields == {*CHANGES, *ELSEWHERE}
 
 
 @pytest.mark.parametrize(("tree", "text"), NOTED.values(), ids=NOTED)
-def test_what_has_no_meaning_on_one_machine_is_noted_there_alone(tree: Tree, text: str) -> None:
+def test_cluster_only_fields_are_noted_only_outside_a_cluster(tree: Tree, text: str) -> None:
     plain, asked = design_guest(host=EMULATING), design_guest(host=EMULATING, **tree)
     assert [note.text for note in asked.notes if note not in plain.notes] == [text]
     in_cluster = replace(EMULATING, cluster=True)
     assert design_guest(host=in_cluster, **tree).notes == plain.notes
 
 
-def test_helpers_volumes_are_refused() -> None:
+def test_utility_volumes_are_refused() -> None:
     refusals = design_guest(utilityVolumes=[{"name": "u", "claimName": "c"}]).refusals
     assert [(one.field, one.reason) for one in refusals] == [("spec.utilityVolumes[0]", "is not supported")]
 
@@ -94,7 +94,7 @@ def test_every_kind_of_volume_becomes_an_image_or_is_refused() -> None:
 
 
 def list_structs(annotation: Any, found: set[type[Model]]) -> set[type[Model]]:
-    """All structs that a field of this type can hold, however deep."""
+    """Return all structs reachable from a field of this type."""
     if isclass(annotation) and issubclass(annotation, Model) and annotation not in found:
         found.add(annotation)
         for field in structs.fields(annotation):
@@ -104,7 +104,7 @@ def list_structs(annotation: Any, found: set[type[Model]]) -> set[type[Model]]:
     return found
 
 
-def test_no_struct_of_devices_and_networks_is_left_out() -> None:
+def test_every_struct_of_devices_and_networks_is_tested() -> None:
     reachable = list_structs(Devices, set()) | list_structs(Network, set())
     with_fields = {struct for struct in reachable if structs.fields(struct)}
     assert {struct.__name__ for struct in with_fields - set(STRUCTS)} == set(INSIDE_ANOTHER)

@@ -1,4 +1,4 @@
-"""A whole domain as XML."""
+"""The complete domain as XML."""
 
 from virtshape.launcher.domain.clock import Clock
 from virtshape.launcher.domain.cpu import Cpu, Vcpus
@@ -126,9 +126,9 @@ LARGE_XML = f"""\
 """
 
 
-def test_what_is_absent_is_left_out() -> None:
+def test_absent_parts_are_left_out() -> None:
     assert render_domain_xml(SMALL) == SMALL_XML
 
 
-def test_what_is_there_is_written_in_libvirt_s_order() -> None:
+def test_elements_are_rendered_in_the_order_of_libvirt() -> None:
     assert render_domain_xml(LARGE) == LARGE_XML

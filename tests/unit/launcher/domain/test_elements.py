@@ -1,4 +1,4 @@
-"""The parts of a domain as XML, each with nothing and with everything in it."""
+"""Parts of a domain as XML, each empty and complete."""
 
 from collections.abc import Callable
 from typing import Any
@@ -189,7 +189,7 @@ SECURITY = [
 
 
 @pytest.mark.parametrize(("render", "part", "xml"), [*MEMORY, *TUNING, *BOOT, *FEATURES, *CLOCK, *SECURITY])
-def test_parts_are_written_as_they_are(render: Render, part: object, xml: str) -> None:
+def test_part_is_rendered(render: Render, part: object, xml: str) -> None:
     domain = Element("domain")
     render(domain, part)
     assert "".join(tostring(child, encoding="unicode") for child in domain) == xml

@@ -1,4 +1,4 @@
-"""The small words of libvirt's XML."""
+"""Helpers for libvirt XML."""
 
 from xml.etree.ElementTree import Element, tostring
 
@@ -7,7 +7,7 @@ import pytest
 from virtshape.launcher.domain.xml import add, format_numbers, on_off, yes_no
 
 
-def test_what_is_none_is_left_out() -> None:
+def test_none_is_left_out() -> None:
     parent = Element("a")
     add(parent, "b", {"c": 0, "d": None}, text=1)
     add(parent, "e")
@@ -15,12 +15,12 @@ def test_what_is_none_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(("value", "words"), [(True, ("yes", "on")), (False, ("no", "off")), (None, (None, None))])
-def test_switches_have_two_spellings(value: bool | None, words: tuple[str | None, str | None]) -> None:
+def test_booleans_have_two_spellings(value: bool | None, words: tuple[str | None, str | None]) -> None:
     assert (yes_no(value), on_off(value)) == words
 
 
 @pytest.mark.parametrize(
     ("numbers", "text"), [((), ""), ((3,), "3"), ((2, 1, 0), "0-2"), ((0, 1, 3, 5, 6), "0-1,3,5-6")]
 )
-def test_runs_of_numbers_are_ranges(numbers: tuple[int, ...], text: str) -> None:
+def test_consecutive_numbers_become_ranges(numbers: tuple[int, ...], text: str) -> None:
     assert format_numbers(numbers) == text

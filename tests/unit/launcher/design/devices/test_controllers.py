@@ -1,4 +1,4 @@
-"""Controllers: what devices hang on, and places that are kept free."""
+"""Controllers for devices, and spare PCI ports."""
 
 import pytest
 from tests.support.devices import Tree, build_disk, build_interface, build_volumes, design_with
@@ -36,7 +36,7 @@ def list_ports(count: int) -> tuple[Controller, ...]:
         ),
     ],
 )
-def test_there_are_controllers_for_what_is_there(devices: Tree, expected: tuple[Controller, ...]) -> None:
+def test_each_bus_in_use_has_a_controller(devices: Tree, expected: tuple[Controller, ...]) -> None:
     host = Host(devices={"example.com/key": ("1:5",)})
     assert design_with(devices, host=host, **build_volumes("root")).devices.controllers == expected
 
@@ -61,7 +61,7 @@ def test_there_are_controllers_for_what_is_there(devices: Tree, expected: tuple[
         pytest.param({"gpus": [{"name": "g", "deviceName": "example.com/gpu"}]}, 4, id="a GPU"),
     ],
 )
-def test_four_ports_are_spare(devices: Tree, used: int) -> None:
+def test_four_pci_ports_are_spare(devices: Tree, used: int) -> None:
     host = Host(devices={"example.com/gpu": ("0000:65:00.0",)})
     design = design_with(devices, host=host, networks=[{"name": "default", "pod": {}}])
     ports = tuple(controller for controller in design.devices.controllers if controller.kind == "pci")
@@ -69,7 +69,7 @@ def test_four_ports_are_spare(devices: Tree, used: int) -> None:
 
 
 @pytest.mark.parametrize(("machine", "count"), [("q35", 7), ("pc-q35-7.2", 7), ("virt-7.2", 7), ("pc", 0)])
-def test_only_express_machines_have_ports(machine: str, count: int) -> None:
+def test_only_pci_express_machines_have_ports(machine: str, count: int) -> None:
     controllers = design_with(domain={"machine": {"type": machine}}).devices.controllers
     assert sum(controller.kind == "pci" for controller in controllers) == count
 
@@ -88,6 +88,6 @@ def test_only_express_machines_have_ports(machine: str, count: int) -> None:
         ),
     ],
 )
-def test_other_architectures_have_their_own(architecture: str, expected: tuple[Controller, ...]) -> None:
+def test_other_architectures_have_their_own_controllers(architecture: str, expected: tuple[Controller, ...]) -> None:
     design = design_with(architecture=architecture, domain={"machine": {"type": ""}})
     assert design.devices.controllers == expected

@@ -1,4 +1,4 @@
-"""All devices together, and what holds for every virtio device at once."""
+"""All devices together, and options that apply to every virtio device."""
 
 import pytest
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ SOURCE = Source(path="/images/root.qcow2", format="qcow2")
 
 
 def build_usual(virtio: str = "virtio-non-transitional", *, iommu: bool = False) -> DeviceDesign:
-    """A disk, a card and random numbers, none of which is to change."""
+    """Build the expected design with a disk, a network interface and an RNG."""
     devices = Devices(
         emulator="/usr/bin/qemu-system-x86_64",
         disks=(
@@ -66,20 +66,20 @@ def design(domain: Tree | None = None, **more: object) -> DeviceDesign:
     )
 
 
-def test_a_usual_guest_has_what_it_asks_for_and_what_everyone_has() -> None:
+def test_usual_guest_has_requested_and_default_devices() -> None:
     assert design() == build_usual()
 
 
-def test_old_guests_have_virtio_of_both_generations() -> None:
+def test_transitional_virtio_is_used_if_requested() -> None:
     assert design(useVirtioTransitional=True) == build_usual("virtio-transitional")
 
 
 @pytest.mark.parametrize(("security", "iommu"), [({"sev": {}}, True), ({"snp": {}}, True), ({"tdx": {}}, False)])
-def test_virtio_does_not_count_on_memory_that_is_encrypted(security: Tree, iommu: bool) -> None:
+def test_virtio_devices_of_an_encrypted_guest_use_the_iommu(security: Tree, iommu: bool) -> None:
     assert design({"launchSecurity": security}) == build_usual(iommu=iommu)
 
 
-def test_a_card_of_an_encrypted_guest_has_no_boot_program() -> None:
+def test_interface_of_an_encrypted_guest_has_no_boot_rom() -> None:
     devices = {**USUAL, **build_interface(bootOrder=1)}
     designed = design_with(
         devices,

@@ -1,4 +1,4 @@
-"""Disks, cdroms and LUNs: every field of them, and what stands where nobody chose."""
+"""Disks, CD-ROMs and LUNs: every field and its default."""
 
 from typing import Any
 
@@ -89,12 +89,12 @@ LUN = replace(
         pytest.param({"blockSize": {"matchVolume": {"enabled": False}}}, FILE, PLAIN, id="block sizes not matched"),
     ],
 )
-def test_a_disk_is_what_its_fields_say(given: Tree, source: Source, expected: Disk) -> None:
+def test_disk_has_the_requested_fields(given: Tree, source: Source, expected: Disk) -> None:
     design = design_with(build_disk(**given), sources={"root": source}, **build_volumes("root"))
     assert (design.devices.disks, design.refusals, design.notes) == ((expected,), (), ())
 
 
-def test_block_sizes_are_those_of_the_storage_where_they_shall_match() -> None:
+def test_block_sizes_match_the_storage_if_requested() -> None:
     source = Source(
         path="/d", logical_block_size=512, physical_block_size=4096, discard_granularity=65536, direct_io=True
     )
@@ -106,18 +106,18 @@ def test_block_sizes_are_those_of_the_storage_where_they_shall_match() -> None:
     assert [find_sizes(9_000_000), find_sizes(10_000_000)] == [BlockSizes(512, 4096), BlockSizes(512, 4096, 65536)]
 
 
-def test_what_is_preallocated_stays_so() -> None:
+def test_preallocated_disk_is_not_discarded() -> None:
     source = Source(path="/d", preallocated=True, direct_io=True)
     expected = replace(PLAIN, source=source, cache="none", io="native", discard=False)
     assert design_with(build_disk(), sources={"root": source}, **build_volumes("root")).devices.disks == (expected,)
 
 
-def test_a_cdrom_without_a_volume_is_an_empty_drive() -> None:
+def test_cdrom_without_a_volume_is_an_empty_drive() -> None:
     design = design_with(build_disk(cdrom={}))
     assert (design.devices.disks, design.refusals) == ((replace(CDROM, source=None, cache=None),), ())
 
 
-def test_drives_are_named_in_their_order_and_share_names_unless_they_are_virtio() -> None:
+def test_targets_are_named_in_order_and_share_names_except_on_virtio() -> None:
     buses = ("virtio", "sata", "scsi", "virtio", "usb", "scsi")
     disks = [{"name": f"d{index}", "disk": {"bus": bus}} for index, bus in enumerate(buses)]
     names = [f"d{index}" for index in range(len(buses))]
@@ -132,7 +132,7 @@ def test_drives_are_named_in_their_order_and_share_names_unless_they_are_virtio(
     ]
 
 
-def test_virtio_disks_have_a_queue_for_each_vcpu_where_they_shall() -> None:
+def test_virtio_disks_have_a_queue_per_vcpu_with_multi_queue() -> None:
     disks = [{"name": "a", "disk": {"bus": "virtio"}}, {"name": "b", "disk": {"bus": "sata"}}]
     design = design_with({"disks": disks, "blockMultiQueue": True}, domain={"cpu": {"sockets": 2, "cores": 3}})
     assert [drive.queues for drive in design.devices.disks] == [6, None]
@@ -150,7 +150,7 @@ def test_virtio_disks_have_a_queue_for_each_vcpu_where_they_shall() -> None:
         ("s390x", {"lun": {}}, "scsi"),
     ],
 )
-def test_the_bus_is_the_architectures_where_nobody_chose(architecture: str, given: Tree, bus: str) -> None:
+def test_default_bus_depends_on_the_architecture(architecture: str, given: Tree, bus: str) -> None:
     assert design_with(build_disk(**given), architecture=architecture).devices.disks[0].bus == bus
 
 
@@ -237,7 +237,7 @@ def test_the_bus_is_the_architectures_where_nobody_chose(architecture: str, give
         ),
     ],
 )
-def test_what_cannot_be_had_is_refused_by_name(given: Tree, source: Source, field: str, reason: str) -> None:
+def test_unsupported_field_is_refused(given: Tree, source: Source, field: str, reason: str) -> None:
     design = design_with(build_disk(**given), sources={"root": source}, **build_volumes("root"))
     assert list_refusals(design) == {field: reason}
 
@@ -269,11 +269,11 @@ def test_what_cannot_be_had_is_refused_by_name(given: Tree, source: Source, fiel
         ),
     ],
 )
-def test_a_disk_with_nothing_behind_it_is_refused(spec: dict[str, Any], field: str, reason: str) -> None:
+def test_disk_without_a_source_is_refused(spec: dict[str, Any], field: str, reason: str) -> None:
     assert list_refusals(design_with(build_disk(disk={}), **spec)) == {field: reason}
 
 
-def test_reservations_go_to_the_helper_of_the_host() -> None:
+def test_reservations_use_the_helper_of_the_host() -> None:
     host = Host(reservations="/run/helper.sock")
     design = design_with(
         build_disk(lun={"reservation": True}), host=host, sources={"root": BLOCK}, **build_volumes("root")

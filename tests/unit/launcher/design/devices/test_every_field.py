@@ -1,4 +1,4 @@
-"""Every field of devices and networks makes a difference, or it is said here why it need not."""
+"""Every field of devices and networks changes the design, or is listed here with a reason."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ Change = tuple[dict[str, Any], dict[str, Any]]
 
 
 def change(before: Tree, after: Tree, **both: Any) -> Change:
-    """The same instance with other devices."""
+    """Return the same instance with other devices."""
     return {"devices": before, **both}, {"devices": after, **both}
 
 
@@ -242,7 +242,7 @@ CHANGES: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_a_field_makes_a_difference(field: str) -> None:
+def test_field_changes_the_design(field: str) -> None:
     one, other = (
         design_with(host=HOST, sources={"root": BLOCK}, domain={"cpu": {"cores": 2}}, **instance)
         for instance in CHANGES[field]
@@ -250,6 +250,6 @@ def test_a_field_makes_a_difference(field: str) -> None:
     assert one != other
 
 
-def test_no_field_is_left_out() -> None:
+def test_every_field_is_tested() -> None:
     known = {f"{struct.__name__}.{field.encode_name}" for struct in STRUCTS for field in fields(struct)}
     assert known == {*CHANGES, *WITHOUT_EFFECT}

@@ -1,4 +1,4 @@
-"""Devices of the host that are handed through."""
+"""Passthrough of host devices."""
 
 import pytest
 from tests.support.devices import MEDIATED, Tree, build_interface, design_with, list_refusals
@@ -73,14 +73,14 @@ def show(*, display: bool, ramfb: bool) -> MediatedHostDevice:
         ),
     ],
 )
-def test_a_device_is_handed_through(devices: Tree, expected: HostDevice) -> None:
+def test_device_is_passed_through(devices: Tree, expected: HostDevice) -> None:
     networks = [{"name": "default", "multus": {"networkName": "blue"}}]
     design = design_with(devices, host=HOST, networks=networks)
     assert (design.devices.host_devices, design.refusals) == ((expected,), ())
     assert design.devices.interfaces == ()
 
 
-def test_each_device_is_handed_through_once_and_one_picture_is_shown() -> None:
+def test_each_device_is_passed_through_once_and_one_has_a_display() -> None:
     gpus = [{"name": name, "deviceName": "example.com/vgpu"} for name in ("a", "b", "c")]
     design = design_with({"gpus": gpus}, host=HOST)
     assert design.devices.host_devices == (
@@ -90,7 +90,7 @@ def test_each_device_is_handed_through_once_and_one_picture_is_shown() -> None:
     assert list_refusals(design) == {"gpus[2].deviceName": "this host offers no more example.com/vgpu"}
 
 
-def test_what_the_host_does_not_offer_is_refused_by_name() -> None:
+def test_device_that_the_host_does_not_offer_is_refused() -> None:
     devices = {
         "gpus": [{"name": "g", "deviceName": "example.com/gpu"}, {"name": "c", "claimName": "c", "requestName": "r"}],
         "hostDevices": [{"name": "h", "deviceName": "example.com/qat"}, {"name": "c", "claimName": "c"}],

@@ -1,4 +1,4 @@
-"""Network interfaces: how they reach their networks on one machine, and what the guest sees of them."""
+"""Network interfaces: how they reach their networks on one host, and how the guest sees them."""
 
 from typing import Any
 
@@ -60,12 +60,12 @@ STAND_IN = "user-mode networking is used instead: the guest has a private addres
         ),
     ],
 )
-def test_an_interface_is_what_its_fields_say(given: Tree, expected: Interface) -> None:
+def test_interface_has_the_requested_fields(given: Tree, expected: Interface) -> None:
     design = design_with(build_interface(**given), **POD_NETWORK)
     assert (design.devices.interfaces, design.refusals, design.notes) == ((expected,), (), ())
 
 
-def test_an_interface_that_shall_be_absent_is() -> None:
+def test_absent_interface_is_left_out() -> None:
     assert design_with(build_interface(state="absent"), **POD_NETWORK).devices.interfaces == ()
 
 
@@ -78,7 +78,7 @@ def test_an_interface_that_shall_be_absent_is() -> None:
         ("192.168.7.32/27", "192.168.7.32", 27, "192.168.7.47"),
     ],
 )
-def test_the_guest_has_the_address_that_user_mode_networking_gives(
+def test_guest_has_the_address_of_user_mode_networking(
     range_: str | None, address: str, prefix: int, guest: str
 ) -> None:
     networks = [{"name": "default", "pod": {"vmNetworkCIDR": range_}}]
@@ -86,14 +86,14 @@ def test_the_guest_has_the_address_that_user_mode_networking_gives(
     assert design_with(build_interface(), networks=networks).devices.interfaces == (expected,)
 
 
-def test_the_guest_has_ipv6_addresses_of_the_range_that_is_given() -> None:
+def test_guest_has_an_ipv6_subnet_if_requested() -> None:
     networks = [{"name": "default", "pod": {"vmIPv6NetworkCIDR": "fd10:0:2::/64"}}]
     expected = replace(PLAIN, subnets=(*PLAIN.subnets, Subnet("ipv6", "fd10:0:2::", 64)))
     assert design_with(build_interface(), networks=networks).devices.interfaces == (expected,)
 
 
 @pytest.mark.parametrize("binding", ["bridge", "passtBinding"])
-def test_user_mode_networking_stands_in_for_other_bindings(binding: str) -> None:
+def test_user_mode_networking_replaces_other_bindings(binding: str) -> None:
     design = design_with(build_interface(**{binding: {}}), **POD_NETWORK)
     note = Note(f"spec.domain.devices.interfaces[0].{binding}", STAND_IN)
     assert (design.devices.interfaces, design.refusals, design.notes) == ((PLAIN,), (), (note,))
@@ -108,7 +108,7 @@ def test_user_mode_networking_stands_in_for_other_bindings(binding: str) -> None
         pytest.param({"masquerade": {}}, POD_NETWORK, PLAIN, id="but NAT stays NAT"),
     ],
 )
-def test_a_guest_is_plugged_into_a_bridge_where_the_host_has_one(
+def test_guest_is_connected_to_a_bridge_if_the_host_has_one(
     given: Tree, spec: dict[str, Any], expected: Interface
 ) -> None:
     design = design_with(build_interface(**given), host=TAPS, **spec)
@@ -125,7 +125,7 @@ def test_a_guest_is_plugged_into_a_bridge_where_the_host_has_one(
         pytest.param(4, "e1000e", False, replace(BRIDGED, model="e1000e"), id="another card"),
     ],
 )
-def test_virtio_cards_on_a_tap_device_have_several_queues(
+def test_virtio_interfaces_on_a_tap_device_have_multiple_queues(
     vcpus: int, model: str, vhost: bool, expected: Interface
 ) -> None:
     devices = {**build_interface(bridge={}, model=model), "networkInterfaceMultiqueue": True}
@@ -133,7 +133,7 @@ def test_virtio_cards_on_a_tap_device_have_several_queues(
     assert (design.devices.interfaces, design.refusals) == ((expected,), ())
 
 
-def test_several_queues_are_refused_without_a_tap_device() -> None:
+def test_multiple_queues_are_refused_without_a_tap_device() -> None:
     devices = {**build_interface(), "networkInterfaceMultiqueue": True}
     reason = "the interface 'default' has user-mode networking, and multiqueue needs a tap device"
     assert list_refusals(design_with(devices, domain={"cpu": {"cores": 2}}, **POD_NETWORK)) == {
@@ -187,7 +187,7 @@ def test_several_queues_are_refused_without_a_tap_device() -> None:
         ),
     ],
 )
-def test_an_interface_that_cannot_be_had_is_refused_by_name(
+def test_unsupported_interface_is_refused_with_its_field(
     given: Tree, spec: dict[str, Any], refusals: dict[str, str]
 ) -> None:
     expected = {f"interfaces[0]{field}": reason for field, reason in refusals.items()}
@@ -223,10 +223,10 @@ def test_an_interface_that_cannot_be_had_is_refused_by_name(
         ),
     ],
 )
-def test_a_network_that_cannot_be_had_is_refused_by_name(network: Tree, field: str, reason: str) -> None:
+def test_unsupported_network_is_refused_with_its_field(network: Tree, field: str, reason: str) -> None:
     design = design_with(build_interface(), networks=[{"name": "default", **network}])
     assert list_refusals(design) == {f"spec.networks[0].{field}": reason}
 
 
-def test_the_monitor_knows_an_interface_by_the_name_libvirt_gives() -> None:
+def test_netdev_has_the_name_libvirt_gives() -> None:
     assert PLAIN.netdev == "hostua-default"

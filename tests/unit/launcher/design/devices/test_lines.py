@@ -1,4 +1,4 @@
-"""Lines into the guest: console, agent, metrics, a client's USB devices; and directories that are shared."""
+"""Channels into the guest (console, agent, metrics, USB redirection) and shared directories."""
 
 import pytest
 from tests.support.devices import Tree, design_with, list_refusals
@@ -19,28 +19,28 @@ METRICS = Channel("org.github.vhostmd.1", "/guest/metrics.sock")
         pytest.param({"autoattachSerialConsole": False}, (), id="none"),
     ],
 )
-def test_there_is_a_console(devices: Tree, expected: tuple[Serial, ...]) -> None:
+def test_serial_console_is_attached_by_default(devices: Tree, expected: tuple[Serial, ...]) -> None:
     assert design_with(devices).devices.serials == expected
 
 
-def test_there_is_always_a_line_to_the_agent() -> None:
+def test_agent_channel_is_always_present() -> None:
     assert design_with({"autoattachSerialConsole": False}).devices.channels == (AGENT,)
 
 
-def test_metrics_of_the_host_have_a_line_where_somebody_serves_them() -> None:
+def test_downward_metrics_need_support_by_the_host() -> None:
     assert design_with({"downwardMetrics": {}}, host=Host(downward_metrics=True)).devices.channels == (AGENT, METRICS)
     refusals = list_refusals(design_with({"downwardMetrics": {}}))
     assert refusals == {"downwardMetrics": "downward metrics are not supported on this host"}
 
 
-def test_a_client_can_lend_four_usb_devices() -> None:
+def test_client_passthrough_gives_four_usb_redirections() -> None:
     design = design_with({"clientPassthrough": {}})
     assert design.devices.redirections == tuple(Redirection(f"/guest/usb{port}.sock") for port in range(4))
     refusals = list_refusals(design_with({"clientPassthrough": {}}, host=Host(usb_redirection=False)))
     assert refusals == {"clientPassthrough": "USB redirection is not supported by the QEMU of this host"}
 
 
-def test_directories_are_shared_where_the_host_can() -> None:
+def test_virtiofs_needs_support_by_the_host() -> None:
     devices = {"filesystems": [{"name": "data", "virtiofs": {}}]}
     design = design_with(devices, host=Host(virtiofs=True))
     assert design.devices.filesystems == (Filesystem("data", "/guest/data.virtiofs.sock"),)
@@ -56,7 +56,7 @@ def test_directories_are_shared_where_the_host_can() -> None:
         pytest.param({"cloudInitNoCloud": {"userData": "x"}}, False, id="without"),
     ],
 )
-def test_tags_are_refused_where_a_guest_would_look_for_them(volume: Tree, refused: bool) -> None:
+def test_tags_are_refused_only_with_a_config_drive(volume: Tree, refused: bool) -> None:
     devices = {
         "disks": [{"name": "init", "cdrom": {}, "tag": "a"}],
         "interfaces": [{"name": "default", "masquerade": {}, "tag": "b"}],

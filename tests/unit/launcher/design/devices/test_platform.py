@@ -1,4 +1,4 @@
-"""TPM, random numbers, watchdog, panic devices, balloon and vsock."""
+"""TPM, RNG, watchdog, panic devices, balloon and vsock."""
 
 import pytest
 from tests.support.devices import Tree, design_with, list_refusals
@@ -18,17 +18,17 @@ VIRTIO = "virtio-non-transitional"
         pytest.param({"enabled": False}, None, id="not after all"),
     ],
 )
-def test_there_is_a_tpm_where_it_is_asked_for(tpm: Tree | None, expected: Tpm | None) -> None:
+def test_tpm_is_present_if_requested(tpm: Tree | None, expected: Tpm | None) -> None:
     design = design_with({"tpm": tpm}, host=Host(tpm=True))
     assert (design.devices.tpm, design.refusals) == (expected, ())
 
 
-def test_a_tpm_is_refused_where_it_cannot_be_emulated() -> None:
+def test_tpm_is_refused_if_it_cannot_be_emulated() -> None:
     assert list_refusals(design_with({"tpm": {}})) == {"tpm": "this host cannot emulate a TPM: install swtpm"}
     assert list_refusals(design_with({"tpm": {"enabled": False}})) == {}
 
 
-def test_there_are_random_numbers_where_they_are_asked_for() -> None:
+def test_rng_is_present_if_requested() -> None:
     assert (design_with().devices.rng, design_with({"rng": {}}).devices.rng) == (None, Rng(VIRTIO))
 
 
@@ -53,7 +53,7 @@ def test_there_are_random_numbers_where_they_are_asked_for() -> None:
         pytest.param({}, "amd64", None, {"watchdog": "has no model: add i6300esb"}, id="of no model"),
     ],
 )
-def test_a_watchdog_is_of_its_architecture(
+def test_watchdog_depends_on_the_architecture(
     watchdog: Tree | None, architecture: str, expected: Watchdog | None, refusals: dict[str, str]
 ) -> None:
     given = None if watchdog is None else {"name": "w", **watchdog}
@@ -86,7 +86,7 @@ def test_a_watchdog_is_of_its_architecture(
         ),
     ],
 )
-def test_panic_devices_are_those_asked_for(
+def test_panic_devices_have_the_requested_models(
     model: str | None, architecture: str, libvirt: int, expected: str, refusals: dict[str, str]
 ) -> None:
     host = Host(libvirt=libvirt)
@@ -113,11 +113,11 @@ def test_panic_devices_are_those_asked_for(
         ),
     ],
 )
-def test_a_balloon_gives_back_what_is_not_set_aside(devices: Tree, domain: Tree, expected: Balloon) -> None:
+def test_balloon_reports_free_pages_unless_memory_is_reserved(devices: Tree, domain: Tree, expected: Balloon) -> None:
     assert design_with(devices, domain=domain).devices.balloon == expected
 
 
-def test_there_is_a_vsock_where_it_is_asked_for() -> None:
+def test_vsock_is_present_if_requested() -> None:
     host = Host(vsock=True)
     given = {"autoattachVSOCK": True}
     assert design_with(host=host).devices.vsock is None

@@ -1,4 +1,4 @@
-"""Screen, input and sound."""
+"""Video, graphics, input and sound devices."""
 
 from typing import Any
 
@@ -27,19 +27,19 @@ KEYBOARD = Input(type="keyboard", bus="usb")
         pytest.param({"type": "none"}, {}, Video(model="none"), id="none"),
     ],
 )
-def test_the_card_is_the_one_asked_for_or_fits_the_firmware(
+def test_video_model_is_the_requested_one_or_fits_the_firmware(
     video: Tree | None, spec: dict[str, Any], expected: Video
 ) -> None:
     devices = design_with({"video": video}, **spec).devices
     assert (devices.video, devices.graphics) == (expected, Graphics("/guest/vnc.sock"))
 
 
-def test_without_a_screen_there_is_no_card() -> None:
+def test_guest_without_graphics_has_no_video_device() -> None:
     design = design_with({**BLIND, "video": {"type": "virtio"}})
     assert (design.devices.video, design.devices.graphics, design.refusals) == (None, None, ())
 
 
-def test_a_card_that_the_host_lacks_is_refused_by_name() -> None:
+def test_video_model_missing_on_the_host_is_refused() -> None:
     host = Host(video_models=frozenset({"vga", "virtio"}))
     refusals = list_refusals(design_with({"video": {"type": "qxl"}}, host=host))
     assert refusals == {"video.type": "this host has no qxl: use one of vga, virtio"}
@@ -68,7 +68,7 @@ def test_a_card_that_the_host_lacks_is_refused_by_name() -> None:
         pytest.param({}, "s390x", (Input(type="keyboard", bus="virtio"),), id="s390x"),
     ],
 )
-def test_there_is_something_to_point_and_type_with(
+def test_input_devices_are_requested_or_defaults_of_the_architecture(
     devices: Tree, architecture: str, expected: tuple[Input, ...]
 ) -> None:
     assert design_with(devices, architecture=architecture).devices.inputs == expected
@@ -82,5 +82,5 @@ def test_there_is_something_to_point_and_type_with(
         ({"name": "s", "model": "ac97"}, Sound("s", "ac97")),
     ],
 )
-def test_there_is_sound_where_it_is_asked_for(sound: Tree | None, expected: Sound | None) -> None:
+def test_sound_is_present_if_requested(sound: Tree | None, expected: Sound | None) -> None:
     assert design_with({"sound": sound}).devices.sound == expected

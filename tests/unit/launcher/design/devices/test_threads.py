@@ -1,4 +1,4 @@
-"""I/O threads: how many there are, and which serves what."""
+"""I/O threads: their number, and the disks that each serves."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from virtshape.launcher.note import Note
 
 
 def build_disks(*kinds: str) -> Tree:
-    """Disks by their bus; one with a `!` has a thread to itself."""
+    """Build disks from their buses; `!` gives a disk its own thread."""
     return {
         "disks": [
             {"name": f"d{index}", "disk": {"bus": kind.rstrip("!")}, "dedicatedIOThread": kind.endswith("!") or None}
@@ -60,13 +60,13 @@ def build_disks(*kinds: str) -> Tree:
         ),
     ],
 )
-def test_threads_are_handed_out(kinds: list[str], domain: Tree, total: int, threads: list[int | None]) -> None:
+def test_threads_are_assigned_to_disks(kinds: list[str], domain: Tree, total: int, threads: list[int | None]) -> None:
     design = design_with(build_disks(*kinds), domain=domain)
     assert (design.io_threads, [drive.io_thread for drive in design.devices.disks]) == (total, threads)
 
 
 @pytest.mark.parametrize(("libvirt", "noted"), [(9_000_000, True), (10_000_000, False)])
-def test_the_threads_of_a_pool_take_turns(libvirt: int, noted: bool) -> None:
+def test_threads_of_a_pool_are_assigned_round_robin(libvirt: int, noted: bool) -> None:
     domain = {"ioThreadsPolicy": "supplementalPool", "ioThreads": {"supplementalPoolThreadCount": 2}}
     design = design_with(build_disks("virtio", "virtio", "virtio"), domain=domain, host=Host(libvirt=libvirt))
     note = Note("spec.domain.ioThreadsPolicy", "each disk uses one thread of the pool, assigned round-robin")
@@ -83,7 +83,7 @@ def test_the_threads_of_a_pool_take_turns(libvirt: int, noted: bool) -> None:
         pytest.param(["virtio"], {"ioThreadsPolicy": "shared"}, {}, id="no scsi disk"),
     ],
 )
-def test_scsi_disks_have_the_thread_of_their_controller(kinds: list[str], domain: Tree, driver: dict[str, Any]) -> None:
+def test_scsi_disks_use_the_thread_of_their_controller(kinds: list[str], domain: Tree, driver: dict[str, Any]) -> None:
     design = design_with(build_disks(*kinds), domain={"cpu": {"cores": 3}, **domain})
     controllers = [controller for controller in design.devices.controllers if controller.kind == "scsi"]
     assert controllers == [Controller(kind="scsi", model="virtio-non-transitional", **driver)]

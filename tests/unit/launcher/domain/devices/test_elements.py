@@ -1,4 +1,4 @@
-"""Each device as XML: everything that can be said of it, and as little as can be said."""
+"""Each device as XML, with all and with the fewest fields."""
 
 from xml.etree.ElementTree import tostring
 
@@ -157,29 +157,29 @@ HOST_DEVICES = [
 
 
 def render(**devices: object) -> str:
-    """The elements below `devices`, after the emulator."""
+    """Return the elements below `devices`, after the emulator."""
     root = render_devices(Devices(emulator="qemu", **devices))  # type: ignore[arg-type]  # one family at a time
     assert tostring(root[0], encoding="unicode") == "<emulator>qemu</emulator>"
     return "".join(tostring(element, encoding="unicode") for element in root[1:])
 
 
 @pytest.mark.parametrize(("disk", "expected"), DISKS)
-def test_a_disk_is_written(disk: Disk, expected: str) -> None:
+def test_disk_is_rendered(disk: Disk, expected: str) -> None:
     assert render(disks=(disk,)) == expected
 
 
 @pytest.mark.parametrize(("controller", "expected"), CONTROLLERS)
-def test_a_controller_is_written(controller: Controller, expected: str) -> None:
+def test_controller_is_rendered(controller: Controller, expected: str) -> None:
     assert render(controllers=(controller,)) == expected
 
 
 @pytest.mark.parametrize(("interface", "expected"), INTERFACES)
-def test_an_interface_is_written_but_for_its_open_ports(interface: Interface, expected: str) -> None:
+def test_interface_is_rendered_without_its_open_ports(interface: Interface, expected: str) -> None:
     assert render(interfaces=(interface,)) == expected
 
 
 @pytest.mark.parametrize(("device", "expected"), HOST_DEVICES)
-def test_a_host_device_is_written(device: object, expected: str) -> None:
+def test_host_device_is_rendered(device: object, expected: str) -> None:
     assert render(host_devices=(device,)) == expected
 
 
@@ -275,5 +275,5 @@ def test_a_host_device_is_written(device: object, expected: str) -> None:
         ),
     ],
 )
-def test_a_device_is_written(family: str, device: object, expected: str) -> None:
+def test_device_is_rendered(family: str, device: object, expected: str) -> None:
     assert render(**{family: device}) == expected

@@ -1,7 +1,7 @@
 """
-What libvirt itself says of devices: its schema of all, and its driver of those that any machine can have.
+Devices checked with libvirt's schema, and with its driver if any host can have them.
 
-Devices of the host that a test cannot have are checked against the schema only.
+Host devices that a test cannot have are checked against the schema only.
 """
 
 import os
@@ -105,7 +105,7 @@ ENCRYPTED: Tree = {
 
 
 def design(devices: Tree, source: Source = FILE, **rest: Any) -> str:
-    """A domain with these devices, none of which is refused."""
+    """Return a domain with these devices, none of which is refused."""
     designed = design_with(
         devices,
         host=HOST,
@@ -120,7 +120,7 @@ def design(devices: Tree, source: Source = FILE, **rest: Any) -> str:
 
 
 def find_faults(schema: RelaxNG, xml: str) -> str:
-    """What the schema says of a domain."""
+    """Return the schema errors of a domain."""
     return "" if schema.validate(fromstring(xml)) else str(schema.error_log)
 
 
@@ -128,16 +128,16 @@ EXAMPLES = {**DISKS, **OTHERS}
 
 
 @pytest.mark.parametrize("devices", (CARDS | EXAMPLES).values(), ids=CARDS | EXAMPLES)
-def test_devices_are_as_libvirts_schema_has_them(schema: RelaxNG, devices: Tree) -> None:
+def test_devices_match_the_libvirt_schema(schema: RelaxNG, devices: Tree) -> None:
     assert find_faults(schema, design(devices)) == ""
 
 
 @pytest.mark.parametrize("devices", PASSED_THROUGH.values(), ids=PASSED_THROUGH)
-def test_devices_of_the_host_are_as_libvirts_schema_has_them(schema: RelaxNG, devices: Tree) -> None:
+def test_host_devices_match_the_libvirt_schema(schema: RelaxNG, devices: Tree) -> None:
     assert find_faults(schema, design(devices, BLOCK)) == ""
 
 
-def test_devices_of_an_encrypted_guest_are_as_libvirts_schema_has_them(schema: RelaxNG) -> None:
+def test_devices_of_an_encrypted_guest_match_the_libvirt_schema(schema: RelaxNG) -> None:
     designed = design_with(
         ENCRYPTED, host=HOST, sources={"root": FILE}, domain=CONFIDENTIAL, **build_volumes("root"), **POD_NETWORK
     )
@@ -145,12 +145,12 @@ def test_devices_of_an_encrypted_guest_are_as_libvirts_schema_has_them(schema: R
 
 
 @pytest.mark.parametrize("devices", EXAMPLES.values(), ids=EXAMPLES)
-def test_libvirt_takes_the_devices(driver: Driver, devices: Tree) -> None:
+def test_libvirt_accepts_the_devices(driver: Driver, devices: Tree) -> None:
     assert driver.accept(design(devices)) is None
 
 
 def build_image(driver: Driver, name: str) -> Source:
-    """An image that the driver can open."""
+    """Create an image that the driver can open."""
     path = driver.directory / name
     path.touch()
     os.truncate(path, 1024 * 1024)
@@ -158,7 +158,7 @@ def build_image(driver: Driver, name: str) -> Source:
     return Source(path=str(path))
 
 
-def test_qemu_starts_with_every_kind_of_card(driver: Driver) -> None:
+def test_qemu_starts_with_every_interface_model(driver: Driver) -> None:
     ranges = {"vmNetworkCIDR": "10.11.0.0/16", "vmIPv6NetworkCIDR": "fd10:0:2::/64"}
     models = ("virtio", "e1000", "e1000e", "rtl8139", "pcnet", "ne2k_pci")
     cards: list[Tree] = [{"name": model, "masquerade": {}, "model": model, "state": "down"} for model in models]
@@ -184,7 +184,7 @@ def test_qemu_starts_with_every_kind_of_disk(driver: Driver) -> None:
     assert driver.start(write_domain(designed, name="disks")) is None
 
 
-def test_qemu_starts_with_everything_else(driver: Driver) -> None:
+def test_qemu_starts_with_all_other_devices(driver: Driver) -> None:
     devices: Tree = {}
     for name in ("random numbers", "a watchdog", "ich9 sound", "tablets", "isa panic", "USB devices of a client"):
         devices |= OTHERS[name]
@@ -192,6 +192,6 @@ def test_qemu_starts_with_everything_else(driver: Driver) -> None:
     assert driver.start(write_domain(designed, name="others")) is None
 
 
-def test_qemu_starts_with_as_little_as_can_be(driver: Driver) -> None:
+def test_qemu_starts_with_the_fewest_devices(driver: Driver) -> None:
     designed = design_with(OTHERS["as little as can be"], directory=str(driver.directory))
     assert driver.start(write_domain(designed, machine="pc", name="little")) is None
