@@ -140,7 +140,7 @@ def test_io_threads_are_pinned(domain: Tree, pins: tuple[Pin, ...]) -> None:
         ),
     ],
 )
-def test_unavailable_cpus_are_refused(domain: Tree, refusals: dict[str, str]) -> None:
+def test_impossible_tuning_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=FOUR)) == refusals
 
 
