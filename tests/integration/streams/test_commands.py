@@ -127,8 +127,8 @@ def test_port_in_use_is_reported_with_a_suggestion(guests: Guests) -> None:
         port = taken.getsockname()[1]
         ran = guests.call("port-forward", "vmi/web", f"{port}:80")
     assert ran.status == 1
-    assert f"cannot listen at 127.0.0.1:{port}: " in ran.err
-    assert "0:80 takes one that is free" in ran.err
+    assert f"cannot listen on 127.0.0.1:{port}: " in ran.err
+    assert "0:80 uses a free one" in ran.err
 
 
 def test_standard_input_and_output_are_connected_to_a_port(guests: Guests) -> None:
@@ -210,7 +210,7 @@ def test_output_of_a_failing_viewer_is_quoted(guests: Guests, tmp_path: Path) ->
     _write_program(tmp_path / "viewer", "echo cannot open display >&2; exit 3\n")
     ran = guests.call("vnc", "web", "--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"))
     assert ran.status == 1
-    assert "viewer ended with status 3 and never connected\n  - cannot open display" in ran.err
+    assert "viewer exited with status 3 and never connected\n  - cannot open display" in ran.err
 
 
 def test_signal_ends_the_viewer(guests: Guests, tmp_path: Path) -> None:
@@ -315,5 +315,5 @@ def test_missing_ssh_program_is_reported(guests: Guests, tmp_path: Path) -> None
     ran = guests.call("ssh", "web", PATH=str(tmp_path))
     assert (ran.status, ran.err) == (
         1,
-        "error: ssh is not installed\nInstall OpenSSH's client, such as the package openssh-client.\n",
+        "error: ssh is not installed\nInstall the OpenSSH client, such as the package openssh-client.\n",
     )
