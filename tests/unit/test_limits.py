@@ -95,7 +95,7 @@ def test_image_with_too_many_files_or_whiteouts_is_refused(
 def test_disk_of_too_large_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_BYTES", 8)
     (tmp_path / "key").write_bytes(b"x" * 9)
-    with pytest.raises(UnusableVolumeError, match="more than 8 bytes"):
+    with pytest.raises(UnusableVolumeError, match="larger than 8 bytes"):
         files.read_files(tmp_path)
 
 

@@ -14,12 +14,13 @@ from virtshape.api.status import StatusError
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
+from virtshape.supervise.supervisor import ExpectedError
 
 CONFIGURATION: Final = "kubevirt"
 """The namespace of the configuration, and its name."""
 
 
-class InstallError(Exception):
+class InstallError(ExpectedError):
     """Raised if default objects could not be created yet."""
 
 

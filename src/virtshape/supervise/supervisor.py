@@ -117,7 +117,7 @@ class SupervisedTask:
             self.name,
             self.failure,
             delay,
-            exc_info=error if is_new else None,
+            exc_info=error if is_new and not isinstance(error, ExpectedError) else None,
         )
         self.first_attempt_done.set()
         self._supervisor.report(self)
@@ -134,6 +134,10 @@ class SupervisedTask:
         if self._recovery is not None:
             self._recovery.cancel()
             self._recovery = None
+
+
+class ExpectedError(Exception):
+    """A failure with a known cause, such as a server that is not ready yet: logged without a traceback."""
 
 
 class Supervisor:

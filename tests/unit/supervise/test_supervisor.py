@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from virtshape.supervise.checks import Check
-from virtshape.supervise.supervisor import Backoff, SupervisedTask, Supervisor, describe_error
+from virtshape.supervise.supervisor import Backoff, ExpectedError, SupervisedTask, Supervisor, describe_error
 from virtshape.supervise.tasks import COMPACTION, INFORMERS, LAUNCHER
 
 QUICK = Backoff(first=0.002, longest=0.004, healthy=0.05)
@@ -74,6 +74,18 @@ def test_another_failure_of_the_same_task_is_logged_with_its_own_traceback(caplo
 
     run(scenario)
     assert len(list_tracebacks(caplog)) == 2
+
+
+def test_expected_failure_is_logged_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    work = Failing(1, lambda: ExpectedError("not ready yet"))
+
+    async def scenario(supervisor: Supervisor) -> None:
+        async with supervisor.running(COMPACTION, work):
+            await until(lambda: work.runs == 2)
+
+    run(scenario)
+    assert "ExpectedError: not ready yet" in caplog.text
+    assert list_tracebacks(caplog) == []
 
 
 def test_failure_after_recovery_is_logged_with_a_traceback_again(caplog: pytest.LogCaptureFixture) -> None:
