@@ -81,11 +81,14 @@ class Watch:
                 if lines:
                     yield b"".join(lines)
                     await asyncio.sleep(0)
+                newest = self._store.newest
                 missed, is_all = self._store.list_changes(self._resource.name, self._namespace, since)
+                since = missed[-1].revision if missed else since
                 if is_all:
-                    _, subscription = self._store.watch(self._resource.name, self._namespace, self._store.newest)
-                else:
-                    since = missed[-1].revision
+                    # Commits happen in a thread: changes since the read above must not be lost.
+                    latest = max(since, newest)
+                    later, subscription = self._store.watch(self._resource.name, self._namespace, latest)
+                    missed = [*missed, *later]
                 lines = self._render_events(missed)
             if lines:
                 yield b"".join(lines)
