@@ -82,7 +82,7 @@ def test_file_is_added_as_an_image_and_removed(running: System, tmp_path: Path, 
     assert again.returncode == 1
     assert "already exists" in again.stderr
     assert "virtshape image rm golden" in again.stderr
-    assert call(running, "rm", "golden").stdout == "golden is removed\n"
+    assert call(running, "rm", "golden").stdout == "golden removed\n"
     assert list_images(running) == []
     wait_until_removed(running)
     wait_until(lambda: not list((running.directory / "uploads").iterdir()), "what was handed over is left")
@@ -135,8 +135,8 @@ def find_disk(system: System, claim: str) -> Path:
         (["http://127.0.0.1:1/disk", "--size", "1Gi"], 1, "golden was not added: http://127.0.0.1:1/disk"),
         (["{file}", "--size", "1Mi"], 1, "golden was not added: the image holds a disk of"),
         (["{file}", "--size", "little"], 2, "expected a quantity"),
-        (["{file}", "--checksum", "sha256:00"], 2, "--checksum is for what is fetched"),
-        (["{file}", "--default-preference-kind", "a"], 2, "needs --default-preference"),
+        (["{file}", "--checksum", "sha256:00"], 2, "--checksum requires a URL"),
+        (["{file}", "--default-preference-kind", "a"], 2, "requires --default-preference"),
         (["{file}", "--namespace", "nowhere"], 1, 'namespaces "nowhere" not found'),
     ],
     ids=["file", "address", "room", "size", "checksum", "kind", "namespace"],
