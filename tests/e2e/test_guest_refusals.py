@@ -42,7 +42,7 @@ REASONS: dict[str, Reason] = {
         "DataVolumeError",
         "DataVolumesReady",
         "DataVolumeError",
-        "DataVolume failed is Failed: source s3 is not supported",
+        "DataVolume failed is Failed: source s3 (an S3 store) is not supported",
         volume={"dataVolume": {"name": "failed"}},
         kind=MACHINES,
     ),
