@@ -219,7 +219,7 @@ REFUSED = [
     (["userlist", NAME], "VMI does not have guest agent connected"),
     (["fslist", NAME], "VMI does not have guest agent connected"),
     (["console", "visitet"], 'instance "visitet" not found in namespace default; did you mean "visited"?'),
-    (["vnc", NAME], "no VNC viewer is found\nInstall virt-viewer"),
+    (["vnc", NAME], "no VNC viewer found\nInstall virt-viewer"),
     (["reset", "nobody"], 'instance "nobody" not found in namespace default\nList the instances'),
     (["port-forward", "vmi/nobody", "0:80"], 'instance "nobody" not found'),
     (["stop", "nobody"], 'VM "nobody" not found in namespace default'),

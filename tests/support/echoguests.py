@@ -144,7 +144,7 @@ async def serve_echo_guests(folder: Path) -> AsyncIterator[EchoGuests]:
             with contextlib.suppress(asyncio.CancelledError, ConnectionError):
                 await handler(reader, writer)
             writer.close()
-            with contextlib.suppress(ConnectionError):
+            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
                 await writer.wait_closed()
             tasks.discard(task)
 

@@ -152,7 +152,7 @@ def test_claim_expansion_grows_the_image(tmp_path: Path) -> None:
             assert volume.spec.capacity == {"storage": "16Mi"}
             assert image.stat().st_size == 16 * MIB
             assert image.read_bytes()[:4] == b"kept"
-            assert "16Mi now" in await wait_for_event(system, "c1", "VolumeResizeSuccessful")
+            assert "expanded to 16Mi" in await wait_for_event(system, "c1", "VolumeResizeSuccessful")
 
     run(scenario())
 

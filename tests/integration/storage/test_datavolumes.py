@@ -235,15 +235,18 @@ def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected: int)
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({"source": {"s3": {"url": "s3://bucket/image"}}}, "source s3 is not supported"),
-        ({"source": {"gcs": {"url": "gs://bucket/image"}}}, "source gcs is not supported"),
-        ({"source": {"vddk": {}}}, "source vddk is not supported"),
-        ({"source": {"imageio": {"url": "https://a", "diskId": "1"}}}, "source imageio is not supported"),
-        ({"source": {"registry": {"imageStream": "a"}}}, "source registry needs a url"),
+        ({"source": {"s3": {"url": "s3://bucket/image"}}}, "source s3 (an S3 store) is not supported"),
+        ({"source": {"gcs": {"url": "gs://bucket/image"}}}, "source gcs (Google Cloud Storage) is not supported"),
+        ({"source": {"vddk": {}}}, "source vddk (a VMware server) is not supported"),
+        (
+            {"source": {"imageio": {"url": "https://a", "diskId": "1"}}},
+            "source imageio (an oVirt server) is not supported",
+        ),
+        ({"source": {"registry": {"imageStream": "a"}}}, "source registry must set url"),
         ({"source": {}}, "the source is empty"),
         ({"source": {"blank": {}}, "size": None}, "no size is set"),
         ({"source": {"blank": {}}, "checkpoints": [{"current": "a", "previous": ""}]}, "checkpoints are not supported"),
-        ({"sourceRef": {"kind": "Other", "name": "a"}}, "only a DataSource can be"),
+        ({"sourceRef": {"kind": "Other", "name": "a"}}, "only DataSource is supported"),
     ],
     ids=["s3", "gcs", "vddk", "imageio", "stream", "nothing", "no size", "stages", "reference"],
 )
@@ -263,7 +266,7 @@ def test_foreign_claim_is_left_alone_and_annotated_claim_is_adopted(tmp_path: Pa
             await system.create(claim_tree("dv1"))
             claim = await wait_for_claim(system, "dv1")
             await system.create(volume_tree())
-            assert "not this DataVolume's" in await wait_for_event(system, "dv1", "ErrClaimNotValid")
+            assert "not owned by this DataVolume" in await wait_for_event(system, "dv1", "ErrClaimNotValid")
             patch = {"metadata": {"annotations": {"cdi.kubevirt.io/storage.populatedFor": "dv1"}}}
             await system.client.patch(PersistentVolumeClaim, "dv1", "default", patch=patch)
             await wait_for_volume(system)
