@@ -35,11 +35,8 @@ class ObjectSource(Protocol):
     ) -> Page:
         """Return objects in key order: now, or at a revision that is still stored."""
 
-    def list_changes(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], bool]:
-        """Return changes after a revision that is still stored, a few MiB at most, and whether these are all."""
-
-    def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
-        """Return the changes after a revision that is still stored, and a subscription to later changes."""
+    def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
+        """Return changes after a kept revision, a few MiB at most; with the last, a subscription to later ones."""
 
     def get_revision(self, revision: int) -> bytes | None:
         """Return the bytes that a revision wrote, if still stored."""
@@ -83,11 +80,7 @@ class FixedSource:
         chosen = names if limit < 0 else names[:limit]
         return Page([self._find(name) for name in chosen], at or self.revision, len(names) - len(chosen))
 
-    def list_changes(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], bool]:
-        """Return no changes."""
-        return self._store.list_changes(resource, namespace, since)
-
-    def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
+    def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
         """Return no changes and a subscription without events."""
         return self._store.watch(resource, namespace, since)
 

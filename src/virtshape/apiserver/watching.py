@@ -81,14 +81,8 @@ class Watch:
                 if lines:
                     yield b"".join(lines)
                     await asyncio.sleep(0)
-                newest = self._store.newest
-                missed, is_all = self._store.list_changes(self._resource.name, self._namespace, since)
+                missed, subscription = self._store.watch(self._resource.name, self._namespace, since)
                 since = missed[-1].revision if missed else since
-                if is_all:
-                    # Commits happen in a thread: changes since the read above must not be lost.
-                    latest = max(since, newest)
-                    later, subscription = self._store.watch(self._resource.name, self._namespace, latest)
-                    missed = [*missed, *later]
                 lines = self._render_events(missed)
             if lines:
                 yield b"".join(lines)
@@ -126,6 +120,7 @@ class Watch:
         bookmark_at = self._next_bookmark(loop.time(), deadline)
         while (now := loop.time()) < deadline:
             events = await subscription.next(min(bookmark_at, deadline) - now)
+            reached = self._store.revision  # all changes up to here were sent or are in `events`
             if subscription.overrun:
                 yield self._error(StatusError(410, "Expired", "the watch fell too far behind: list and watch again"))
                 return
@@ -133,8 +128,8 @@ class Watch:
                 if lines := self._render_events(part):
                     yield b"".join(lines)
             if loop.time() >= bookmark_at:
-                if bookmark := self._bookmark_if_moved():
-                    yield bookmark[0]
+                if self._options.bookmarks and reached > self._sent_revision:
+                    yield self._bookmark(reached)
                 bookmark_at = self._next_bookmark(loop.time(), deadline)
 
     def _next_bookmark(self, now: float, deadline: float) -> float:
@@ -142,10 +137,6 @@ class Watch:
             return deadline
         last = deadline - LAST_BOOKMARK_SECONDS
         return min(now + BOOKMARK_SECONDS, last) if now < last else deadline
-
-    def _bookmark_if_moved(self) -> list[bytes]:
-        revision = self._store.revision
-        return [self._bookmark(revision)] if self._options.bookmarks and revision > self._sent_revision else []
 
     def _render_events(self, events: Sequence[Event]) -> list[bytes]:
         """Return the lines of the events that this watch selects."""

@@ -198,17 +198,6 @@ class Store:
         """Call a function with every change, before watches see it and before the write returns."""
         self._observers.append(observer)
 
-    def list_changes(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], bool]:
-        """Return changes after a kept revision, limited to a few MiB, and whether these are all."""
-        self._check_kept(since, self.newest)
-        changes, size = [], 0
-        for kind, ns, name, rv, value, prev in self._read_log(resource, namespace, since):
-            changes.append(Event(kind, Key(resource, ns, name), rv, value, prev, {}))
-            size += len(value)
-            if size > CHANGES_AT_ONCE:
-                return changes, False
-        return changes, True
-
     def _read_log(self, resource: str, namespace: str | None, since: int) -> sqlite3.Cursor:
         return self._reader.execute(
             "SELECT type, namespace, name, revision, value, previous FROM log "
@@ -216,14 +205,27 @@ class Store:
             (since, resource, namespace is None, namespace or ""),
         )
 
-    def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
-        """Return the changes after a kept revision, and a subscription to all later ones."""
+    def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
+        """
+        Return the changes after a kept revision, and a subscription to all later ones.
+
+        At most a few MiB of changes are returned. If there are more, the subscription is None: watch again from the
+        last revision returned.
+        """
         self._check_kept(since, self.newest)
+        changes, size = [], 0
+        for kind, ns, name, rv, value, prev in self._read_log(resource, namespace, since):
+            changes.append(Event(kind, Key(resource, ns, name), rv, value, prev, {}))
+            size += len(value)
+            if size > CHANGES_AT_ONCE:
+                break
+        last = changes[-1].revision if changes else since
+        self._seen = max(self._seen, last)
+        if size > CHANGES_AT_ONCE:
+            return changes, None
         subscription = self._broadcaster.subscribe(resource, namespace)
-        rows = self._read_log(resource, namespace, since)
-        missed = [Event(kind, Key(resource, ns, name), rv, value, prev, {}) for kind, ns, name, rv, value, prev in rows]
-        subscription.seen = missed[-1].revision if missed else since
-        return missed, subscription
+        subscription.seen = last
+        return changes, subscription
 
     def _check_kept(self, asked: int, current: int) -> None:
         if asked > current:

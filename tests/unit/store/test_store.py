@@ -1,11 +1,14 @@
 """The store's promises: durable, ordered, compared and swapped, watched without a gap."""
 
 import asyncio
+import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +19,7 @@ import pytest
 from virtshape.store.errors import CompactedError, FutureError, StaleError
 from virtshape.store.record import Event, Key
 from virtshape.store.store import FILE_NAME, Store, check_file
+from virtshape.store.watch import Subscription
 from virtshape.store.writer import Write
 
 VMS = "virtualmachines.kubevirt.io"
@@ -40,6 +44,19 @@ async def opened(directory: Path, **options: Any) -> AsyncIterator[Store]:
 
 def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(scenario())
+
+
+def subscribe(store: Store) -> Subscription:
+    """Watch the VMs of all namespaces from the beginning."""
+    _, subscription = store.watch(VMS, None, 0)
+    assert subscription is not None
+    return subscription
+
+
+def count_revisions(path: Path) -> int:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM log").fetchone()
+    return int(count)
 
 
 def names(events: "list[Event] | tuple[Event, ...] | Any") -> list[tuple[str, str, int]]:
@@ -123,6 +140,7 @@ def test_watch_returns_missed_changes_then_new_ones(tmp_path: Path) -> None:
             await store.write(put(key("other", "b")))
             missed, watch = store.watch(VMS, "a", 1)
             assert names(missed) == [("ADDED", "y", 2)]
+            assert watch is not None
             await store.write(put(key("x"), 1))
             await store.write(put(key("other2", "b")))
             await store.write(put(key("x"), 4, removes=True))
@@ -184,6 +202,53 @@ def test_history_window_keeps_recent_time_and_revisions(tmp_path: Path) -> None:
     run(scenario)
 
 
+def test_watch_can_be_resumed_from_a_revision_that_the_event_loop_has_not_processed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            await store.write(put(key("x")))
+            path = tmp_path / FILE_NAME
+            writing = asyncio.create_task(store.write_all([put(key("x"), 1), put(key("x"), 2)]))
+            await asyncio.sleep(0)  # the write is queued
+            await asyncio.sleep(0)  # the commit begins in its thread
+            deadline = time.monotonic() + 10
+            while count_revisions(path) < 3:
+                assert time.monotonic() < deadline
+                time.sleep(0.001)  # blocks the event loop
+            missed, first = store.watch(VMS, None, 1)
+            assert names(missed) == [("MODIFIED", "x", 2), ("MODIFIED", "x", 3)]
+            again, second = store.watch(VMS, None, 3)
+            assert not again
+            await writing
+            await store.write(put(key("x"), 3))
+            for subscription in (first, second):
+                assert subscription is not None
+                assert names(await subscription.next(1)) == [("MODIFIED", "x", 4)]
+
+    run(scenario)
+
+
+def test_long_history_is_returned_in_parts_without_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("virtshape.store.store.CHANGES_AT_ONCE", 250)
+
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            for number in range(5):
+                await store.write(put(key(f"n{number}"), body=b"x" * 100))
+            seen: list[Event] = []
+            subscription = None
+            parts = 0
+            while subscription is None:
+                changes, subscription = store.watch(VMS, None, seen[-1].revision if seen else 0)
+                seen += changes
+                parts += 1
+                await store.write(put(key(f"during-part-{parts}"), body=b"x" * 100))
+            assert parts > 2
+            seen += await subscription.next(1)
+            assert [event.revision for event in seen] == list(range(1, 5 + parts + 1))
+
+    run(scenario)
+
+
 def test_future_revision_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as store:
@@ -227,7 +292,7 @@ def test_watcher_with_too_many_pending_bytes_is_disconnected(tmp_path: Path, mon
 
     async def scenario() -> None:
         async with opened(tmp_path) as store:
-            _, slow = store.watch(VMS, None, 0)
+            slow = subscribe(store)
             for number in range(5):
                 await store.write(put(key(f"n{number}"), body=b"x" * 100))
             assert slow.overrun
@@ -257,8 +322,8 @@ def test_only_slow_watchers_are_disconnected(tmp_path: Path, monkeypatch: pytest
 
     async def scenario() -> None:
         async with opened(tmp_path) as store:
-            _, slow = store.watch(VMS, None, 0)
-            _, brisk = store.watch(VMS, None, 0)
+            slow = subscribe(store)
+            brisk = subscribe(store)
             seen: list[Event] = []
             for number in range(5):
                 await store.write(put(key(f"n{number}")))
