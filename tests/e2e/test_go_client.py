@@ -22,7 +22,7 @@ NAME = "asked-in-go"
 TIMEOUT = 120.0
 CONFLICT = f'Operation cannot be fulfilled on virtualmachineinstance.kubevirt.io "{NAME}"'
 MIB = 1 << 20
-MOST_READ_OF_A_REFUSAL = 1024
+MAX_ERROR_BODY_BYTES = 1024
 
 
 class GoClient:
@@ -113,7 +113,7 @@ def test_long_stream_error_fits_the_clients_read_limit(client: GoClient) -> None
     refused = client("stream", where)
     assert refused.err.startswith("404: ")
     assert name in refused.err
-    assert len(refused.err) < MOST_READ_OF_A_REFUSAL
+    assert len(refused.err) < MAX_ERROR_BODY_BYTES
 
 
 def test_console_of_a_starting_guest_returns_the_code_that_clients_retry(guests: Guests, client: GoClient) -> None:

@@ -9,11 +9,11 @@ import pytest
 from tests.integration.objects import NamespacePaths, build_config, create
 from tests.support.loopback import HOST, TIMEOUT, Client, LoopbackServer
 
-from virtshape.apiserver.memorybudget import MOST_RECEIVED
+from virtshape.apiserver.memorybudget import MAX_RECEIVED_BYTES
 from virtshape.apiserver.parsing import LARGE_BODY
 from virtshape.store.errors import StoreError
 
-MOST = 3 * 1024 * 1024
+MAX_BODY_BYTES = 3 * 1024 * 1024
 
 
 class Wire:
@@ -140,7 +140,7 @@ def test_unauthenticated_body_up_to_64_kib_keeps_the_connection_open(wire: Wire,
 def test_large_bodies_beyond_the_memory_limit_return_429(
     wire: Wire, server: LoopbackServer, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server.listener.memory, "received", MOST_RECEIVED)
+    monkeypatch.setattr(server.listener.memory, "received", MAX_RECEIVED_BYTES)
     wire.send(wire.format(b"POST", paths.core("configmaps").encode(), b"", b"content-length: 100000"))
     status, headers, _ = wire.read()
     assert (status, headers["retry-after"]) == (429, "1")
@@ -205,7 +205,7 @@ def test_response_to_head_has_no_body(wire: Wire) -> None:
 @pytest.mark.parametrize(
     "declared",
     [
-        pytest.param(b"content-length: %d" % (MOST + 1), id="declared"),
+        pytest.param(b"content-length: %d" % (MAX_BODY_BYTES + 1), id="declared"),
         pytest.param(b"transfer-encoding: chunked", id="found out"),
     ],
 )
@@ -215,13 +215,13 @@ def test_too_large_body_returns_413_with_the_limit(
     monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 3.0)  # for a client that is slow to send the rest
     wire.send(wire.format(b"POST", paths.core("configmaps").encode(), b"", declared))
     if b"chunked" in declared:
-        wire.send(b"%x\r\n%b\r\n" % (MOST + 1, b"x" * (MOST + 1)))
+        wire.send(b"%x\r\n%b\r\n" % (MAX_BODY_BYTES + 1, b"x" * (MAX_BODY_BYTES + 1)))
     status, headers, body = wire.read()
     assert (status, headers["connection"], headers["content-type"]) == (413, "close", "application/json")
     tree = json.loads(body)
     assert (tree["reason"], tree["message"]) == (
         "RequestEntityTooLarge",
-        f"Request entity too large: limit is {MOST}",
+        f"Request entity too large: limit is {MAX_BODY_BYTES}",
     )
     wire.send(b"x" * 1000)
     assert wire.is_ended()

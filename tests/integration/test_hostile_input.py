@@ -9,7 +9,7 @@ from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEG
 
 YAML = "application/yaml"
 JSON = "application/json"
-MOST_CPU_SECONDS = 3.0
+MAX_CPU_SECONDS = 3.0
 """Of server and client together; quadratic cost would take minutes."""
 
 
@@ -48,7 +48,7 @@ def test_hostile_body_gets_a_fast_and_short_response(
         "POST", paths.core("configmaps"), body, headers={"Content-Type": media}, query={"fieldValidation": "Ignore"}
     )
     assert reply.status == code, reply.body[:300]
-    assert time.process_time() - began < MOST_CPU_SECONDS
+    assert time.process_time() - began < MAX_CPU_SECONDS
     assert len(reply.body) < 3_500_000
 
 
@@ -88,7 +88,7 @@ def test_hostile_patch_gets_a_fast_response(
     began = time.process_time()
     reply = client.patch(paths.core(path), patch, media, fieldManager="tester")
     assert reply.status == code, reply.body[:300]
-    assert time.process_time() - began < MOST_CPU_SECONDS
+    assert time.process_time() - began < MAX_CPU_SECONDS
 
 
 TEXTS = {
@@ -113,4 +113,4 @@ def test_hostile_selectors_and_headers_get_a_fast_response(client: Client, paths
     for header in ("Accept", "Content-Type", "Authorization", "User-Agent", "Impersonate-Group"):
         assert client.send("POST", path, {}, headers={header: text}).status < 500
         client.close()
-    assert time.process_time() - began < MOST_CPU_SECONDS
+    assert time.process_time() - began < MAX_CPU_SECONDS

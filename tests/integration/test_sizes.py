@@ -17,9 +17,9 @@ from tests.support.loopback import (
     Response,
 )
 
-from virtshape.apiserver.limits import LARGEST_OBJECT
+from virtshape.apiserver.limits import MAX_OBJECT_BYTES
 from virtshape.apiserver.objects import make_write
-from virtshape.apiserver.validation.configdata import MOST_DATA_BYTES
+from virtshape.apiserver.validation.configdata import MAX_DATA_BYTES
 from virtshape.store.record import Key
 
 KIB = 1024
@@ -39,23 +39,23 @@ def with_size(size: int) -> dict[str, object]:
 @pytest.mark.parametrize("query", [{}, {"dryRun": "All"}], ids=["stored", "dry run"])
 def test_object_up_to_the_size_limit_is_created(client: Client, paths: NamespacePaths, query: dict[str, str]) -> None:
     vm = build_vm()
-    vm["spec"]["template"] |= with_size(LARGEST_OBJECT)["spec"]["template"]  # type: ignore[index]
+    vm["spec"]["template"] |= with_size(MAX_OBJECT_BYTES)["spec"]["template"]  # type: ignore[index]
     refused = client.post(paths.vms(), vm, **query)
     assert refused.reason == TOO_LARGE
     message = refused.tree["message"]
     assert message.startswith(
         'Request entity too large: etcdserver: request is too large: virtualmachines.kubevirt.io "vm1" has 15'
     )
-    assert message.endswith(f" bytes, limit is {LARGEST_OBJECT}")
+    assert message.endswith(f" bytes, limit is {MAX_OBJECT_BYTES}")
     assert client.get(paths.vms("vm1")).status == 404
-    vm["spec"]["template"] |= with_size(LARGEST_OBJECT - 10 * KIB)["spec"]["template"]  # type: ignore[index]
+    vm["spec"]["template"] |= with_size(MAX_OBJECT_BYTES - 10 * KIB)["spec"]["template"]  # type: ignore[index]
     assert client.post(paths.vms(), vm, **query).status == 201
 
 
 @pytest.mark.parametrize("media", [MERGE_PATCH, JSON_PATCH, APPLY_PATCH, "update"])
 def test_no_write_grows_an_object_beyond_the_size_limit(client: Client, paths: NamespacePaths, media: str) -> None:
     (made,) = create(client, paths.vms(), build_vm())
-    path, grown = paths.vms("vm1"), with_size(LARGEST_OBJECT)
+    path, grown = paths.vms("vm1"), with_size(MAX_OBJECT_BYTES)
     match media:
         case "update":
             made["spec"]["template"] |= grown["spec"]["template"]  # type: ignore[index]
@@ -64,7 +64,7 @@ def test_no_write_grows_an_object_beyond_the_size_limit(client: Client, paths: N
             operation = {
                 "op": "add",
                 "path": "/spec/template/metadata",
-                "value": {"annotations": {"a": "x" * LARGEST_OBJECT}},
+                "value": {"annotations": {"a": "x" * MAX_OBJECT_BYTES}},
             }
             reply = client.patch(path, [operation], media)
         case "application/apply-patch+yaml":
@@ -78,7 +78,7 @@ def test_no_write_grows_an_object_beyond_the_size_limit(client: Client, paths: N
 
 def test_status_is_subject_to_the_size_limit(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.vms(), build_vm())
-    conditions = [{"type": "Ready", "status": "True", "message": "x" * LARGEST_OBJECT}]
+    conditions = [{"type": "Ready", "status": "True", "message": "x" * MAX_OBJECT_BYTES}]
     reply = client.patch(paths.vms("vm1/status"), {"status": {"conditions": conditions}})
     assert reply.reason == TOO_LARGE
 
@@ -99,11 +99,11 @@ def test_data_of_config_maps_and_secrets_is_limited_to_1_mib(
 ) -> None:
     path, field = paths.core(f"{kind.lower()}s"), "data" if kind == "ConfigMap" else "stringData"
     tree = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}}
-    refused = client.post(path, {**tree, field: {"a": "x" * MOST_DATA_BYTES, "b": "x"}})
+    refused = client.post(path, {**tree, field: {"a": "x" * MAX_DATA_BYTES, "b": "x"}})
     where = "[]" if kind == "ConfigMap" else "data"
-    words = f'{kind} "x" is invalid: {where}: Too long: may not be more than {MOST_DATA_BYTES} bytes'
+    words = f'{kind} "x" is invalid: {where}: Too long: may not be more than {MAX_DATA_BYTES} bytes'
     assert (refused.reason, refused.tree["message"]) == ((422, "Invalid"), words)
-    assert client.post(path, {**tree, field: {"a": "x" * MOST_DATA_BYTES}}).status == 201
+    assert client.post(path, {**tree, field: {"a": "x" * MAX_DATA_BYTES}}).status == 201
     assert client.patch(f"{path}/x", {field: {"b": "x"}}, media).reason == (422, "Invalid")
 
 
@@ -121,7 +121,7 @@ def test_oversized_stored_object_may_shrink_or_be_deleted_but_not_grow(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     (made,) = create(client, paths.vms(), build_vm(finalizers=["example.com/wait"]))
-    made["spec"]["template"] |= with_size(2 * LARGEST_OBJECT)["spec"]["template"]  # type: ignore[index]
+    made["spec"]["template"] |= with_size(2 * MAX_OBJECT_BYTES)["spec"]["template"]  # type: ignore[index]
     key = Key("virtualmachines.kubevirt.io", paths.namespace, "vm1")
     write = make_write(key, int(revision(made)), made, largest=None)
     loop = server._loop  # noqa: SLF001 - what the API refuses is written to the store itself

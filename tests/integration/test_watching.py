@@ -133,7 +133,7 @@ def test_bookmarks_are_sent_periodically(
 
 
 def test_slow_watch_ends_with_410(client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("virtshape.store.watch.MOST_PENDING", 0)
+    monkeypatch.setattr("virtshape.store.watch.MAX_PENDING", 0)
     since = revision(client.get(paths.instancetypes()).tree)
     with client.watch(paths.instancetypes(), resourceVersion=since) as watch:
         create(client, paths.instancetypes(), build_instancetype("one"))

@@ -38,7 +38,7 @@ TOGETHER: Final = ("tests/cluster/suites/", "tests/cluster/components/", "tests/
 APART: Final = ("tests/docs/test_server_documents.py",)
 """Modules whose tests share nothing and take long: each test may run on another worker."""
 
-MOST_WORKERS: Final = 8
+MAX_WORKERS: Final = 8
 """Some tests start several QEMUs and control planes; more workers would need more memory than machines have."""
 
 
@@ -71,7 +71,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Return the number of workers of `-n auto`: one for each CPU that this process may use."""
-    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+    return min(len(os.sched_getaffinity(0)), MAX_WORKERS)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses

@@ -12,8 +12,8 @@ from virtshape.api.diagnosis import MAX_PROBLEMS
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Attributes, Decision
-from virtshape.apiserver.patches.jsonpatch import MOST_COPIED_BYTES, patch_json
-from virtshape.apiserver.subresources.crossnamespace import MOST_READS, CrossNamespaceReadError, read_as_caller
+from virtshape.apiserver.patches.jsonpatch import MAX_COPIED_BYTES, patch_json
+from virtshape.apiserver.subresources.crossnamespace import MAX_READS, CrossNamespaceReadError, read_as_caller
 from virtshape.apiserver.uploads import receiving
 from virtshape.apiserver.uploads.route import find_upload
 from virtshape.launcher.images import bundle, layers
@@ -108,7 +108,7 @@ def test_number_of_reported_problems_is_limited() -> None:
 
 
 def test_bytes_copied_by_json_patch_operations_are_limited() -> None:
-    large = {"a": "x" * (MOST_COPIED_BYTES // 2)}
+    large = {"a": "x" * (MAX_COPIED_BYTES // 2)}
     copies = [{"op": "copy", "from": "/a", "path": f"/b{number}"} for number in range(2)]
     assert patch_json(large, copies[:1]).keys() == {"a", "b0"}
     with pytest.raises(StatusError) as refused:
@@ -135,5 +135,5 @@ def test_references_of_a_vm_to_other_namespaces_are_limited() -> None:
     async def allow(_: Attributes) -> Decision:
         return Decision(allowed=True)
 
-    with pytest.raises(StatusError, match=f"more than {MOST_READS} objects in other namespaces"):
+    with pytest.raises(StatusError, match=f"more than {MAX_READS} objects in other namespaces"):
         asyncio.run(read_as_caller(decide, allow))

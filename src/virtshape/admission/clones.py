@@ -12,7 +12,7 @@ from virtshape.resolve.find import namespace_of
 from virtshape.resolve.reference import Lookup, Reference
 
 GROUP: Final = "cdi.kubevirt.io"
-_LONGEST_CHAIN: Final = 8
+_MAX_CHAIN_LENGTH: Final = 8
 
 
 class CloneSources(NamedTuple):
@@ -91,7 +91,7 @@ def _namespaces(source: DataVolumeSource | DataSourceSource, namespace: str) -> 
 
 def _follow(name: str, namespace: str, lookup: Lookup) -> Iterator[str]:
     """Yield the namespaces of the data behind a DataSource; its own namespace if it cannot be resolved."""
-    for _ in range(_LONGEST_CHAIN):
+    for _ in range(_MAX_CHAIN_LENGTH):
         found = lookup(Reference("cdi.kubevirt.io", "DataSource", namespace, name))
         if not isinstance(found, DataSource):
             break

@@ -18,7 +18,7 @@ from virtshape.api.path import Part, format_path
 from virtshape.api.problems import Problem, ProblemKind
 
 MAX_PROBLEMS = 100
-_LONGEST_QUOTE = 60
+_MAX_QUOTE_LENGTH = 60
 
 
 class Finding(NamedTuple):
@@ -61,13 +61,13 @@ def find_kind_problems(tree: object) -> list[Problem]:
 def suggest(name: str, known: Iterable[str]) -> str:
     """Return `, did you mean "x"?` with the most similar known name, or an empty string."""
     spelled = {other.lower(): other for other in known}
-    near = get_close_matches(name.lower(), spelled, n=1, cutoff=0.7) if len(name) <= _LONGEST_QUOTE else []
+    near = get_close_matches(name.lower(), spelled, n=1, cutoff=0.7) if len(name) <= _MAX_QUOTE_LENGTH else []
     return f", did you mean {quote(spelled[near[0]])}?" if near else ""
 
 
 def quote(text: str) -> str:
     """Return the text in double quotes, truncated if it is long."""
-    return json.dumps(text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…", ensure_ascii=False)
+    return json.dumps(text if len(text) <= _MAX_QUOTE_LENGTH else text[:_MAX_QUOTE_LENGTH] + "…", ensure_ascii=False)
 
 
 def describe_value(value: object) -> str:

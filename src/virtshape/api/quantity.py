@@ -18,8 +18,8 @@ _POWERS_OF_1024 = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL_SUFFIXES = {power: suffix for suffix, power in _POWERS_OF_TEN.items()}
 _BINARY_SUFFIXES = ["", *_POWERS_OF_1024]
 
-_LARGEST = Decimal(2**63 - 1)
-_SMALLEST = Decimal(1 - 2**63)
+_MAX = Decimal(2**63 - 1)
+_MIN = Decimal(1 - 2**63)
 _NANO_PLACES = 9
 
 # White space that may stand unescaped in a JSON string; an escaped tab or newline makes a text no quantity.
@@ -38,9 +38,9 @@ _split = re.compile(
 ).fullmatch
 
 # Bounds, so that no text can make reading it or adding to it expensive.
-_LONGEST_TEXT = 500
-_LONGEST_KEPT = 16
-_MOST_KEPT = 1024
+_MAX_TEXT_LENGTH = 500
+_MAX_CACHED_LENGTH = 16
+_MAX_CACHED = 1024
 _EXACT = Context(prec=4000, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, InvalidOperation])
 
 
@@ -71,7 +71,7 @@ class Quantity(str):
     @property
     def amount(self) -> Decimal:
         """The exact number. Comparisons are exact; arithmetic rounds according to the current decimal context."""
-        return _find_amount(self) if len(self) <= _LONGEST_KEPT else _read(self, self).amount
+        return _find_amount(self) if len(self) <= _MAX_CACHED_LENGTH else _read(self, self).amount
 
     @property
     def format(self) -> Format:  # type: ignore[override]  # the API's name; str.format is not used on quantities
@@ -111,7 +111,7 @@ class Quantity(str):
     @classmethod
     def _parse(cls, text: str, origin: object) -> "Quantity":
         text = text.strip(_SPACES)
-        if len(text) > _LONGEST_TEXT:
+        if len(text) > _MAX_TEXT_LENGTH:
             raise ValueError(_refusal(origin))
         reading = _read(text, origin)
         if reading.stays_as_written:
@@ -168,7 +168,7 @@ class _Reading(NamedTuple):
         return is_short and power % 3 == 0 and not digits.startswith("0") and not digits.endswith("000")
 
 
-@lru_cache(maxsize=_MOST_KEPT)
+@lru_cache(maxsize=_MAX_CACHED)
 def _find_amount(text: str) -> Decimal:
     return _read(text, text).amount
 
@@ -228,7 +228,7 @@ def _round_up(amount: Decimal, places: int) -> Decimal:
 
 
 def _clamp(amount: Decimal) -> Decimal:
-    return max(_SMALLEST, min(_LARGEST, amount))
+    return max(_MIN, min(_MAX, amount))
 
 
 def _to_int64(amount: Decimal, places: int) -> int:

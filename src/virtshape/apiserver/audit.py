@@ -19,9 +19,9 @@ from virtshape.apiserver.auth.privatefile import FILE_MODE, make_private_directo
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.apiserver.route import Route
 
-LARGEST_FILE = 100 * 1024 * 1024
+MAX_FILE_BYTES = 100 * 1024 * 1024
 KEPT_FILES = 10
-LONGEST_TEXT = 512
+MAX_TEXT_LENGTH = 512
 CLIENT_LEFT = 499
 """Status code of a write whose client disconnected before the response; the write may have been stored."""
 
@@ -75,7 +75,7 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 class AuditLog:
     """Writes the audit log of one server."""
 
-    def __init__(self, path: Path, *, largest: int = LARGEST_FILE, kept: int = KEPT_FILES) -> None:
+    def __init__(self, path: Path, *, largest: int = MAX_FILE_BYTES, kept: int = KEPT_FILES) -> None:
         self._path = path
         self._largest = largest
         self._kept = kept
@@ -131,7 +131,7 @@ class AuditLog:
 
 def shorten(text: str) -> str:
     """Truncate a client's text to the maximum length."""
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    return text if len(text) <= MAX_TEXT_LENGTH else text[: MAX_TEXT_LENGTH - 1] + "…"
 
 
 class _Named(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from virtshape.apiserver.validation.names import generate_name
 from virtshape.apiserver.writeoptions import read_write_options
 from virtshape.apiserver.writing import WriteContext, authorship_of, store_new
 
-MOST_NAME_TRIES: Final = 8
+MAX_NAME_TRIES: Final = 8
 _MOMENT: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
 )
@@ -39,7 +39,7 @@ async def create_object(context: WriteContext, request: Request, route: Route, u
         return record_update(None, new, authorship, object_type(route.kind))
 
     name = sent.get("name") or ""
-    for _ in range(1 if name else MOST_NAME_TRIES):
+    for _ in range(1 if name else MAX_NAME_TRIES):
         name = sent.get("name") or (generate_name(sent["generateName"]) if sent.get("generateName") else "")
         new = initialize_object(resource, {**body, "metadata": sent}, route.namespace, name, options.now)
         try:

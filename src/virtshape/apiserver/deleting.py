@@ -16,7 +16,7 @@ from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.selectors.selection import compile_selection
-from virtshape.apiserver.writing import MOST_TRIES, WriteContext, conflict
+from virtshape.apiserver.writing import MAX_TRIES, WriteContext, conflict
 from virtshape.store.errors import StaleError
 from virtshape.store.record import Event, Record
 
@@ -27,7 +27,7 @@ async def delete_object(context: WriteContext, request: Request, route: Route, u
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         record = context.store.get(key)
         if record is None:
             raise not_found(resource, route.name)

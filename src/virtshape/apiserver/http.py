@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from websockets.protocol import Side
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.limits import LARGEST_BODY, too_many_requests
+from virtshape.apiserver.limits import MAX_BODY_BYTES, too_many_requests
 from virtshape.apiserver.memorybudget import MemoryBudget
 from virtshape.apiserver.message import Request, Response, Stream, Upgrade
 from virtshape.apiserver.parsing import Client, RequestReader
@@ -26,10 +26,10 @@ from virtshape.apiserver.responses import build_error_response
 from virtshape.apiserver.upgrading import relay_stream
 from virtshape.stream.websocket import WebSocket
 
-MOST_PIPELINED: Final = 64
-MOST_PIPELINED_BYTES: Final = 1024 * 1024
+MAX_PIPELINED: Final = 64
+MAX_PIPELINED_BYTES: Final = 1024 * 1024
 """Limit of bytes in queued request bodies; one body may exceed it."""
-MOST_CONNECTIONS: Final = 4000
+MAX_CONNECTIONS: Final = 4000
 SLICE: Final = 64 * 1024
 IDLE_SECONDS: Final = 180.0
 HEAD_SECONDS: Final = 30.0
@@ -175,9 +175,7 @@ class Connection(asyncio.Protocol):
 
     def _has_room(self) -> bool:
         return (
-            len(self._waiting) < MOST_PIPELINED
-            and self._waiting_bytes < MOST_PIPELINED_BYTES
-            and self._writable.is_set()
+            len(self._waiting) < MAX_PIPELINED and self._waiting_bytes < MAX_PIPELINED_BYTES and self._writable.is_set()
         )
 
     def _admit(self, request: Request, size: int) -> StatusError | None:
@@ -435,9 +433,9 @@ class Listener:
         self,
         handler: Handler,
         *,
-        largest_body: int = LARGEST_BODY,
+        largest_body: int = MAX_BODY_BYTES,
         authenticate: Authenticate = lambda _: None,
-        most_connections: int = MOST_CONNECTIONS,
+        most_connections: int = MAX_CONNECTIONS,
     ) -> None:
         self.handler = handler
         self.largest_body = largest_body

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-MOST_UNREAD: Final = 4 << 20
+MAX_UNREAD: Final = 4 << 20
 
 
 class IncomingBody:
@@ -37,7 +37,7 @@ class IncomingBody:
         self._pieces.append(data)
         self._unread += len(data)
         self._changed.set()
-        if self._unread > MOST_UNREAD and not self._is_throttled:
+        if self._unread > MAX_UNREAD and not self._is_throttled:
             self._is_throttled = True
             self._throttle(True)
 

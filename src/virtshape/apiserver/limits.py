@@ -11,13 +11,13 @@ from typing import Final
 from virtshape.api.duration import parse_duration
 from virtshape.api.status import StatusError
 
-MOST_WRITES: Final = 200
-LARGEST_BODY: Final = 3 * 1024 * 1024
-LARGEST_OBJECT: Final = 1536 * 1024
+MAX_WRITES: Final = 200
+MAX_BODY_BYTES: Final = 3 * 1024 * 1024
+MAX_OBJECT_BYTES: Final = 1536 * 1024
 """Bytes of an object's stored JSON; the default of etcd's `--max-request-bytes`."""
 DEEPEST_NESTING: Final = 200
 RETRY_AFTER_SECONDS: Final = 1
-LONGEST_SECONDS: Final = 60.0
+MAX_SECONDS: Final = 60.0
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _OTHERS = bytes(byte for byte in range(256) if byte not in b"{}[]")
@@ -33,7 +33,7 @@ class Slots:
 
     __slots__ = ("_most", "taken")
 
-    def __init__(self, most: int = MOST_WRITES) -> None:
+    def __init__(self, most: int = MAX_WRITES) -> None:
         self._most = most
         self.taken = 0
 
@@ -52,13 +52,13 @@ def too_many_requests() -> StatusError:
     return StatusError(429, "TooManyRequests", message).retry_after(RETRY_AFTER_SECONDS)
 
 
-def check_size(size: int, largest: int = LARGEST_BODY) -> None:
+def check_size(size: int, largest: int = MAX_BODY_BYTES) -> None:
     """Raise StatusError 413 if a body is too large."""
     if size > largest:
         raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {largest}")
 
 
-def check_object_size(size: int, resource: str, name: str, largest: int = LARGEST_OBJECT) -> None:
+def check_object_size(size: int, resource: str, name: str, largest: int = MAX_OBJECT_BYTES) -> None:
     """Raise StatusError 413 with etcd's message if an object is too large to store."""
     if size > largest:
         message = f'etcdserver: request is too large: {resource} "{name}" has {size} bytes, limit is {largest}'
@@ -77,13 +77,13 @@ def check_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
 def read_timeout(text: str) -> float:
     """Return a request's timeout in seconds, from a Go duration such as `1m30s`; at most the server's own limit."""
     if not text:
-        return LONGEST_SECONDS
+        return MAX_SECONDS
     try:
         seconds = parse_duration(text)
     except ValueError:
         message = f'invalid timeout specified in the request URL: "{text}"'
         raise StatusError(400, "BadRequest", message) from None
-    return min(seconds, LONGEST_SECONDS) or LONGEST_SECONDS
+    return min(seconds, MAX_SECONDS) or MAX_SECONDS
 
 
 def timeout_error() -> StatusError:

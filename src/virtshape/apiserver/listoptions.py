@@ -13,10 +13,10 @@ from virtshape.apiserver.message import Request
 from virtshape.store.record import Key
 
 DEFAULT_WATCH_SECONDS: Final = 1800.0
-LONGEST_WATCH_SECONDS: Final = 24 * 3600.0
+MAX_WATCH_SECONDS: Final = 24 * 3600.0
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,30}")
-_LARGEST_INTEGER: Final = 2**63 - 1
-_LARGEST_REVISION: Final = 2**64 - 1
+_MAX_INTEGER: Final = 2**63 - 1
+_MAX_REVISION: Final = 2**64 - 1
 _CONTINUATION_VERSION: Final = "meta.k8s.io/v1"
 Match = Literal["", "Exact", "NotOlderThan"]
 
@@ -45,7 +45,7 @@ def read_options(request: Request, *, watch: bool) -> ListOptions:
         continuation=parameter("continue"),
         revision=parameter("resourceVersion"),
         match=parameter("resourceVersionMatch"),
-        timeout_seconds=float(min(_read_number(parameter("timeoutSeconds", "0")), LONGEST_WATCH_SECONDS))
+        timeout_seconds=float(min(_read_number(parameter("timeoutSeconds", "0")), MAX_WATCH_SECONDS))
         or DEFAULT_WATCH_SECONDS,
         bookmarks=bool(request.flag("allowWatchBookmarks")),
         initial_events=request.flag("sendInitialEvents"),
@@ -65,7 +65,7 @@ def _read_number(text: str) -> int:
     if not _INTEGER.fullmatch(text):
         raise StatusError(400, "BadRequest", f'strconv.ParseInt: parsing "{text}": invalid syntax')
     number = int(text)
-    if not -_LARGEST_INTEGER <= number <= _LARGEST_INTEGER:
+    if not -_MAX_INTEGER <= number <= _MAX_INTEGER:
         raise StatusError(400, "BadRequest", f'strconv.ParseInt: parsing "{text}": value out of range')
     return number
 
@@ -93,7 +93,7 @@ def find_revision_problem(text: str) -> str:
         return ""
     if not (text.isascii() and text.isdecimal()):
         return f'strconv.ParseUint: parsing "{text}": invalid syntax'
-    if len(text) >= len(str(_LARGEST_REVISION)) and int(text[:40]) > _LARGEST_REVISION:
+    if len(text) >= len(str(_MAX_REVISION)) and int(text[:40]) > _MAX_REVISION:
         return f'strconv.ParseUint: parsing "{text}": value out of range'
     return ""
 

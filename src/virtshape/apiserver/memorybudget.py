@@ -8,9 +8,9 @@ connection that has gone longest without reading is aborted until the total is b
 from collections.abc import Callable
 from typing import Final
 
-MOST_RECEIVED: Final = 256 * 1024 * 1024
+MAX_RECEIVED_BYTES: Final = 256 * 1024 * 1024
 """Bytes of large request bodies, from their headers until the response."""
-MOST_UNSENT: Final = 256 * 1024 * 1024
+MAX_UNSENT_BYTES: Final = 256 * 1024 * 1024
 """Bytes of responses that clients have not read."""
 
 Abort = Callable[[], None]
@@ -19,7 +19,7 @@ Abort = Callable[[], None]
 class MemoryBudget:
     """Counts the memory that a listener's connections hold."""
 
-    def __init__(self, most_received: int = MOST_RECEIVED, most_unsent: int = MOST_UNSENT) -> None:
+    def __init__(self, most_received: int = MAX_RECEIVED_BYTES, most_unsent: int = MAX_UNSENT_BYTES) -> None:
         self._most_received = most_received
         self._most_unsent = most_unsent
         self.received = 0

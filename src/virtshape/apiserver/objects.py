@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from virtshape.apiserver.limits import LARGEST_OBJECT, check_object_size
+from virtshape.apiserver.limits import MAX_OBJECT_BYTES, check_object_size
 from virtshape.apiserver.resource import Resource
 from virtshape.apiserver.validation.metadata import restore_metadata
 from virtshape.store.record import Key
@@ -111,7 +111,7 @@ def has_same_content(old: Tree, new: Tree) -> bool:
 
 
 def make_write(
-    key: Key, expected: int, tree: Tree, *, removes: bool = False, largest: int | None = LARGEST_OBJECT
+    key: Key, expected: int, tree: Tree, *, removes: bool = False, largest: int | None = MAX_OBJECT_BYTES
 ) -> Write:
     """Return the write that stores an object; raise StatusError 413 if it has more than `largest` bytes."""
     data = msgspec.json.encode({**tree, "metadata": {**tree["metadata"], "resourceVersion": _PLACEHOLDER}})

@@ -12,11 +12,11 @@ import httptools
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.incoming import IncomingBody
-from virtshape.apiserver.limits import LARGEST_BODY, check_size
+from virtshape.apiserver.limits import MAX_BODY_BYTES, check_size
 from virtshape.apiserver.message import LINE, NAMING, Request
 from virtshape.apiserver.uploads.route import is_upload
 
-LARGEST_HEAD: Final = 64 * 1024
+MAX_HEAD_BYTES: Final = 64 * 1024
 PARSED_AT_ONCE: Final = 16 * 1024
 """Bytes; bounds how many requests are parsed beyond the connection's limit."""
 LARGE_BODY: Final = 64 * 1024
@@ -50,7 +50,7 @@ class RequestReader:
         refuse: Callable[[StatusError], None],
         invite: Callable[[], None],
         throttle: Callable[[bool], None] = lambda _: None,
-        largest_body: int = LARGEST_BODY,
+        largest_body: int = MAX_BODY_BYTES,
         admit: Admit = lambda _request, _size: None,
         has_room: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -93,7 +93,7 @@ class RequestReader:
         except httptools.HttpParserError as error:
             self._refuse(StatusError(400, "BadRequest", f"invalid HTTP request: {error}"))
         # The parser buffers an unfinished header or trailer itself, without a limit.
-        if self._unaccounted > LARGEST_HEAD + PARSED_AT_ONCE:
+        if self._unaccounted > MAX_HEAD_BYTES + PARSED_AT_ONCE:
             self._refuse_head()
         return taken
 
@@ -150,11 +150,11 @@ class RequestReader:
 
     def _grow_head(self, size: int) -> None:
         self._head_size += size
-        if self._head_size > LARGEST_HEAD:
+        if self._head_size > MAX_HEAD_BYTES:
             self._refuse_head()
 
     def _refuse_head(self) -> None:
-        message = f"the request line and headers are too large: limit is {LARGEST_HEAD} bytes"
+        message = f"the request line and headers are too large: limit is {MAX_HEAD_BYTES} bytes"
         self._refuse(StatusError(431, "BadRequest", message))
 
     def on_headers_complete(self) -> None:

@@ -19,7 +19,7 @@ from virtshape.apiserver.validation.violation import (
 )
 
 APPLY_PATCH: Final = "application/apply-patch+yaml"
-LONGEST_MANAGER: Final = 128
+MAX_MANAGER_LENGTH: Final = 128
 _VALIDATIONS: Final = ("Ignore", "Warn", "Strict")
 
 
@@ -63,8 +63,8 @@ def _check_dry_run(request: Request) -> list[Cause]:
 
 
 def _check_manager(manager: str) -> list[Cause]:
-    if len(manager.encode(errors="replace")) > LONGEST_MANAGER:
-        return [too_long_value("fieldManager", LONGEST_MANAGER)]
+    if len(manager.encode(errors="replace")) > MAX_MANAGER_LENGTH:
+        return [too_long_value("fieldManager", MAX_MANAGER_LENGTH)]
     if not manager.isprintable():
         return [invalid_value("fieldManager", manager, "should only contain printable characters")]
     return []

@@ -13,7 +13,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.deleteoptions import is_finished
 from virtshape.apiserver.encoding.negotiation import choose_form
-from virtshape.apiserver.limits import LARGEST_OBJECT
+from virtshape.apiserver.limits import MAX_OBJECT_BYTES
 from virtshape.apiserver.listoptions import find_revision_problem
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write as Authorship
@@ -38,7 +38,7 @@ from virtshape.store.errors import StaleError
 from virtshape.store.record import Record
 from virtshape.store.store import Store
 
-MOST_TRIES: Final = 8
+MAX_TRIES: Final = 8
 
 Changer = Callable[[Tree, Record], Tree]
 """Returns the object that the client wants, given the current one; the identical tree if nothing changes."""
@@ -119,7 +119,7 @@ async def change_object(
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         record = context.store.get(key)
         if record is None:
             raise not_found(resource, route.name)
@@ -184,7 +184,7 @@ async def _store_changed(
     # Watches get the object as it was before its last finalizer was removed, the writer gets the new one.
     stored = {**(old if finished else new), **version}
     # An object that was stored before the limit existed may change, but not grow.
-    largest = max(LARGEST_OBJECT, len(record.value))
+    largest = max(MAX_OBJECT_BYTES, len(record.value))
     write = make_write(record.key, record.revision, stored, removes=finished, largest=largest)
     if not dry_run:
         event = await context.store.write(write)

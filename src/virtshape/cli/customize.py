@@ -43,7 +43,7 @@ from virtshape.offline.files import Entry, load
 from virtshape.offline.problems import locate
 from virtshape.offline.sources import CLUSTER_KINDS, KINDS_BY_NAME, Found, find_source, is_source
 
-LONGEST_NAME = 253
+MAX_NAME_LENGTH = 253
 SIZE_LABELS = tuple(f"{GROUP}/{label}" for label in ("cpu", "memory", "size"))
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -192,9 +192,9 @@ def read_memory(text: str | None, problems: Problems) -> Quantity | None:
 
 def check_name(name: str, problems: Problems) -> None:
     """Report a name that is not a valid DNS subdomain."""
-    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
+    if len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
         problems.lines.append(
-            f'--name: invalid name "{name}": must be up to {LONGEST_NAME} lower case letters, digits, dashes and dots, '
+            f'--name: invalid name "{name}": must be up to {MAX_NAME_LENGTH} lower case letters, digits, dashes and dots, '
             "with a letter or digit at both ends of each part"
         )
 

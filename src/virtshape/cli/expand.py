@@ -22,7 +22,7 @@ from virtshape.offline.expandfiles import ExpandedVM, expand_entries
 from virtshape.offline.files import Loaded, load
 from virtshape.offline.origins import Origin
 
-LONGEST_VALUE = 60
+MAX_VALUE_LENGTH = 60
 
 
 @click.command(
@@ -173,4 +173,4 @@ def describe_origin(origin: Origin, vm: str | None) -> dict[str, Any]:
 def show_value(value: object) -> str:
     """Return a value as one short line."""
     text = value if isinstance(value, str) and value.isprintable() else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 1]}…"

@@ -27,9 +27,9 @@ from virtshape.offline.sources import find_source, is_source
 from virtshape.resolve.find import instancetype_spec, preference_spec
 from virtshape.resolve.matcher import INSTANCETYPE_GROUP, KINDS
 
-MOST_SHOWN = 5
-MOST_EXPLAINED = 3
-MOST_VCPUS = 2**32 - 1
+MAX_SHOWN = 5
+MAX_EXPLAINED = 3
+MAX_VCPUS = 2**32 - 1
 INSTANCETYPES = (KINDS["instancetype"].cluster, KINDS["instancetype"].namespaced)
 PREFERENCES = (KINDS["preference"].cluster, KINDS["preference"].namespaced)
 
@@ -85,8 +85,8 @@ def complete_preference(ctx: click.Context, param: click.Parameter, incomplete: 
         Example("Search files", "virtctl recommend -f instancetypes/ --memory-max 16Gi"),
     ],
 )
-@click.option("--cpu-min", type=WholeNumber(1, MOST_VCPUS), help="Minimum number of vCPUs.")
-@click.option("--cpu-max", type=WholeNumber(1, MOST_VCPUS), help="Maximum number of vCPUs.")
+@click.option("--cpu-min", type=WholeNumber(1, MAX_VCPUS), help="Minimum number of vCPUs.")
+@click.option("--cpu-max", type=WholeNumber(1, MAX_VCPUS), help="Maximum number of vCPUs.")
 @click.option("--memory-min", metavar="QUANTITY", type=Size(), help="Minimum memory, such as 4Gi.")
 @click.option("--memory-max", metavar="QUANTITY", type=Size(), help="Maximum memory.")
 @click.option(
@@ -102,8 +102,8 @@ def complete_preference(ctx: click.Context, param: click.Parameter, incomplete: 
 )
 @click.option("--dedicated/--no-dedicated", default=None, help="Require or exclude dedicated CPUs. [default: either]")
 @switch("--hugepages", default=None, help="Require hugepages, or exclude them with =false. [default: either]")
-@click.option("--gpus", type=WholeNumber(0, MOST_VCPUS), default=0, help="Minimum number of GPUs.")
-@switch("--all", "show_all", default=False, help=f"Show all matches instead of the first {MOST_SHOWN}.")
+@click.option("--gpus", type=WholeNumber(0, MAX_VCPUS), default=0, help="Minimum number of GPUs.")
+@switch("--all", "show_all", default=False, help=f"Show all matches instead of the first {MAX_SHOWN}.")
 @files_option
 @switch("--catalog", default=False, help="Search the built-in catalog, in addition to any files.")
 @output_choice("table", "json", "yaml", "name", help="Output format.")
@@ -143,7 +143,7 @@ def command(
     fitting, missing = recommend(candidates.list_offers(), need)
     if not fitting:
         raise explain_no_match(missing, candidates.place)
-    shown = fitting if show_all else fitting[:MOST_SHOWN]
+    shown = fitting if show_all else fitting[:MAX_SHOWN]
     print_offers(shown, output)
     if len(shown) < len(fitting):
         click.echo(f"{len(fitting) - len(shown)} more match; --all shows them", err=True)
@@ -200,7 +200,7 @@ def explain_no_match(missing: Sequence[Miss], place: str) -> CommandError:
     if not missing:
         step = "Search elsewhere with --catalog, -f, -n or --context."
         return CommandError(f"no instance types with a size in {place}", next_step=step)
-    causes = [f"{miss.offer.name}: {'; '.join(miss.reasons)}" for miss in missing[:MOST_EXPLAINED]]
+    causes = [f"{miss.offer.name}: {'; '.join(miss.reasons)}" for miss in missing[:MAX_EXPLAINED]]
     step = "Relax the requirements, or create one with `virtctl create instancetype`."
     return CommandError(f"no instance type in {place} matches; the closest are", causes, step)
 

@@ -19,7 +19,7 @@ from virtshape.api.unknownfields import Unknown, decode_with_unknown, restore
 from virtshape.client.protocol import Listing
 from virtshape.client.resources import kind_of
 
-MOST_KEPT: Final = 10_000
+MAX_CACHED: Final = 10_000
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Model)
@@ -94,7 +94,7 @@ class ObjectCodec:
             return
         self._kept[key] = unknown
         self._kept.move_to_end(key)
-        if len(self._kept) > MOST_KEPT:
+        if len(self._kept) > MAX_CACHED:
             self._kept.popitem(last=False)
 
 

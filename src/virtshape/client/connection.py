@@ -14,7 +14,7 @@ import httptools
 
 from virtshape.client.errors import UnreachableError
 
-MOST_UNREAD: Final = 4 * 1024 * 1024
+MAX_UNREAD: Final = 4 * 1024 * 1024
 
 
 class Connection(asyncio.Protocol):
@@ -114,7 +114,7 @@ class Connection(asyncio.Protocol):
             self._problem = ValueError(f"the answer is no HTTP: {error}")
             self._transport.close()
             self._changed.set()
-        if self._unread_size > MOST_UNREAD:
+        if self._unread_size > MAX_UNREAD:
             self._transport.pause_reading()
 
     def on_header(self, name: bytes, value: bytes) -> None:

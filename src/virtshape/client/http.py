@@ -30,7 +30,7 @@ from virtshape.stream.websocket import WebSocket
 CONNECT_SECONDS: Final = 10.0
 CALL_SECONDS: Final = 60.0
 IDLE_SECONDS: Final = 90.0
-MOST_AT_ONCE: Final = 32
+MAX_AT_ONCE: Final = 32
 
 
 class HttpTransport:
@@ -57,7 +57,7 @@ class HttpTransport:
         self._connect_seconds = connect_seconds
         self._log_request = log_request
         self._idle: list[Connection] = []
-        self._room = asyncio.Semaphore(MOST_AT_ONCE)
+        self._room = asyncio.Semaphore(MAX_AT_ONCE)
         self._tls: tuple[Identity | None, ssl.SSLContext] | None = None
 
     async def call(self, call: Call) -> Reply:

@@ -26,7 +26,7 @@ PAGE_SIZE: Final = 500
 WATCH_SECONDS: Final = 300
 SHORT_WATCH_SECONDS: Final = 1.0
 FIRST_PAUSE: Final = 0.5
-LONGEST_PAUSE: Final = 30.0
+MAX_PAUSE: Final = 30.0
 ABSENCE_SECONDS: Final = 30.0
 """Seconds until a kind that the server does not serve is tried again."""
 BREATH_ITEMS: Final = 50
@@ -172,7 +172,7 @@ class Informer(Generic[T]):
     async def _back_off(self, error: Exception) -> None:
         _log.warning("%s: %s; trying again", self._kind.__name__, error)
         await asyncio.sleep(self._pause * random.uniform(0.5, 1))  # noqa: S311 - no secret
-        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._pause = min(2 * self._pause, MAX_PAUSE)
 
     async def _resync_forever(self) -> None:
         while True:

@@ -23,8 +23,8 @@ from virtshape.client.warnings import parse_warnings
 T = TypeVar("T", bound=Model)
 
 USER_AGENT: Final = f"virtshape/{version('virtshape')}"
-MOST_TRIES: Final = 10
-LONGEST_PAUSE: Final = 60.0
+MAX_TRIES: Final = 10
+MAX_PAUSE: Final = 60.0
 MARGIN_SECONDS: Final = 30.0
 _MEDIA_TYPES: Final[Mapping[PatchType, str]] = {
     "json": "application/json-patch+json",
@@ -191,10 +191,10 @@ class RestClient:
     ) -> Reply:
         """Return the response to a request; raise StatusError if the server rejects it."""
         call = Call(method, target, self._headers(content_type if body else "", accept), body)
-        for attempt in range(1, MOST_TRIES + 1):
+        for attempt in range(1, MAX_TRIES + 1):
             reply = await self._transport.call(call)
             pause = _find_pause(reply)
-            if pause is None or attempt == MOST_TRIES:
+            if pause is None or attempt == MAX_TRIES:
                 break
             await asyncio.sleep(pause)
         for warning in parse_warnings(reply.headers.get("warning", "")):
@@ -240,7 +240,7 @@ def _find_pause(reply: Reply) -> float | None:
     after = reply.headers.get("retry-after", "")
     if (reply.status != 429 and reply.status < 500) or not after.isdecimal():
         return None
-    return min(float(after), LONGEST_PAUSE)
+    return min(float(after), MAX_PAUSE)
 
 
 _line_decoder = msgspec.json.Decoder(_Line)

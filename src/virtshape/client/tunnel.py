@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from virtshape.client.errors import ConfigError, UnreachableError
 
-LONGEST_ANSWER: Final = 64 * 1024
+MAX_RESPONSE_BYTES: Final = 64 * 1024
 
 
 def find_proxy(server: str, environment: Mapping[str, str]) -> str:
@@ -87,7 +87,7 @@ async def _read_status(connection: socket.socket) -> str:
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         byte = await loop.sock_recv(connection, 1)
-        if not byte or len(head) > LONGEST_ANSWER:
+        if not byte or len(head) > MAX_RESPONSE_BYTES:
             raise UnreachableError("the proxy gave no answer that can be understood")
         head += byte
     return head.split(b"\r\n", 1)[0].decode("latin-1")

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.apiserver.http import Authenticate, Handler, Listener
-from virtshape.apiserver.limits import LARGEST_BODY
+from virtshape.apiserver.limits import MAX_BODY_BYTES
 from virtshape.client.informers import Informers
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.monitoring import Monitor, serve_monitoring
@@ -50,7 +50,7 @@ class Server(Struct, frozen=True):
     certificates: CertificateRenewer
     list_metrics: Callable[[], Iterable[Family]]
     supervisor: Supervisor
-    largest_body: int = LARGEST_BODY
+    largest_body: int = MAX_BODY_BYTES
     authenticate: Authenticate = lambda _: None
 
 

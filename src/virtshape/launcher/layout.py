@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-LONGEST_SOCKET: Final = 107
+MAX_SOCKET_PATH_LENGTH: Final = 107
 """Maximum length of a socket path."""
 SERIAL_LOG: Final = "serial0.log"
 _DEEPEST: Final = "/libvirt/lib/qemu/domain-1-abcdefghijklmnopqrst/monitor.sock"
@@ -72,4 +72,4 @@ class Layout(Struct, frozen=True):
 
 def is_short_enough(directory: Path) -> bool:
     """Return True if all socket paths in the directory are within the system's limit."""
-    return len(str(directory)) + len(_DEEPEST) <= LONGEST_SOCKET
+    return len(str(directory)) + len(_DEEPEST) <= MAX_SOCKET_PATH_LENGTH

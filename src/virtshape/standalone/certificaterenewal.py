@@ -9,13 +9,13 @@ from typing import Final
 
 from virtshape.apiserver.auth.pki import Pki
 
-LONGEST_PAUSE: Final = timedelta(hours=1)
+MAX_PAUSE: Final = timedelta(hours=1)
 _log = logging.getLogger(__name__)
 
 
 async def renew_forever(pki: Pki, context: ssl.SSLContext, hosts: Sequence[str]) -> None:
     """Check the certificate regularly and replace it before it expires, until cancelled; the supervisor retries."""
-    pause = min(LONGEST_PAUSE, pki.renew_before / 4).total_seconds()
+    pause = min(MAX_PAUSE, pki.renew_before / 4).total_seconds()
     while True:
         # On the event loop, because a context must not change while a handshake starts.
         if pki.renew_server_context(context, hosts):

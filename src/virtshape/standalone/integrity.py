@@ -8,7 +8,7 @@ import msgspec
 from virtshape.store.store import check_file
 from virtshape.store.summary import read_records
 
-MOST_FAULTS = 20
+MAX_FAULTS = 20
 
 
 class _Metadata(msgspec.Struct):
@@ -30,7 +30,7 @@ def check_database(path: Path) -> list[str]:
     if faults := check_file(path):
         return faults
     invalid = list(_list_invalid(path))
-    shown = invalid[:MOST_FAULTS]
+    shown = invalid[:MAX_FAULTS]
     return [*shown, f"and {len(invalid) - len(shown)} more"] if len(invalid) > len(shown) else shown
 
 

@@ -5,13 +5,13 @@ from typing import Final
 
 from virtshape.store.record import Key, Record
 
-MOST_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 16 * 1024 * 1024
 
 
 class Cache:
     """The most recently used records."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         self._records: OrderedDict[Key, Record] = OrderedDict()
         self._most = most_bytes
         self._bytes = 0

@@ -11,8 +11,8 @@ from typing import Final
 
 from virtshape.store.record import Event
 
-MOST_PENDING: Final = 20_000
-MOST_PENDING_BYTES: Final = 16 * 1024 * 1024
+MAX_PENDING: Final = 20_000
+MAX_PENDING_BYTES: Final = 16 * 1024 * 1024
 
 
 class Subscription:
@@ -36,7 +36,7 @@ class Subscription:
         if self.overrun:
             return
         self._pending_bytes += len(event.value)
-        if len(self._pending) >= MOST_PENDING or self._pending_bytes > MOST_PENDING_BYTES:
+        if len(self._pending) >= MAX_PENDING or self._pending_bytes > MAX_PENDING_BYTES:
             self.overrun = True
             self._pending = []  # they will not be read
         else:

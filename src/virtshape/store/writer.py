@@ -21,7 +21,7 @@ from virtshape.store.errors import StaleError, StoreError
 from virtshape.store.health import WriteHealth
 from virtshape.store.record import Event, EventType, Key
 
-MOST_WRITES_A_COMMIT: Final = 256
+MAX_WRITES_PER_COMMIT: Final = 256
 ROWS_A_COMPACTION: Final = 1000
 
 Outcome = Event | StoreError
@@ -116,7 +116,7 @@ class Writer:
 
     def _begin_commit(self) -> None:
         batches, count = [], 0
-        while self._waiting and count < MOST_WRITES_A_COMMIT:
+        while self._waiting and count < MAX_WRITES_PER_COMMIT:
             batches.append(self._waiting.pop(0))
             count += len(batches[-1].writes)
         before, now = self._revision, int(self._clock())

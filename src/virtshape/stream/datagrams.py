@@ -10,7 +10,7 @@ from typing import Final
 
 from virtshape.stream.duplex import BROKEN_OFF, HangUp
 
-MOST_UNREAD: Final = 256
+MAX_UNREAD: Final = 256
 
 
 class DatagramStream(asyncio.DatagramProtocol):
@@ -26,7 +26,7 @@ class DatagramStream(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: object) -> None:  # noqa: ARG002 - the socket is connected to one address
         """Buffer a datagram if there is room; drop empty ones, since an empty read means the end."""
-        if data and self._unread.qsize() < MOST_UNREAD:
+        if data and self._unread.qsize() < MAX_UNREAD:
             self._unread.put_nowait(data)
 
     def error_received(self, exc: Exception) -> None:

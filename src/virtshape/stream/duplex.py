@@ -11,7 +11,7 @@ FAILED: Final = 1011
 TAKEN_OVER: Final = 4000
 """Why a stream ended, as WebSocket close codes; codes from 4000 are application-defined."""
 
-MOST_AT_ONCE: Final = 64 * 1024
+MAX_AT_ONCE: Final = 64 * 1024
 FLUSH_SECONDS: Final = 2.0
 
 
@@ -50,7 +50,7 @@ class SocketStream:
 
     async def read(self) -> bytes:
         """Return the next bytes, b"" at the end."""
-        return await self._reader.read(MOST_AT_ONCE)
+        return await self._reader.read(MAX_AT_ONCE)
 
     async def write(self, data: bytes) -> None:
         """Send bytes."""

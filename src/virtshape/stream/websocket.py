@@ -14,11 +14,11 @@ from websockets.protocol import Protocol, Side, State
 
 from virtshape.stream.duplex import BROKEN_OFF, FAILED, NORMAL, HangUp
 
-LARGEST_FRAME: Final = 4 * 1024 * 1024
-MOST_UNREAD: Final = 256 * 1024
-MOST_OWED: Final = 64 * 1024
+MAX_FRAME_BYTES: Final = 4 * 1024 * 1024
+MAX_UNREAD: Final = 256 * 1024
+MAX_OWED_BYTES: Final = 64 * 1024
 """Limit of buffered pong bytes for a client that sends pings but does not read."""
-LONGEST_REASON: Final = 123
+MAX_REASON_LENGTH: Final = 123
 CLOSING_SECONDS: Final = 5.0
 
 _DATA: Final = (Opcode.BINARY, Opcode.TEXT, Opcode.CONT)
@@ -39,8 +39,8 @@ class WebSocket:
 
     def __init__(self, transport: asyncio.Transport, side: Side, *, whole_messages: bool = False) -> None:
         self._transport = transport
-        largest = LARGEST_FRAME if whole_messages else None
-        self._protocol = Protocol(side, max_size=(largest, LARGEST_FRAME), logger=_frames_log)
+        largest = MAX_FRAME_BYTES if whole_messages else None
+        self._protocol = Protocol(side, max_size=(largest, MAX_FRAME_BYTES), logger=_frames_log)
         self._whole_messages = whole_messages
         self._parts: list[bytes] = []
         self._unread: deque[bytes] = deque()
@@ -186,8 +186,8 @@ class WebSocket:
         """Pause or resume reading by buffer size; never wait for our own writes, which would deadlock both sides."""
         if self._transport.is_closing():
             return
-        is_owing = self._owed_size > MOST_OWED and not self._writable.is_set()
-        has_room = self._unread_size <= MOST_UNREAD and not is_owing
+        is_owing = self._owed_size > MAX_OWED_BYTES and not self._writable.is_set()
+        has_room = self._unread_size <= MAX_UNREAD and not is_owing
         if has_room and not self._is_reading:
             self._transport.resume_reading()
         elif not has_room and self._is_reading:
@@ -197,4 +197,4 @@ class WebSocket:
 
 def _shorten(reason: str) -> str:
     """Truncate a close reason to the protocol's limit."""
-    return reason.encode()[:LONGEST_REASON].decode(errors="ignore")
+    return reason.encode()[:MAX_REASON_LENGTH].decode(errors="ignore")

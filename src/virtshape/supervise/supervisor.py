@@ -19,7 +19,7 @@ from msgspec import Struct
 from virtshape.supervise.checks import Check
 from virtshape.supervise.tasks import TaskKind
 
-LONGEST_REASON: Final = 512
+MAX_REASON_LENGTH: Final = 512
 _log = logging.getLogger(__name__)
 
 Run = Callable[[], Awaitable[None]]
@@ -217,7 +217,7 @@ def describe_error(error: BaseException) -> str:
     error = _unwrap(error)
     message = " ".join(str(error).split())
     name = type(error).__name__
-    return (f"{name}: {message}" if message else name)[:LONGEST_REASON]
+    return (f"{name}: {message}" if message else name)[:MAX_REASON_LENGTH]
 
 
 def _unwrap(error: BaseException) -> BaseException:

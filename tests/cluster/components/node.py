@@ -29,7 +29,7 @@ PODS = "/api/v1/pods?labelSelector=kubevirt.io%3Dvirt-launcher"
 MOUNTS = "/run/virtshape/"
 PAUSE = 0.2
 PIECE = 65536
-MOST_WAITING = 16
+MAX_WAITING = 16
 SHUTDOWN_SECONDS = 10.0
 
 
@@ -38,7 +38,7 @@ class RunningCommand:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._out: asyncio.Queue[bytes] = asyncio.Queue(MOST_WAITING)
+        self._out: asyncio.Queue[bytes] = asyncio.Queue(MAX_WAITING)
         self._task = asyncio.create_task(self._follow())
 
     async def _follow(self) -> None:

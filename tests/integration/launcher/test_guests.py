@@ -13,7 +13,7 @@ from virtshape.launcher.node.guest_state import is_alive
 from virtshape.launcher.request import AskOs, Connect, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
 
 MEBIBYTE = 1 << 20
-MOST_RESIDENT_KIB = 45 * 1000
+MAX_RESIDENT_KIB = 45 * 1000
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +218,7 @@ def test_launcher_process_is_small_unprivileged_and_in_its_own_session(data: Pat
         async with run_guests(data) as harness:
             uid = await harness.start()
             report = harness.report(uid)
-            assert int(read_status(report.launcher_pid, "VmRSS").split()[0]) <= MOST_RESIDENT_KIB
+            assert int(read_status(report.launcher_pid, "VmRSS").split()[0]) <= MAX_RESIDENT_KIB
             assert os.getsid(report.launcher_pid or 0) == report.launcher_pid
             for pid in (report.launcher_pid, report.qemu_pid):
                 assert "0" not in read_status(pid, "Uid").split()

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from virtshape.apiserver.incoming import MOST_UNREAD, IncomingBody
+from virtshape.apiserver.incoming import MAX_UNREAD, IncomingBody
 
 
 class Sender:
@@ -57,7 +57,7 @@ def test_first_read_sends_100_continue() -> None:
 def test_fast_sender_is_throttled_until_read() -> None:
     async def scenario() -> None:
         sender = Sender()
-        piece = bytes(MOST_UNREAD // 4)
+        piece = bytes(MAX_UNREAD // 4)
         for _ in range(6):
             sender.body.feed(piece)
         assert sender.throttled == [True]
@@ -70,9 +70,9 @@ def test_fast_sender_is_throttled_until_read() -> None:
 def test_discarded_body_is_dropped_without_throttling() -> None:
     async def scenario() -> None:
         sender = Sender()
-        sender.body.feed(bytes(MOST_UNREAD + 1))
+        sender.body.feed(bytes(MAX_UNREAD + 1))
         sender.body.discard()
-        sender.body.feed(bytes(MOST_UNREAD + 1))
+        sender.body.feed(bytes(MAX_UNREAD + 1))
         assert sender.throttled == [True, False]
         sender.body.end()
         assert await sender.body.read() == b""

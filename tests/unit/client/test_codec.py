@@ -34,7 +34,7 @@ def test_unknown_fields_belong_to_one_resource_version() -> None:
 
 
 def test_unknown_fields_are_kept_for_a_limited_number_of_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(codecs, "MOST_KEPT", 2)
+    monkeypatch.setattr(codecs, "MAX_CACHED", 2)
     codec = ObjectCodec()
     items = [read(codec, {**OBJECT, "metadata": {**METADATA, "uid": f"u{n}"}, "future": n}) for n in range(3)]
     assert ["future" in json.loads(codec.encode(item)) for item in items] == [False, True, True]

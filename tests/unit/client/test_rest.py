@@ -15,7 +15,7 @@ from virtshape.api.meta import ListMeta, ObjectMeta
 from virtshape.api.rbac import ClusterRole
 from virtshape.api.status import StatusError
 from virtshape.client.resources import format_target, kind_of, metadata_of
-from virtshape.client.rest import MOST_TRIES, RestClient
+from virtshape.client.rest import MAX_TRIES, RestClient
 from virtshape.client.transport import Call, Reply
 from virtshape.client.warnings import parse_warnings
 
@@ -81,7 +81,7 @@ RETRIES: dict[str, tuple[list[tuple[int, str]], list[float], int]] = {
     "no word of when": ([(429, "")], [], 429),
     "a date": ([(429, "Fri, 31 Dec 1999 23:59:59 GMT")], [], 429),
     "a refusal": ([(409, "1")], [], 409),
-    "no end": ([(429, "1")] * MOST_TRIES, [1] * (MOST_TRIES - 1), 429),
+    "no end": ([(429, "1")] * MAX_TRIES, [1] * (MAX_TRIES - 1), 429),
 }
 
 

@@ -14,7 +14,7 @@ from virtshape.engine.topology import DEPRECATED_TOPOLOGIES, TOPOLOGIES
 ROOT = "spec.template.spec"
 TOPOLOGY = {"sockets": 3, "cores": 2, "threads": 1}
 WITH_TOPOLOGY: Tree = {"cpu": {"topology": TOPOLOGY}}
-MOST = 2**32 - 1
+MAX_VCPUS = 2**32 - 1
 MEMORY = {"memory": {"guest": "4Gi"}}
 GUEST_LAYOUTS = {
     None: {"sockets": 4, "cores": 1, "threads": 1},
@@ -44,8 +44,8 @@ def test_the_topology_of_an_instance_type_wins_over_any_preferred_one(name: str 
         pytest.param({"topology": {"sockets": 0}}, {"sockets": 1, "cores": 1, "threads": 1}, id="zero stored earlier"),
         pytest.param({"topology": TOPOLOGY, "guest": 8}, TOPOLOGY, id="guest stored beside it"),
         pytest.param(
-            {"topology": {"sockets": MOST, "cores": MOST, "threads": MOST}},
-            {"sockets": MOST, "cores": MOST, "threads": MOST},
+            {"topology": {"sockets": MAX_VCPUS, "cores": MAX_VCPUS, "threads": MAX_VCPUS}},
+            {"sockets": MAX_VCPUS, "cores": MAX_VCPUS, "threads": MAX_VCPUS},
             id="very large",
         ),
     ],
@@ -202,7 +202,7 @@ def test_cpu_guest_must_be_an_integer_in_range(guest: object) -> None:
 
 
 def test_maximum_cpu_guest_is_laid_out() -> None:
-    assert apply_to_domain({"cpu": {"guest": MOST}})["cpu"] == {"sockets": MOST, "cores": 1, "threads": 1}
+    assert apply_to_domain({"cpu": {"guest": MAX_VCPUS}})["cpu"] == {"sockets": MAX_VCPUS, "cores": 1, "threads": 1}
 
 
 @pytest.mark.parametrize(

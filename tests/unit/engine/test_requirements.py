@@ -10,7 +10,7 @@ from virtshape.engine.topology import ACROSS, TOPOLOGIES
 
 CPU = "spec.template.spec.domain.cpu"
 MEMORY = "spec.template.spec.domain.memory"
-MOST = 2**32 - 1
+MAX_VCPUS = 2**32 - 1
 
 
 def check(
@@ -62,8 +62,8 @@ def test_vcpus_of_the_instance_type_count_in_any_layout(given: Tree, vcpus: int,
 
 
 def test_very_large_topology_meets_any_requirement() -> None:
-    given = {"cpu": {"topology": {"sockets": MOST, "cores": MOST, "threads": MOST}}}
-    assert check({"cpu": {"guest": MOST}}, instancetype=given) == []
+    given = {"cpu": {"topology": {"sockets": MAX_VCPUS, "cores": MAX_VCPUS, "threads": MAX_VCPUS}}}
+    assert check({"cpu": {"guest": MAX_VCPUS}}, instancetype=given) == []
 
 
 @pytest.mark.parametrize("instancetype", [None, {"cpu": None}, {"cpu": {}}], ids=["no type", "sizeless", "empty"])

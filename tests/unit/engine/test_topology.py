@@ -24,7 +24,7 @@ from virtshape.engine.topology import (
     read_topology,
 )
 
-MOST = 2**32 - 1
+MAX_VCPUS = 2**32 - 1
 
 
 def prefer(name: str | None, ratio: int | None = None, across: str | None = None, legacy: int | None = None) -> Any:
@@ -107,10 +107,10 @@ def test_spread_distributes_vcpus_by_ratio(
 
 @pytest.mark.parametrize("name", ["sockets", "cores", "threads", "any"])
 def test_maximum_vcpu_count_is_laid_out(name: str) -> None:
-    assert lay_out_vcpus(MOST, prefer(name)).vcpus == MOST
+    assert lay_out_vcpus(MAX_VCPUS, prefer(name)).vcpus == MAX_VCPUS
 
 
-@given(st.integers(1, MOST), st.sampled_from(TOPOLOGIES), st.sampled_from(ACROSS), st.integers(1, 64))
+@given(st.integers(1, MAX_VCPUS), st.sampled_from(TOPOLOGIES), st.sampled_from(ACROSS), st.integers(1, 64))
 def test_evenly_divisible_vcpus_are_all_laid_out(vcpus: int, name: str, across: str, ratio: int) -> None:
     preference = prefer(name, ratio, across)
     topology = lay_out_vcpus(vcpus, preference)
@@ -129,7 +129,7 @@ def test_evenly_divisible_vcpus_are_all_laid_out(vcpus: int, name: str, across: 
         ({"threads": 2}, Topology(1, 1, 2), "1x1x2"),
         ({}, Topology(1, 1, 1), "1x1x1"),
         ({"sockets": 0, "cores": 2, "threads": 0}, Topology(1, 2, 1), "1x2x1"),
-        ({"sockets": MOST, "cores": MOST}, Topology(MOST, MOST, 1), f"{MOST}x{MOST}x1"),
+        ({"sockets": MAX_VCPUS, "cores": MAX_VCPUS}, Topology(MAX_VCPUS, MAX_VCPUS, 1), f"{MAX_VCPUS}x{MAX_VCPUS}x1"),
     ],
 )
 def test_an_absent_member_of_a_topology_is_one(tree: Tree, expected: Topology, text: str) -> None:
@@ -146,7 +146,7 @@ def test_an_absent_member_of_a_topology_is_one(tree: Tree, expected: Topology, t
         ({"guest": 4}, 4),
         ({"topology": {}}, 1),
         ({"topology": {"sockets": 3, "cores": 2, "threads": 2}}, 12),
-        ({"topology": {"sockets": MOST, "cores": MOST, "threads": MOST}}, MOST**3),
+        ({"topology": {"sockets": MAX_VCPUS, "cores": MAX_VCPUS, "threads": MAX_VCPUS}}, MAX_VCPUS**3),
         ({"guest": 5, "topology": {"cores": 2}}, 2),
     ],
 )

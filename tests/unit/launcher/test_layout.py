@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from virtshape.launcher.layout import LONGEST_SOCKET, Layout, is_short_enough
+from virtshape.launcher.layout import MAX_SOCKET_PATH_LENGTH, Layout, is_short_enough
 
 
 def test_all_files_of_a_guest_are_in_its_directory() -> None:
@@ -21,6 +21,6 @@ def test_all_files_of_a_guest_are_in_its_directory() -> None:
 
 
 def test_length_of_a_directory_is_limited_by_the_longest_libvirt_socket() -> None:
-    longest = LONGEST_SOCKET - len("/libvirt/lib/qemu/domain-1-abcdefghijklmnopqrst/monitor.sock")
+    longest = MAX_SOCKET_PATH_LENGTH - len("/libvirt/lib/qemu/domain-1-abcdefghijklmnopqrst/monitor.sock")
     assert is_short_enough(Path("/" + "x" * (longest - 1)))
     assert not is_short_enough(Path("/" + "x" * longest))

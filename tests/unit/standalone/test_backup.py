@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from virtshape.standalone.backup import copy_system
-from virtshape.standalone.integrity import MOST_FAULTS, check_database
+from virtshape.standalone.integrity import MAX_FAULTS, check_database
 from virtshape.standalone.server import Settings, assemble
 from virtshape.standalone.status import read_status
 from virtshape.store.errors import DatabaseError
@@ -82,7 +82,7 @@ def test_check_reports_corruption(system: Path, statement: str, fault: str) -> N
 def test_check_limits_the_number_of_reported_problems(system: Path) -> None:
     _change(system, "UPDATE log SET value = 'nonsense'")
     faults = check_database(system / "virtshape.db")
-    assert len(faults) == MOST_FAULTS + 1
+    assert len(faults) == MAX_FAULTS + 1
     assert faults[-1].startswith("and ")
 
 

@@ -288,7 +288,7 @@ def test_backup_of_a_running_store_is_complete(tmp_path: Path) -> None:
 
 
 def test_watcher_with_too_many_pending_bytes_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("virtshape.store.watch.MOST_PENDING_BYTES", 250)
+    monkeypatch.setattr("virtshape.store.watch.MAX_PENDING_BYTES", 250)
 
     async def scenario() -> None:
         async with opened(tmp_path) as store:
@@ -318,7 +318,7 @@ def test_history_is_limited_in_bytes(tmp_path: Path) -> None:
 
 
 def test_only_slow_watchers_are_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("virtshape.store.watch.MOST_PENDING", 3)
+    monkeypatch.setattr("virtshape.store.watch.MAX_PENDING", 3)
 
     async def scenario() -> None:
         async with opened(tmp_path) as store:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from virtshape.stream.datagrams import MOST_UNREAD, DatagramStream, open_udp
+from virtshape.stream.datagrams import MAX_UNREAD, DatagramStream, open_udp
 from virtshape.stream.duplex import HangUp
 
 
@@ -39,10 +39,10 @@ def test_excess_unread_and_empty_datagrams_are_dropped() -> None:
     async def scenario() -> None:
         stream = DatagramStream()
         stream.datagram_received(b"", ("x", 1))
-        for number in range(MOST_UNREAD + 10):
+        for number in range(MAX_UNREAD + 10):
             stream.datagram_received(b"%d" % number, ("x", 1))
         stream.error_received(OSError("no such port"))
         assert [await stream.read() for _ in range(2)] == [b"0", b"1"]
-        assert stream._unread.qsize() == MOST_UNREAD - 2  # noqa: SLF001
+        assert stream._unread.qsize() == MAX_UNREAD - 2  # noqa: SLF001
 
     asyncio.run(asyncio.wait_for(scenario(), 60))

@@ -9,7 +9,7 @@ import pytest
 from websockets.protocol import Side
 
 from virtshape.stream.duplex import BROKEN_OFF, FAILED, NORMAL, TAKEN_OVER, HangUp
-from virtshape.stream.websocket import MOST_UNREAD, WebSocket
+from virtshape.stream.websocket import MAX_UNREAD, WebSocket
 
 AGES = 1000.0
 
@@ -133,7 +133,7 @@ def test_transport_is_paused_while_data_is_unread() -> None:
     async def scenario() -> None:
         server, client, here, _ = connect()
         piece = b"x" * 65536
-        for _ in range(MOST_UNREAD // len(piece)):
+        for _ in range(MAX_UNREAD // len(piece)):
             await client.write(piece)
         assert here.reads()
         await client.write(piece)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from virtshape.admission.rules.names import LONGEST_LABEL, is_label, is_subdomain
+from virtshape.admission.rules.names import MAX_LABEL_LENGTH, is_label, is_subdomain
 from virtshape.admission.violation import Violation
 from virtshape.api.core.scheduling import (
     Affinity,
@@ -22,7 +22,7 @@ _REQUIRED, _PREFERRED = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "preferredDuringSchedulingIgnoredDuringExecution",
 )
-_MOST_WEIGHT: Final = 100
+_MAX_WEIGHT: Final = 100
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _NODE_FIELD: Final = "metadata.name"
 _SELECTOR_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -128,12 +128,12 @@ def _check_selector(selector: LabelSelector, at: str) -> Iterator[Violation]:
 
 
 def _check_weight(weight: int, field: str) -> Iterator[Violation]:
-    if not 0 < weight <= _MOST_WEIGHT:
-        yield Violation("invalid-value", field, f"{field}: must be in the range 1-{_MOST_WEIGHT}, not {weight}")
+    if not 0 < weight <= _MAX_WEIGHT:
+        yield Violation("invalid-value", field, f"{field}: must be in the range 1-{_MAX_WEIGHT}, not {weight}")
 
 
 def _check_key(key: str, field: str) -> Iterator[Violation]:
     prefix, slash, name = key.rpartition("/")
     has_prefix = not slash or is_subdomain(prefix)
-    if not has_prefix or len(name) > LONGEST_LABEL or not _NAME.fullmatch(name):
+    if not has_prefix or len(name) > MAX_LABEL_LENGTH or not _NAME.fullmatch(name):
         yield Violation("invalid-name", field, f"{field}: {key} is not a valid label key")

@@ -8,7 +8,7 @@ from virtshape.admission.violation import Violation
 from virtshape.api.core.pod import LocalObjectReference
 from virtshape.api.kubevirt.volume import CloudInitConfigDriveSource, CloudInitNoCloudSource
 
-MOST_BYTES: Final = 2048
+MAX_BYTES: Final = 2048
 """Maximum size of inline user or network data; larger data must be in a Secret."""
 
 Source = CloudInitNoCloudSource | CloudInitConfigDriveSource
@@ -48,7 +48,7 @@ def _check_data(
 
 
 def _check_size(name: str, size: int, at: str, member: str) -> Iterator[Violation]:
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         advice = f"Should use {name[0].upper()}{name[1:]}SecretRef for larger data"
-        message = f"{at} {name.lower()} exceeds {MOST_BYTES} byte limit. {advice}: it has {size} bytes"
+        message = f"{at} {name.lower()} exceeds {MAX_BYTES} byte limit. {advice}: it has {size} bytes"
         yield Violation("invalid-value", f"{at}.{member}", message)

@@ -11,7 +11,7 @@ from virtshape.api.quantity import Quantity
 from virtshape.engine.conflict import VALUE_REQUIRED
 
 _POLICIES: Final = ("force", "require", "optional", "disable", "forbid")
-_MOST_CPUS: Final = 2**32 - 1
+_MAX_CPUS: Final = 2**32 - 1
 
 
 def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
@@ -42,8 +42,8 @@ def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
 
 def _check_countable(amount: Quantity | None, field: str) -> Iterator[Violation]:
     """Check that a CPU amount can be used as a vCPU count, which it is if no vCPUs are set."""
-    if amount is not None and amount.amount > _MOST_CPUS:
-        yield Violation("invalid-value", field, f"{field} '{amount}': must be less than or equal to {_MOST_CPUS}.")
+    if amount is not None and amount.amount > _MAX_CPUS:
+        yield Violation("invalid-value", field, f"{field} '{amount}': must be less than or equal to {_MAX_CPUS}.")
 
 
 def _check_features(features: Sequence[CPUFeature], at: str) -> Iterator[Violation]:

@@ -7,7 +7,7 @@ from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.domain import CPU, DomainSpec
 from virtshape.api.quantity import Quantity
 
-_MOST_THREADS: Final = 2
+_MAX_THREADS: Final = 2
 _WHEN: Final = "when DedicatedCPUPlacement is true"
 _RULE: Final = "impossible-combination"
 
@@ -19,7 +19,7 @@ def check_dedicated(domain: DomainSpec, cpu: CPU, at: str) -> Iterator[Violation
     resources = domain.resources
     if resources is not None and (resources.requests or resources.limits):
         yield from _check_shares(resources.requests or {}, resources.limits or {}, cpu, at)
-    if (cpu.threads or 1) > _MOST_THREADS:
+    if (cpu.threads or 1) > _MAX_THREADS:
         reason = f"Not more than two threads must be provided at {at}.cpu.threads (got {cpu.threads})"
         yield Violation(_RULE, f"{at}.cpu.dedicatedCpuPlacement", f"{reason} {_WHEN}")
 

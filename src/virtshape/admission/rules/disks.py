@@ -18,7 +18,7 @@ _BUSES: Final = ("virtio", "sata", "scsi", "usb")
 _CACHES: Final = ("none", "writethrough", "writeback")
 _IO_MODES: Final = ("native", "threads", "default")
 _ERROR_POLICIES: Final = ("stop", "ignore", "report", "enospace")
-_LEAST_BLOCK, _MOST_BLOCK = 512, 2 * 1024**2
+_MIN_BLOCK, _MAX_BLOCK = 512, 2 * 1024**2
 
 
 def check_disks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
@@ -111,8 +111,8 @@ def _check_block_size(size: BlockSize, custom: CustomBlockSize, bus: str | None,
     if logical > physical:
         message = f"Logical size {logical} must be the same or less than the physical size of {physical}"
         yield Violation("impossible-combination", f"{at}.custom.logical", message)
-    elif bus == "sata" and logical != _LEAST_BLOCK:
-        message = f"Logical size {logical} must be {_LEAST_BLOCK} for SATA devices"
+    elif bus == "sata" and logical != _MIN_BLOCK:
+        message = f"Logical size {logical} must be {_MIN_BLOCK} for SATA devices"
         yield Violation("impossible-combination", f"{at}.custom.logical", message)
     if granularity is not None and logical and granularity % logical:
         message = f"Discard granularity {granularity} must be multiples of logical size {logical}"
@@ -120,8 +120,8 @@ def _check_block_size(size: BlockSize, custom: CustomBlockSize, bus: str | None,
 
 
 def _find_block_fault(size: int) -> str:
-    if size < _LEAST_BLOCK:
-        return f"less than the supported minimum size of {_LEAST_BLOCK}"
-    if size > _MOST_BLOCK:
-        return f"greater than the supported maximum size of {_MOST_BLOCK}"
+    if size < _MIN_BLOCK:
+        return f"less than the supported minimum size of {_MIN_BLOCK}"
+    if size > _MAX_BLOCK:
+        return f"greater than the supported maximum size of {_MAX_BLOCK}"
     return "not a power of 2" if size & (size - 1) else ""

@@ -11,8 +11,8 @@ from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.domain import CPU
 from virtshape.api.kubevirt.features import FeatureHyperv, Features
 
-LEAST_SPINLOCKS: Final = 4096
-LONGEST_VENDOR: Final = 12
+MIN_SPINLOCKS: Final = 4096
+MAX_VENDOR_LENGTH: Final = 12
 _NEEDS: Final = {
     "evmcs": ("vapic",),
     "ipi": ("vpindex",),
@@ -44,14 +44,14 @@ def check_hyperv(features: Features, hyperv: FeatureHyperv, cpu: CPU | None, at:
 
 def _check_bounds(hyperv: FeatureHyperv, at: str) -> Iterator[Violation]:
     attempts = hyperv.spinlocks.spinlocks if hyperv.spinlocks is not None and _is_on(hyperv.spinlocks) else None
-    if attempts is not None and attempts < LEAST_SPINLOCKS:
+    if attempts is not None and attempts < MIN_SPINLOCKS:
         field = f"{at}.spinlocks.spinlocks"
-        message = f"{field} '{attempts}': must be greater than or equal to {LEAST_SPINLOCKS}"
+        message = f"{field} '{attempts}': must be greater than or equal to {MIN_SPINLOCKS}"
         yield Violation("invalid-value", field, message)
     vendor = hyperv.vendorid.vendorid if hyperv.vendorid is not None and _is_on(hyperv.vendorid) else None
-    if vendor and (len(vendor) > LONGEST_VENDOR or "," in vendor):
+    if vendor and (len(vendor) > MAX_VENDOR_LENGTH or "," in vendor):
         field = f"{at}.vendorid.vendorid"
-        message = f"{field} '{vendor}': must have at most {LONGEST_VENDOR} characters, and no comma"
+        message = f"{field} '{vendor}': must have at most {MAX_VENDOR_LENGTH} characters, and no comma"
         yield Violation("invalid-value", field, message)
 
 

@@ -27,7 +27,7 @@ _MODELS: Final = ("virtio", "e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8
 _STATES: Final = ("up", "down", "absent")
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _MAC: Final = re.compile(r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}")
-_LEAST_OPTION, _MOST_OPTION = 224, 254
+_MIN_OPTION, _MAX_OPTION = 224, 254
 
 Bindings = list[tuple[str, Any]]
 
@@ -111,7 +111,7 @@ def _check_options(options: DHCPOptions, at: str) -> Iterator[Violation]:
         reason = "Found Duplicates: you have provided duplicate DHCPPrivateOptions"
         yield Violation("duplicate-name", f"{at}.privateOptions", f"{reason}: give each number once")
     for index, number in enumerate(numbers):
-        if not _LEAST_OPTION <= number <= _MOST_OPTION:
-            reason = f"must be in range {_LEAST_OPTION} to {_MOST_OPTION}"
+        if not _MIN_OPTION <= number <= _MAX_OPTION:
+            reason = f"must be in range {_MIN_OPTION} to {_MAX_OPTION}"
             message = f"provided DHCPPrivateOptions are out of range, {reason}, not {number}"
             yield Violation("invalid-value", f"{at}.privateOptions[{index}].option", message)

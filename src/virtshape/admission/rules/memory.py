@@ -10,7 +10,7 @@ from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.domain import DomainSpec, Hugepages, ResourceRequirements
 from virtshape.api.quantity import Quantity
 
-_LEAST_MEMORY: Final = Decimal(10**6)
+_MIN_MEMORY: Final = Decimal(10**6)
 
 
 def check_guest_memory(domain: DomainSpec, at: str) -> Iterator[Violation]:
@@ -19,7 +19,7 @@ def check_guest_memory(domain: DomainSpec, at: str) -> Iterator[Violation]:
     guest = memory.guest if memory is not None else None
     if resources is not None and (resources.requests or resources.limits):
         yield from _check_shares(resources, guest, at)
-    if guest is not None and 0 < guest.amount < _LEAST_MEMORY:
+    if guest is not None and 0 < guest.amount < _MIN_MEMORY:
         field = f"{at}.memory.guest"
         yield Violation("invalid-value", field, f"{field} '{guest}': must be greater than or equal to 1M.")
     if memory is not None and memory.max_guest is not None:
@@ -34,7 +34,7 @@ def check_guest_memory(domain: DomainSpec, at: str) -> Iterator[Violation]:
 def _check_shares(resources: ResourceRequirements, guest: Quantity | None, at: str) -> Iterator[Violation]:
     requested, limit = (resources.requests or {}).get("memory"), (resources.limits or {}).get("memory")
     yield from check_amounts("memory", requested, limit, f"{at}.resources")
-    if requested is not None and 0 < requested.amount < _LEAST_MEMORY:
+    if requested is not None and 0 < requested.amount < _MIN_MEMORY:
         field = f"{at}.resources.requests.memory"
         yield Violation("invalid-value", field, f"{field} '{requested}': must be greater than or equal to 1M.")
     if guest is not None and limit is not None and guest.amount > limit.amount > 0:

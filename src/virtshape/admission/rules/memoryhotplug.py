@@ -9,7 +9,7 @@ from virtshape.api.quantity import Quantity
 
 _BLOCK: Final = Quantity("2Mi")
 _LARGE_BLOCK: Final = Quantity("1Gi")
-_LEAST_GUEST: Final = Quantity("1Gi")
+_MIN_GUEST: Final = Quantity("1Gi")
 _RULE: Final = "impossible-combination"
 
 
@@ -37,6 +37,6 @@ def _check_sizes(memory: Memory, guest: Quantity, most: Quantity, at: str) -> It
     for name, size, field in (("Guest memory", guest, at_guest), ("MaxGuest", most, at_most)):
         if size.value() % block.value():
             yield Violation(_RULE, field, f"{name} must be {block} aligned to grow: {size} is not a multiple of it")
-    if guest.amount < _LEAST_GUEST.amount:
-        reason = f"Memory hotplug is only available for VMs with at least {_LEAST_GUEST} of guest memory"
+    if guest.amount < _MIN_GUEST.amount:
+        reason = f"Memory hotplug is only available for VMs with at least {_MIN_GUEST} of guest memory"
         yield Violation(_RULE, at_guest, f"{reason}, not {guest}: remove {at_most}")

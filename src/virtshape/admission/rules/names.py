@@ -11,22 +11,22 @@ from virtshape.api.core.scheduling import PodDNSConfig
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.engine.conflict import VALUE_REQUIRED
 
-LONGEST_LABEL: Final = 63
-LONGEST_SUBDOMAIN: Final = 253
+MAX_LABEL_LENGTH: Final = 63
+MAX_SUBDOMAIN_LENGTH: Final = 253
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
-_MOST_NAME_SERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
+_MAX_NAME_SERVERS, _MAX_SEARCHES, _MAX_SEARCHES_LENGTH = 3, 32, 2048
 _SPELLING: Final = "use lower case letters, digits and '-', beginning and ending with a letter or digit"
 
 
 def check_guest_names(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
     """Check host name, subdomain and DNS settings."""
     if spec.hostname and not is_label(spec.hostname):
-        reason = f"{_SPELLING}, at most {LONGEST_LABEL} of them"
+        reason = f"{_SPELLING}, at most {MAX_LABEL_LENGTH} of them"
         message = f"{root}.hostname does not conform to the kubernetes DNS_LABEL rules : {reason}"
         yield Violation("invalid-name", f"{root}.hostname", message)
     if spec.subdomain and not is_subdomain(spec.subdomain):
-        reason = f"{_SPELLING}, in parts between dots, at most {LONGEST_SUBDOMAIN} of them"
+        reason = f"{_SPELLING}, in parts between dots, at most {MAX_SUBDOMAIN_LENGTH} of them"
         message = f"{root}.subdomain does not conform to the kubernetes DNS_SUBDOMAIN rules : {reason}"
         yield Violation("invalid-name", f"{root}.subdomain", message)
     if spec.dns_policy == "None" and not (spec.dns_config and spec.dns_config.nameservers):
@@ -40,12 +40,12 @@ def check_guest_names(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[V
 @lru_cache(maxsize=1024)  # disks have the same few names in most VMs
 def is_label(text: str) -> bool:
     """Return True if the text is a DNS label."""
-    return len(text) <= LONGEST_LABEL and _LABEL.fullmatch(text) is not None
+    return len(text) <= MAX_LABEL_LENGTH and _LABEL.fullmatch(text) is not None
 
 
 def is_subdomain(text: str) -> bool:
     """Return True if the text is a DNS subdomain."""
-    return len(text) <= LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(text) is not None
+    return len(text) <= MAX_SUBDOMAIN_LENGTH and _SUBDOMAIN.fullmatch(text) is not None
 
 
 def _check_dns(config: PodDNSConfig, at: str) -> Iterator[Violation]:
@@ -58,8 +58,8 @@ def _check_dns(config: PodDNSConfig, at: str) -> Iterator[Violation]:
 
 
 def _check_name_servers(servers: Sequence[str], field: str) -> Iterator[Violation]:
-    if len(servers) > _MOST_NAME_SERVERS:
-        message = f"must not have more than {_MOST_NAME_SERVERS} nameservers: {', '.join(servers)}"
+    if len(servers) > _MAX_NAME_SERVERS:
+        message = f"must not have more than {_MAX_NAME_SERVERS} nameservers: {', '.join(servers)}"
         yield Violation("invalid-value", field, message)
     for index, server in enumerate(servers):
         try:
@@ -70,10 +70,10 @@ def _check_name_servers(servers: Sequence[str], field: str) -> Iterator[Violatio
 
 
 def _check_searches(searches: Sequence[str], field: str) -> Iterator[Violation]:
-    if len(searches) > _MOST_SEARCHES:
-        yield Violation("invalid-value", field, f"must not have more than {_MOST_SEARCHES} search paths")
-    if len(" ".join(searches)) > _LONGEST_SEARCHES:
-        message = f"must not have more than {_LONGEST_SEARCHES} characters (including spaces) in the search list"
+    if len(searches) > _MAX_SEARCHES:
+        yield Violation("invalid-value", field, f"must not have more than {_MAX_SEARCHES} search paths")
+    if len(" ".join(searches)) > _MAX_SEARCHES_LENGTH:
+        message = f"must not have more than {_MAX_SEARCHES_LENGTH} characters (including spaces) in the search list"
         yield Violation("invalid-value", field, message)
     for index, search in enumerate(searches):
         if search != "." and not is_subdomain(search.removesuffix(".")):

@@ -11,7 +11,7 @@ from virtshape.api.kubevirt.network import Interface, Network
 from virtshape.engine.conflict import VALUE_REQUIRED
 
 _SOURCES: Final = list_members(Network)
-_MOST_ACPI_INDEX: Final = 16 * 1024 - 1
+_MAX_ACPI_INDEX: Final = 16 * 1024 - 1
 
 
 def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
@@ -59,8 +59,8 @@ def _check_acpi_indexes(interfaces: Sequence[Interface], at: str) -> Iterator[Vi
         number, field = interface.acpi_index, f"{at}[{index}].acpiIndex"
         if not number:
             continue
-        if not 0 < number <= _MOST_ACPI_INDEX:
-            yield Violation("invalid-value", field, f"{field} '{number}': must be from 1 to {_MOST_ACPI_INDEX}")
+        if not 0 < number <= _MAX_ACPI_INDEX:
+            yield Violation("invalid-value", field, f"{field} '{number}': must be from 1 to {_MAX_ACPI_INDEX}")
         elif number in seen:
             yield Violation("duplicate-name", field, f"{field} '{number}' is that of {seen[number]} too: change one")
         seen.setdefault(number, field)

@@ -9,7 +9,7 @@ from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.network import Interface, Port, PortRange
 from virtshape.engine.conflict import VALUE_REQUIRED
 
-_MOST_PORTS: Final = 65535
+_MAX_PORTS: Final = 65535
 _PROTOCOLS: Final = ("TCP", "UDP")
 _NAME: Final = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
 
@@ -20,7 +20,7 @@ def check_ports(ports: Sequence[Port], at: str) -> Iterator[Violation]:
     for index, port in enumerate(ports):
         if port.port == 0:
             yield Violation("invalid-value", f"{at}[{index}].port", "Port field is mandatory.", VALUE_REQUIRED)
-        elif not 0 < port.port <= _MOST_PORTS:
+        elif not 0 < port.port <= _MAX_PORTS:
             message = "Port field must be in range 0 < x < 65536."
             yield Violation("invalid-value", f"{at}[{index}].port", message)
         if port.protocol and port.protocol not in _PROTOCOLS:
@@ -44,8 +44,8 @@ def check_port_ranges(interface: Interface, ranges: Sequence[PortRange], at: str
     if interface.masquerade is None:
         yield Violation("impossible-combination", at, f"{at} needs an interface bound by masquerade")
     for index, each in enumerate(ranges):
-        if not 0 < each.start <= each.end <= _MOST_PORTS:
-            message = f"invalid port range {each.start}-{each.end}: must be ascending, within 1-{_MOST_PORTS}"
+        if not 0 < each.start <= each.end <= _MAX_PORTS:
+            message = f"invalid port range {each.start}-{each.end}: must be ascending, within 1-{_MAX_PORTS}"
             yield Violation("invalid-value", f"{at}[{index}]", message)
         if each.protocol not in _PROTOCOLS:
             yield _describe_protocol(each.protocol, f"{at}[{index}].protocol")

@@ -6,7 +6,7 @@ from typing import Final
 
 from virtshape.admission.violation import Violation
 
-LONGEST_SERIAL: Final = 256
+MAX_SERIAL_LENGTH: Final = 256
 _SERIAL: Final = re.compile(r"[A-Za-z0-9_.+-]{1,256}")
 
 
@@ -19,9 +19,9 @@ def check_serial(serial: str, field: str, at: str) -> Iterator[Violation]:
     """Check a serial number; `at` is the subject of the message."""
     if is_serial(serial):
         return
-    if len(serial) > LONGEST_SERIAL:
-        message = f"{at} must be less than or equal to {LONGEST_SERIAL} in length, if specified"
+    if len(serial) > MAX_SERIAL_LENGTH:
+        message = f"{at} must be less than or equal to {MAX_SERIAL_LENGTH} in length, if specified"
         yield Violation("invalid-value", field, message)
-    if not is_serial(serial[:LONGEST_SERIAL]):
+    if not is_serial(serial[:MAX_SERIAL_LENGTH]):
         message = f"{at} must be made up of the following characters [A-Za-z0-9_.+-], if specified"
         yield Violation("invalid-value", field, message)

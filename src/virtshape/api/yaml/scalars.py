@@ -28,9 +28,9 @@ _POINTED = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][+-]?[0-9]+)?")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}\S*)?")
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 
-_LEAST_INT64, _LARGEST_INT64, _LARGEST_UINT64 = -(2**63), 2**63 - 1, 2**64 - 1
-_LEAST_FIXED_POWER, _LEAST_EXPONENT_POWER = -4, 6  # between them a key shows digits only
-_LEAST_EXPONENT_IN_JSON = 1e21  # from here on kubectl writes 1e+21 and no longer digits
+_MIN_INT64, _MAX_INT64, _MAX_UINT64 = -(2**63), 2**63 - 1, 2**64 - 1
+_MIN_FIXED_POWER, _MIN_EXPONENT_POWER = -4, 6  # between them a key shows digits only
+_MIN_EXPONENT_IN_JSON = 1e21  # from here on kubectl writes 1e+21 and no longer digits
 
 
 def read_plain(word: str) -> Scalar:
@@ -65,7 +65,7 @@ def as_value(scalar: Scalar) -> Scalar:
         return scalar
     if not isfinite(scalar):
         raise ValueError("infinity and NaN cannot be used: JSON has no such numbers")
-    if scalar != int(scalar) or abs(scalar) >= _LEAST_EXPONENT_IN_JSON:
+    if scalar != int(scalar) or abs(scalar) >= _MIN_EXPONENT_IN_JSON:
         return scalar
     digits, _, exponent = repr(scalar).partition("e+")
     whole, _, fraction = digits.partition(".")
@@ -82,7 +82,7 @@ def as_key(scalar: object) -> str:
             return scalar
         case bool():
             return "true" if scalar else "false"
-        case int() if scalar <= _LARGEST_INT64:
+        case int() if scalar <= _MAX_INT64:
             return str(scalar)
         case float():
             return _format_single_float(scalar)
@@ -112,7 +112,7 @@ def _read_number(word: str) -> Scalar:
     if integer:
         base = integer.lastgroup or "dec"
         number = int(integer["sign"] + integer[base], _BASES[base])
-        if _LEAST_INT64 <= number <= (_LARGEST_INT64 if integer["sign"] else _LARGEST_UINT64):
+        if _MIN_INT64 <= number <= (_MAX_INT64 if integer["sign"] else _MAX_UINT64):
             return number
     if _FLOAT.fullmatch(plain) and isfinite(float(plain)):
         return float(plain)
@@ -141,6 +141,6 @@ def _format_single_float(number: float) -> str:
             break
     digits, _, exponent = text.partition("e")
     power = int(exponent)
-    if not _LEAST_FIXED_POWER <= power < _LEAST_EXPONENT_POWER:
+    if not _MIN_FIXED_POWER <= power < _MIN_EXPONENT_POWER:
         return text
     return f"{float(text):.{max(0, len(digits.partition('.')[2]) - power)}f}"

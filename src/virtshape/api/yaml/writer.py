@@ -12,7 +12,7 @@ from typing import Any
 
 from virtshape.api.yaml.scalars import as_value, is_ambiguous
 
-_LONGEST_SIMPLE_KEY = 1000  # readers give up on a key that is still open after 1024 characters
+_MAX_SIMPLE_KEY_LENGTH = 1000  # readers give up on a key that is still open after 1024 characters
 
 _PRINTABLE = "\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
@@ -60,7 +60,7 @@ def _write_lines(tree: dict[str, Any] | list[Any], indent: int) -> Iterator[str]
 
 def _write_pair(pad: str, key: str, value: Any, indent: int) -> Iterator[str]:
     colon = f"{pad}{key}:"
-    is_simple = len(key) <= _LONGEST_SIMPLE_KEY
+    is_simple = len(key) <= _MAX_SIMPLE_KEY_LENGTH
     if not is_simple:
         yield f"{pad}? {key}"
         colon = f"{pad}:"

@@ -23,7 +23,7 @@ from virtshape.store.record import Key, Record
 from virtshape.store.store import Store
 
 CONFIGURATION: Final = Key("kubevirts.kubevirt.io", "kubevirt", "kubevirt")
-MOST_DECODED: Final = 1024
+MAX_DECODED: Final = 1024
 
 
 class StoreState(ClusterState):
@@ -84,7 +84,7 @@ class StoreState(ClusterState):
         if known is not None and known[0] == record.revision:
             return known[1]
         found = decode(record.value, struct)
-        if len(self._decoded) >= MOST_DECODED:
+        if len(self._decoded) >= MAX_DECODED:
             self._decoded.clear()
         self._decoded[record.key] = record.revision, found
         return found

@@ -17,8 +17,8 @@ from virtshape.apiserver.auth.tokens import ISSUER, Claims, KubernetesClaims, Na
 from virtshape.apiserver.validation.violation import invalid_error, invalid_value
 
 DEFAULT_SECONDS = 3600
-LEAST_SECONDS = 600
-MOST_SECONDS = 1 << 32
+MIN_SECONDS = 600
+MAX_SECONDS = 1 << 32
 BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 
@@ -61,9 +61,9 @@ def _not_found(resource: str, name: str) -> StatusError:
 
 def _check(spec: TokenRequestSpec) -> None:
     seconds = spec.expiration_seconds
-    if seconds is None or LEAST_SECONDS <= seconds <= MOST_SECONDS:
+    if seconds is None or MIN_SECONDS <= seconds <= MAX_SECONDS:
         return
-    bound = "less than 10 minutes" if seconds < LEAST_SECONDS else "larger than 2^32 seconds"
+    bound = "less than 10 minutes" if seconds < MIN_SECONDS else "larger than 2^32 seconds"
     cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {bound}")
     raise invalid_error("authentication.k8s.io", "TokenRequest", "", [cause])
 

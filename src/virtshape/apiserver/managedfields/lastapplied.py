@@ -13,7 +13,7 @@ ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 MANAGER: Final = "kubectl"
 """The only manager that the migration applies to."""
 
-_LARGEST_ANNOTATIONS: Final = 256 * 1024
+_MAX_ANNOTATION_BYTES: Final = 256 * 1024
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -47,6 +47,6 @@ def with_last_applied(annotations: dict[str, str], applied: Tree) -> dict[str, s
         metadata["annotations"] = {k: v for k, v in metadata["annotations"].items() if k != ANNOTATION}
     text = _encoder.encode({**applied, "metadata": metadata}).decode() + "\n"
     written = {**annotations, ANNOTATION: text}
-    if sum(len(key.encode()) + len(value.encode()) for key, value in written.items()) > _LARGEST_ANNOTATIONS:
+    if sum(len(key.encode()) + len(value.encode()) for key, value in written.items()) > _MAX_ANNOTATION_BYTES:
         del written[ANNOTATION]
     return written

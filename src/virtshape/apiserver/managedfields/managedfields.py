@@ -17,11 +17,11 @@ from virtshape.apiserver.managedfields.ownership import Change, Tree, compare, o
 
 Entry = dict[str, Any]
 
-MOST_UPDATERS: Final = 10
+MAX_UPDATERS: Final = 10
 """How many entries with operation Update an object keeps; the oldest are merged."""
 
 _FORMER_UPDATERS: Final = "ancient-changes"
-_LONGEST_NAME: Final = 128
+_MAX_NAME_LENGTH: Final = 128
 
 
 class Write(NamedTuple):
@@ -40,7 +40,7 @@ def name_manager(field_manager: str, user_agent: str) -> str:
     if field_manager:
         return field_manager
     program = "".join(letter for letter in user_agent.partition("/")[0] if letter.isprintable())
-    return program.encode()[:_LONGEST_NAME].decode(errors="ignore") or "unknown"
+    return program.encode()[:_MAX_NAME_LENGTH].decode(errors="ignore") or "unknown"
 
 
 def record_update(old: Tree | None, new: Tree, write: Write, kind: ObjectType) -> list[Entry]:
@@ -150,7 +150,7 @@ def _without(entry: Entry, touched: list[FieldSet]) -> Entry | None:
 def _limit_updaters(entries: list[Entry]) -> list[Entry]:
     """Merge the oldest updaters of each version until the limit is met."""
     updaters = [entry for entry in entries if entry["operation"] == "Update"]
-    surplus = len(updaters) - MOST_UPDATERS
+    surplus = len(updaters) - MAX_UPDATERS
     if surplus <= 0:
         return entries
     former: dict[str, Entry] = {}

@@ -14,8 +14,8 @@ import msgspec
 from virtshape.api.status import StatusError
 from virtshape.apiserver.validation.violation import patch_type_error
 
-MOST_OPERATIONS: Final = 10_000
-MOST_COPIED_BYTES: Final = 3 * 1024 * 1024
+MAX_OPERATIONS: Final = 10_000
+MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 DEEPEST_POINTER: Final = 256
 
 _INDEX = re.compile(r"[+-]?[0-9]{1,9}")
@@ -61,8 +61,8 @@ def find_unknown_members(operations: list[Any]) -> list[str]:
 def _read_list(operations: object) -> list[dict[str, Any]]:
     if not isinstance(operations, list):
         raise patch_type_error(operations, "a list of operations")
-    if len(operations) > MOST_OPERATIONS:
-        message = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
+    if len(operations) > MAX_OPERATIONS:
+        message = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
     for operation in operations:
         if not isinstance(operation, dict):
@@ -142,8 +142,8 @@ class _Draft:
     def copy(self, operation: Operation) -> None:
         data = msgspec.json.encode(self._find(operation.source))
         self._copied_bytes += len(data)
-        if self._copied_bytes > MOST_COPIED_BYTES:
-            raise InapplicableError(f"the operations copy more than {MOST_COPIED_BYTES} bytes")
+        if self._copied_bytes > MAX_COPIED_BYTES:
+            raise InapplicableError(f"the operations copy more than {MAX_COPIED_BYTES} bytes")
         self._add(operation.target, msgspec.json.decode(data))
 
     def test(self, operation: Operation) -> None:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 Authorize = Callable[[Attributes], Awaitable[Decision]]
 """Decides whether the caller of a request may do something."""
 
-MOST_READS: Final = 16
+MAX_READS: Final = 16
 
 
 class CrossNamespaceReadError(Exception):
@@ -47,8 +47,8 @@ async def read_as_caller(decide: Callable[[Collection[Reference]], Awaitable[T]]
         try:
             return await decide(permitted)
         except CrossNamespaceReadError as error:
-            if len(permitted) >= MOST_READS:
-                message = f"the VM refers to more than {MOST_READS} objects in other namespaces"
+            if len(permitted) >= MAX_READS:
+                message = f"the VM refers to more than {MAX_READS} objects in other namespaces"
                 raise StatusError(400, "BadRequest", message) from error
             await _require(error.reference, authorize)
             permitted.add(error.reference)

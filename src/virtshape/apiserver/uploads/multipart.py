@@ -9,9 +9,9 @@ from typing import Final
 
 from multipart import MultipartError, MultipartSegment, ParserLimitReached, PushMultipartParser, parse_options_header
 
-LARGEST_HEAD: Final = 64 * 1024
+MAX_HEAD_BYTES: Final = 64 * 1024
 """Bytes of a field's headers."""
-LONGEST_BOUNDARY: Final = 70
+MAX_BOUNDARY_LENGTH: Final = 70
 _FIELD: Final = "file"
 
 Read = Callable[[], Awaitable[bytes]]
@@ -24,7 +24,7 @@ class FormError(Exception):
 
 async def read_file(read: Read, content_type: str) -> AsyncIterator[bytes]:
     """Yield the chunks of the file; skip all other fields."""
-    parser = PushMultipartParser(_find_boundary(content_type), max_header_size=LARGEST_HEAD)
+    parser = PushMultipartParser(_find_boundary(content_type), max_header_size=MAX_HEAD_BYTES)
     in_file = False
     while data := await read():
         try:
@@ -37,7 +37,7 @@ async def read_file(read: Read, content_type: str) -> AsyncIterator[bytes]:
                 elif in_file:
                     yield bytes(event)
         except ParserLimitReached:
-            raise FormError(f"the headers of a form field are too large: limit is {LARGEST_HEAD} bytes") from None
+            raise FormError(f"the headers of a form field are too large: limit is {MAX_HEAD_BYTES} bytes") from None
         except MultipartError as error:
             raise FormError(f"invalid form: {error}") from None
     try:
@@ -50,10 +50,10 @@ async def read_file(read: Read, content_type: str) -> AsyncIterator[bytes]:
 def _find_boundary(content_type: str) -> str:
     media, options = parse_options_header(content_type)
     boundary: str = options.get("boundary", "")
-    if media != "multipart/form-data" or not 0 < len(boundary) <= LONGEST_BOUNDARY:
+    if media != "multipart/form-data" or not 0 < len(boundary) <= MAX_BOUNDARY_LENGTH:
         raise FormError(
             "not a form: the content type must be multipart/form-data "
-            f"with a boundary of at most {LONGEST_BOUNDARY} characters"
+            f"with a boundary of at most {MAX_BOUNDARY_LENGTH} characters"
         )
     return boundary
 

@@ -16,11 +16,11 @@ from virtshape.apiserver.validation.violation import invalid_value, required_val
 
 Tree = dict[str, Any]
 
-MOST_DATA_BYTES: Final = 1024 * 1024
+MAX_DATA_BYTES: Final = 1024 * 1024
 """Decoded bytes of all values of a ConfigMap or Secret."""
 _KEY: Final = "[-._a-zA-Z0-9]+"
 _fits_key = re.compile(_KEY).fullmatch
-_LONGEST_KEY: Final = 253
+_MAX_KEY_LENGTH: Final = 253
 _KEY_MESSAGE: Final = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "
     f"(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '{_KEY}')"
@@ -43,12 +43,12 @@ def check_config_data(kind: Kind, tree: Tree) -> list[Cause]:
     size = _measure_encoded(kind, tree.get(encoded) or {})
     causes = [cause for field in ("data", "binaryData") for cause in _check_keys(field, tree.get(field) or {})]
     if kind.kind == "Secret":
-        if size > MOST_DATA_BYTES:
-            causes.append(too_long_value("data", MOST_DATA_BYTES))
+        if size > MAX_DATA_BYTES:
+            causes.append(too_long_value("data", MAX_DATA_BYTES))
         return [*causes, *_check_type(tree)]
     size += sum(len(text.encode()) for text in (tree.get("data") or {}).values())
-    if size > MOST_DATA_BYTES:
-        causes.append(too_long_value("[]", MOST_DATA_BYTES))  # Kubernetes' format of the empty path
+    if size > MAX_DATA_BYTES:
+        causes.append(too_long_value("[]", MAX_DATA_BYTES))  # Kubernetes' format of the empty path
     both = (tree.get("data") or {}).keys() & (tree.get("binaryData") or {}).keys()
     return causes + [
         invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData") for key in sorted(both)
@@ -70,8 +70,8 @@ def _measure_encoded(kind: Kind, values: dict[str, str]) -> int:
 def _check_keys(field: str, values: dict[str, str]) -> Iterator[Cause]:
     for key in values:
         at = f"{field}[{key}]"
-        if len(key) > _LONGEST_KEY:
-            yield invalid_value(at, key, f"must be no more than {_LONGEST_KEY} characters")
+        if len(key) > _MAX_KEY_LENGTH:
+            yield invalid_value(at, key, f"must be no more than {_MAX_KEY_LENGTH} characters")
         if not _fits_key(key):
             yield invalid_value(at, key, _KEY_MESSAGE)
         if key == "." or key.startswith(".."):

@@ -21,7 +21,7 @@ from virtshape.apiserver.validation.violation import (
 
 Tree = dict[str, Any]
 
-MOST_ANNOTATION_BYTES: Final = 256 * 1024
+MAX_ANNOTATION_BYTES: Final = 256 * 1024
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
 STANDARD_FINALIZERS: Final = frozenset({"kubernetes", ORPHAN, FOREGROUND})
@@ -166,8 +166,8 @@ def _check_annotations(annotations: dict[str, str]) -> Iterator[Cause]:
         for problem in check_qualified_name(key.lower()):
             yield invalid_value("metadata.annotations", key, problem)
         size += len(key.encode()) + len(value.encode())
-    if size > MOST_ANNOTATION_BYTES:
-        yield too_long_value("metadata.annotations", MOST_ANNOTATION_BYTES)
+    if size > MAX_ANNOTATION_BYTES:
+        yield too_long_value("metadata.annotations", MAX_ANNOTATION_BYTES)
 
 
 def _check_owners(owners: list[Tree]) -> Iterator[Cause]:

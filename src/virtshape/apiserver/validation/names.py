@@ -14,8 +14,8 @@ from virtshape.api.kinds import Kind
 
 NameCheck = Callable[[str], tuple[str, ...]]
 
-LONGEST_LABEL: Final = 63
-LONGEST_SUBDOMAIN: Final = 253
+MAX_LABEL_LENGTH: Final = 63
+MAX_SUBDOMAIN_LENGTH: Final = 253
 RANDOM_CHARACTERS: Final = 5
 
 # no vowels or similar digits, so that no words appear by chance
@@ -61,17 +61,17 @@ class _Syntax:
 
 _QUALIFIED_MESSAGE: Final = f"must consist of {_WORD_CHARACTERS}"
 _QUALIFIED_EXAMPLES: Final = ("MyName", "my.name", "123-abc")
-_QUALIFIED_NAME = _Syntax(_QUALIFIED, LONGEST_LABEL, _QUALIFIED_MESSAGE, *_QUALIFIED_EXAMPLES)
+_QUALIFIED_NAME = _Syntax(_QUALIFIED, MAX_LABEL_LENGTH, _QUALIFIED_MESSAGE, *_QUALIFIED_EXAMPLES)
 
 check_label_1123: Final[NameCheck] = _Syntax(
-    _LABEL_1123, LONGEST_LABEL, _LABEL_1123_MESSAGE, "my-name", "123-abc"
+    _LABEL_1123, MAX_LABEL_LENGTH, _LABEL_1123_MESSAGE, "my-name", "123-abc"
 ).check
 check_label_1035: Final[NameCheck] = _Syntax(
-    _LABEL_1035, LONGEST_LABEL, _LABEL_1035_MESSAGE, "my-name", "abc-123"
+    _LABEL_1035, MAX_LABEL_LENGTH, _LABEL_1035_MESSAGE, "my-name", "abc-123"
 ).check
-check_subdomain: Final[NameCheck] = _Syntax(_SUBDOMAIN, LONGEST_SUBDOMAIN, _SUBDOMAIN_MESSAGE, "example.com").check
+check_subdomain: Final[NameCheck] = _Syntax(_SUBDOMAIN, MAX_SUBDOMAIN_LENGTH, _SUBDOMAIN_MESSAGE, "example.com").check
 check_label_value: Final[NameCheck] = _Syntax(
-    _LABEL_VALUE, LONGEST_LABEL, _LABEL_VALUE_MESSAGE, "MyValue", "my_value", "12345"
+    _LABEL_VALUE, MAX_LABEL_LENGTH, _LABEL_VALUE_MESSAGE, "MyValue", "my_value", "12345"
 ).check
 
 
@@ -115,7 +115,7 @@ _CORE_CHECKS: Final[dict[str, NameCheck]] = {"Namespace": check_label_1123, "Ser
 def generate_name(prefix: str) -> str:
     """Return a name with this prefix and random characters, truncated to the maximum length."""
     end = "".join(secrets.choice(_RANDOM_ALPHABET) for _ in range(RANDOM_CHARACTERS))
-    return prefix[: LONGEST_LABEL - RANDOM_CHARACTERS] + end
+    return prefix[: MAX_LABEL_LENGTH - RANDOM_CHARACTERS] + end
 
 
 def mask_prefix(prefix: str) -> str:

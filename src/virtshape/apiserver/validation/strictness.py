@@ -24,7 +24,7 @@ from virtshape.apiserver.validation.violation import invalid_error, invalid_obje
 
 Tree = dict[str, Any]
 
-MOST_WARNING_CHARACTERS: Final = 4096
+MAX_WARNING_CHARACTERS: Final = 4096
 
 _CHECKED_ELSEWHERE: Final = ("apiVersion", "kind", "metadata.ownerReferences[")
 
@@ -106,7 +106,7 @@ def find_duplicates(text: bytes, tree: Any) -> list[str]:
 
 def limit_warnings(warnings: list[str]) -> list[str]:
     """Return the warnings up to the maximum total length."""
-    left = MOST_WARNING_CHARACTERS
+    left = MAX_WARNING_CHARACTERS
     for index, warning in enumerate(warnings):
         left -= len(warning)
         if left < 0:

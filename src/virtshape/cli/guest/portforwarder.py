@@ -27,7 +27,7 @@ from virtshape.stream.relay import LINGER_SECONDS, relay
 from virtshape.stream.websocket import WebSocket
 
 IDLE_SECONDS: Final = 300.0
-MOST_WAITING: Final = 64
+MAX_WAITING: Final = 64
 
 
 class Forwarder:
@@ -92,7 +92,7 @@ class DatagramForwarder(asyncio.DatagramProtocol):
         """Forward a datagram; drop it if the queue is full, as UDP allows."""
         waiting = self._senders.get(addr)
         if waiting is None:
-            waiting = self._senders[addr] = asyncio.Queue(MOST_WAITING)
+            waiting = self._senders[addr] = asyncio.Queue(MAX_WAITING)
             task = asyncio.create_task(self._serve(addr, waiting))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

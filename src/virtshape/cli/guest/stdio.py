@@ -15,7 +15,7 @@ import tty
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
-from virtshape.stream.duplex import MOST_AT_ONCE, NORMAL, HangUp
+from virtshape.stream.duplex import MAX_AT_ONCE, NORMAL, HangUp
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class Stdio:
         if self._is_escaped:
             raise EscapeTyped
         try:
-            data = await self._reader.run(os.read, sys.stdin.fileno(), MOST_AT_ONCE)
+            data = await self._reader.run(os.read, sys.stdin.fileno(), MAX_AT_ONCE)
         except OSError:  # a terminal that was closed
             return b""
         if self._has_escape and ESCAPE in data:

@@ -8,7 +8,7 @@ from typing import Final
 _PAUSE: Final = 0.1
 _CLEAR: Final = "\r\x1b[K"
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
-_LEAST: Final = 10
+_MIN_WIDTH: Final = 10
 
 
 class Bar:
@@ -40,7 +40,7 @@ def draw(done: int, total: int, seconds: float, columns: int) -> str:
     share = done / total if total else 1.0
     left = f"{format_size(done)} / {format_size(total)} "
     right = f" {share:.2%} {_format_time(seconds, share)}"
-    room = max(columns - len(left) - len(right) - 3, _LEAST)
+    room = max(columns - len(left) - len(right) - 3, _MIN_WIDTH)
     filled = int(room * share)
     head = "=" * (filled - 1) + ">" if 0 < filled < room else "=" * filled
     return f"{left}[{head:-<{room}}]{right}"

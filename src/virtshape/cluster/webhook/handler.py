@@ -26,7 +26,7 @@ from virtshape.controllers.runtime.counters import BOUNDS, Histogram
 MUTATE: Final = "/admit/mutate"
 VALIDATE: Final = "/admit/validate"
 CONVERT: Final = "/convert"
-SHORTEST: Final = (0.00025, 0.0005)
+EXTRA_BOUNDS: Final = (0.00025, 0.0005)
 """Seconds: additional histogram bounds, because most responses take less than the first default bound."""
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Counts:
 
     def __init__(self) -> None:
         self.outcomes: dict[tuple[str, str], int] = {}
-        self.durations = {path: Histogram((*SHORTEST, *BOUNDS)) for path in (MUTATE, VALIDATE, CONVERT)}
+        self.durations = {path: Histogram((*EXTRA_BOUNDS, *BOUNDS)) for path in (MUTATE, VALIDATE, CONVERT)}
 
     def add(self, path: str, outcome: str, seconds: float) -> None:
         """Count one response."""

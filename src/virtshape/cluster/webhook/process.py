@@ -22,7 +22,7 @@ from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT: Final = "webhook"
 MANAGER: Final = "virtshape-webhook"
-LARGEST_REVIEW: Final = 64 * 1024 * 1024
+MAX_REVIEW_BYTES: Final = 64 * 1024 * 1024
 """Bytes; the API server sends all objects of a list in one conversion request."""
 
 
@@ -42,7 +42,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
             CertificateRenewer(api.client, source, list_injection_targets()),
             lambda: [*list_process_metrics(COMPONENT), *list_webhook_metrics(webhook)],
             supervisor,
-            LARGEST_REVIEW,
+            MAX_REVIEW_BYTES,
         )
         await serve(server, settings, announce)
 

@@ -32,7 +32,7 @@ GUEST_USER: Final = 107
 DEFAULT_GRACE_SECONDS: Final = 30
 GRACE_MARGIN_SECONDS: Final = 15
 """Extra seconds for the launcher to kill a guest that did not shut down, and to report it."""
-_LONGEST_HOSTNAME: Final = 63
+_MAX_HOSTNAME_LENGTH: Final = 63
 
 
 def build_launcher_pod(
@@ -147,7 +147,7 @@ def _list_ports(spec: VirtualMachineInstanceSpec) -> list[ContainerPort]:
 
 def _find_hostname(vmi: VirtualMachineInstance) -> str | None:
     name = vmi.spec.hostname or ((vmi.metadata.name if vmi.metadata else None) or "").partition(".")[0]
-    return name[:_LONGEST_HOSTNAME].rstrip("-") or None
+    return name[:_MAX_HOSTNAME_LENGTH].rstrip("-") or None
 
 
 def _describe_account(spec: VirtualMachineInstanceSpec) -> dict[str, object]:

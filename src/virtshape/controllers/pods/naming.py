@@ -19,8 +19,8 @@ PAUSED_ANNOTATION: Final = "virtshape.io/paused"
 """On a pod: whether a user paused the guest."""
 SELECTOR: Final = f"{COMPONENT_LABEL}={LAUNCHER}"
 CONTAINER: Final = "compute"
-LONGEST_LABEL: Final = 63
-_LONGEST_NAME: Final = 253
+MAX_LABEL_LENGTH: Final = 63
+_MAX_NAME_LENGTH: Final = 253
 _DROPPED_ANNOTATIONS: Final = (
     "kubectl.kubernetes.io/last-applied-configuration",
     "container.apparmor.security.beta.kubernetes.io/",
@@ -34,16 +34,16 @@ def name_pod(vmi: VirtualMachineInstance, purpose: str = LAUNCHER) -> str:
     """Return the name of the instance's pod; unique per instance UID."""
     metadata = vmi.metadata or ObjectMeta()
     mark = hashlib.sha256((metadata.uid or "").encode()).hexdigest()[:10]
-    room = _LONGEST_NAME - len(purpose) - len(mark) - 2
+    room = _MAX_NAME_LENGTH - len(purpose) - len(mark) - 2
     return f"{purpose}-{(metadata.name or '')[:room].rstrip('-.')}-{mark}"
 
 
 def shorten_label(value: str) -> str:
     """Return a valid label value: the text itself, or its beginning with a hash."""
-    if len(value) <= LONGEST_LABEL:
+    if len(value) <= MAX_LABEL_LENGTH:
         return value
     mark = hashlib.sha256(value.encode()).hexdigest()[:10]
-    return f"{value[: LONGEST_LABEL - len(mark) - 1].rstrip('-._')}-{mark}"
+    return f"{value[: MAX_LABEL_LENGTH - len(mark) - 1].rstrip('-._')}-{mark}"
 
 
 def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[str, str]:

@@ -18,7 +18,7 @@ from virtshape.controllers.runtime.ownerreferences import find_controller, make_
 
 STATE_LABEL: Final = "persistent-state-for"
 SIZE: Final = Quantity("10Mi")
-_LONGEST_NAME: Final = 253
+_MAX_NAME_LENGTH: Final = 253
 
 
 def has_state(spec: VirtualMachineInstanceSpec) -> bool:
@@ -32,7 +32,7 @@ def name_state_claim(vmi: VirtualMachineInstance) -> str:
     """Return the name of the claim: the same for all instances of a VM, unique per VM UID."""
     owner = _find_owner(vmi)
     mark = hashlib.sha256(owner.uid.encode()).hexdigest()[:10]
-    room = _LONGEST_NAME - len(STATE_LABEL) - len(mark) - 2
+    room = _MAX_NAME_LENGTH - len(STATE_LABEL) - len(mark) - 2
     return f"{STATE_LABEL}-{owner.name[:room].rstrip('-.')}-{mark}"
 
 

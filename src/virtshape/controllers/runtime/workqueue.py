@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 FIRST_RETRY_SECONDS: Final = 0.005
-LONGEST_RETRY_SECONDS: Final = 60.0
+MAX_RETRY_SECONDS: Final = 60.0
 
 
 class WorkQueue(Generic[K]):
@@ -60,7 +60,7 @@ class WorkQueue(Generic[K]):
         """Queue a key again with exponential back-off; return the delay in seconds."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        seconds = min(FIRST_RETRY_SECONDS * 2.0 ** min(failures, 30), LONGEST_RETRY_SECONDS)
+        seconds = min(FIRST_RETRY_SECONDS * 2.0 ** min(failures, 30), MAX_RETRY_SECONDS)
         self.add_after(key, seconds)
         return seconds
 

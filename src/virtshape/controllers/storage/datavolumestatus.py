@@ -22,7 +22,7 @@ FAILED: Final = "Failed"
 FINAL_PHASES: Final = frozenset({SUCCEEDED, FAILED})
 UNKNOWN_PROGRESS: Final = "N/A"
 FIRST_RETRY_SECONDS: Final = 1.0
-LONGEST_RETRY_SECONDS: Final = 300.0
+MAX_RETRY_SECONDS: Final = 300.0
 
 
 class DataVolumeObservation(Struct, kw_only=True):
@@ -60,7 +60,7 @@ def count_attempts(volume: DataVolume) -> int:
 
 def retry_delay(attempts: int) -> float:
     """Return the delay before the next transfer, in seconds."""
-    return float(min(FIRST_RETRY_SECONDS * 2.0 ** min(attempts, 16), LONGEST_RETRY_SECONDS))
+    return float(min(FIRST_RETRY_SECONDS * 2.0 ** min(attempts, 16), MAX_RETRY_SECONDS))
 
 
 def make_data_volume_status(volume: DataVolume, seen: DataVolumeObservation, stamp: str) -> DataVolumeStatus:

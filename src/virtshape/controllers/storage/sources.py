@@ -22,7 +22,7 @@ from virtshape.controllers.storage.claimusage import format_users, list_claim_us
 from virtshape.controllers.storage.protocol import Copy, Restore
 from virtshape.controllers.storage.volumes import read_volume
 
-LONGEST_CHAIN: Final = 8
+MAX_CHAIN_LENGTH: Final = 8
 
 
 class SourceProblem(Struct, frozen=True):
@@ -57,7 +57,7 @@ def resolve_source(spec: DataVolumeSpec, namespace: str, cache: Cache) -> DataVo
 
 def resolve_data_source(name: str, namespace: str, cache: Cache) -> DataSourceSource | SourceProblem:
     """Return the claim or snapshot that a DataSource refers to, directly or through others."""
-    for _ in range(LONGEST_CHAIN):
+    for _ in range(MAX_CHAIN_LENGTH):
         found = cache.find(DataSource, name, namespace)
         if found is None:
             return SourceProblem("NotFound", f"DataSource {namespace}/{name} not found")
@@ -66,7 +66,7 @@ def resolve_data_source(name: str, namespace: str, cache: Cache) -> DataSourceSo
             return found.spec.source
         name, namespace = following.name, following.namespace or namespace
     return SourceProblem(
-        "MaxReferenceDepth", f"DataSources refer to each other more than {LONGEST_CHAIN} times, up to {name}"
+        "MaxReferenceDepth", f"DataSources refer to each other more than {MAX_CHAIN_LENGTH} times, up to {name}"
     )
 
 

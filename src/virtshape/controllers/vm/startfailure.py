@@ -12,13 +12,13 @@ from virtshape.controllers.runtime.clock import format_time
 from virtshape.controllers.vm.runstrategy import ALWAYS, ONCE, RERUN_ON_FAILURE, run_strategy
 
 FIRST_DELAY_SECONDS: Final = 10
-LONGEST_DELAY_SECONDS: Final = 300
+MAX_DELAY_SECONDS: Final = 300
 _RETRYING: Final = frozenset({ALWAYS, ONCE, RERUN_ON_FAILURE})
 
 
 def delay_seconds(failures: int) -> int:
     """Return the delay after this many failures in a row, up to five minutes."""
-    return min(FIRST_DELAY_SECONDS * failures * failures, LONGEST_DELAY_SECONDS)
+    return min(FIRST_DELAY_SECONDS * failures * failures, MAX_DELAY_SECONDS)
 
 
 def count_failure(

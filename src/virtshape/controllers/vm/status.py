@@ -28,7 +28,7 @@ READY: Final = "Ready"
 RESTART_REQUIRED: Final = "RestartRequired"
 VOLUMES_READY: Final = "DataVolumesReady"
 GENERATION_ANNOTATION: Final = "kubevirt.io/vm-generation"
-_LONGEST_NUMBER: Final = 20
+_MAX_NUMBER_LENGTH: Final = 20
 _RESTART_MESSAGE: Final = "the VM was changed after its instance was started; restart the VM to apply the changes"
 _OF_INSTANCES_ONLY: Final = frozenset({"Synchronized", "Provisioning"})
 _HELD: Final = {
@@ -96,7 +96,7 @@ def started_generation(vmi: VirtualMachineInstance | None) -> int | None:
     """Return the VM generation that the instance was started from."""
     annotations = (vmi.metadata.annotations if vmi and vmi.metadata else None) or {}
     stated = annotations.get(GENERATION_ANNOTATION, "")
-    return int(stated) if stated.isdecimal() and len(stated) < _LONGEST_NUMBER else None
+    return int(stated) if stated.isdecimal() and len(stated) < _MAX_NUMBER_LENGTH else None
 
 
 def make_conditions(

@@ -9,7 +9,7 @@ from virtshape.launcher.design.texts import read_text
 from virtshape.launcher.domain.features import Enlightenment, Hyperv
 
 _HYPERV: Final = "spec.domain.features.hyperv"
-_LEAST_RETRIES: Final = 4096
+_MIN_RETRIES: Final = 4096
 _NAMES: Final = {
     "relaxed": "relaxed",
     "vapic": "vapic",
@@ -69,9 +69,9 @@ def _design_one(context: DesignContext, asked: FeatureHyperv, name: str) -> Enli
     on = is_on(getattr(asked, name))
     retries = value = direct = None
     if name == "spinlocks" and asked.spinlocks is not None and on:
-        retries = asked.spinlocks.spinlocks or _LEAST_RETRIES
-        if retries < _LEAST_RETRIES:
-            context.refuse(f"{_HYPERV}.spinlocks.spinlocks", f"must be at least {_LEAST_RETRIES}")
+        retries = asked.spinlocks.spinlocks or _MIN_RETRIES
+        if retries < _MIN_RETRIES:
+            context.refuse(f"{_HYPERV}.spinlocks.spinlocks", f"must be at least {_MIN_RETRIES}")
     if name == "vendorid" and asked.vendorid is not None and on:
         value = _design_vendor(context, asked.vendorid.vendorid)
     if name == "synictimer" and asked.synictimer is not None and on:

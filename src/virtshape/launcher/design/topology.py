@@ -6,7 +6,7 @@ from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
 
-_MOST_WITHOUT_IOMMU: Final = 255
+_MAX_WITHOUT_IOMMU: Final = 255
 
 
 def lay_out_vcpus(domain: DomainSpec) -> Topology:
@@ -52,7 +52,7 @@ def design_vcpus(start: Topology, full: Topology) -> Vcpus:
 def _check_count(context: DesignContext, machine: str, start: Topology, full: Topology) -> None:
     limits = [limit for limit in (context.host.most_vcpus.get(machine),) if limit]
     if context.host.architecture == "amd64":
-        limits.append(_MOST_WITHOUT_IOMMU)
+        limits.append(_MAX_WITHOUT_IOMMU)
     if not limits or full.vcpus <= min(limits):
         return
     field = "spec.domain.cpu.maxSockets" if start.vcpus <= min(limits) else "spec.domain.cpu"

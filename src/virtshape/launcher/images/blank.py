@@ -10,7 +10,7 @@ from typing import Final
 from virtshape.launcher.images.errors import RefusedImageError
 
 CLUSTER: Final = 1 << 16
-LONGEST_BACKING: Final = 1023
+MAX_BACKING_LENGTH: Final = 1023
 _HEADER: Final = struct.Struct(">4sIQIIQIIQQIIQQQQII")
 _BACKING_FORMAT: Final = 0xE2792ACA
 _TABLES: Final = 3
@@ -20,7 +20,7 @@ _TABLES: Final = 3
 def render_qcow2(size: int, backing: str = "", backing_format: str = "") -> bytes:
     """Return an empty image of this virtual size, with an optional backing file."""
     name, form = backing.encode(), backing_format.encode()
-    if len(name) > LONGEST_BACKING:
+    if len(name) > MAX_BACKING_LENGTH:
         raise RefusedImageError(f"the path {backing} is too long for an image to rest on")
     entries = max(1, -(-size // (CLUSTER * CLUSTER // 8)))
     clusters = _TABLES + -(-entries * 8 // CLUSTER)

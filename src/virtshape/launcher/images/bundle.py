@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.manifest import (
-    LARGEST,
+    MAX_MANIFEST_BYTES,
     Descriptor,
     Layer,
     check_digest,
@@ -203,7 +203,7 @@ def _name_blob(digest: str) -> str:
 
 def _read(bundle: Bundle, name: str) -> bytes:
     with bundle.open(name) as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise RefusedImageError(f"the container image's {name} has more than {LARGEST} bytes")
+        content = file.read(MAX_MANIFEST_BYTES + 1)
+    if len(content) > MAX_MANIFEST_BYTES:
+        raise RefusedImageError(f"the container image's {name} has more than {MAX_MANIFEST_BYTES} bytes")
     return content

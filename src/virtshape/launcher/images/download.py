@@ -27,7 +27,7 @@ from virtshape.launcher.images.web import Access, describe_url, request
 ATTEMPTS: Final = 5
 """Maximum number of consecutive attempts without progress."""
 FIRST_PAUSE: Final = 0.5
-LONGEST_PAUSE: Final = 20.0
+MAX_PAUSE: Final = 20.0
 SLOWEST: Final = 1024
 """Minimum bytes per second, averaged over SLOW_SECONDS; a slow download would block others from starting."""
 SLOW_SECONDS: Final = 60.0
@@ -140,7 +140,7 @@ def _find_validator(response: http.client.HTTPResponse) -> str:
 
 
 def _pause(failures: int, beat: Callable[[], None]) -> None:
-    longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (failures - 1))
+    longest = min(MAX_PAUSE, FIRST_PAUSE * 2 ** (failures - 1))
     deadline = time.monotonic() + longest * random.uniform(0.5, 1)  # noqa: S311 - jitter, not cryptography
     while time.monotonic() < deadline:
         beat()

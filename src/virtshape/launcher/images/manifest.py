@@ -13,7 +13,7 @@ from msgspec import Struct
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.reference import DIGEST
 
-LARGEST: Final = 4 << 20
+MAX_MANIFEST_BYTES: Final = 4 << 20
 MAX_LAYERS: Final = 500
 """Maximum number of layers of a container image; container runtimes allow 127."""
 INDEXES: Final = (

@@ -19,8 +19,8 @@ from virtshape.launcher.images.download import download
 from virtshape.launcher.images.errors import RefusedImageError, TransferError
 from virtshape.launcher.images.manifest import (
     INDEXES,
-    LARGEST,
     MANIFESTS,
+    MAX_MANIFEST_BYTES,
     Layer,
     check_digest,
     choose_image,
@@ -132,9 +132,9 @@ class Registry:
     def _read(url: str, access: Access, headers: dict[str, str]) -> bytes:
         with request(url, access, headers) as response:
             try:
-                content: bytes = response.read(LARGEST + 1)
+                content: bytes = response.read(MAX_MANIFEST_BYTES + 1)
             except OSError as error:
                 raise TransferError(f"the connection broke off: {error}") from error
-        if len(content) > LARGEST:
-            raise RefusedImageError(f"the container image's manifest has more than {LARGEST} bytes")
+        if len(content) > MAX_MANIFEST_BYTES:
+            raise RefusedImageError(f"the container image's manifest has more than {MAX_MANIFEST_BYTES} bytes")
         return content

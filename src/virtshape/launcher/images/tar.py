@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple, Protocol
 
 BLOCK: Final = 512
-LONGEST_NAME: Final = 4096
+MAX_NAME_LENGTH: Final = 4096
 """Maximum length of an entry or link name in bytes, the same as for paths in Linux."""
-LARGEST_HEADER: Final = 1 << 20
+MAX_HEADER_BYTES: Final = 1 << 20
 """Maximum size of the extended headers (pax records, GNU long names) of one entry."""
 _CHUNK: Final = 1 << 20
 
@@ -132,8 +132,8 @@ class TarReader:
 
     def _extend(self, extension: _Extension, kind: bytes, size: int) -> _Extension:
         total = extension.bytes + size + BLOCK
-        if total > LARGEST_HEADER:
-            raise TarError(f"the headers of an entry have more than {LARGEST_HEADER} bytes")
+        if total > MAX_HEADER_BYTES:
+            raise TarError(f"the headers of an entry have more than {MAX_HEADER_BYTES} bytes")
         content = self._read_block(size + -size % BLOCK)[:size]
         if len(content) < size:
             raise TarError("it ends in the middle of a header")
@@ -151,8 +151,8 @@ class TarReader:
         name = b"/".join((prefix, name)) if prefix else name
         name = extension.name if extension.name is not None else name
         link = extension.link if extension.link is not None else link
-        if max(len(name), len(link)) > LONGEST_NAME:
-            raise TarError(f"it has a name of more than {LONGEST_NAME} bytes")
+        if max(len(name), len(link)) > MAX_NAME_LENGTH:
+            raise TarError(f"it has a name of more than {MAX_NAME_LENGTH} bytes")
         if kind == _GNU_SPARSE:
             raise TarError(_SPARSE)
         what = _KINDS.get(kind, "other")

@@ -21,7 +21,7 @@ RESOLVERS: Final = Path("/etc/resolv.conf")
 DNS_PORT: Final = 53
 MAX_PENDING: Final = 512
 """Maximum number of pending queries; older ones are dropped."""
-_LARGEST_MESSAGE: Final = 65535
+_MAX_MESSAGE_BYTES: Final = 65535
 _HEADER: Final = 12
 _RELAYED: Final = "nameserver 127.0.0.1\n"
 
@@ -72,7 +72,7 @@ class Relay:
 
     def _send_queries(self) -> None:
         while True:
-            query, client = self._inside.recvfrom(_LARGEST_MESSAGE)
+            query, client = self._inside.recvfrom(_MAX_MESSAGE_BYTES)
             if len(query) < _HEADER:
                 continue
             number = secrets.randbelow(1 << 16)
@@ -87,7 +87,7 @@ class Relay:
     def _send_answers(self) -> None:
         while True:
             try:
-                answer = self._upstream.recv(_LARGEST_MESSAGE)
+                answer = self._upstream.recv(_MAX_MESSAGE_BYTES)
             except OSError:  # the resolver refused an earlier query
                 continue
             with self._lock:

@@ -12,7 +12,7 @@ from virtshape.launcher.volumes.task import Task
 
 LABEL: Final = "cfgdata"
 SYSPREP_LABEL: Final = "unattendCD"
-LONGEST_LABEL: Final = 32
+MAX_LABEL_LENGTH: Final = 32
 MAX_BYTES: Final = 32 << 20
 _ANSWERS: Final = frozenset({"autounattend.xml", "unattend.xml"})
 _TABLES: Final = {"slic_name_ref": "slic.bin", "msdm_name_ref": "msdm.bin"}
@@ -82,8 +82,8 @@ def read_files(directory: Path) -> dict[str, bytes]:
 
 def _write_mounted_files(task: Task, label: str | None = None, *, optional: bool = False) -> Source:
     label = label or LABEL
-    if len(label) > LONGEST_LABEL or not label.isascii():
-        raise UnusableVolumeError(f"must be ASCII and at most {LONGEST_LABEL} characters", "volumeLabel")
+    if len(label) > MAX_LABEL_LENGTH or not label.isascii():
+        raise UnusableVolumeError(f"must be ASCII and at most {MAX_LABEL_LENGTH} characters", "volumeLabel")
     mount = task.find_mount()
     if optional and (mount is None or not mount.exists()):
         return write_iso(task, {}, label)

@@ -16,8 +16,8 @@ _FIRST_FREE: Final = 19
 _DATE: Final = bytes((70, 1, 1, 0, 0, 0, 0))
 _NO_DATE: Final = b"0" * 16 + b"\0"
 _ROCK_RIDGE: Final = b"RRIP_1991A"
-_LONGEST_RECORD: Final = 254
-_LONGEST_JOLIET: Final = 64
+_MAX_RECORD_BYTES: Final = 254
+_MAX_JOLIET_LENGTH: Final = 64
 _ENTRY: Final = 250
 _NOT_PLAIN: Final = re.compile(r"[^A-Z0-9_]")
 _NOT_JOLIET: Final = re.compile(r"[*/:;?\\\x00-\x1f]|[^\u0000-\uffff]")
@@ -194,7 +194,7 @@ class _Tree:
             for start in range(0, len(encoded), _ENTRY)
             for part in [encoded[start : start + _ENTRY]]
         )
-        room = _LONGEST_RECORD - 34 - taken
+        room = _MAX_RECORD_BYTES - 34 - taken
         return entries + (named if len(entries + named) <= room else self._continue(named))
 
     def _continue(self, entries: bytes) -> bytes:
@@ -213,7 +213,7 @@ def _plain_names(names: list[str], is_directory: bool) -> dict[str, bytes]:
 
 
 def _joliet_names(names: list[str], _is_directory: bool) -> dict[str, bytes]:
-    found = _number(names, lambda name: _NOT_JOLIET.sub("_", name)[:_LONGEST_JOLIET], _LONGEST_JOLIET)
+    found = _number(names, lambda name: _NOT_JOLIET.sub("_", name)[:_MAX_JOLIET_LENGTH], _MAX_JOLIET_LENGTH)
     return {name: short.encode("utf-16-be") for name, short in found.items()}
 
 

@@ -51,7 +51,7 @@ _RULES: Final[dict[ProblemKind, str]] = {
     "unsupported": "unsupported-value",
 }
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_NAME: Final = 253
+_MAX_NAME_LENGTH: Final = 253
 
 
 class DecodedObject(NamedTuple):
@@ -145,12 +145,12 @@ def check_identity(tree: dict[str, Any], reference: Reference) -> Iterator[Issue
     if not name:
         if not metadata.get("generateName"):
             yield Issue("invalid-name", "metadata.name", "the object has no name: set metadata.name")
-    elif len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+    elif len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
         yield Issue("invalid-name", "metadata.name", f"{quote(name)} cannot be a name: {_describe_names()}")
 
 
 def _describe_names() -> str:
-    return f"use up to {_LONGEST_NAME} lower case letters, digits, '-' and '.', with a letter or digit at both ends"
+    return f"use up to {_MAX_NAME_LENGTH} lower case letters, digits, '-' and '.', with a letter or digit at both ends"
 
 
 def skip_undecoded(issues: Iterable[Issue], reading: DecodedObject) -> Iterator[Issue]:

@@ -18,8 +18,8 @@ from virtshape.standalone.guests.node import describe_missing_isolation
 
 Status = Literal["ok", "warning", "failure"]
 
-LEAST_PYTHON: Final = (3, 11)
-LEAST_FREE_BYTES: Final = 256 << 20
+MIN_PYTHON: Final = (3, 11)
+MIN_FREE_BYTES: Final = 256 << 20
 """Below this, overlays of guests cannot be created."""
 FEW_FREE_BYTES: Final = 4 << 30
 """Below this, the first images may fill the disk."""
@@ -110,7 +110,7 @@ def _sudo(facts: Facts) -> str:
 
 def _check_python(facts: Facts) -> Check:
     version = ".".join(map(str, facts.python))
-    if facts.python[:2] >= LEAST_PYTHON:
+    if facts.python[:2] >= MIN_PYTHON:
         return Check(name="Python", status="ok", message=version)
     return Check(
         name="Python",
@@ -151,7 +151,7 @@ def _check_disk_space(facts: Facts) -> Check:
     free = f"{facts.free_bytes / (1 << 30):.1f} GiB free at {facts.directory}"
     status: Status = "ok"
     if facts.free_bytes < FEW_FREE_BYTES:
-        status = "failure" if facts.free_bytes < LEAST_FREE_BYTES else "warning"
+        status = "failure" if facts.free_bytes < MIN_FREE_BYTES else "warning"
     fix = "" if status == "ok" else "free some space, or choose another disk: virtshape up --data-dir DIR"
     return Check(name="disk space", status=status, message=free, fix=fix)
 

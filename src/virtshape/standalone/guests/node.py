@@ -12,7 +12,7 @@ from virtshape.launcher.host import Host
 KVM: Final = "devices.kubevirt.io/kvm"
 _MODEL_LABEL: Final = "cpu-model.node.kubevirt.io/"
 _MACHINE_LABEL: Final = "machine-type.node.kubevirt.io/"
-_MOST_KVM_GUESTS: Final = Quantity("1k")
+_MAX_KVM_GUESTS: Final = Quantity("1k")
 
 
 def describe_node(host: Host, name: str, now: str) -> Node:
@@ -22,7 +22,7 @@ def describe_node(host: Host, name: str, now: str) -> Node:
         offered[f"hugepages-{size}"] = Quantity.of(Quantity(size).value() * count, "BinarySI")
     offered |= {resource: Quantity(str(len(found))) for resource, found in host.devices.items()}
     if host.kvm:
-        offered[KVM] = _MOST_KVM_GUESTS
+        offered[KVM] = _MAX_KVM_GUESTS
     description = "guests run with KVM" if host.kvm else "guests are emulated: KVM does not work on this machine"
     return Node(
         api_version="v1",

@@ -26,7 +26,7 @@ from virtshape.standalone.guests.launcher import DEFAULT_GRACE_SECONDS
 MARGIN_SECONDS: Final = 15.0
 """Time after the grace period before a guest's processes are killed."""
 _PAUSE_SECONDS: Final = 0.1
-_MOST_NAMED: Final = 10
+_MAX_NAMED: Final = 10
 
 
 class RunningGuest(Struct, frozen=True, kw_only=True):
@@ -59,8 +59,8 @@ def count_guests(guests: Sequence[object]) -> str:
 
 def name_guests(guests: Sequence[object]) -> str:
     """Return the names of guests: `default/a, default/b`; of many, only the first."""
-    more = len(guests) - _MOST_NAMED
-    return ", ".join(map(str, guests[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+    more = len(guests) - _MAX_NAMED
+    return ", ".join(map(str, guests[:_MAX_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 async def stop_guests(guests: Iterable[RunningGuest]) -> list[RunningGuest]:

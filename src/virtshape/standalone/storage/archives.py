@@ -24,9 +24,9 @@ from virtshape.standalone.storage.files import make_directory
 
 _BLOCK: Final = 4096
 """Minimum bytes that an entry uses: a claim may have as many entries as blocks."""
-MOST_ENTRIES: Final = 1_000_000
+MAX_ENTRIES: Final = 1_000_000
 """Maximum number of files and directories in an archive, if its claim is large enough."""
-LONGEST_COMPONENT: Final = 255
+MAX_COMPONENT_LENGTH: Final = 255
 DEEPEST: Final = 128
 """Maximum depth of directories."""
 _CHUNK: Final = 1 << 20
@@ -57,7 +57,7 @@ def unpack_archive(source: Path, target: Path, size: int, scratch: Path, progres
 
 def _unpack(packed: BinaryIO, tree: Path, size: int, progress: Progress) -> None:
     total = os.fstat(packed.fileno()).st_size
-    reader = TarReader(_open(packed), most_entries=min(MOST_ENTRIES, (size + MARGIN) // _BLOCK), limit=size + MARGIN)
+    reader = TarReader(_open(packed), most_entries=min(MAX_ENTRIES, (size + MARGIN) // _BLOCK), limit=size + MARGIN)
     root = os.open(tree, _DIRECTORY)
     try:
         used = 0
@@ -96,8 +96,8 @@ def split_name(entry: TarEntry) -> list[str]:
         raise RefusedImageError(f"the archive holds a name that leads out of the volume: {entry.name[:200]!r}")
     if len(parts) > DEEPEST:
         raise RefusedImageError(f"the archive holds a name with more than {DEEPEST} directories: {entry.name[:200]!r}")
-    if any(len(os.fsencode(part)) > LONGEST_COMPONENT for part in parts):
-        raise RefusedImageError(f"the archive holds a file name of more than {LONGEST_COMPONENT} bytes")
+    if any(len(os.fsencode(part)) > MAX_COMPONENT_LENGTH for part in parts):
+        raise RefusedImageError(f"the archive holds a file name of more than {MAX_COMPONENT_LENGTH} bytes")
     if not parts and entry.kind == "file":
         raise RefusedImageError("the archive holds a file without a name")
     return parts

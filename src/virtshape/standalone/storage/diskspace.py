@@ -20,7 +20,7 @@ MARGIN: Final = 64 << 20
 """Bytes that a source file may exceed the claim's size by: headers, tables and padding."""
 RESERVE: Final = 1 << 30
 """Default of the reserve."""
-LARGEST_IMAGE: Final = 100 << 30
+MAX_IMAGE_BYTES: Final = 100 << 30
 """Default of the maximum size of a disk or file without a requested size."""
 UNSIZED_ARCHIVE: Final = "an archive needs a claim with a size: set spec.storage.resources.requests.storage"
 
@@ -30,7 +30,7 @@ class DiskSpace(Struct, frozen=True):
 
     directory: Path
     reserve: int = RESERVE
-    largest: int = LARGEST_IMAGE
+    largest: int = MAX_IMAGE_BYTES
 
     def find_free(self) -> int:
         """Return the number of free bytes beyond the reserve."""
@@ -64,7 +64,7 @@ def read_disk_space(directory: Path) -> DiskSpace:
         raise TransferError(str(error)) from error
     if storage is None:
         return DiskSpace(directory)
-    return DiskSpace(directory, _read(storage.reserve, RESERVE), _read(storage.max_image_size, LARGEST_IMAGE))
+    return DiskSpace(directory, _read(storage.reserve, RESERVE), _read(storage.max_image_size, MAX_IMAGE_BYTES))
 
 
 def _read(quantity: Quantity | None, default: int) -> int:

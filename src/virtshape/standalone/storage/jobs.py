@@ -14,7 +14,7 @@ from virtshape.launcher.images.progress import Progress, until
 from virtshape.supervise.supervisor import SupervisedTask, Supervisor
 from virtshape.supervise.tasks import STORAGE_JOBS
 
-MOST_AT_ONCE: Final = 4
+MAX_AT_ONCE: Final = 4
 QUICK_SECONDS: Final = 0.05
 STOP_SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Job:
 class Jobs:
     """All jobs."""
 
-    def __init__(self, supervisor: Supervisor, most_at_once: int = MOST_AT_ONCE) -> None:
+    def __init__(self, supervisor: Supervisor, most_at_once: int = MAX_AT_ONCE) -> None:
         self._supervisor = supervisor
         self._slots = asyncio.Semaphore(most_at_once)
         self._jobs: dict[str, Job] = {}

@@ -13,15 +13,15 @@ PROVISIONER: Final = "virtshape.io/local"
 IMAGE: Final = "disk.img"
 
 
-_LONGEST_NAME: Final = 200
+_MAX_NAME_LENGTH: Final = 200
 """Bytes; leaves space for prefixes and suffixes of temporary file names."""
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?")
 
 
 def check_name(name: str) -> str:
     """Return the name or key if it may become a file name; raise StorageError otherwise."""
-    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
-        raise StorageError(f"{name[:_LONGEST_NAME]!r} is not a valid name of a volume, snapshot or upload")
+    if len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
+        raise StorageError(f"{name[:_MAX_NAME_LENGTH]!r} is not a valid name of a volume, snapshot or upload")
     return name
 
 

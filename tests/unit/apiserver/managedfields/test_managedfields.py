@@ -8,7 +8,7 @@ import pytest
 from virtshape.api.kinds import find_kind
 from virtshape.apiserver.managedfields.fieldtypes import ObjectType, object_type
 from virtshape.apiserver.managedfields.managedfields import (
-    MOST_UPDATERS,
+    MAX_UPDATERS,
     Entry,
     Write,
     entries_of,
@@ -410,7 +410,7 @@ def test_status_write_cannot_edit_entries() -> None:
 
 def test_oldest_updaters_are_merged_beyond_the_limit() -> None:
     tree = create(build_instancetype())
-    for number in range(MOST_UPDATERS + 2):
+    for number in range(MAX_UPDATERS + 2):
         new = change(tree, "metadata", "labels", f"l{number}", to="1")
         write = Write(f"m{number}", INSTANCETYPES, f"2026-05-02T10:00:{number:02}Z")
         new["metadata"]["managedFields"] = record_update(tree, new, write, INSTANCETYPE)

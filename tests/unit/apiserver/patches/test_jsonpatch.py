@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.apiserver.trees import TREES, VALUES, Tree
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.patches.jsonpatch import DEEPEST_POINTER, MOST_OPERATIONS, find_unknown_members, patch_json
+from virtshape.apiserver.patches.jsonpatch import DEEPEST_POINTER, MAX_OPERATIONS, find_unknown_members, patch_json
 
 Operations = list[Tree]
 
@@ -138,7 +138,7 @@ def test_invalid_operations_are_rejected(operations: object) -> None:
 
 
 def test_number_of_operations_is_limited() -> None:
-    operations = [op("test", "/a", value=1)] * MOST_OPERATIONS
+    operations = [op("test", "/a", value=1)] * MAX_OPERATIONS
     assert patch_json({"a": 1}, operations) == {"a": 1}
     with pytest.raises(StatusError, match="maximum operations in a JSON patch is 10000, got 10001") as caught:
         patch_json({"a": 1}, [*operations, operations[0]])

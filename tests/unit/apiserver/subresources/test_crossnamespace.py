@@ -7,7 +7,7 @@ import pytest
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Attributes, Decision
-from virtshape.apiserver.subresources.crossnamespace import MOST_READS, CrossNamespaceReadError, read_as_caller
+from virtshape.apiserver.subresources.crossnamespace import MAX_READS, CrossNamespaceReadError, read_as_caller
 from virtshape.resolve.reference import Reference
 
 
@@ -19,6 +19,6 @@ def test_number_of_objects_in_other_namespaces_is_limited() -> None:
     async def decide(permitted: Collection[Reference]) -> None:
         raise CrossNamespaceReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
 
-    with pytest.raises(StatusError, match=f"more than {MOST_READS} objects in other namespaces") as refusal:
+    with pytest.raises(StatusError, match=f"more than {MAX_READS} objects in other namespaces") as refusal:
         asyncio.run(read_as_caller(decide, allow))
     assert refusal.value.code == 400

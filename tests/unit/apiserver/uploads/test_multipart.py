@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from virtshape.apiserver.uploads.multipart import LARGEST_HEAD, FormError, read_file
+from virtshape.apiserver.uploads.multipart import MAX_HEAD_BYTES, FormError, read_file
 
 TYPE = "multipart/form-data; boundary=XyZ"
 FILE = bytes(range(256)) * 40 + b"\r\n--Xy\r\n--XyZnot\r\n"[:9] + b"\r\n--X"
@@ -60,7 +60,7 @@ REFUSED = {
     "a long boundary": (b"", f"multipart/form-data; boundary={'x' * 71}", "at most 70 characters"),
     "without the last line": (build_form((b"file", FILE), end=b"\r\n--XyZ"), TYPE, "is incomplete"),
     "nothing": (b"", TYPE, "is incomplete"),
-    "an endless head": (b"--XyZ\r\n" + b"a" * (LARGEST_HEAD + 2000), TYPE, "too large"),
+    "an endless head": (b"--XyZ\r\n" + b"a" * (MAX_HEAD_BYTES + 2000), TYPE, "too large"),
 }
 
 

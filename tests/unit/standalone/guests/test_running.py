@@ -49,6 +49,6 @@ def test_a_guest_that_does_not_shut_down_is_killed(places: GuestDirectories, mon
 
 
 def test_long_lists_of_guests_are_shortened(places: GuestDirectories, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_MOST_NAMED", 1)
+    monkeypatch.setattr(running, "_MAX_NAMED", 1)
     with run_fake_launcher(places, "a"), run_fake_launcher(places, "b"), run_fake_launcher(places, "c"):
         assert name_guests(list_running_guests(places.data)) == "default/a and 2 more"

@@ -16,7 +16,7 @@ from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.domain.devices.interface import Subnet
 
 _DEFAULT_RANGE: Final = "10.0.2.0/24"
-_LONGEST_PREFIX: Final = 27
+_MAX_PREFIX_LENGTH: Final = 27
 _IPV6_PREFIX: Final = 64
 _GUEST_OFFSET: Final = 0x020F
 """Offset of the guest's address in the range of user-mode networking, masked to the range."""
@@ -94,8 +94,8 @@ def name_tap(vmi: VirtualMachineInstance, interface: str) -> str:
 
 def _connect_by_user_mode(context: DesignContext, pod: PodNetwork, at: str) -> Connection:
     own = IPv4Network(pod.vm_network_cidr or _DEFAULT_RANGE, strict=False)
-    if own.prefixlen > _LONGEST_PREFIX:
-        context.refuse(f"{at}.vmNetworkCIDR", f"user-mode networking needs a range of /{_LONGEST_PREFIX} or larger")
+    if own.prefixlen > _MAX_PREFIX_LENGTH:
+        context.refuse(f"{at}.vmNetworkCIDR", f"user-mode networking needs a range of /{_MAX_PREFIX_LENGTH} or larger")
     subnets = [Subnet("ipv4", str(own.network_address), own.prefixlen)]
     if pod.vm_ipv6_network_cidr:
         other = IPv6Network(pod.vm_ipv6_network_cidr, strict=False)

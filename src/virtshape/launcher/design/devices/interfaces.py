@@ -9,8 +9,8 @@ from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.devices.address import parse_pci_address
 from virtshape.launcher.domain.devices.interface import Forward, Interface
 
-_MOST_QUEUES: Final = 256
-_MOST_PORTS: Final = 256
+_MAX_QUEUES: Final = 256
+_MAX_PORTS: Final = 256
 """QEMU opens a socket for each listed port."""
 _IGB_LIBVIRT, _IGB_QEMU = 9_003_000, 8_000_000
 _DHCP_FIELDS: Final = {
@@ -42,7 +42,7 @@ def _design_interface(context: DesignContext, interface: api.Interface, connecti
     virtio = model == context.virtio
     tap = connection.kind == "tap"
     several = virtio and context.devices.network_interface_multiqueue
-    queues = min(lay_out_vcpus(context.spec.domain).vcpus, _MOST_QUEUES) if several else 1
+    queues = min(lay_out_vcpus(context.spec.domain).vcpus, _MAX_QUEUES) if several else 1
     return Interface(
         name=interface.name,
         kind=connection.kind,
@@ -99,8 +99,8 @@ def _refuse_dhcp_options(context: DesignContext, interface: api.Interface, at: s
 
 
 def _refuse_many_ports(context: DesignContext, interface: api.Interface, at: str) -> None:
-    if sum(len(forward.ports) for forward in _list_forwards(interface)) > _MOST_PORTS:
-        reason = f"more than {_MOST_PORTS} ports are listed: list none to forward all ports"
+    if sum(len(forward.ports) for forward in _list_forwards(interface)) > _MAX_PORTS:
+        reason = f"more than {_MAX_PORTS} ports are listed: list none to forward all ports"
         context.refuse(f"{at}.{'portRanges' if interface.port_ranges else 'ports'}", reason)
 
 
