@@ -194,8 +194,8 @@ def check_name(name: str, problems: Problems) -> None:
     """Report a name that is not a valid DNS subdomain."""
     if len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
         problems.lines.append(
-            f'--name: invalid name "{name}": must be up to {MAX_NAME_LENGTH} lower case letters, digits, dashes and dots, '
-            "with a letter or digit at both ends of each part"
+            f'--name: invalid name "{name}": must be up to {MAX_NAME_LENGTH} lower case letters, digits, dashes and '
+            "dots, with a letter or digit at both ends of each part"
         )
 
 
