@@ -6,7 +6,9 @@ Serves one viewer once: the command ends when the viewer or the guest disconnect
 
 import asyncio
 import json
+import os
 import shutil
+import signal
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -147,9 +149,11 @@ async def _show(screen: Screen, stopped: asyncio.Event, arguments: list[str]) ->
 
 async def _end(process: asyncio.subprocess.Process, running: "asyncio.Future[Any]") -> None:
     """Terminate the viewer, and kill it if it does not exit."""
-    for send in (process.terminate, process.kill):
-        with suppress(ProcessLookupError):
-            send()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        # Not process.send_signal: it reaps an exited child before asyncio's child watcher does, which then warns.
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, number)
         if (await asyncio.wait([running], timeout=STOP_SECONDS))[0]:
             return
 
