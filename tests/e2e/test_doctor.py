@@ -119,7 +119,7 @@ def test_up_and_down_print_the_number_of_running_guests(data: Path) -> None:
         status = call_virtshape("status", "--data-dir", data)
         assert "GUESTS      2 running: default/one, default/two\n" in status.stdout
         shown = json.loads(call_virtshape("status", "--data-dir", data, "-o", "json").stdout)
-        assert (shown["guests"], shown.get("running")) == (["default/one", "default/two"], None)
+        assert (shown["guests"], shown["running"]) == (["default/one", "default/two"], False)
         result = call_virtshape("down", "--guests", "--data-dir", data)
         assert result.stdout.splitlines()[1:] == [
             "shutting down 2 guests, for at most 7 seconds: default/one, default/two",

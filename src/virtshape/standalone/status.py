@@ -37,12 +37,11 @@ class CheckResult(Struct, rename="camel"):
 
 
 class SystemStatus(Struct, rename="camel", omit_defaults=True, kw_only=True):
-    """Status of the system in a data directory."""
+    """Status of the system in a data directory. Fields without a default are always in the output."""
 
     data_directory: str
-    running: bool = False
+    running: bool
     healthy: bool
-    """Always present in the output: it has no default."""
     problem: str = ""
     """Why it is not healthy or its status cannot be read."""
     pid: int | None = None
@@ -59,9 +58,8 @@ class SystemStatus(Struct, rename="camel", omit_defaults=True, kw_only=True):
 
 def read_status(directory: Path) -> SystemStatus:
     """Return the status of a data directory."""
-    status = SystemStatus(data_directory=str(directory), healthy=False)
-    status.pid = find_holder(directory)
-    status.running = status.pid is not None
+    holder = find_holder(directory)
+    status = SystemStatus(data_directory=str(directory), running=holder is not None, healthy=False, pid=holder)
     _read_kubeconfig(status, directory)
     if status.running:
         started = datetime.fromtimestamp((directory / "lock").stat().st_mtime, UTC)

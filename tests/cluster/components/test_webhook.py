@@ -1,7 +1,9 @@
 """Webhooks as a real API server calls them."""
 
+import http.client
 import json
 import signal
+import ssl
 import time
 from typing import Any
 
@@ -13,6 +15,7 @@ from tests.support.demo import find_free_port
 
 from virtshape.cluster.manifests.crds import build_definitions
 from virtshape.cluster.manifests.options import Options
+from virtshape.cluster.webhook.process import MAX_REVIEW_BYTES
 
 Tree = dict[str, Any]
 pytestmark = pytest.mark.usefixtures("webhook")
@@ -397,3 +400,20 @@ def test_user_cannot_write_the_status_of_an_instance(kubectl: Kubectl) -> None:
     assert (before["phase"], "nodeName" in before) == ("Pending", False)
     kubectl("patch", "vmi", "forged", "--type=merge", "-p", json.dumps({"status": {"phase": "Running"}}))
     assert kubectl.get("vmi", "forged")["status"] == before
+
+
+def test_too_large_review_returns_413_before_its_body_is_sent(installation: Installation) -> None:
+    trust = ssl.create_default_context()
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    connection = http.client.HTTPSConnection("127.0.0.1", installation.https["webhook"], timeout=TIMEOUT, context=trust)
+    try:
+        connection.putrequest("POST", "/convert")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(MAX_REVIEW_BYTES + 1))
+        connection.endheaders()
+        response = connection.getresponse()
+        status = json.load(response)
+        assert (response.status, status["reason"]) == (413, "RequestEntityTooLarge")
+        assert str(MAX_REVIEW_BYTES) in status["message"]
+    finally:
+        connection.close()
