@@ -11,7 +11,7 @@ STOPS = (
     ("Sizes that the instance type leaves to the VM.", "virtctl expand -f examples/custom.yaml -o yaml"),
     ("What is wrong with these, all at once.", "virtshape lint examples/broken"),
     ("A size of one's own.", "virtctl customize u1.medium --catalog --name u1.mysize --vcpus 4 --memory 4Gi"),
-    ("The catalogue.", "virtshape catalog --series u1 -o table"),
+    ("The catalog.", "virtshape catalog --series u1 -o table"),
 )
 
 

@@ -1,4 +1,4 @@
-"""The built-in catalogue, custom sizes aside, has the names, specs and labels of the common KubeVirt one."""
+"""The built-in catalog, custom sizes aside, has the names, specs and labels of the common KubeVirt one."""
 
 import os
 from collections.abc import Iterator

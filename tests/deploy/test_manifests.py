@@ -28,7 +28,7 @@ CHOICES = {
     "nothing": Options(),
     "replicas": Options(replicas=3),
     "an image": Options(image="example.com/a:1", launcher_image="example.com/b:1"),
-    "the catalogue": Options(catalog=True),
+    "the catalog": Options(catalog=True),
     "the kinds of CDI": Options(cdi=True),
     "cert-manager": Options(webhook_cert="cert-manager"),
     "no runtime": Options(runtime="none"),

@@ -7,7 +7,7 @@ SIZES = "instancetype.kubevirt.io"
 
 
 def build_vm(name: str = "web", labels: dict[str, str] | None = None, **spec: Any) -> Tree:
-    """A VM that names a size and a guest of the catalogue."""
+    """A VM that names a size and a guest of the catalog."""
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",

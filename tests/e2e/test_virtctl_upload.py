@@ -154,7 +154,7 @@ def test_existing_claim_is_reused_and_replaced_only_on_request(
     again = virtctl("pvc", "there", "--size", "8Mi", "--image-path", image)
     assert again.status == 1
     assert again.err.startswith("error: PVC there already successfully imported/cloned/updated\n")
-    assert "With --force what it holds is replaced." in again.err
+    assert "Or replace its data with --force." in again.err
     (tmp_path / "other.gz").write_bytes(gzip.compress(b"other".ljust(MIB, b"\0")))
     forced = virtctl("pvc", "there", "--force", "--image-path", str(tmp_path / "other.gz"))
     assert forced.status == 0, forced.err
@@ -166,10 +166,7 @@ def test_claim_not_waiting_for_an_upload_is_used_only_with_a_flag(
 ) -> None:
     uploader.create({**build_claim("ordinary"), "metadata": {"name": "ordinary"}})
     refused = virtctl("pvc", "ordinary", "--size", "8Mi", "--image-path", image)
-    assert refused.err == (
-        "error: PVC ordinary not available for upload\n"
-        "Say that it is meant, with --no-create: what it holds is replaced.\n"
-    )
+    assert refused.err == ("error: PVC ordinary not available for upload\nTo replace its data, use --no-create.\n")
     assert virtctl("dv", "ordinary", "--no-create", "--image-path", image).err.startswith(
         "error: No DataVolume is associated with the existing PVC default/ordinary\n"
     )
@@ -198,13 +195,13 @@ def test_claim_waiting_for_its_first_consumer_is_bound_with_a_flag(
 
 REFUSED: dict[str, tuple[list[str], str]] = {
     "no file": (["--size", "8Mi", "--image-path", "/no/such"], "cannot open /no/such: No such file"),
-    "no size": (["--image-path", "{image}"], "when creating a resource, the size must be specified\nSay how large"),
+    "no size": (["--image-path", "{image}"], "when creating a resource, the size must be specified\nSet the size"),
     "too small": (["--size", "1Mi", "--image-path", "{image}"], "unexpected return value 400, Saving stream failed: "),
     "no class": (
         ["--size", "8Mi", "--image-path", "{image}", "--storage-class", "lokal"],
         'storageclasses.storage.k8s.io "lokal" not found; did you mean "local"?',
     ),
-    "not there": (["--no-create", "--image-path", "{image}"], 'there is no PVC "refused" in namespace default'),
+    "not there": (["--no-create", "--image-path", "{image}"], 'PVC "refused" not found in namespace default'),
     "nobody at the proxy": (
         ["--size", "8Mi", "--image-path", "{image}", "--uploadproxy-url", "127.0.0.1:1", "--retry", "1"],
         "cannot connect to https://127.0.0.1:1/v1beta1/upload-async",
@@ -253,7 +250,7 @@ def test_aborted_upload_leaves_nothing(
     process.send_signal(number)
     out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, err) == (130, "")
-    assert out == "DataVolume default/broken-off removed again\n"
+    assert out == "DataVolume default/broken-off deleted\n"
     wait_until_removed(uploader, "broken-off")
     uploader.wait_until_empty()
 

@@ -37,7 +37,7 @@ DOMAIN: Tree = {
 }
 
 
-def find_in_catalogue() -> Any:
+def find_in_catalog() -> Any:
     found = loader.find("VirtualMachineClusterInstancetype", "cx1.custom")
     assert found is not None
     return found
@@ -51,7 +51,7 @@ def start(vm: Any, *objects: Model) -> Tree:
     return {key: domain[key] for key in DOMAIN}
 
 
-@pytest.mark.parametrize("custom", [CUSTOM, find_in_catalogue()], ids=["the example", "the catalogue"])
+@pytest.mark.parametrize("custom", [CUSTOM, find_in_catalog()], ids=["the example", "the catalog"])
 def test_vm_sets_its_size_with_an_instancetype_that_has_none(custom: Any) -> None:
     vm = build_vm(instancetype="cx1.custom", cpu_guest=4, memory="4Gi")
     assert start(vm, custom) == DOMAIN

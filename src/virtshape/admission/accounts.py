@@ -1,4 +1,4 @@
-"""Service accounts of the system itself, shared by the embedded server and the webhook."""
+"""Service accounts of virtshape's own components, shared by the embedded server and the webhook."""
 
 from typing import Final
 

@@ -78,4 +78,4 @@ def _warn_of_users(kind: Kind, new: Tree, cluster: ClusterState) -> list[str]:
     if not users:
         return []
     refer = "1 VM refers" if users == 1 else f"{users} VMs refer"
-    return [f"{refer} to this {kind.kind}: those that hold a revision of it keep it as it was"]
+    return [f"{refer} to this {kind.kind}: VMs with a stored revision of it are not changed"]

@@ -1,5 +1,5 @@
 """
-What admission reads from the cluster: objects, names, configuration.
+The cluster state that admission reads: objects, names, configuration.
 
 Only protocols: the API server implements them with its store, the webhook with its caches.
 """

@@ -25,7 +25,7 @@ def check_data_volume(spec: DataVolumeSpec, at: str) -> Iterator[Violation]:
             message = f"Multiple Data volume sources: {' and '.join(present)}; keep one of them"
             yield Violation(DEPRECATED, f"{at}.source.{present[1]}", message)
     if spec.source_ref is not None and not spec.source_ref.name:
-        yield Violation("invalid-value", f"{at}.sourceRef.name", "Required value: name what the data comes from")
+        yield Violation("invalid-value", f"{at}.sourceRef.name", "Required value: set source or sourceRef")
     if spec.content_type and spec.content_type not in _CONTENT_TYPES:
         message = f'ContentType "{spec.content_type}" is not one of {", ".join(_CONTENT_TYPES)}'
         yield Violation("unsupported-value", f"{at}.contentType", message)

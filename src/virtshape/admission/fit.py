@@ -42,7 +42,7 @@ class Fit(NamedTuple):
         return check_vcpus_spread(self.draft.spec.domain.cpu, TEMPLATE_ROOT, given, self.preference)
 
     def check_requirements(self) -> list[Conflict]:
-        """Return the preference requirements that stay unmet if the instance type wins all conflicts."""
+        """Return the unmet preference requirements, with the instance type's value for every conflicting field."""
         if self.preference is None or self.preference.requirements is None:
             return []
         cpu = self.draft.spec.domain.cpu
@@ -75,7 +75,7 @@ class Fit(NamedTuple):
             return all(conflict.fields in present for conflict in other.check_sizes())
 
         names = find_nearest(candidates, would_do, near_to)
-        return f"; {' or '.join(names)} would do" if names else "; no instance type known here would do"
+        return f"; {' or '.join(names)} would do" if names else "; no known instance type would do"
 
 
 def _copy_resources(resources: ResourceRequirements | None) -> ResourceRequirements | None:

@@ -22,7 +22,7 @@ def check_vm_host_access(
 
 
 def _attribute_to_instancetype(conflict: Conflict, vm: VirtualMachine, shape: Shape) -> Conflict:
-    """Report the instance type as the field if it requests the resource: the VM has no such field."""
+    """Report the matcher as the field if the instance type requests the resource; the VM has no such field."""
     given = shape.instancetype
     if given is None:
         return conflict

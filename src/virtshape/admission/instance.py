@@ -1,5 +1,5 @@
 """
-Admission of VMIs: set the defaults of new ones, and let only the system change their spec.
+Admission of VMIs: set the defaults of new ones, and allow only the controllers to change their spec.
 
 Values that the VM controller has already set are kept.
 """
@@ -36,7 +36,7 @@ _RESTRICTED: Final = Cause("FieldValueNotSupported", "update of VMI object is re
 
 
 def admit_vmi(new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool) -> Admitted:
-    """Return the VMI to store; `trusted` means that the system itself writes it."""
+    """Return the VMI to store; `trusted` means that a controller writes it."""
     if old is not None:
         if not trusted:
             _check_changed(new, old)

@@ -82,5 +82,5 @@ def _check_topology(spec: VirtualMachinePreferenceSpec) -> Iterator[Cause]:
         message = "only a ratio of 2 (1 core 2 threads) is allowed when spreading vCPUs over cores and threads"
         yield Cause(VALUE_INVALID, message, "spec.cpu.spreadOptions.ratio")
     elif ratio == 0:
-        message = "a ratio of 0 is not supported: vCPUs cannot be spread over none"
+        message = "a ratio of 0 is not supported"
         yield Cause(VALUE_INVALID, message, "spec.cpu.spreadOptions.ratio")

@@ -1,5 +1,5 @@
 """
-Admission of VMs: set defaults, collect all violations, and reject with all of them at once.
+Admission of VMs: set defaults, collect all violations, and report all of them in one rejection.
 
 An update that leaves the spec unchanged after defaulting always passes, and so does any update to a VM that is being
 deleted.
@@ -174,7 +174,7 @@ def _report_missing(
     if error.reference.kind != "ControllerRevision":
         message = explain_missing(error.reference, role, namespace_of(vm), cluster, _ADVICE)
     if _is_deferred(cluster):
-        result.warnings.append(f"{error.field}: {message}; the VM can start once it is there")
+        result.warnings.append(f"{error.field}: {message}; the VM can start after it is created")
     else:
         result.causes.append(Cause("FieldValueNotFound", message, error.field))
 
@@ -185,7 +185,7 @@ def _is_deferred(cluster: ClusterState) -> bool:
 
 
 def _describe_misfits(vm: VirtualMachine, found: _Found, dry_run: DryRun, cluster: ClusterState) -> list[Conflict]:
-    """Return all conflicts of the VM with its shape, and add instance types that fit to the messages."""
+    """Return all conflicts with the instance type and preference; messages suggest instance types that fit."""
     fit = Fit(draft_template(vm), found.shape.instancetype, found.shape.preference, cluster.architecture)
     uneven = fit.check_spread()
     unmet = dry_run.unmet

@@ -60,7 +60,7 @@ def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator
     if (matcher.name or "") != (old.name or ""):
         message = (
             f"the Matcher name has been updated without updating the RevisionName: "
-            f"remove spec.{role}.revisionName to use {matcher.name or 'what is inferred'} as it is now"
+            f"remove spec.{role}.revisionName to use the current {matcher.name or 'inferred object'}"
         )
         yield Cause("FieldValueInvalid", message, f"spec.{role}.revisionName")
 

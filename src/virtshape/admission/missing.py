@@ -1,4 +1,4 @@
-"""Messages for objects that a VM names and that do not exist: similar names, and other likely intentions."""
+"""Messages for missing objects that a VM refers to: similar names, and objects of other kinds with the same name."""
 
 from virtshape.admission.clusterstate import Finder
 from virtshape.engine.nearest import Candidate
@@ -14,7 +14,7 @@ def describe_missing(reference: Reference, finder: Finder) -> str:
 
 
 def explain_missing(reference: Reference, role: Role, namespace: str, finder: Finder, advice: str) -> str:
-    """Return a message that an object does not exist, and what the VM may mean instead, or else the advice."""
+    """Return a message that an object does not exist, with an alternative of the same name, or else the advice."""
     message = describe_missing(reference, finder)
     kinds = KINDS[role]
     other = kinds.namespaced if reference.kind == kinds.cluster else kinds.cluster
@@ -24,7 +24,7 @@ def explain_missing(reference: Reference, role: Role, namespace: str, finder: Fi
     if role == "preference" and reference.group == FLAVOR_GROUP:
         newer = Reference(INSTANCETYPE_GROUP, reference.kind, reference.namespace, reference.name)
         if finder.find(newer) is not None:
-            return f"{message}; the one of {INSTANCETYPE_GROUP} does not go with spec.flavor: use spec.instancetype"
+            return f"{message}; the one of {INSTANCETYPE_GROUP} cannot be used with spec.flavor: use spec.instancetype"
     return message if message.endswith("?") else f"{message}: {advice}"
 
 

@@ -37,7 +37,7 @@ def mutate_vm(vm: VirtualMachine, lookup: Lookup, old: VirtualMachine | None = N
     warnings += infer_matchers(vm, lookup)
     try:
         preference = preference_spec(find_object(vm, "preference", lookup))
-    except StatusError:  # validation decides about it
+    except StatusError:  # validation reports it
         preference = None
     if preference is not None:
         write_preferred(vm, preference)
@@ -45,7 +45,7 @@ def mutate_vm(vm: VirtualMachine, lookup: Lookup, old: VirtualMachine | None = N
 
 
 def write_preferred(vm: VirtualMachine, preference: VirtualMachinePreferenceSpec) -> None:
-    """Store the preferred values that must not change during the guest's life."""
+    """Store the preferred values that must not change during the lifetime of the VM."""
     spec = draft_template(vm).spec
     spec.architecture = spec.architecture or preference.preferred_architecture
     if preference.machine is not None:

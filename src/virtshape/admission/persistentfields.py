@@ -1,5 +1,5 @@
 """
-Fields that must not change during a guest's life (machine type, firmware UUID, ...) and are stored in its VM.
+Fields that must not change during the lifetime of a VM (machine type, firmware UUID, ...) and are stored in it.
 
 Changes the VM passed in, which is the caller's copy.
 """
@@ -19,7 +19,7 @@ _ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
 
 
 def keep_persistent_fields(vm: VirtualMachine, before: VirtualMachine) -> None:
-    """Copy from the old VM what the new one omits, so that the guest keeps its machine."""
+    """Copy fields that the new VM omits from the old VM, so that the guest keeps its virtual hardware."""
     spec, old = vm.spec.template.spec, before.spec.template.spec
     if spec is None or old is None:
         return

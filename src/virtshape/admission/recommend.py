@@ -108,19 +108,19 @@ def _size(offer: Offer) -> tuple[int, Decimal, int, str, str]:
 def _find_reasons(offer: Offer, need: Need) -> Iterator[str]:
     vcpus, memory = _count(offer.vcpus, "vCPU"), f"{offer.memory} of memory"
     if need.cpu_min is not None and offer.vcpus < need.cpu_min:
-        yield f"{vcpus}, {need.cpu_min} are needed"
+        yield f"{vcpus}, at least {need.cpu_min} required"
     if need.cpu_max is not None and offer.vcpus > need.cpu_max:
-        yield f"{vcpus}, at most {need.cpu_max} are wanted"
+        yield f"{vcpus}, at most {need.cpu_max} allowed"
     if need.memory_min is not None and offer.memory.amount < need.memory_min.amount:
-        yield f"{memory}, {need.memory_min} are needed"
+        yield f"{memory}, at least {need.memory_min} required"
     if need.memory_max is not None and offer.memory.amount > need.memory_max.amount:
-        yield f"{memory}, at most {need.memory_max} are wanted"
+        yield f"{memory}, at most {need.memory_max} allowed"
     if need.dedicated is not None and offer.is_dedicated != need.dedicated:
-        yield "no dedicated CPUs, which are needed" if need.dedicated else "dedicated CPUs, which are not wanted"
+        yield "no dedicated CPUs, which are required" if need.dedicated else "dedicated CPUs, which are excluded"
     if need.hugepages is not None and (offer.hugepages is not None) != need.hugepages:
-        yield "no hugepages, which are needed" if need.hugepages else "hugepages, which are not wanted"
+        yield "no hugepages, which are required" if need.hugepages else "hugepages, which are excluded"
     if offer.gpus < need.gpus:
-        wanted = "1 is needed" if need.gpus == 1 else f"{need.gpus} are needed"
+        wanted = "1 required" if need.gpus == 1 else f"{need.gpus} required"
         yield f"{_count(offer.gpus, 'GPU') if offer.gpus else 'no GPU'}, {wanted}"
     yield from _find_unmet(offer, need)
 

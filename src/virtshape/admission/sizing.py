@@ -1,4 +1,4 @@
-"""Validate instance types, flavors and preferences, and report deprecated fields, without looking at VMs."""
+"""Validate instance types, flavors and preferences, and report deprecated fields; VMs are not considered."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -25,7 +25,7 @@ class Violation(NamedTuple):
 
 
 class CheckResult(NamedTuple):
-    """Causes to reject an object for, and warnings for its author."""
+    """Causes of a rejection, and warnings for the author of the object."""
 
     causes: list[Cause]
     warnings: list[str]

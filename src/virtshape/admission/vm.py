@@ -20,7 +20,7 @@ from virtshape.resolve.reference import Lookup, NotFoundError
 
 
 class DryRun(NamedTuple):
-    """Result of a dry run: conflicts, unmet requirements, and the instance spec (complete if there are none)."""
+    """Result of a dry run: conflicts, unmet requirements, and the instance spec (complete only without conflicts)."""
 
     conflicts: list[Conflict]
     unmet: list[Conflict]
@@ -43,7 +43,7 @@ def check_vm(
     configuration: KubeVirtConfiguration | None = None,
     architecture: str = DEFAULT_ARCHITECTURE,
 ) -> list[Conflict]:
-    """Return everything that prevents the VM from starting with this shape."""
+    """Return everything that prevents the VM from starting with this instance type and preference."""
     dry_run = dry_run_vm(vm, shape, configuration, architecture)
     return dry_run.conflicts or dry_run.unmet
 

@@ -335,7 +335,7 @@ class Connection(asyncio.Protocol):
         head = [_STATUS_LINES[upgrade.status], *(f"{name}: {value}\r\n" for name, value in upgrade.headers), "\r\n"]
         self._transport.write("".join(head).encode("latin-1"))
         self._stop_idle_timer()
-        self._socket = WebSocket(self._transport, Side.SERVER, whole_messages=upgrade.whole_messages)
+        self._socket = WebSocket(self._transport, Side.SERVER, join_fragments=upgrade.join_fragments)
         self._transport.resume_reading()
         self._socket.receive(self._reader.take_rest())
         try:

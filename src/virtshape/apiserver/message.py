@@ -101,12 +101,12 @@ class Stream:
 class Upgrade:
     """A switch to a WebSocket between the client and an open stream."""
 
-    __slots__ = ("headers", "status", "stream", "whole_messages")
+    __slots__ = ("headers", "join_fragments", "status", "stream")
 
     def __init__(
-        self, stream: Duplex, headers: tuple[tuple[str, str], ...] = (), *, whole_messages: bool = False
+        self, stream: Duplex, headers: tuple[tuple[str, str], ...] = (), *, join_fragments: bool = False
     ) -> None:
         self.status = 101
         self.stream = stream
         self.headers = headers
-        self.whole_messages = whole_messages
+        self.join_fragments = join_fragments

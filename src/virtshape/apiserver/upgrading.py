@@ -6,7 +6,7 @@ from typing import Final
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request
-from virtshape.stream.duplex import FAILED, GOING_AWAY, NORMAL, Duplex, HangUp
+from virtshape.stream.duplex import FAILED, GOING_AWAY, NORMAL, Duplex, StreamClosed
 from virtshape.stream.handshake import PLAIN, VERSION, accept_key, is_key, split_list
 from virtshape.stream.relay import relay
 from virtshape.stream.websocket import CLOSING_SECONDS, WebSocket
@@ -45,8 +45,8 @@ async def relay_stream(socket: WebSocket, guest: Duplex) -> None:
     keepalive.add_done_callback(log_failure)
     try:
         await _relay_and_deliver(socket, guest)
-    except HangUp as end:
-        code, message = end.code, end.words
+    except StreamClosed as end:
+        code, message = end.code, end.reason
     except OSError as error:
         code, message = FAILED, f"lost the connection to the guest: {error.strerror or error}"
     except asyncio.CancelledError:

@@ -1,4 +1,4 @@
-"""The built-in instance types and preferences, with names and sizes of KubeVirt's common catalogue."""
+"""The built-in instance types and preferences, with the names and sizes of KubeVirt's common-instancetypes."""
 
 from virtshape.catalog.loader import CatalogObject, find, load, names
 

@@ -1,4 +1,4 @@
-"""Fragments that catalogue specs are composed of: dictionaries with JSON field names, never modified in place."""
+"""Fragments that catalog specs are composed of: dictionaries with JSON field names, never modified in place."""
 
 from collections.abc import Mapping
 from typing import Any

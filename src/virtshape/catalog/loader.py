@@ -1,4 +1,4 @@
-"""Build the catalogue's API objects. Each call returns new objects, which the caller may modify."""
+"""Build the catalog's API objects. Each call returns new objects, which the caller may modify."""
 
 from virtshape.api.codec import from_tree
 from virtshape.api.instancetype import v1beta1, v1beta2

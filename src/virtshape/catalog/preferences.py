@@ -1,4 +1,4 @@
-"""The catalogue's preferences: a table of guests, each a list of fragments."""
+"""The catalog's preferences: a table of guests, each a list of fragments."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,5 +1,5 @@
 """
-The catalogue's instance types: each series is a table of sizes and the fragments that all sizes share.
+The catalog's instance types: each series is a table of sizes and the fragments that all sizes share.
 
 Every series except u1 also has a size `custom`, which leaves vCPUs and memory to the VM.
 """
@@ -25,7 +25,7 @@ from virtshape.catalog.fragments import (
 _CUSTOM = "custom"
 _CUSTOM_NOTE = " The VM sets its own vCPUs and memory."
 
-# Custom sizes were proposed against this release of the common catalogue, and carry it as a label.
+# The release of common-instancetypes that custom sizes extend; they carry it as a label.
 _CUSTOM_SINCE = "v1.2.0"
 
 _LABELLED_CPU_PARTS = ("dedicatedCPUPlacement", "isolateEmulatorThread", "numa", "realtime")

@@ -100,7 +100,7 @@ def build_context(access: Access, identity: Identity | None) -> ssl.SSLContext:
         if identity is not None:
             _load(context, identity)
     except (ssl.SSLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"a certificate or key for {access.server} is no good: {error}") from error
+        raise ConfigError(f"invalid certificate or key for {access.server}: {error}") from error
     return context
 
 

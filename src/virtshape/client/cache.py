@@ -96,7 +96,7 @@ class Cache(Generic[T]):
             self._enter(place, item)
             return [Change("ADDED", item)]
         metadata = metadata_of(item)
-        if before.uid != metadata.uid:  # deleted and recreated under the same name, unseen
+        if before.uid != metadata.uid:  # missed: deleted and created again under the same name
             gone = self._read(before)
             return [*self.drop(gone), *self.put(item)]
         if before.revision == metadata.resource_version:

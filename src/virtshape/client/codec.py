@@ -71,7 +71,7 @@ class ObjectCodec:
         except DecodeError as error:
             metadata = _named_decoder.decode(data).metadata
             place = "/".join(filter(None, (metadata.namespace, metadata.name)))
-            _log.warning("%s %s is left out, since it cannot be read: %s", struct.__name__, place, error)
+            _log.warning("skipping %s %s: it cannot be decoded: %s", struct.__name__, place, error)
             return None
 
     def decode_list(self, data: bytes, struct: type[T]) -> Listing[T]:

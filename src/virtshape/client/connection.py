@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol):
         except httptools.HttpParserUpgrade as upgrade:
             self._rest = bytearray(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
-            self._problem = ValueError(f"the answer is no HTTP: {error}")
+            self._problem = ValueError(f"the response is not valid HTTP: {error}")
             self._transport.close()
             self._changed.set()
         if self._unread_size > MAX_UNREAD:

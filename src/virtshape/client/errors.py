@@ -67,7 +67,7 @@ def parse_status_error(body: bytes, code: int = 0) -> StatusError:
     except (msgspec.DecodeError, UnicodeDecodeError):
         status = _Status()
     if status.status is None:
-        status.message = body[:512].decode(errors="replace").strip() or f"the server answered {code}"
+        status.message = body[:512].decode(errors="replace").strip() or f"the server responded with status {code}"
     code = status.code or code
     details = status.details or _Details()
     causes = [Cause(cause.reason or "", cause.message or "", cause.field or "") for cause in details.causes or ()]

@@ -29,7 +29,7 @@ async def open_port(
 ) -> WebSocket:
     """Open a port of a guest; with UDP, each read and write is a datagram."""
     target = format_action(namespace, resource, name, f"portforward/{port}/{protocol}")
-    return await _open(transport, target, whole_messages=protocol == "udp")
+    return await _open(transport, target, join_fragments=protocol == "udp")
 
 
 async def query_agent(client: RestClient, namespace: str, name: str, question: AgentQuery) -> Any:
@@ -44,5 +44,5 @@ async def read_console_log(client: RestClient, namespace: str, name: str) -> byt
     return (await client.request("GET", target, accept="*/*")).body
 
 
-async def _open(transport: HttpTransport, target: str, *, whole_messages: bool = False) -> WebSocket:
-    return await transport.open_socket(Call("GET", target, {"user-agent": USER_AGENT}), whole_messages=whole_messages)
+async def _open(transport: HttpTransport, target: str, *, join_fragments: bool = False) -> WebSocket:
+    return await transport.open_socket(Call("GET", target, {"user-agent": USER_AGENT}), join_fragments=join_fragments)

@@ -46,7 +46,7 @@ class HttpTransport:
     ) -> None:
         url = urlsplit(access.server)
         if url.scheme not in ("http", "https") or not url.hostname:
-            raise ConfigError(f'"{access.server}" is no address of a server, such as https://127.0.0.1:6443')
+            raise ConfigError(f'invalid server URL "{access.server}": use a form such as https://127.0.0.1:6443')
         self._access = access
         self._secure = url.scheme == "https"
         self._host = url.hostname
@@ -82,17 +82,17 @@ class HttpTransport:
         finally:
             connection.close()
 
-    async def open_socket(self, call: Call, *, whole_messages: bool = False, protocol: str = PLAIN) -> WebSocket:
+    async def open_socket(self, call: Call, *, join_fragments: bool = False, protocol: str = PLAIN) -> WebSocket:
         """Open a binary WebSocket; raise StatusError if the server rejects it."""
         key = make_key()
-        asking = replace(call, headers={**call.headers, **build_upgrade_headers(key, protocol)})
-        connection = await self._open_stream(asking)
+        upgrade = replace(call, headers={**call.headers, **build_upgrade_headers(key, protocol)})
+        connection = await self._open_stream(upgrade)
         if connection.status == 401 and self._access.credentials.invalidate():
             connection.close()
-            connection = await self._open_stream(asking)
+            connection = await self._open_stream(upgrade)
         try:
             await self._check_consent(connection, key)
-            successor = WebSocketProtocol(whole_messages=whole_messages)
+            successor = WebSocketProtocol(join_fragments=join_fragments)
             connection.switch_protocol(successor)
         except BaseException:
             connection.close()
@@ -170,7 +170,7 @@ class HttpTransport:
             async with self._limit(self._call_seconds):
                 raise parse_status_error(await connection.read(), connection.status)
         if connection.headers.get("sec-websocket-accept") != accept_key(key):
-            raise UnreachableError(f"{self._access.server} does not answer as a WebSocket's server does")
+            raise UnreachableError(f"{self._access.server} did not accept the WebSocket handshake")
 
     async def _read_lines(self, connection: Connection, patience: float | None) -> AsyncIterator[bytes]:
         chunks = aiter(connection.chunks())
@@ -249,7 +249,7 @@ class HttpTransport:
             async with asyncio.timeout(seconds):
                 yield
         except TimeoutError:
-            raise UnreachableError(f"{self._access.server} did not answer within {seconds:g} seconds") from None
+            raise UnreachableError(f"{self._access.server} did not respond within {seconds:g} seconds") from None
 
 
 def _unpack(body: bytes, headers: dict[str, str]) -> bytes:
@@ -258,4 +258,4 @@ def _unpack(body: bytes, headers: dict[str, str]) -> bytes:
     try:
         return zlib.decompress(body, 16 + zlib.MAX_WBITS)
     except zlib.error as error:
-        raise UnreachableError(f"the answer cannot be decompressed: {error}") from error
+        raise UnreachableError(f"the response cannot be decompressed: {error}") from error

@@ -71,7 +71,7 @@ class Informer(Generic[T]):
     def handle(self, handler: Handler[T]) -> None:
         """Register a handler for all changes; existing objects are reported first."""
         for item in self.cache:
-            self._tell(handler, Change("ADDED", item))
+            self._notify(handler, Change("ADDED", item))
         self._handlers.append(handler)
 
     async def run(self) -> None:
@@ -86,7 +86,7 @@ class Informer(Generic[T]):
             try:
                 await self._follow(await self._list())
             except GoneError:
-                _log.info("%s: listing again, since the server no longer has the last revision", self._kind.__name__)
+                _log.info("%s: the last revision is compacted; listing again", self._kind.__name__)
             except _AbsentError:
                 self.synced.set()
                 await asyncio.sleep(ABSENCE_SECONDS)
@@ -121,7 +121,7 @@ class Informer(Generic[T]):
             if not continuation:
                 break
             await asyncio.sleep(0)  # yield, in case the server responds without blocking
-        self._tell_all(self.cache.replace(items))
+        self._notify_all(self.cache.replace(items))
         self._pause = FIRST_PAUSE
         self.synced.set()
         return page.revision
@@ -150,34 +150,35 @@ class Informer(Generic[T]):
                 await self._back_off(error)
                 continue
             if revision == start and asyncio.get_running_loop().time() - began < SHORT_WATCH_SECONDS:
-                await self._back_off(UnreachableError("the watch ended as soon as it had begun"))
+                await self._back_off(UnreachableError("the watch ended immediately"))
             else:
                 self._pause = FIRST_PAUSE
 
     def _take(self, event: WatchEvent[T]) -> None:
         if event.item is not None:
-            self._tell_all(self.cache.drop(event.item) if event.type == "DELETED" else self.cache.put(event.item))
+            self._notify_all(self.cache.drop(event.item) if event.type == "DELETED" else self.cache.put(event.item))
 
-    def _tell_all(self, changes: Sequence[Change[T]]) -> None:
+    def _notify_all(self, changes: Sequence[Change[T]]) -> None:
         for change in changes:
             for handler in self._handlers:
-                self._tell(handler, change)
+                self._notify(handler, change)
 
-    def _tell(self, handler: Handler[T], change: Change[T]) -> None:
+    def _notify(self, handler: Handler[T], change: Change[T]) -> None:
         try:
             handler(change)
         except Exception:  # noqa: BLE001 - a failing handler must not keep changes from the others
-            _log.exception("%s: a handler failed at a change", self._kind.__name__)
+            _log.exception("%s: a change handler failed", self._kind.__name__)
 
     async def _back_off(self, error: Exception) -> None:
-        _log.warning("%s: %s; trying again", self._kind.__name__, error)
-        await asyncio.sleep(self._pause * random.uniform(0.5, 1))  # noqa: S311 - no secret
+        pause = self._pause * random.uniform(0.5, 1)  # noqa: S311 - no secret
+        _log.warning("list or watch of %s failed: %s; retrying in %.1f s", self._kind.__name__, error, pause)
+        await asyncio.sleep(pause)
         self._pause = min(2 * self._pause, MAX_PAUSE)
 
     async def _resync_forever(self) -> None:
         while True:
             await asyncio.sleep(self._resync_seconds)
             for count, item in enumerate(self.cache):
-                self._tell_all([Change("RESYNCED", item)])
+                self._notify_all([Change("RESYNCED", item)])
                 if count % BREATH_ITEMS == 0:
                     await asyncio.sleep(0)

@@ -103,7 +103,9 @@ def find_access(
         access = find_account(environment, account)
         if access is not None:
             return access
-        raise ConfigError("no server is known: set KUBECONFIG to the path of a kubeconfig, or write ~/.kube/config")
+        raise ConfigError(
+            "no server is configured: set KUBECONFIG to the path of a kubeconfig, or create ~/.kube/config"
+        )
     return choose_access(config, context, cluster=cluster, user=user)
 
 
@@ -121,14 +123,14 @@ def load_config(paths: Sequence[Path], *, must_exist: bool = False) -> Config:
             text = path.read_text()
         except FileNotFoundError:
             if must_exist:
-                raise ConfigError(f"{path}: there is no such kubeconfig") from None
+                raise ConfigError(f"kubeconfig {path} does not exist") from None
             continue
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path} cannot be read: {error}") from error
         try:
             _merge(config, text, path)
         except (StatusError, msgspec.ValidationError) as error:
-            raise ConfigError(f"{path} is no kubeconfig: {error}") from error
+            raise ConfigError(f"{path} is not a valid kubeconfig: {error}") from error
     return config
 
 
@@ -156,16 +158,16 @@ def choose_access(config: Config, context: str = "", *, cluster: str = "", user:
     """Return the access of a context, by default the current one; `cluster` and `user` override the context's."""
     chosen = _choose_context(config, context, cluster, user)
     place, place_home = _find(config.clusters, chosen.cluster, "cluster")
-    asker, asker_home = _find(config.users, chosen.user, "user") if chosen.user else (User(), Path())
+    account, user_home = _find(config.users, chosen.user, "user") if chosen.user else (User(), Path())
     authority = _read_either(place.certificate_authority_data, place.certificate_authority, place_home)
     return Access(
         server=place.server,
-        credentials=_find_credentials(asker, asker_home, chosen.user, place, authority),
+        credentials=_find_credentials(account, user_home, chosen.user, place, authority),
         authority=authority,
         insecure=place.insecure_skip_tls_verify,
         server_name=place.tls_server_name,
         namespace=chosen.namespace or DEFAULT_NAMESPACE,
-        acting_as=Impersonation(asker.as_, asker.as_uid, asker.as_groups or (), asker.as_user_extra or {}),
+        acting_as=Impersonation(account.as_, account.as_uid, account.as_groups or (), account.as_user_extra or {}),
         proxy=place.proxy_url,
     )
 
@@ -173,7 +175,7 @@ def choose_access(config: Config, context: str = "", *, cluster: str = "", user:
 def _choose_context(config: Config, name: str, cluster: str, user: str) -> Context:
     name = name or config.current_context
     if not name and not cluster:
-        raise ConfigError("the kubeconfig has no current-context, and no other was named")
+        raise ConfigError("the kubeconfig has no current-context: select a context")
     found = _find(config.contexts, name, "context")[0] if name else Context()
     return Context(cluster or found.cluster, user or found.user, found.namespace)
 
@@ -195,8 +197,8 @@ def find_account(environment: Mapping[str, str], directory: Path = ACCOUNT_DIREC
 
 def _find_credentials(user: User, home: Path, name: str, cluster: Cluster, authority: bytes) -> CredentialSource:
     if user.auth_provider is not None:
-        words = "uses an auth-provider, which Kubernetes no longer has: use an exec credential plugin"
-        raise ConfigError(f'user "{name}" {words}')
+        problem = "uses an auth-provider, which Kubernetes no longer supports: use an exec credential plugin"
+        raise ConfigError(f'user "{name}" {problem}')
     if user.exec is not None:
         described = describe_cluster(
             cluster.server, cluster.tls_server_name, authority, cluster.insecure_skip_tls_verify

@@ -31,7 +31,7 @@ class Overrides(Struct, frozen=True, kw_only=True):
 def override_access(access: Access, said: Overrides) -> Access:
     """Return the access with the overrides applied; raise ConfigError if they are inconsistent."""
     if said.insecure_skip_tls_verify and said.certificate_authority:
-        raise ConfigError("a server cannot be trusted by its authority and without looking: leave one of them out")
+        raise ConfigError("certificate-authority and insecure-skip-tls-verify are mutually exclusive: keep one of them")
     access = replace(
         access,
         server=said.server or access.server,
@@ -55,7 +55,7 @@ def _override_actor(actor: Impersonation, said: Overrides) -> Impersonation:
 
 def _find_identity(said: Overrides) -> Identity | None:
     if bool(said.client_certificate) != bool(said.client_key):
-        raise ConfigError("a client certificate and its key go together: name both")
+        raise ConfigError("client-certificate and client-key must be given together")
     if not said.client_certificate:
         return None
     return Identity(_read(said.client_certificate), _read(said.client_key))

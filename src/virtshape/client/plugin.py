@@ -61,7 +61,7 @@ class ExecPlugin:
         if config.api_version not in API_VERSIONS:
             raise ConfigError(f'{config.command}: exec plugin with apiVersion "{config.api_version}" is not supported')
         if config.interactive_mode == "Always":
-            raise ConfigError(f"{config.command}: this exec plugin needs a terminal, and there is none")
+            raise ConfigError(f"{config.command}: this exec plugin needs a terminal, which is not available")
         self._config = config
         self._home = home
         self._cluster = cluster
@@ -102,14 +102,16 @@ class ExecPlugin:
             async with asyncio.timeout(PLUGIN_SECONDS):
                 output, errors = await process.communicate()
         except TimeoutError:
-            raise ConfigError(f"the credential plugin {config.command} took over {PLUGIN_SECONDS:g} seconds") from None
+            raise ConfigError(
+                f"the credential plugin {config.command} did not finish within {PLUGIN_SECONDS:g} seconds"
+            ) from None
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
         if process.returncode:
-            words = errors.decode(errors="replace").strip()
-            raise ConfigError(f"the credential plugin {config.command} failed with {process.returncode}: {words}")
+            message = errors.decode(errors="replace").strip()
+            raise ConfigError(f"the credential plugin {config.command} failed with {process.returncode}: {message}")
         return output
 
     def _describe(self) -> str:
@@ -135,11 +137,13 @@ def _read(output: bytes, config: ExecConfig) -> tuple[Credentials, float | None]
     try:
         credential = msgspec.json.decode(output, type=_Credential)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the credential plugin {config.command} printed no ExecCredential: {error}") from error
+        raise ConfigError(
+            f"the credential plugin {config.command} did not print a valid ExecCredential: {error}"
+        ) from error
     status = credential.status
     if credential.api_version != config.api_version:
-        words = f"printed apiVersion {credential.api_version} where {config.api_version} was asked for"
-        raise ConfigError(f"the credential plugin {config.command} {words}")
+        problem = f"printed apiVersion {credential.api_version} instead of {config.api_version}"
+        raise ConfigError(f"the credential plugin {config.command} {problem}")
     has_key = bool(status.client_certificate_data and status.client_key_data)
     if not status.token and not has_key:
         raise ConfigError(f"the credential plugin {config.command} printed neither a token nor a certificate with key")

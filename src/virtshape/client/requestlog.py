@@ -36,12 +36,12 @@ def describe_exchange(exchange: Exchange, level: int) -> list[str]:
     """Return the log lines of a request at kubectl's log level."""
     if level < LOG_REQUESTS:
         return []
-    answer = _describe_status(exchange.status) if exchange.status else "without an answer"
-    lines = [f"{exchange.method} {exchange.url} {answer} in {round(exchange.seconds * 1000)} milliseconds"]
+    status = _describe_status(exchange.status) if exchange.status else "no response"
+    lines = [f"{exchange.method} {exchange.url} {status} in {round(exchange.seconds * 1000)} milliseconds"]
     if level >= min(LOG_BODIES):
-        for words, body in (("Request", exchange.sent), ("Response", exchange.received)):
+        for direction, body in (("Request", exchange.sent), ("Response", exchange.received)):
             if body:
-                lines.append(f"{words} Body: {_describe_body(body, LOG_BODIES.get(level))}")
+                lines.append(f"{direction} Body: {_describe_body(body, LOG_BODIES.get(level))}")
     return lines
 
 
@@ -53,7 +53,7 @@ def _describe_status(code: int) -> str:
 
 
 def _describe_body(body: bytes, most: int | None) -> str:
-    text = _TOKEN.sub(r'\1"--- LEFT OUT ---"', body.decode(errors="replace")).strip()
+    text = _TOKEN.sub(r'\1"--- REDACTED ---"', body.decode(errors="replace")).strip()
     if most is None or len(text) <= most:
         return text
     return f"{text[:most]} [and {len(text) - most} more characters]"

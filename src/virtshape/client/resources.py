@@ -22,7 +22,7 @@ def kind_of(struct: type[Model]) -> Kind:
     try:
         return next(kind for kind in KINDS if kind.struct_path == path)
     except StopIteration:
-        raise TypeError(f"{struct.__name__} is no kind that a server has") from None
+        raise TypeError(f"{struct.__name__} is not a kind of the API") from None
 
 
 def format_resource(struct: type[Model]) -> str:

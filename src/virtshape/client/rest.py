@@ -230,7 +230,7 @@ class RestClient:
             about = _marked_decoder.decode(data).metadata
             return WatchEvent("BOOKMARK", about.revision, is_initial_end=_INITIAL_END in about.annotations)
         item = self._codec.try_decode(data, kind)
-        if item is None:  # the watch has still reached this revision
+        if item is None:  # the object is skipped, but the watch has reached this revision
             return WatchEvent("BOOKMARK", _marked_decoder.decode(data).metadata.revision)
         return WatchEvent(event.type, metadata_of(item).resource_version or "", item)
 

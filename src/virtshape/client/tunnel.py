@@ -56,7 +56,7 @@ async def open_tunnel(proxy: str, host: str, port: int) -> socket.socket:
     """Connect through a proxy; raise UnreachableError if that fails, ConfigError for unsupported proxies."""
     url = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if url.scheme != "http" or not url.hostname:
-        raise ConfigError(f"{_hide(proxy)} is a proxy that cannot be asked: those of http://HOST:PORT can")
+        raise ConfigError(f"proxy {_hide(proxy)} is not supported: only http://HOST:PORT is")
     where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     lines = [f"CONNECT {where} HTTP/1.1", f"host: {where}"]
     if url.username:
@@ -76,9 +76,9 @@ async def open_tunnel(proxy: str, host: str, port: int) -> socket.socket:
     return connection
 
 
-def _check_status(status: str, words: str) -> None:
+def _check_status(status: str, message: str) -> None:
     if status.split(" ")[1:2] != ["200"]:
-        raise UnreachableError(f"{words}: {status}")
+        raise UnreachableError(f"{message}: {status}")
 
 
 async def _read_status(connection: socket.socket) -> str:
@@ -88,7 +88,7 @@ async def _read_status(connection: socket.socket) -> str:
     while not head.endswith(b"\r\n\r\n"):
         byte = await loop.sock_recv(connection, 1)
         if not byte or len(head) > MAX_RESPONSE_BYTES:
-            raise UnreachableError("the proxy gave no answer that can be understood")
+            raise UnreachableError("the proxy sent an invalid response")
         head += byte
     return head.split(b"\r\n", 1)[0].decode("latin-1")
 

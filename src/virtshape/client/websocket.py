@@ -12,12 +12,12 @@ class WebSocketProtocol(asyncio.Protocol):
 
     socket: WebSocket
 
-    def __init__(self, *, whole_messages: bool) -> None:
-        self._whole_messages = whole_messages
+    def __init__(self, *, join_fragments: bool) -> None:
+        self._join_fragments = join_fragments
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Create the WebSocket."""
-        self.socket = WebSocket(transport, Side.CLIENT, whole_messages=self._whole_messages)  # type: ignore[arg-type]  # always TCP
+        self.socket = WebSocket(transport, Side.CLIENT, join_fragments=self._join_fragments)  # type: ignore[arg-type]  # always TCP
 
     def data_received(self, data: bytes) -> None:
         """Pass received data on."""

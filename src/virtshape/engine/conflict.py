@@ -1,4 +1,4 @@
-"""Conflicts: the reasons why a VM is rejected, with fields and message. Checks return them and never raise."""
+"""Conflicts: why a VM is rejected, with fields and message. Checks return them and never raise."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

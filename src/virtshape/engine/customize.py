@@ -39,7 +39,7 @@ class Size(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Return True if any size is given."""
+        """Return True if vCPUs, a topology or memory is given."""
         return self != UNCHANGED
 
 

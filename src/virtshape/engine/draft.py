@@ -17,7 +17,7 @@ Source = Literal["VM", "instance type", "preference", "default"]
 
 
 class Trace:
-    """The source that wrote each member of each struct, list and map."""
+    """Records the source that wrote each member of each struct, list and map."""
 
     __slots__ = ("_members", "_writers")
 

@@ -69,8 +69,8 @@ def check_host_access(
     if devices.autoattach_vsock:
         found += _require("VSOCK", f"{root}.domain.devices.autoattachVSOCK", configuration)
     if devices.downward_metrics is not None:
-        words = "downwardMetrics virtio serial is not allowed: "
-        found += _require("DownwardMetrics", f"{root}.domain.devices.downwardMetrics", configuration, words)
+        prefix = "downwardMetrics virtio serial is not allowed: "
+        found += _require("DownwardMetrics", f"{root}.domain.devices.downwardMetrics", configuration, prefix)
     if devices.filesystems:
         found += _check_filesystems(spec, root, configuration)
     if domain.launch_security is not None:
@@ -94,8 +94,8 @@ def _check_volumes(
             if reason:
                 yield Conflict((f"{at}[{index}].hostDisk",), reason)
         elif volume.downward_metrics is not None:
-            words = "downwardMetrics disks are not allowed: "
-            yield from _require("DownwardMetrics", f"{at}[{index}].downwardMetrics", configuration, words)
+            prefix = "downwardMetrics disks are not allowed: "
+            yield from _require("DownwardMetrics", f"{at}[{index}].downwardMetrics", configuration, prefix)
 
 
 def _check_devices(
@@ -109,9 +109,9 @@ def _check_devices(
             gate = "GPUsWithDRA" if what == "GPU" else "HostDevicesWithDRA"
             yield from _require(gate, f"{at}[{index}].claimName", configuration)
         if device.device_name and device.device_name not in permitted:
-            words = f"{what} {device.device_name} is not permitted in permittedHostDevices configuration"
+            message = f"{what} {device.device_name} is not permitted in permittedHostDevices configuration"
             listed = f"permitted are {', '.join(sorted(permitted))}" if permitted else "no device is permitted"
-            yield Conflict((f"{at}[{index}].deviceName",), f"{words}: {listed}")
+            yield Conflict((f"{at}[{index}].deviceName",), f"{message}: {listed}")
 
 
 def _list_permitted(configuration: KubeVirtConfiguration | None) -> set[str]:
@@ -149,9 +149,11 @@ def _check_networks(
             yield from _require("NetworkDevicesWithDRA", f"{at}[{index}].resourceClaim", configuration)
 
 
-def _require(gate: str, field: str, configuration: KubeVirtConfiguration | None, words: str = "") -> Iterator[Conflict]:
+def _require(
+    gate: str, field: str, configuration: KubeVirtConfiguration | None, prefix: str = ""
+) -> Iterator[Conflict]:
     if not is_gate_enabled(gate, configuration):
-        yield Conflict((field,), f"{words}{_describe_gate(gate)}")
+        yield Conflict((field,), f"{prefix}{_describe_gate(gate)}")
 
 
 def _describe_gate(name: str) -> str:

@@ -141,11 +141,11 @@ class Expander:
                     find_object(vm, role, self._lookup)
                 except StatusError as error:
                     errors.setdefault(error.message, error)
-        told = [self.suggest(error) if isinstance(error, NotFoundError) else error for error in errors.values()]
-        if len(told) == 1:
-            return told[0]
-        reasons = [cause for error in told for cause in error.causes or (Cause(VALUE_INVALID, error.message, ""),)]
-        return StatusError(first.code, first.reason, "; ".join(error.message for error in told), reasons)
+        reported = [self.suggest(error) if isinstance(error, NotFoundError) else error for error in errors.values()]
+        if len(reported) == 1:
+            return reported[0]
+        reasons = [cause for error in reported for cause in error.causes or (Cause(VALUE_INVALID, error.message, ""),)]
+        return StatusError(first.code, first.reason, "; ".join(error.message for error in reported), reasons)
 
     def _expand(self, vm: VirtualMachine, shape: Shape, trace: Trace | None) -> None:
         conflicts = expand_vm(vm, shape, self._configuration, self._architecture, trace)

@@ -56,8 +56,8 @@ def expand_entries(entries: Sequence[Entry], *, catalog: bool, explain: bool = F
 def _find_configuration(entries: Sequence[Entry], problems: list[FileProblem]) -> KubeVirtConfiguration | None:
     found = [entry for entry in entries if isinstance(entry.object, KubeVirt)]
     for entry in found[1:]:
-        words = f"{found[0].place} has a configuration too; only one can be in force"
-        problems.append(locate(entry.document, "spec.configuration", words, "duplicate"))
+        message = f"{found[0].place} has a configuration too; keep one of them"
+        problems.append(locate(entry.document, "spec.configuration", message, "duplicate"))
     spec = found[0].object.spec if found else None
     return spec.configuration if spec else None
 
@@ -75,6 +75,6 @@ def _expand(entry: Entry, expander: Expander, *, explain: bool) -> ExpandedVM:
         ]
     else:
         advice = expander.expand_in_place(vm)
-    warnings = [f"{entry.place}: {words}" for words in advice]
+    warnings = [f"{entry.place}: {message}" for message in advice]
     warnings += [f"{problem}; it is kept unchanged" for problem in entry.describe_unknown()]
     return ExpandedVM(name or entry.place, restore(to_tree(vm), entry.unknown), origins, warnings)

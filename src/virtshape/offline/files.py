@@ -105,8 +105,9 @@ def find_duplicates(entries: Iterable[Entry]) -> Iterator[FileProblem]:
         reference = reference_of(entry.object)
         first = earlier.setdefault(reference, entry)
         if reference.name and first.document.tree != entry.document.tree:
-            words = f'{reference.kind} "{reference.name}" stands in {first.place} too, and differs; keep one of them'
-            yield locate(entry.document, "metadata.name", words, "duplicate")
+            place = f"is also defined in {first.place} and differs"
+            message = f'{reference.kind} "{reference.name}" {place}; keep one of them'
+            yield locate(entry.document, "metadata.name", message, "duplicate")
 
 
 def find_files(paths: Iterable[str], problems: list[FileProblem]) -> Iterator[File]:

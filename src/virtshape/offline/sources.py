@@ -60,7 +60,7 @@ def find_source(
     if not found:
         raise _describe_missing(name, kinds, there, with_catalog=with_catalog)
     places = ", ".join(f"a {each.object.kind} in {each.place}" for each in found)
-    step = "say which as KIND/NAME" if len({each.object.kind for each in found}) > 1 else "keep one of them"
+    step = "write KIND/NAME" if len({each.object.kind for each in found}) > 1 else "keep one of them"
     raise StatusError(400, "BadRequest", f'"{name}" means more than one object: {places}; {step}')
 
 
@@ -69,22 +69,22 @@ def _find_built_in(name: str, kinds: Iterable[str]) -> list[Found]:
 
 
 def _describe_missing(name: str, kinds: Sequence[str], there: Sequence[Found], *, with_catalog: bool) -> StatusError:
-    words = f'there is no {" and no ".join(kinds)} "{name}"'
+    message = f'there is no {" and no ".join(kinds)} "{name}"'
     namesakes = [each for each in there if each.name == name]
-    told = {each.object.kind for each in namesakes}
-    namesakes += _find_built_in(name, [kind for kind in CLUSTER_KINDS if kind not in told])
+    listed = {each.object.kind for each in namesakes}
+    namesakes += _find_built_in(name, [kind for kind in CLUSTER_KINDS if kind not in listed])
     known = [each.name for each in there if each.object.kind in kinds]
     if with_catalog:
         known += [built_in for kind in kinds for built_in in catalog.names(kind)]
     near = get_close_matches(name, dict.fromkeys(known), n=3)
     if namesakes:
-        words += f"; {' and '.join(_point_to(each, kinds) for each in namesakes)}"
+        message += f"; {' and '.join(_point_to(each, kinds) for each in namesakes)}"
     elif near:
-        words += f"; did you mean {' or '.join(near)}?"
-    return StatusError(404, "NotFound", words)
+        message += f"; did you mean {' or '.join(near)}?"
+    return StatusError(404, "NotFound", message)
 
 
 def _point_to(found: Found, kinds: Sequence[str]) -> str:
     kind = found.object.kind
-    step = "--catalog looks there" if kind in kinds else f"{kind.lower()}/{found.name} means it"
+    step = "use --catalog" if kind in kinds else f"use {kind.lower()}/{found.name}"
     return f"{found.place} has a {kind}: {step}"

@@ -98,7 +98,7 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Mapping[int,
     except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        raise DatabaseError(f"{path} could not be brought to format {VERSION}: {error}") from error
+        raise DatabaseError(f"migrating {path} to format {VERSION} failed: {error}") from error
 
 
 def last_revision(connection: sqlite3.Connection) -> int:

@@ -1,4 +1,4 @@
-"""Whether a store can be written: the outcome of the last writes, and free disk space."""
+"""Health of a store: the outcome of the last writes, and free disk space."""
 
 import os
 import sqlite3

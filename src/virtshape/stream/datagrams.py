@@ -8,7 +8,7 @@ import asyncio
 import socket
 from typing import Final
 
-from virtshape.stream.duplex import BROKEN_OFF, HangUp
+from virtshape.stream.duplex import ABNORMAL_CLOSURE, StreamClosed
 
 MAX_UNREAD: Final = 256
 
@@ -44,7 +44,7 @@ class DatagramStream(asyncio.DatagramProtocol):
     async def write(self, data: bytes) -> None:
         """Send a datagram."""
         if self._lost or self._transport.is_closing():
-            raise HangUp(BROKEN_OFF, "the port is closed")
+            raise StreamClosed(ABNORMAL_CLOSURE, "the port is closed")
         self._transport.sendto(data)
 
     async def close(self) -> None:

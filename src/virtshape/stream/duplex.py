@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 NORMAL: Final = 1000
 GOING_AWAY: Final = 1001
-BROKEN_OFF: Final = 1006
+ABNORMAL_CLOSURE: Final = 1006
 FAILED: Final = 1011
 TAKEN_OVER: Final = 4000
 """Why a stream ended, as WebSocket close codes; codes from 4000 are application-defined."""
@@ -15,23 +15,23 @@ MAX_AT_ONCE: Final = 64 * 1024
 FLUSH_SECONDS: Final = 2.0
 
 
-class HangUp(Exception):  # noqa: N818 - the end of a stream is not always an error
+class StreamClosed(Exception):  # noqa: N818 - the end of a stream is not always an error
     """The end of a stream, with its close code and reason."""
 
-    def __init__(self, code: int, words: str = "") -> None:
-        super().__init__(words or f"the stream ended with code {code}")
+    def __init__(self, code: int, reason: str = "") -> None:
+        super().__init__(reason or f"the stream ended with code {code}")
         self.code = code
-        self.words = words
+        self.reason = reason
 
 
 class Duplex(Protocol):
     """A two-way stream; one reader and one writer at a time."""
 
     async def read(self) -> bytes:
-        """Return the next bytes, b"" at the end; raise HangUp or OSError if the stream did not end normally."""
+        """Return the next bytes, b"" at the end; raise StreamClosed or OSError if the stream did not end normally."""
 
     async def write(self, data: bytes) -> None:
-        """Send bytes and wait while the other side is slow; raise HangUp or OSError if it is closed."""
+        """Send bytes and wait while the other side is slow; raise StreamClosed or OSError if it is closed."""
 
     async def close(self) -> None:
         """

@@ -7,7 +7,7 @@ Applies back-pressure in both directions; opens and closes neither stream.
 import asyncio
 from typing import Final
 
-from virtshape.stream.duplex import Duplex, HangUp
+from virtshape.stream.duplex import Duplex, StreamClosed
 
 LINGER_SECONDS: Final = 3.0
 """Time to wait for remaining data after one side has finished sending."""
@@ -28,14 +28,14 @@ class _Flow:
             self.carried += len(data)
             try:
                 await self._sink.write(data)
-            except (HangUp, OSError):
+            except (StreamClosed, OSError):
                 self.is_refused = True
                 return
 
 
 async def relay(near: Duplex, far: Duplex, *, linger: float = 0.0) -> None:
     """
-    Copy until one of the streams ends; raise HangUp or OSError if it did not end normally.
+    Copy until one of the streams ends; raise StreamClosed or OSError if it did not end normally.
 
     After the near side ends, the far side may keep sending until it is silent for `linger` seconds.
     """

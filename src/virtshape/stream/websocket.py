@@ -12,7 +12,7 @@ from typing import Final
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Protocol, Side, State
 
-from virtshape.stream.duplex import BROKEN_OFF, FAILED, NORMAL, HangUp
+from virtshape.stream.duplex import ABNORMAL_CLOSURE, FAILED, NORMAL, StreamClosed
 
 MAX_FRAME_BYTES: Final = 4 * 1024 * 1024
 MAX_UNREAD: Final = 256 * 1024
@@ -23,7 +23,7 @@ CLOSING_SECONDS: Final = 5.0
 
 _DATA: Final = (Opcode.BINARY, Opcode.TEXT, Opcode.CONT)
 _NO_STATUS: Final = 1005
-_UNSPEAKABLE: Final = (_NO_STATUS, BROKEN_OFF)
+_RESERVED: Final = (_NO_STATUS, ABNORMAL_CLOSURE)
 
 # The library logs the contents of frames, which may include typed passwords.
 _frames_log = logging.getLogger(f"{__name__}.frames")
@@ -34,14 +34,14 @@ class WebSocket:
     """
     A stream of messages; `side` is client or server.
 
-    With `whole_messages` each read returns one message; otherwise a part of one, as soon as it arrives.
+    With `join_fragments` each read returns one message; otherwise a fragment of one, as soon as it arrives.
     """
 
-    def __init__(self, transport: asyncio.Transport, side: Side, *, whole_messages: bool = False) -> None:
+    def __init__(self, transport: asyncio.Transport, side: Side, *, join_fragments: bool = False) -> None:
         self._transport = transport
-        largest = MAX_FRAME_BYTES if whole_messages else None
+        largest = MAX_FRAME_BYTES if join_fragments else None
         self._protocol = Protocol(side, max_size=(largest, MAX_FRAME_BYTES), logger=_frames_log)
-        self._whole_messages = whole_messages
+        self._join_fragments = join_fragments
         self._parts: list[bytes] = []
         self._unread: deque[bytes] = deque()
         self._unread_size = 0
@@ -57,7 +57,7 @@ class WebSocket:
         self._heard_at = self._loop.time()
 
     async def read(self) -> bytes:
-        """Return the next bytes, b"" after a normal close; raise HangUp if the connection ended otherwise."""
+        """Return the next bytes, b"" after a normal close; raise StreamClosed if the connection ended otherwise."""
         while not self._unread:
             if self._ended.is_set():
                 return self._end_reading()
@@ -69,13 +69,13 @@ class WebSocket:
         return data
 
     def _end_reading(self) -> bytes:
-        hang_up = self._describe_end()
-        if hang_up.code in (NORMAL, _NO_STATUS):
+        closed = self._describe_end()
+        if closed.code in (NORMAL, _NO_STATUS):
             return b""
-        raise hang_up
+        raise closed
 
     async def write(self, data: bytes) -> None:
-        """Send a message; raise HangUp if the connection is closed."""
+        """Send a message; raise StreamClosed if the connection is closed."""
         if self._ended.is_set() or self._protocol.state is not State.OPEN:
             raise self._describe_end()
         self._protocol.send_binary(data)
@@ -100,7 +100,7 @@ class WebSocket:
         self._unread.clear()
         self._unread_size = 0
         if self._protocol.state is State.OPEN and not self._is_lost:
-            self._protocol.send_close(FAILED if code in _UNSPEAKABLE else code, _shorten(reason))
+            self._protocol.send_close(FAILED if code in _RESERVED else code, _shorten(reason))
             self._flush()
         self._update_reading()
         try:
@@ -149,7 +149,7 @@ class WebSocket:
 
     def _receive_frame(self, frame: Frame) -> None:
         self._parts.append(bytes(frame.data))
-        if self._whole_messages and not frame.fin:
+        if self._join_fragments and not frame.fin:
             return
         data = b"".join(self._parts) if len(self._parts) > 1 else self._parts[0]
         self._parts.clear()
@@ -162,17 +162,17 @@ class WebSocket:
         self._ended.set()
         self._changed.set()
 
-    def _describe_end(self) -> HangUp:
+    def _describe_end(self) -> StreamClosed:
         received = self._protocol.close_rcvd
         if self._is_discarding:
-            return HangUp(NORMAL)
+            return StreamClosed(NORMAL)
         if received is not None:
-            return HangUp(int(received.code), received.reason)
+            return StreamClosed(int(received.code), received.reason)
         error = self._protocol.parser_exc
         if error is not None:
             sent = self._protocol.close_sent
-            return HangUp(int(sent.code) if sent is not None else BROKEN_OFF, str(error))
-        return HangUp(BROKEN_OFF, "the connection was lost")
+            return StreamClosed(int(sent.code) if sent is not None else ABNORMAL_CLOSURE, str(error))
+        return StreamClosed(ABNORMAL_CLOSURE, "the connection was lost")
 
     def _flush(self) -> int:
         # An empty piece requests the end of the connection, which follows the closing handshake.

@@ -29,15 +29,17 @@ def _define(name: str, about: str, *, required: bool) -> TaskKind:
 
 INFORMERS: Final = _define("informers", "keep a copy of each kind of object up to date", required=True)
 CONTROLLERS: Final = _define("controllers", "reconcile objects, one work queue per kind of object", required=True)
-CONTROLLER_MANAGER: Final = _define("controller-manager", "start the controllers and what they need", required=True)
+CONTROLLER_MANAGER: Final = _define("controller-manager", "start the controllers and their caches", required=True)
 GARBAGE_COLLECTOR: Final = _define("garbage-collector", "track owner references and delete orphans", required=True)
 ACCOUNTS_AND_ROLES: Final = _define(
     "accounts-and-roles", "create default service accounts and aggregate cluster roles", required=True
 )
-LEADER_ELECTION: Final = _define("leader-election", "hold the lease and run the controllers meanwhile", required=True)
+LEADER_ELECTION: Final = _define(
+    "leader-election", "hold the lease and run the controllers while it is held", required=True
+)
 CERTIFICATES: Final = _define("certificates", "renew and reload the serving certificate", required=True)
 STORE_PROBE: Final = _define("store-probe", "check that an idle or failing store can be written", required=True)
-LAUNCHER: Final = _define("launcher", "ask QEMU what it can do and register the node", required=False)
+LAUNCHER: Final = _define("launcher", "query the capabilities of QEMU and register the node", required=False)
 GUESTS: Final = _define("guests", "follow the launcher process of each guest", required=False)
 STORAGE_JOBS: Final = _define("storage-jobs", "import, copy and measure disk images", required=False)
 EVENT_RECORDER: Final = _define("event-recorder", "write events", required=False)

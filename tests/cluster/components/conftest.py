@@ -39,7 +39,7 @@ def cluster(installation: Installation) -> Kubectl:
 
 @pytest.fixture(scope="package")
 def webhook(installation: Installation) -> Iterator[ComponentProcess]:
-    """The webhooks, believed by the API server, and the catalogue that they have let in."""
+    """The webhooks, believed by the API server, and the catalog that they have let in."""
     with installation.running("webhook") as worker:
         installation.wait_until_trusted()
         installation.add(*(to_tree(item) for item in catalog.load()))

@@ -64,7 +64,7 @@ class FakeKubelet:
         consent = build_upgrade_headers(request)
         if consent is None:
             return Response(404, request.path.encode(), "text/plain")
-        return Upgrade(FakeCommand(request.query["command"], self.asked), consent, whole_messages=True)
+        return Upgrade(FakeCommand(request.query["command"], self.asked), consent, join_fragments=True)
 
 
 def build_upgrade_headers(request: Request) -> tuple[tuple[str, str], ...] | None:

@@ -115,7 +115,7 @@ class Node:
         process = await asyncio.create_subprocess_exec(
             *line, env=sandbox.environment, stdin=PIPE, stdout=PIPE, stderr=PIPE
         )
-        return Upgrade(RunningCommand(process), consent, whole_messages=True)
+        return Upgrade(RunningCommand(process), consent, join_fragments=True)
 
     def look(self) -> None:
         """Bring every pod one step further."""

@@ -106,8 +106,8 @@ def test_upload_without_cdi_is_rejected_before_anything_is_created(
     refused = virtctl(*arguments)
     assert (refused.status, refused.out) == (1, "")
     assert refused.err == (
-        "error: nothing here takes uploads: the cluster has no CDI\n"
-        "Have CDI installed, or name an upload proxy that is there all the same: --uploadproxy-url.\n"
+        "error: cannot upload: CDI is not installed\n"
+        "Install CDI, or set the URL of an upload proxy with --uploadproxy-url.\n"
     )
     assert kubectl.get("pvc")["items"] == []
 

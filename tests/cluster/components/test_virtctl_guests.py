@@ -284,5 +284,5 @@ def test_upload_rejected_by_the_proxy_leaves_nothing(
     virtctl = Virtctl(installation.plane.kubeconfig, home, kubectl.namespace)
     ran = virtctl("image-upload", "pvc", "disk", "--size", "64Mi", "--image-path", home / "disk.img")
     assert (ran.status, "unexpected return value 401" in ran.err) == (1, True), ran.err
-    assert ran.out.endswith(f"PersistentVolumeClaim {kubectl.namespace}/disk removed again\n")
+    assert ran.out.endswith(f"PersistentVolumeClaim {kubectl.namespace}/disk deleted\n")
     eventually(lambda: not kubectl.get("pvc")["items"] or None, lambda: "a claim is left")

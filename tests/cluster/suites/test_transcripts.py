@@ -32,7 +32,7 @@ SHAPELESS = {
 
 @pytest.fixture(scope="module")
 def prepared(installation: Installation) -> Iterator[Installation]:
-    """The controllers at work, the catalogue there, and nodes to run guests."""
+    """The controllers at work, the catalog there, and nodes to run guests."""
     with run_fake_nodes(installation.plane), installation.running("controller", "--catalog"):
         retry(lambda: installation.kubectl("get", "vmcf", "u1.small"))
         retry(lambda: installation.kubectl("get", "vmcp", "windows.11"))

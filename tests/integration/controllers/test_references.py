@@ -195,7 +195,7 @@ def test_renamed_reference_with_a_revision_name_is_rejected(tmp_path: Path) -> N
             assert [cause.field for cause in refused.value.causes] == ["spec.instancetype.revisionName"]
             assert refused.value.message.endswith(
                 "the Matcher name has been updated without updating the RevisionName: "
-                "remove spec.instancetype.revisionName to use large as it is now"
+                "remove spec.instancetype.revisionName to use the current large"
             )
             async with system.run_controllers() as controllers:
                 await system.wait_until_idle(controllers)

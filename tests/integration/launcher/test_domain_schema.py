@@ -1,7 +1,7 @@
 """
 Whole domains before libvirt: its schema, the arguments it makes of them for QEMU, and QEMU itself.
 
-Every object of the catalogue is tried on a machine with KVM and on one without.
+Every object of the catalog is tried on a machine with KVM and on one without.
 """
 
 from fnmatch import fnmatch
@@ -38,7 +38,7 @@ REFUSED_WITHOUT_KVM = REFUSED_ANYWHERE | {
     "*.dpdk": {"spec.domain.devices.networkInterfaceMultiqueue"},
     "*.realtime": {"spec.domain.devices.networkInterfaceMultiqueue"},
 }
-"""Which fields of which objects of the catalogue such machines cannot honour."""
+"""Which fields of which objects of the catalog such machines cannot honour."""
 
 
 def shape(

@@ -17,7 +17,7 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.client.actions import Resource, request_action
 from virtshape.client.guests import open_console, open_port, open_vnc, query_agent, read_console_log
-from virtshape.stream.duplex import GOING_AWAY, TAKEN_OVER, HangUp
+from virtshape.stream.duplex import GOING_AWAY, TAKEN_OVER, StreamClosed
 from virtshape.stream.websocket import WebSocket
 
 INSTANCES: Resource = "virtualmachineinstances"
@@ -51,7 +51,7 @@ def test_second_client_takes_the_console_over(tmp_path: Path) -> None:
             other = await open_console(setup.transport, NAMESPACE, "db")
             assert (await first.read(), await other.read()) == (HELLO, HELLO)
             second = await open_console(setup.transport, NAMESPACE, "web")
-            with pytest.raises(HangUp, match="another client connected to the console of web") as caught:
+            with pytest.raises(StreamClosed, match="another client connected to the console of web") as caught:
                 await first.read()
             assert caught.value.code == TAKEN_OVER
             assert await second.read() == HELLO
@@ -86,7 +86,7 @@ async def _read_to_the_end(console: WebSocket) -> int:
     try:
         while await console.read():
             pass
-    except HangUp as end:
+    except StreamClosed as end:
         return end.code
     return 0
 
@@ -110,7 +110,7 @@ def test_vnc_has_one_viewer(tmp_path: Path) -> None:
             assert await first.read() == GREETING
             console = await open_console(setup.transport, NAMESPACE, "web")
             second = await open_vnc(setup.transport, NAMESPACE, "web")
-            with pytest.raises(HangUp, match="another client connected to the screen"):
+            with pytest.raises(StreamClosed, match="another client connected to the screen"):
                 await first.read()
             assert await second.read() == GREETING
             await asyncio.gather(first.close(), second.close(), console.close())
@@ -249,7 +249,7 @@ def test_server_shutdown_closes_streams_with_a_reason(tmp_path: Path) -> None:
             ]
             await streams[0].read()
         for stream in streams:
-            with pytest.raises(HangUp, match="the server is stopping") as caught:
+            with pytest.raises(StreamClosed, match="the server is stopping") as caught:
                 await stream.read()
             assert caught.value.code == GOING_AWAY
             await stream.close()
@@ -265,7 +265,7 @@ def test_aborted_client_leaves_nothing_open(tmp_path: Path) -> None:
             assert setup.guests.open_consoles == 1
             console.abort()
             await wait_until(lambda: setup.guests.open_consoles == 0)
-            with pytest.raises(HangUp, match="was lost"):
+            with pytest.raises(StreamClosed, match="was lost"):
                 await console.read()
 
     run(scenario())

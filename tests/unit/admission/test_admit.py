@@ -14,7 +14,7 @@ from virtshape.api.status import StatusError
 V1BETA1 = "instancetype.kubevirt.io/v1beta1"
 SMALL = build_instancetype("small")
 LARGE = build_instancetype("large", cpu={"guest": 8}, memory={"guest": "16Gi"})
-KEPT = "this VirtualMachineClusterInstancetype: those that hold a revision of it keep it as it was"
+KEPT = "this VirtualMachineClusterInstancetype: VMs with a stored revision of it are not changed"
 RECAPTURE = "virtshape.io/recapture"
 REF: Tree = {"name": "small", "controllerRevisionRef": {"name": "r1"}}
 
@@ -143,7 +143,9 @@ def test_preference_of_the_other_group_is_mentioned() -> None:
     cluster = FakeCluster([build_flavor("tiny"), build_preference("linux")])
     ((field, message),) = refused(vm_tree(flavor="tiny", preference="linux"), cluster)
     assert field == "spec.preference.name"
-    assert message.endswith("the one of instancetype.kubevirt.io does not go with spec.flavor: use spec.instancetype")
+    assert message.endswith(
+        "the one of instancetype.kubevirt.io cannot be used with spec.flavor: use spec.instancetype"
+    )
 
 
 def test_missing_size_is_not_reported_as_too_small() -> None:
@@ -156,7 +158,7 @@ def test_missing_size_is_not_reported_as_too_small() -> None:
 def test_missing_reference_is_a_warning_if_configured() -> None:
     cluster = FakeCluster([SMALL], instancetype={"missingReference": "Defer"})
     (warning,) = warned(vm_tree(instancetype="smal"), cluster)
-    assert warning.endswith('"smal" not found; did you mean small?; the VM can start once it is there')
+    assert warning.endswith('"smal" not found; did you mean small?; the VM can start after it is created')
 
 
 def test_vm_with_a_deleted_instancetype_can_be_changed() -> None:
@@ -300,7 +302,7 @@ def test_missing_default_interface_is_rejected_with_advice() -> None:
 
 def test_unknown_setting_has_a_warning() -> None:
     tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"configuration": {"colour": "blue"}}}
-    assert warned(tree) == ['unknown setting "spec.configuration.colour" is kept and has no effect']
+    assert warned(tree) == ['unknown setting "spec.configuration.colour" is stored but has no effect']
 
 
 def instancetype_tree(version: str = "v1beta1", **spec: Any) -> Tree:

@@ -1,4 +1,4 @@
-"""VMs of every instance type and preference of the catalogue are admitted."""
+"""VMs of every instance type and preference of the catalog are admitted."""
 
 import pytest
 from tests.support.build import Tree, build_vm

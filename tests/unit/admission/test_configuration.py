@@ -15,7 +15,7 @@ def test_unknown_setting_is_kept_with_a_warning() -> None:
     tree = configured(colour="blue")
     assert admit_configuration(tree, None) == (
         tree,
-        ['unknown setting "spec.configuration.colour" is kept and has no effect'],
+        ['unknown setting "spec.configuration.colour" is stored but has no effect'],
     )
 
 

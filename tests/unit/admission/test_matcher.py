@@ -114,7 +114,7 @@ def test_changed_name_requires_a_changed_revision(role: str, old: Tree | None, n
         assert (cause.type, cause.field) == ("FieldValueInvalid", f"spec.{role}.revisionName")
         assert cause.message == (
             "the Matcher name has been updated without updating the RevisionName: "
-            f"remove spec.{role}.revisionName to use b as it is now"
+            f"remove spec.{role}.revisionName to use the current b"
         )
 
 

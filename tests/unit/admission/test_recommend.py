@@ -80,28 +80,33 @@ def test_sufficient_instancetypes_are_sorted_by_size(need: dict[str, Any], names
 @pytest.mark.parametrize(
     ("need", "nearest", "reasons"),
     [
-        pytest.param({"cpu_min": 10}, "seeing", ["8 vCPUs, 10 are needed"], id="too few vCPUs"),
+        pytest.param({"cpu_min": 10}, "seeing", ["8 vCPUs, at least 10 required"], id="too few vCPUs"),
         pytest.param(
             {"cpu_max": 3, "memory_min": "3Gi", "memory_max": "3Gi"},
             "medium",
-            ["4Gi of memory, at most 3Gi are wanted"],
+            ["4Gi of memory, at most 3Gi allowed"],
             id="too much memory",
         ),
-        pytest.param({"memory_min": "20Gi"}, "seeing", ["16Gi of memory, 20Gi are needed"], id="too little memory"),
         pytest.param(
-            {"cpu_min": 5, "cpu_max": 5}, "laid-out", ["6 vCPUs, at most 5 are wanted"], id="the nearest is too large"
+            {"memory_min": "20Gi"}, "seeing", ["16Gi of memory, at least 20Gi required"], id="too little memory"
         ),
         pytest.param(
-            {"cpu_max": 1, "dedicated": True}, "small", ["no dedicated CPUs, which are needed"], id="not dedicated"
+            {"cpu_min": 5, "cpu_max": 5}, "laid-out", ["6 vCPUs, at most 5 allowed"], id="the nearest is too large"
+        ),
+        pytest.param(
+            {"cpu_max": 1, "dedicated": True},
+            "small",
+            ["no dedicated CPUs, which are required"],
+            id="not dedicated",
         ),
         pytest.param(
             {"dedicated": False, "hugepages": True, "cpu_max": 1},
             "small",
-            ["no hugepages, which are needed"],
+            ["no hugepages, which are required"],
             id="no hugepages",
         ),
-        pytest.param({"gpus": 2}, "seeing", ["1 GPU, 2 are needed"], id="too few GPUs"),
-        pytest.param({"gpus": 1, "cpu_max": 1}, "small", ["no GPU, 1 is needed"], id="no GPU"),
+        pytest.param({"gpus": 2}, "seeing", ["1 GPU, 2 required"], id="too few GPUs"),
+        pytest.param({"gpus": 1, "cpu_max": 1}, "small", ["no GPU, 1 required"], id="no GPU"),
         pytest.param(
             {"preference": {"requirements": {"cpu": {"guest": 10}}}},
             "seeing",
@@ -124,7 +129,7 @@ def test_closest_mismatch_has_reasons(need: dict[str, Any], nearest: str, reason
 def test_unwanted_features_are_reasons() -> None:
     need = Need(dedicated=False, hugepages=False)
     (miss,) = recommend([build_offer("fast", 4, "8Gi", dedicated=True, hugepages={"pageSize": "2Mi"})], need).missing
-    assert miss.reasons == ["dedicated CPUs, which are not wanted", "hugepages, which are not wanted"]
+    assert miss.reasons == ["dedicated CPUs, which are excluded", "hugepages, which are excluded"]
 
 
 def test_cluster_wide_kind_is_first_of_the_same_name() -> None:

@@ -19,7 +19,7 @@ FAILURE = {
     "a kubeconfig that is not there": (
         ["webhook", "--kubeconfig=/nowhere/kubeconfig"],
         1,
-        "/nowhere/kubeconfig: there is no such kubeconfig",
+        "kubeconfig /nowhere/kubeconfig does not exist",
     ),
     "no way to run a guest": (["launcher"], 2, "exactly one of --directory and --pod is required"),
 }

@@ -101,7 +101,7 @@ def test_missing_kubeconfig_is_an_error(tmp_path: Path, home: Path, monkeypatch:
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
         with pytest.raises(CommandError, match="which defines no server"):
             find()
-        with pytest.raises(CommandError, match="there is no such kubeconfig"):
+        with pytest.raises(CommandError, match="does not exist"):
             find(kubeconfig=str(tmp_path / "none"))
 
 
@@ -165,7 +165,7 @@ def test_request_timeout_is_applied(period: str, status: int) -> None:
             outcome = call_virtctl("version", f"--request-timeout={period}", "--server", server.url)
         finally:
             waited.set()
-    assert (outcome.status, "did not answer within 0.1 seconds" in outcome.err) == (status, bool(status))
+    assert (outcome.status, "did not respond within 0.1 seconds" in outcome.err) == (status, bool(status))
 
 
 @pytest.mark.parametrize("words", [["--request-timeout", "soon"], ["-v", "much"]])

@@ -51,7 +51,7 @@ def _refuse(*words: str, name: str = "mine", status: int = 1) -> str:
     return outcome.err
 
 
-def test_size_of_a_catalogue_instancetype_is_changed() -> None:
+def test_size_of_a_catalog_instancetype_is_changed() -> None:
     outcome = call_virtctl("customize", "u1.medium", "--name", "u1.mysize", "--vcpus", "4", "--memory", "4Gi")
     assert outcome.tree == {
         "apiVersion": f"{GROUP}/v1beta2",
@@ -156,7 +156,7 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _customize("small", "-f", "-")["spec"]["memory"] == {"guest": "2Gi"}
 
 
-def test_files_take_precedence_over_the_catalogue() -> None:
+def test_files_take_precedence_over_the_catalog() -> None:
     own = build_type("u1.medium")
     assert _customize_file(own, words=("u1.medium", "--catalog"))["spec"]["cpu"] == {"guest": 2}
     assert _customize_file(own, words=("u1.large", "--catalog"))["spec"]["memory"] == {"guest": "8Gi"}
@@ -255,25 +255,25 @@ CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterP
         pytest.param(
             ["vmf/u1.medium"],
             'there is no VirtualMachineInstancetype "u1.medium"; the built-in catalog has a '
-            "VirtualMachineClusterInstancetype: virtualmachineclusterinstancetype/u1.medium means it",
-            id="another kind of the catalogue",
+            "VirtualMachineClusterInstancetype: use virtualmachineclusterinstancetype/u1.medium",
+            id="another kind of the catalog",
         ),
         pytest.param(
             ["local", "-f", "all.yaml"],
             f'there is no {CLUSTER_KINDS} "local"; all.yaml:15:1 has a '
-            "VirtualMachineInstancetype: virtualmachineinstancetype/local means it",
+            "VirtualMachineInstancetype: use virtualmachineinstancetype/local",
             id="another kind of the file",
         ),
         pytest.param(
             ["u1.medium", "-f", "all.yaml"],
             f'there is no {CLUSTER_KINDS} "u1.medium"; the built-in catalog has a '
-            "VirtualMachineClusterInstancetype: --catalog looks there",
-            id="in the catalogue only",
+            "VirtualMachineClusterInstancetype: use --catalog",
+            id="in the catalog only",
         ),
         pytest.param(
             ["both", "-f", "all.yaml"],
             '"both" means more than one object: a VirtualMachineClusterInstancetype in all.yaml:29:1, '
-            "a VirtualMachineClusterPreference in all.yaml:43:1; say which as KIND/NAME",
+            "a VirtualMachineClusterPreference in all.yaml:43:1; write KIND/NAME",
             id="two kinds",
         ),
         pytest.param(
@@ -346,6 +346,6 @@ def test_name_is_required() -> None:
     assert (outcome.status, outcome.err.splitlines()[0]) == (2, "error: Missing option '--name'.")
 
 
-def test_catalogue_names_are_completed() -> None:
+def test_catalog_names_are_completed() -> None:
     offered = complete_source(click.Context(command), command.params[0], "u1.2x")
     assert [item.value for item in offered] == ["u1.2xmedium", "u1.2xlarge"]

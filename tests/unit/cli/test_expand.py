@@ -76,13 +76,13 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _memory(call_virtctl("expand", "-f", "-")) == "4Gi"
 
 
-def test_catalogue_is_used_for_objects_missing_in_the_files() -> None:
+def test_catalog_is_used_for_objects_missing_in_the_files() -> None:
     vm = build_vm(instancetype={"name": "u1.medium"}, preference={"name": "fedora"})
     assert _memory(_expand(vm)) == "4Gi"
     assert _memory(_expand(vm, build_type("u1.medium", "3Gi"))) == "3Gi"
 
 
-def test_catalogue_can_be_disabled() -> None:
+def test_catalog_can_be_disabled() -> None:
     outcome = _expand(build_vm(instancetype={"name": "u1.medium"}), words=("--no-catalog",))
     assert (outcome.status, outcome.out) == (1, "")
     assert 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.medium" not found' in outcome.err
@@ -269,8 +269,8 @@ def test_explain_of_several_vms_includes_their_names() -> None:
         ),
         pytest.param(
             [build_vm(), build_type(), build_type(memory="3Gi")],
-            ['all.yaml:25:3: metadata.name: VirtualMachineClusterInstancetype "small" stands in all.yaml:12:1 too'],
-            id="an instance type that stands twice",
+            ['all.yaml:25:3: metadata.name: VirtualMachineClusterInstancetype "small" is also defined in all.yaml:12:'],
+            id="an instance type that is defined twice",
         ),
     ],
 )

@@ -98,7 +98,7 @@ def test_path_is_required(capsys: pytest.CaptureFixture[str]) -> None:
     assert "PATH" in err
 
 
-def test_catalogue_can_be_disabled(capsys: pytest.CaptureFixture[str]) -> None:
+def test_catalog_can_be_disabled(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm(spec=SMALL, domain=""))
     assert call(capsys, "vm.yaml")[0] == 0
     status, out, _ = call(capsys, "--no-catalog", "vm.yaml")

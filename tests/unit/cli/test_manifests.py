@@ -31,7 +31,7 @@ CHOICES: dict[str, tuple[tuple[str, ...], Options]] = {
         Options(image="a@sha256:1", launcher_image="b@sha256:2"),
     ),
     "replicas": (("--replicas", "3"), Options(replicas=3)),
-    "the catalogue": (("--catalog",), Options(catalog=True)),
+    "the catalog": (("--catalog",), Options(catalog=True)),
     "the kinds of CDI": (("--cdi",), Options(cdi=True)),
     "cert-manager": (("--webhook-cert", "cert-manager"), Options(webhook_cert="cert-manager")),
     "no runtime": (("--runtime", "none"), Options(runtime="none")),

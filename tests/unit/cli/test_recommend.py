@@ -41,7 +41,7 @@ def refuse(*words: str, status: int = 1) -> list[str]:
     return outcome.err.splitlines()
 
 
-def test_catalogue_is_searched_without_a_server() -> None:
+def test_catalog_is_searched_without_a_server() -> None:
     outcome = call_virtctl("recommend", "--cpu-min", "4", "--memory-min", "8Gi", "--no-dedicated")
     assert outcome.status == 0
     lines = [line.split() for line in outcome.out.splitlines()]
@@ -75,7 +75,7 @@ def test_requirements_filter_the_results(words: list[str], first: str) -> None:
     assert recommend("--catalog", *words)[0] == first
 
 
-def test_files_are_searched_alone_or_with_the_catalogue() -> None:
+def test_files_are_searched_alone_or_with_the_catalog() -> None:
     file = write_manifest(
         "types.yaml",
         build_type("tiny", 1, "1Gi"),
@@ -91,7 +91,7 @@ def test_files_are_searched_alone_or_with_the_catalogue() -> None:
     both = recommend("-f", file, "--catalog", "--all")
     assert "u1.micro" in both
     assert both.count("u1.nano") == 1
-    assert refuse("-f", file, "--preference", "fedora")[0].endswith("--catalog looks there")
+    assert refuse("-f", file, "--preference", "fedora")[0].endswith("use --catalog")
 
 
 def test_name_and_yaml_output_are_supported() -> None:
@@ -113,9 +113,9 @@ def test_name_and_yaml_output_are_supported() -> None:
 def test_closest_instancetypes_are_reported_if_none_matches() -> None:
     assert refuse("--catalog", "--memory-min", "1Ti") == [
         "error: no instance type in the built-in catalog matches; the closest are",
-        "  - m1.8xlarge: 256Gi of memory, 1Ti are needed",
-        "  - m1.8xlarge1gi: 256Gi of memory, 1Ti are needed",
-        "  - m1.4xlarge: 128Gi of memory, 1Ti are needed",
+        "  - m1.8xlarge: 256Gi of memory, at least 1Ti required",
+        "  - m1.8xlarge1gi: 256Gi of memory, at least 1Ti required",
+        "  - m1.4xlarge: 128Gi of memory, at least 1Ti required",
         "Relax the requirements, or create one with `virtctl create instancetype`.",
     ]
 

@@ -73,4 +73,4 @@ def test_undecodable_list_item_is_skipped_and_logged(caplog: pytest.LogCaptureFi
     text = json.dumps({"metadata": {"resourceVersion": "9"}, "items": [OBJECT, broken, OBJECT]})
     listing = ObjectCodec().decode_list(text.encode(), ConfigMap)
     assert [item.metadata.name for item in listing.items if item.metadata] == ["a", "a"]
-    assert "ConfigMap web/b is left out, since it cannot be read: data: expected an object" in caplog.text
+    assert "skipping ConfigMap web/b: it cannot be decoded: data: expected an object" in caplog.text

@@ -100,8 +100,8 @@ PROBLEMS: dict[str, tuple[object, str]] = {
     "no context": (build_config() | {"current-context": ""}, "no current-context"),
     "no such cluster": (build_config() | {"clusters": []}, 'has no cluster "one"'),
     "no such user": (build_config() | {"users": None}, 'has no user "one"'),
-    "no kubeconfig": ("just text", "is no kubeconfig"),
-    "wrong types": ({"clusters": 3}, "is no kubeconfig"),
+    "no kubeconfig": ("just text", "is not a valid kubeconfig"),
+    "wrong types": ({"clusters": 3}, "is not a valid kubeconfig"),
     "half a key": (build_config(user={"client-key-data": encoded("k")}), "only one of client certificate and key"),
     "a missing file": (build_config(user={"client-certificate": "c", "client-key": "k"}), "cannot be read"),
     "no base64": (build_config(None, None, **{"certificate-authority-data": "?"}), "cannot be read"),
@@ -121,7 +121,7 @@ def test_proxy_url_is_read(tmp_path: Path) -> None:
 
 
 def test_missing_named_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such kubeconfig"):
+    with pytest.raises(ConfigError, match="does not exist"):
         find_access(path=str(tmp_path / "nope"))
 
 

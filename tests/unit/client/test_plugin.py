@@ -104,12 +104,12 @@ def test_command_path_is_relative_to_the_kubeconfig(tmp_path: Path) -> None:
 
 PROBLEMS: dict[str, tuple[str, str]] = {
     "it fails": ("echo no luck >&2; exit 3", "failed with 3: no luck"),
-    "it prints no JSON": ("echo hello", "printed no ExecCredential"),
+    "it prints no JSON": ("echo hello", "did not print a valid ExecCredential"),
     "it prints no secret": (printing({}), "neither a token nor a certificate"),
     "it prints half a certificate": (printing({"clientKeyData": "k"}), "neither a token nor a certificate"),
     "it prints another version": (
         printing({"token": "t"}, "client.authentication.k8s.io/v1beta1"),
-        "where client.authentication.k8s.io/v1 was asked for",
+        "instead of client.authentication.k8s.io/v1",
     ),
 }
 

@@ -17,7 +17,7 @@ def test_higher_levels_log_more(level: int, lines: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(0, "without an answer"), (404, "404 Not Found"), (599, "599"), (101, "101 Switching Protocols")],
+    [(0, "no response"), (404, "404 Not Found"), (599, "599"), (101, "101 Switching Protocols")],
 )
 def test_response_status_is_logged(status: int, words: str) -> None:
     assert describe_exchange(Exchange("GET", "/", status, 1.0), 6) == [f"GET / {words} in 1000 milliseconds"]

@@ -153,7 +153,7 @@ def test_query_parameters_are_escaped_and_empty_ones_omitted() -> None:
 
 @pytest.mark.parametrize("struct", [ObjectMeta, ListMeta])
 def test_struct_that_is_not_a_kind_is_rejected(struct: Any) -> None:
-    with pytest.raises(TypeError, match="is no kind"):
+    with pytest.raises(TypeError, match="is not a kind"):
         kind_of(struct)
 
 

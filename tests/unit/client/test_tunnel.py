@@ -113,7 +113,7 @@ def test_unsupported_proxy_scheme_is_rejected() -> None:
         transport = HttpTransport(Access("https://api.example", proxy="socks5://jdoe:secret@127.0.0.1"))
         await transport.call(Call("GET", "/x"))
 
-    with pytest.raises(ConfigError, match=r"^socks5://127\.0\.0\.1 is a proxy that cannot be asked"):
+    with pytest.raises(ConfigError, match=r"^proxy socks5://127\.0\.0\.1 is not supported"):
         asyncio.run(run())
 
 

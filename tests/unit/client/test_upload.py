@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from virtshape.client.errors import UnreachableError
-from virtshape.client.upload import PIECE, Answer, Proxy, ask_whether_ready, send_file
+from virtshape.client.upload import PIECE, UploadProxy, UploadResponse, check_ready, send_file
 
 T = TypeVar("T")
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -58,8 +58,8 @@ def test_file_is_sent_completely_with_length_and_token() -> None:
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" + OK)
         await writer.drain()
 
-    answer = run(serve, lambda url: send_file(Proxy(url, "t0k"), io.BytesIO(DATA), len(DATA), told.append))
-    assert answer == Answer(200, "")
+    answer = run(serve, lambda url: send_file(UploadProxy(url, "t0k"), io.BytesIO(DATA), len(DATA), told.append))
+    assert answer == UploadResponse(200, "")
     head, data = taken
     assert isinstance(head, list)
     assert head[0] == "POST /v1beta1/upload-async?a=b HTTP/1.1"
@@ -77,8 +77,8 @@ def test_early_error_response_stops_the_upload() -> None:
         await asyncio.sleep(0.5)
 
     with Path("/dev/zero").open("rb") as endless:
-        answer = run(serve, lambda url: send_file(Proxy(url, "t"), endless, 1 << 40, lambda _: None))
-    assert answer == Answer(400, "no")
+        answer = run(serve, lambda url: send_file(UploadProxy(url, "t"), endless, 1 << 40, lambda _: None))
+    assert answer == UploadResponse(400, "no")
 
 
 @pytest.mark.parametrize("words", [b"", b"HTTP/1.1 2"], ids=["at once", "in the middle of the answer"])
@@ -88,8 +88,8 @@ def test_closed_connection_is_reported(words: bytes) -> None:
         writer.write(words)
         writer.close()
 
-    with pytest.raises(UnreachableError, match=r"hung up|broke off"):
-        run(serve, lambda url: send_file(Proxy(url, "t"), io.BytesIO(DATA), len(DATA), lambda _: None))
+    with pytest.raises(UnreachableError, match=r"closed the connection|connection broke"):
+        run(serve, lambda url: send_file(UploadProxy(url, "t"), io.BytesIO(DATA), len(DATA), lambda _: None))
 
 
 def test_response_that_is_not_http_is_reported() -> None:
@@ -98,8 +98,8 @@ def test_response_that_is_not_http_is_reported() -> None:
         writer.write(b"SSH-2.0-OpenSSH\r\n")
         await writer.drain()
 
-    with pytest.raises(UnreachableError, match="broke off"):
-        run(serve, lambda url: ask_whether_ready(Proxy(url, "t")))
+    with pytest.raises(UnreachableError, match="connection broke"):
+        run(serve, lambda url: check_ready(UploadProxy(url, "t")))
 
 
 @pytest.mark.parametrize("status", [200, 401, 503])
@@ -110,13 +110,13 @@ def test_readiness_is_checked_with_a_head_request(status: int) -> None:
         writer.write(b"HTTP/1.1 %d Whatever\r\ncontent-length: 17\r\n\r\n" % status)
         await writer.drain()
 
-    assert run(serve, lambda url: ask_whether_ready(Proxy(url, "t"))).status == status
+    assert run(serve, lambda url: check_ready(UploadProxy(url, "t"))).status == status
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://", "nonsense"])
 def test_unreachable_address_is_reported(url: str) -> None:
-    with pytest.raises(UnreachableError, match=r"cannot connect to|is no address"):
-        asyncio.run(ask_whether_ready(Proxy(url, "t")))
+    with pytest.raises(UnreachableError, match=r"cannot connect to|invalid URL"):
+        asyncio.run(check_ready(UploadProxy(url, "t")))
 
 
 def test_file_is_sent_through_a_proxy() -> None:
@@ -130,12 +130,12 @@ def test_file_is_sent_through_a_proxy() -> None:
         writer.write(OK)
         await writer.drain()
 
-    def send(url: str) -> Awaitable[Answer]:
+    def send(url: str) -> Awaitable[UploadResponse]:
         way = url.removesuffix("/v1beta1/upload-async?a=b")
-        there = Proxy("http://upload.example:8080/here", "t0k", way=way)
+        there = UploadProxy("http://upload.example:8080/here", "t0k", http_proxy=way)
         return send_file(there, io.BytesIO(DATA), len(DATA), lambda _: None)
 
-    assert run(serve, send) == Answer(200, "")
+    assert run(serve, send) == UploadResponse(200, "")
     (connect, request) = heads
     assert connect[0] == "CONNECT upload.example:8080 HTTP/1.1"
     assert "t0k" not in str(connect)
@@ -149,4 +149,7 @@ def test_refusal_of_a_proxy_is_reported() -> None:
         await writer.drain()
 
     with pytest.raises(UnreachableError, match=r"refused to connect to upload\.example:80: HTTP/1\.1 403 Not there"):
-        run(serve, lambda url: ask_whether_ready(Proxy("http://upload.example/", "t", way=url.partition("/v1")[0])))
+        run(
+            serve,
+            lambda url: check_ready(UploadProxy("http://upload.example/", "t", http_proxy=url.partition("/v1")[0])),
+        )

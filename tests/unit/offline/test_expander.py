@@ -76,22 +76,22 @@ def test_warnings_are_returned() -> None:
     )
 
 
-def test_given_objects_take_precedence_over_the_catalogue() -> None:
+def test_given_objects_take_precedence_over_the_catalog() -> None:
     vm = build_vm(instancetype="u1.medium", preference="fedora")
     assert _domain(vm, catalog=True)["memory"] == {"guest": "4Gi"}
     own = build_instancetype("u1.medium", memory={"guest": "3Gi"})
     assert _domain(vm, own, catalog=True)["memory"] == {"guest": "3Gi"}
 
 
-def test_catalogue_is_not_used_by_default() -> None:
+def test_catalog_is_not_used_by_default() -> None:
     assert _refuse(build_vm(instancetype="u1.medium")).code == 404
 
 
-def test_catalogue_has_only_cluster_wide_objects() -> None:
+def test_catalog_has_only_cluster_wide_objects() -> None:
     assert _refuse(build_vm(instancetype="virtualmachineinstancetype/u1.medium"), catalog=True).code == 404
 
 
-def test_suggestions_include_catalogue_and_given_objects() -> None:
+def test_suggestions_include_catalog_and_given_objects() -> None:
     own = build_instancetype("u1.mediums")
     refusal = _refuse(build_vm(instancetype="u1.mediun"), own, catalog=True)
     assert "did you mean u1.medium or u1.mediums" in refusal.message

@@ -216,7 +216,7 @@ def test_differing_duplicate_is_found() -> None:
     write_manifest("b.yaml", build_type("same"), build_type("small", guest=4))
     (duplicate,) = find_duplicates(load(["a.yaml", "b.yaml"]).entries)
     assert str(duplicate) == (
-        'b.yaml:12:3: metadata.name: VirtualMachineClusterInstancetype "small" stands in a.yaml:1:1 too, '
+        'b.yaml:12:3: metadata.name: VirtualMachineClusterInstancetype "small" is also defined in a.yaml:1:1 '
         "and differs; keep one of them"
     )
 

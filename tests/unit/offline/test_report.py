@@ -101,8 +101,8 @@ def test_sarif_has_one_run_with_every_rule() -> None:
     assert driver["rules"][0] == {
         "id": "syntax",
         "name": "Syntax",
-        "shortDescription": {"text": "A text is neither YAML nor JSON."},
-        "fullDescription": {"text": "A text is neither YAML nor JSON."},
+        "shortDescription": {"text": "A document is neither YAML nor JSON."},
+        "fullDescription": {"text": "A document is neither YAML nor JSON."},
         "help": {"text": RULES["syntax"].advice},
         "defaultConfiguration": {"level": "error"},
     }

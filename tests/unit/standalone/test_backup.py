@@ -92,7 +92,7 @@ def test_status_of_a_stopped_system_changes_no_files(system: Path) -> None:
     assert not status.running
     assert not status.healthy
     assert status.objects["namespaces"] == 5
-    assert "is no kubeconfig" in status.problem
+    assert "is not a valid kubeconfig" in status.problem
     assert [name for name in sorted(path.name for path in system.iterdir()) if "-" not in name] == before
 
 

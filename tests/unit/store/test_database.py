@@ -51,7 +51,7 @@ def test_failed_migration_leaves_the_file_unchanged(tmp_path: Path, monkeypatch:
     open_for_writing(path).close()
     monkeypatch.setattr(database, "VERSION", 3)
     connection = sqlite3.connect(path, isolation_level=None)
-    with pytest.raises(DatabaseError, match="could not be brought to format 3"):
+    with pytest.raises(DatabaseError, match="to format 3 failed"):
         migrate(connection, path, {1: "CREATE TABLE a (x)", 2: "CREATE NONSENSE"})
     assert connection.execute("PRAGMA user_version").fetchone() == (1,)
     assert "a" not in {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}

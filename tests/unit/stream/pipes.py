@@ -2,7 +2,7 @@
 
 import asyncio
 
-from virtshape.stream.duplex import HangUp
+from virtshape.stream.duplex import StreamClosed
 
 
 class Pipe:
@@ -35,4 +35,4 @@ class Pipe:
         self.put(b"")
 
 
-GONE = HangUp(1006, "gone")
+GONE = StreamClosed(1006, "gone")

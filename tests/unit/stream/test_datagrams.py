@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from virtshape.stream.datagrams import MAX_UNREAD, DatagramStream, open_udp
-from virtshape.stream.duplex import HangUp
+from virtshape.stream.duplex import StreamClosed
 
 
 class _Repeat(asyncio.DatagramProtocol):
@@ -28,7 +28,7 @@ def test_datagrams_are_messages_until_the_stream_is_closed() -> None:
         await asyncio.sleep(0)
         await stream.close()
         assert (await reading, await stream.read()) == (b"", b"")
-        with pytest.raises(HangUp):
+        with pytest.raises(StreamClosed):
             await stream.write(b"late")
         server.close()
 

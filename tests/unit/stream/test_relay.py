@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.stream.pipes import GONE, Pipe
 
-from virtshape.stream.duplex import HangUp
+from virtshape.stream.duplex import StreamClosed
 from virtshape.stream.relay import relay
 
 
@@ -27,7 +27,9 @@ def test_bytes_are_relayed_both_ways_until_one_side_ends() -> None:
     run(scenario())
 
 
-@pytest.mark.parametrize("error", [HangUp(4000, "taken over"), ConnectionResetError("reset")], ids=["told", "broken"])
+@pytest.mark.parametrize(
+    "error", [StreamClosed(4000, "taken over"), ConnectionResetError("reset")], ids=["told", "broken"]
+)
 def test_error_of_either_stream_is_raised(error: Exception) -> None:
     async def scenario() -> None:
         with pytest.raises(type(error)):

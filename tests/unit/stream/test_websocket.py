@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from websockets.protocol import Side
 
-from virtshape.stream.duplex import BROKEN_OFF, FAILED, NORMAL, TAKEN_OVER, HangUp
+from virtshape.stream.duplex import ABNORMAL_CLOSURE, FAILED, NORMAL, TAKEN_OVER, StreamClosed
 from virtshape.stream.websocket import MAX_UNREAD, WebSocket
 
 AGES = 1000.0
@@ -54,10 +54,10 @@ class Wire:
     abort = close
 
 
-def connect(*, whole_messages: bool = False) -> tuple[WebSocket, WebSocket, Wire, Wire]:
+def connect(*, join_fragments: bool = False) -> tuple[WebSocket, WebSocket, Wire, Wire]:
     """Return the server's end, the client's end, and the transport of each."""
     here, there = Wire(), Wire()
-    server = WebSocket(here, Side.SERVER, whole_messages=whole_messages)  # type: ignore[arg-type]
+    server = WebSocket(here, Side.SERVER, join_fragments=join_fragments)  # type: ignore[arg-type]
     client = WebSocket(there, Side.CLIENT)  # type: ignore[arg-type]
     here.feed, there.feed = client.receive, server.receive
     here.lose, there.lose = client.lose, server.lose
@@ -88,7 +88,7 @@ def test_data_is_exchanged_both_ways() -> None:
     [
         (NORMAL, "", None),
         (TAKEN_OVER, "by another", (TAKEN_OVER, "by another")),
-        (BROKEN_OFF, "cannot be said", (FAILED, "cannot be said")),
+        (ABNORMAL_CLOSURE, "cannot be said", (FAILED, "cannot be said")),
         (FAILED, "ü" * 100, (FAILED, "ü" * 61)),
     ],
     ids=["as agreed", "for a reason", "no code to say", "too long"],
@@ -102,10 +102,10 @@ def test_close_code_and_reason_reach_the_other_end(code: int, words: str, told: 
         if told is None:
             assert await client.read() == b""
         else:
-            with pytest.raises(HangUp) as caught:
+            with pytest.raises(StreamClosed) as caught:
                 await client.read()
-            assert (caught.value.code, caught.value.words) == told
-        with pytest.raises(HangUp):
+            assert (caught.value.code, caught.value.reason) == told
+        with pytest.raises(StreamClosed):
             await client.write(b"after")
         await closing
         assert await server.read() == b""
@@ -119,9 +119,9 @@ def test_lost_connection_ends_reading_and_writing() -> None:
         reading = asyncio.create_task(client.read())
         await asyncio.sleep(0)
         here.close()
-        with pytest.raises(HangUp, match="was lost"):
+        with pytest.raises(StreamClosed, match="was lost"):
             await reading
-        with pytest.raises(HangUp, match="was lost"):
+        with pytest.raises(StreamClosed, match="was lost"):
             await client.write(b"after")
         server.ping()
         await client.close()

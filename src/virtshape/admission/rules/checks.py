@@ -96,7 +96,7 @@ def check_one_of(what: str, item: Named, members: Members, at: str, *, least: in
         yield Violation("one-of", f"{at}.{present[1]}", f"{_describe_one_of(what, item.name, present, at)}: {reason}")
     else:
         such_as = f"{', '.join(members.names[:2])} or {members.names[2]}"
-        reason = f"the {what} {quote(item.name)} does not say where it comes from: add a source such as {such_as}"
+        reason = f"the {what} {quote(item.name)} has no source: add one, such as {such_as}"
         yield Violation("one-of", at, f"{_describe_one_of(what, item.name, present, at)}: {reason}")
 
 

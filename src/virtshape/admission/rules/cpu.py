@@ -41,7 +41,7 @@ def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
 
 
 def _check_countable(amount: Quantity | None, field: str) -> Iterator[Violation]:
-    """Check that a CPU amount can be used as a vCPU count, which it is if no vCPUs are set."""
+    """Check that a CPU amount is a valid vCPU count: it becomes one if no vCPUs are set."""
     if amount is not None and amount.amount > _MAX_CPUS:
         yield Violation("invalid-value", field, f"{field} '{amount}': must be less than or equal to {_MAX_CPUS}.")
 

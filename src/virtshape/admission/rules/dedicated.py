@@ -31,7 +31,7 @@ def _check_shares(requests: Amounts, limits: Amounts, cpu: CPU, at: str) -> Iter
         f"{at}.resources.limits",
     )
     for name, amount in (("requests", requests.get("cpu")), ("limits", limits.get("cpu"))):
-        if amount is not None and not _is_whole(amount):
+        if amount is not None and not _is_integer(amount):
             message = f"provided resources CPU {name} must be an integer {_WHEN}"
             yield Violation(_RULE, f"{at}.resources.{name}.cpu", message)
     requested, limit = requests.get("cpu"), limits.get("cpu")
@@ -39,16 +39,16 @@ def _check_shares(requests: Amounts, limits: Amounts, cpu: CPU, at: str) -> Iter
         yield Violation(_RULE, field, f"{at_requests}.cpu or {at_limits}.cpu must be equal {_WHEN}")
     given = requested or limit
     vcpus = (cpu.sockets or 1) * (cpu.cores or 1) * (cpu.threads or 1)
-    if given is not None and _is_whole(given) and given.amount != vcpus:
+    if given is not None and _is_integer(given) and given.amount != vcpus:
         reason = (
             f"{at_requests}.cpu or {at_limits}.cpu must not be provided at the same time with {at}.cpu.cores {_WHEN}"
         )
-        yield Violation(_RULE, field, f"{reason}: {given} CPUs are asked for, but the guest has {vcpus} vCPUs")
+        yield Violation(_RULE, field, f"{reason}: {given} CPUs are requested, but the guest has {vcpus} vCPUs")
     memory, most = requests.get("memory"), limits.get("memory")
     if memory is not None and most is not None and 0 < memory.amount < most.amount:
         message = f"{at_requests}.memory must be equal to {at_limits}.memory {_WHEN}"
         yield Violation(_RULE, f"{at_requests}.memory", message)
 
 
-def _is_whole(amount: Quantity) -> bool:
+def _is_integer(amount: Quantity) -> bool:
     return amount.amount == amount.amount.to_integral_value()  # avoids int(): the number may have millions of digits

@@ -84,12 +84,12 @@ _GRADUATED: Final = frozenset(
 _RETIRED: Final = {
     "DisableMDEVConfiguration": "DisableMDEVConfiguration has been deprecated since v1.8.0",
     "DockerSELinuxMCSWorkaround": "DockerSELinuxMCSWorkaround has been deprecated since v1.4.",
-    "ExperimentalVirtiofsSupport": "the feature gate ExperimentalVirtiofsSupport is discontinued: virtiofs needs none",
+    "ExperimentalVirtiofsSupport": "feature gate ExperimentalVirtiofsSupport is discontinued: virtiofs needs no gate",
     "HotplugVolumes": "HotplugVolumes has been deprecated since v1.9.0: DeclarativeHotplugVolumes has replaced it",
     "Macvtap": "Macvtap network binding is discontinued since v1.3: use a binding plugin",
     "MultiArchitecture": "MultiArchitecture has been deprecated since v1.8.0",
     "Passt": "Passt network binding is discontinued since v1.3: use passtBinding",
-    "PasstIPStackMigration": "the feature gate PasstIPStackMigration is discontinued: passtBinding needs none",
+    "PasstIPStackMigration": "feature gate PasstIPStackMigration is discontinued: passtBinding needs no gate",
 }
 
 
@@ -102,4 +102,4 @@ def describe_feature_gate(name: str) -> str | None:
         return f"feature gate {name} {reason}, therefore it can be safely removed and is redundant"
     if name in _RETIRED:
         return _RETIRED[name]
-    return f"unknown feature gate {quote(name)} is kept and has no effect{suggest(name, ACTIVE)}"
+    return f"unknown feature gate {quote(name)} is stored but has no effect{suggest(name, ACTIVE)}"

@@ -66,7 +66,9 @@ def _check_bindings(interface: Interface, bindings: Bindings, network: Network |
         if network is None or network.pod is None:
             reason = "Masquerade interface only implemented with pod network"
             yield Violation(
-                "impossible-combination", f"{at}.name", f"{reason}: give its network pod, or bind it otherwise"
+                "impossible-combination",
+                f"{at}.name",
+                f"{reason}: connect it to the pod network, or use another binding",
             )
         if interface.mac_address == RESERVED_MAC:
             reason = "The requested MAC address is reserved for the in-pod bridge. Please choose another one."
@@ -109,7 +111,7 @@ def _check_options(options: DHCPOptions, at: str) -> Iterator[Violation]:
     numbers = [option.option for option in options.private_options or ()]
     if len(set(numbers)) < len(numbers):
         reason = "Found Duplicates: you have provided duplicate DHCPPrivateOptions"
-        yield Violation("duplicate-name", f"{at}.privateOptions", f"{reason}: give each number once")
+        yield Violation("duplicate-name", f"{at}.privateOptions", f"{reason}: use each number once")
     for index, number in enumerate(numbers):
         if not _MIN_OPTION <= number <= _MAX_OPTION:
             reason = f"must be in range {_MIN_OPTION} to {_MAX_OPTION}"

@@ -1,4 +1,4 @@
-"""Validate reserved labels, which only the system may set on VMIs."""
+"""Validate reserved labels: only the controllers may set them on VMIs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""All rules for a VM, without looking at the objects it refers to."""
+"""All rules for a VM that do not need the objects it refers to."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -34,5 +34,5 @@ def check_machine_without_guest(vm: VirtualMachine) -> Iterator[Violation]:
     if metadata is not None and metadata.labels:
         yield from check_labels(metadata.labels, "spec.template.metadata.labels")
     if spec.template.spec is None:
-        message = 'missing required field "spec": the template describes no guest'
+        message = 'missing required field "spec" of the template'
         yield Violation("missing-field", TEMPLATE_ROOT, message, VALUE_REQUIRED)

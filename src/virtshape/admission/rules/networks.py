@@ -62,5 +62,7 @@ def _check_acpi_indexes(interfaces: Sequence[Interface], at: str) -> Iterator[Vi
         if not 0 < number <= _MAX_ACPI_INDEX:
             yield Violation("invalid-value", field, f"{field} '{number}': must be from 1 to {_MAX_ACPI_INDEX}")
         elif number in seen:
-            yield Violation("duplicate-name", field, f"{field} '{number}' is that of {seen[number]} too: change one")
+            yield Violation(
+                "duplicate-name", field, f"{field} '{number}' is also used by {seen[number]}: change one of them"
+            )
         seen.setdefault(number, field)

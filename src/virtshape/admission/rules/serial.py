@@ -1,4 +1,4 @@
-"""Validate serial numbers of machines and disks."""
+"""Validate serial numbers of guests and disks."""
 
 import re
 from collections.abc import Iterator

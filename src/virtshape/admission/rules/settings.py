@@ -29,8 +29,8 @@ _GONE: Final = {
     "ovmfPath": "use architectureConfiguration, where each architecture has its ovmfPath",
     "minCPUModel": "it has no effect",
     "supportedGuestAgentVersions": "it has no effect",
-    "network.permitSlirpInterface": "slirp is not supported any more",
-    "architectureConfiguration.ppc64le": "ppc64le is not supported any more",
+    "network.permitSlirpInterface": "slirp is no longer supported",
+    "architectureConfiguration.ppc64le": "ppc64le is no longer supported",
     f"{_MEDIATED}.mediatedDevicesTypes": "use mediatedDeviceTypes",
 }
 
@@ -50,7 +50,7 @@ def check_settings(configuration: KubeVirtConfiguration, tree: Tree) -> Iterator
         yield Violation("impossible-combination", f"{at}.ciphers", message, NOT_SUPPORTED)
     yield from _check_deprecated(tree)
     for at, name, known in _list_unknown(tree, _find_shape(), AT):
-        message = f'unknown setting "{at}.{name}" is kept and has no effect{suggest(name, known)}'
+        message = f'unknown setting "{at}.{name}" is stored but has no effect{suggest(name, known)}'
         yield Violation(DEPRECATED, f"{at}.{name}", message)
 
 

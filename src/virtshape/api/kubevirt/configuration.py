@@ -61,7 +61,7 @@ class ChangedBlockTrackingSelectors(Settings):
 
 
 class CommonInstancetypesDeployment(Settings):
-    """The catalogue of common instance types and preferences."""
+    """The catalog of common instance types and preferences."""
 
     enabled: bool | None = None
     """Whether it is installed; true by default."""
@@ -290,7 +290,7 @@ class KubeVirtConfiguration(Settings):
     instancetype: InstancetypeConfiguration | None = None
     """How VMs refer to their instance type and preference."""
     common_instancetypes_deployment: CommonInstancetypesDeployment | None = None
-    """Whether the catalogue of common instance types is installed."""
+    """Whether the catalog of common instance types is installed."""
     architecture_configuration: ArchConfiguration | None = None
     """Defaults by CPU architecture, the machine type among them."""
     cpu_model: str | None = None

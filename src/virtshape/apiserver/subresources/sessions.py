@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from weakref import WeakValueDictionary
 
-from virtshape.stream.duplex import TAKEN_OVER, Duplex, HangUp
+from virtshape.stream.duplex import TAKEN_OVER, Duplex, StreamClosed
 
 
 class ExclusiveStream:
@@ -17,13 +17,13 @@ class ExclusiveStream:
     def __init__(self, stream: Duplex, on_close: Callable[["ExclusiveStream"], None]) -> None:
         self._stream = stream
         self._on_close = on_close
-        self._reason: HangUp | None = None
+        self._reason: StreamClosed | None = None
 
     async def read(self) -> bytes:
-        """Return the next bytes; raise HangUp with the reason after a disconnect."""
+        """Return the next bytes; raise StreamClosed with the reason after a disconnect."""
         try:
             data = await self._stream.read()
-        except (HangUp, OSError):
+        except (StreamClosed, OSError):
             if self._reason is None:
                 raise
             data = b""
@@ -44,7 +44,7 @@ class ExclusiveStream:
 
     async def disconnect(self, message: str) -> None:
         """Close the stream with a message for its client."""
-        self._reason = HangUp(TAKEN_OVER, message)
+        self._reason = StreamClosed(TAKEN_OVER, message)
         await self.close()
 
 

@@ -58,7 +58,7 @@ class GuestConnections:
                 port, protocol = read_port(route.arguments)
                 headers = accept_handshake(request)
                 opening = self._require_streams().open_port(vmi, port, protocol)
-                return Upgrade(await _call_guest(opening), headers, whole_messages=protocol == "udp")
+                return Upgrade(await _call_guest(opening), headers, join_fragments=protocol == "udp")
         return Upgrade(await _call_guest(opening), headers)
 
     async def ask(self, route: ActionRoute, vmi: VirtualMachineInstance) -> bytes:

@@ -14,7 +14,7 @@ from virtshape.cli.guest.stdio import EscapeTyped, Stdio, raw_terminal
 from virtshape.cli.progress import Progress
 from virtshape.cli.signals import cancel_on_signals
 from virtshape.client.guests import open_console, read_console_log
-from virtshape.stream.duplex import HangUp
+from virtshape.stream.duplex import StreamClosed
 from virtshape.stream.relay import relay
 from virtshape.stream.websocket import WebSocket
 
@@ -36,7 +36,7 @@ async def attach(session: Session, name: str, minutes: int) -> None:
             await relay(Stdio(has_escape=True), socket, linger=LINGER_SECONDS)
     except EscapeTyped:
         click.echo(err=True)
-    except HangUp as end:
+    except StreamClosed as end:
         click.echo(err=True)
         raise CommandError(
             f"disconnected from the console of {name}: {end}",

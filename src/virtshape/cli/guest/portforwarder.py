@@ -22,7 +22,7 @@ from virtshape.cli.guest.stdio import Stdio
 from virtshape.cli.signals import stop_event
 from virtshape.client.actions import Resource
 from virtshape.client.guests import open_port
-from virtshape.stream.duplex import HangUp, SocketStream
+from virtshape.stream.duplex import SocketStream, StreamClosed
 from virtshape.stream.relay import LINGER_SECONDS, relay
 from virtshape.stream.websocket import WebSocket
 
@@ -195,7 +195,7 @@ async def connect_stdio(session: Session, guest: GuestRef, port: Port) -> None:
         raise await explain_instance_error(session, guest.name, error) from error
     try:
         await relay(Stdio(), socket, linger=LINGER_SECONDS)
-    except HangUp as end:
+    except StreamClosed as end:
         raise CommandError(f"{guest.kind}/{guest.name} port {port.remote}: {end}") from end
     finally:
         await socket.close()

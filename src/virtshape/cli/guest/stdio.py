@@ -15,7 +15,7 @@ import tty
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
-from virtshape.stream.duplex import MAX_AT_ONCE, NORMAL, HangUp
+from virtshape.stream.duplex import MAX_AT_ONCE, NORMAL, StreamClosed
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ ESCAPE: Final = b"\x1d"
 """What terminals send for Ctrl+] and Ctrl+5."""
 
 
-class EscapeTyped(HangUp):
+class EscapeTyped(StreamClosed):
     """The user has typed the escape key."""
 
     def __init__(self) -> None:

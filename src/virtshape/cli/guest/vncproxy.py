@@ -23,7 +23,7 @@ from virtshape.cli.guest.instance import explain_instance_error
 from virtshape.cli.guest.viewers import Viewer, find_viewer
 from virtshape.cli.signals import stop_event
 from virtshape.client.guests import open_vnc
-from virtshape.stream.duplex import HangUp, SocketStream
+from virtshape.stream.duplex import SocketStream, StreamClosed
 from virtshape.stream.relay import relay
 from virtshape.stream.websocket import WebSocket
 
@@ -74,7 +74,7 @@ class Screen:
     async def _carry(self, viewer: SocketStream) -> None:
         try:
             await relay(viewer, self._socket)
-        except HangUp as end:
+        except StreamClosed as end:
             self._end(CommandError(f"disconnected from the screen of {self._name}: {end}"))
         except OSError:  # the viewer has disconnected
             self._end(None)

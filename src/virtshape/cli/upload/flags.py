@@ -39,17 +39,19 @@ def parse_flags(
     from virtshape.cli.upload.objects import UploadRequest
 
     kind, name = read_target(kind, name, pvc_name)
-    size = read_older("--pvc-size", "--size", pvc_size, size)
-    volume_mode = read_older("--block-volume", "--volume-mode block", "block" if block_volume else None, volume_mode)
+    size = merge_deprecated("--pvc-size", "--size", pvc_size, size)
+    volume_mode = merge_deprecated(
+        "--block-volume", "--volume-mode block", "block" if block_volume else None, volume_mode
+    )
     path = read_path(image_path, archive_path)
     if archive_path and volume_mode == "block":
         raise ArgumentError("In archive upload the volume mode should always be filesystem")
     if access_mode == "ReadOnlyMany":
-        words = "cannot upload to a readonly volume, use either ReadWriteOnce or ReadWriteMany if supported"
-        raise ArgumentError(words)
+        message = "cannot upload to a readonly volume, use either ReadWriteOnce or ReadWriteMany if supported"
+        raise ArgumentError(message)
     if force and kind != "pvc":
-        words = "--force is only supported for a pvc"
-        raise ArgumentError(words, next_step=f"Delete it first: kubectl delete dv {name}")
+        message = "--force is only supported for a pvc"
+        raise ArgumentError(message, next_step=f"Delete the DataVolume first: kubectl delete dv {name}")
     for role, given, given_kind in (
         ("instancetype", default_instancetype, default_instancetype_kind),
         ("preference", default_preference, default_preference_kind),
@@ -102,7 +104,7 @@ def read_target(kind: str | None, name: str | None, pvc_name: str | None) -> tup
     return kind.lower(), name
 
 
-def read_older(flag: str, instead: str, older: Any, newer: Any) -> Any:
+def merge_deprecated(flag: str, instead: str, older: Any, newer: Any) -> Any:
     """Return the value of a flag or its deprecated form."""
     if older is None:
         return newer

@@ -1,8 +1,8 @@
 """
-The sending of an upload: where to, with what token, and again if it breaks off.
+Send a file to the upload proxy: find its URL, request a token, retry if the connection breaks.
 
-Trusts at the server's own address whom the kubeconfig trusts, and elsewhere the system's authorities and the one that
-CDI's configuration names.
+If the proxy has the API server's address, the CA of the kubeconfig verifies it. Otherwise the CAs of the system and the
+CA in CDI's configuration do.
 """
 
 import asyncio
@@ -25,20 +25,20 @@ from virtshape.client import tunnel
 from virtshape.client.access import Access, build_context
 from virtshape.client.errors import UnreachableError
 from virtshape.client.requestlog import Exchange
-from virtshape.client.upload import Answer, Proxy, ask_whether_ready, send_file
+from virtshape.client.upload import UploadProxy, UploadResponse, check_ready, send_file
 
 ASYNC_PATH: Final = "/v1beta1/upload-async"
 SYNC_PATH: Final = "/v1beta1/upload"
 _CONFIG: Final = "config"
 _TOKEN_NAME: Final = "token-for-virtctl"  # noqa: S105 - the name of a request
 _PAUSE_SECONDS: Final = 0.5
-_NAME_PROXY: Final = "Name it with --uploadproxy-url, such as https://cdi-uploadproxy.example."
-_INSTALL_CDI: Final = "Have CDI installed, or name an upload proxy that is there all the same: --uploadproxy-url."
-_TRUST_PROXY: Final = "Name an address that can be reached with --uploadproxy-url, or trust anybody with --insecure."
+_NAME_PROXY: Final = "Set it with --uploadproxy-url, such as https://cdi-uploadproxy.example."
+_INSTALL_CDI: Final = "Install CDI, or set the URL of an upload proxy with --uploadproxy-url."
+_TRUST_PROXY: Final = "Set a URL that can be reached with --uploadproxy-url, or accept any certificate with --insecure."
 
 
 async def find_proxy(session: Session, wanted: UploadRequest) -> tuple[str, bytes]:
-    """Where to upload to, with its scheme, and the authority to trust there besides the known ones, as PEM."""
+    """Return the URL of the upload proxy, and an additional CA for it as PEM, which may be empty."""
     if wanted.proxy:
         return add_scheme(wanted.proxy), b""
     try:
@@ -47,23 +47,23 @@ async def find_proxy(session: Session, wanted: UploadRequest) -> tuple[str, byte
         if error.code not in (403, 404):
             raise
         if error.code == 404 and not error.details.kind:
-            raise CommandError("nothing here takes uploads: the cluster has no CDI", next_step=_INSTALL_CDI) from error
+            raise CommandError("cannot upload: CDI is not installed", next_step=_INSTALL_CDI) from error
         raise CommandError(f"uploadproxy URL not found: {error.message}", next_step=_NAME_PROXY) from error
     status = config.status
     url = config.spec.upload_proxy_url_override or (status.upload_proxy_url if status is not None else None)
     if not url:
         raise CommandError("uploadproxy URL not found", next_step=_NAME_PROXY)
     authority = (status.upload_proxy_ca if status is not None else None) or ""
-    return reach(add_scheme(url), session.access.server), authority.encode()
+    return replace_loopback(add_scheme(url), session.access.server), authority.encode()
 
 
 def add_scheme(url: str) -> str:
-    """The address with its scheme, which is that of TLS where it has none."""
+    """Return the URL with a scheme; https:// by default."""
     return url if "://" in url else f"https://{url}"
 
 
-def reach(url: str, server: str) -> str:
-    """The address as it is reached from here: a server that only knows itself as this machine is where it is asked."""
+def replace_loopback(url: str, server: str) -> str:
+    """Return the URL of the API server instead of a loopback URL, unless the API server is local too."""
     if not _is_loopback(urlsplit(url).hostname or "") or _is_loopback(urlsplit(server).hostname or ""):
         return url
     return server
@@ -79,22 +79,22 @@ def _is_loopback(host: str) -> bool:
 async def send_image(
     session: Session, wanted: UploadRequest, url: str, authority: bytes, file: BinaryIO, size: int
 ) -> None:
-    """Send a file; CommandError if it is not taken."""
+    """Send a file; raise CommandError if the proxy rejects it."""
     tls = _build_tls(session, wanted, url, authority) if urlsplit(url).scheme == "https" else None
     bar = Bar(size)
     try:
         for attempt in range(1, wanted.tries + 1):
             is_last = attempt == wanted.tries
             try:
-                answer = await _send(session, wanted, url, tls, file, size, bar)
+                response = await _send(session, wanted, url, tls, file, size, bar)
             except UnreachableError as error:
                 if is_last:
                     raise CommandError(str(error), next_step=_TRUST_PROXY) from error
             else:
-                if answer.status == 200:
+                if response.status == 200:
                     return
-                if is_last or answer.status < 500 or answer.status == 501:
-                    raise _refuse(answer, wanted)
+                if is_last or response.status < 500 or response.status == 501:
+                    raise _build_error(response, wanted)
             await asyncio.sleep(_PAUSE_SECONDS * attempt)
     finally:
         bar.finish()
@@ -102,47 +102,47 @@ async def send_image(
 
 async def _send(
     session: Session, wanted: UploadRequest, url: str, tls: ssl.SSLContext | None, file: BinaryIO, size: int, bar: Bar
-) -> Answer:
-    token, way = await request_token(session, wanted.name), find_way(session.access, url)
-    proxy = Proxy(join_path(url, ASYNC_PATH), token, tls, way)
-    if (await _tell(session, "HEAD", proxy, ask_whether_ready(proxy))).status != 200:
-        proxy = Proxy(join_path(url, SYNC_PATH), token, tls, way)
+) -> UploadResponse:
+    token, http_proxy = await request_token(session, wanted.name), find_http_proxy(session.access, url)
+    proxy = UploadProxy(join_path(url, ASYNC_PATH), token, tls, http_proxy)
+    if (await _log(session, "HEAD", proxy, check_ready(proxy))).status != 200:
+        proxy = UploadProxy(join_path(url, SYNC_PATH), token, tls, http_proxy)
     file.seek(0)
-    return await _tell(session, "POST", proxy, send_file(proxy, file, size, bar.show))
+    return await _log(session, "POST", proxy, send_file(proxy, file, size, bar.show))
 
 
-async def _tell(session: Session, method: str, proxy: Proxy, asking: Awaitable[Answer]) -> Answer:
-    """Have it told what became of a request to the upload proxy, if anybody listens."""
+async def _log(session: Session, method: str, proxy: UploadProxy, request: Awaitable[UploadResponse]) -> UploadResponse:
+    """Await a request to the upload proxy, and log it if the session logs requests."""
     began, status = time.monotonic(), 0
     try:
-        answer = await asking
-        status = answer.status
-        return answer
+        response = await request
+        status = response.status
+        return response
     finally:
         if session.log_request is not None:
             session.log_request(Exchange(method, proxy.url, status, time.monotonic() - began))
 
 
-def find_way(access: Access, url: str) -> str:
-    """The proxy that leads to the address: the server's own if it is the server's, else what the environment names."""
+def find_http_proxy(access: Access, url: str) -> str:
+    """Return the HTTP proxy for a URL: the kubeconfig's for the API server, otherwise that of the environment."""
     is_own = urlsplit(url).netloc == urlsplit(access.server).netloc
     return access.proxy if is_own else tunnel.find_proxy(url, os.environ)
 
 
 async def request_token(session: Session, name: str) -> str:
-    """A token to upload to a claim with."""
-    asked = UploadTokenRequest(
+    """Return a token for uploads to a PVC."""
+    request = UploadTokenRequest(
         api_version="upload.cdi.kubevirt.io/v1beta1",
         kind="UploadTokenRequest",
         metadata=ObjectMeta(name=_TOKEN_NAME, namespace=session.namespace),
         spec=UploadTokenRequestSpec(pvc_name=name),
     )
-    answered = await session.client.create(asked)
-    return (answered.status.token if answered.status is not None else None) or ""
+    created = await session.client.create(request)
+    return (created.status.token if created.status is not None else None) or ""
 
 
 def join_path(url: str, path: str) -> str:
-    """The address with this path at its end."""
+    """Return the URL with this path appended, unless it ends with it."""
     parts = urlsplit(url)
     if parts.path.endswith(path):
         return url
@@ -160,16 +160,16 @@ def _build_tls(session: Session, wanted: UploadRequest, url: str, authority: byt
         try:
             context.load_verify_locations(cadata=authority.decode())
         except (ssl.SSLError, ValueError) as error:
-            raise CommandError(f"the authority that CDIConfig {_CONFIG} names is no good: {error}") from error
+            raise CommandError(f"invalid CA in CDIConfig {_CONFIG}: {error}") from error
     return context
 
 
-def _refuse(answer: Answer, wanted: UploadRequest) -> CommandError:
-    words = f"unexpected return value {answer.status}, {answer.words}".rstrip(", ")
+def _build_error(response: UploadResponse, wanted: UploadRequest) -> CommandError:
+    message = f"unexpected return value {response.status}, {response.message}".rstrip(", ")
     steps = {
         400: f"Check that {wanted.path} is a raw or qcow2 image, also gz or xz, that fits --size.",
-        401: "Try again: a token is good for five minutes.",
-        404: "Check the address of the upload proxy: --uploadproxy-url.",
-        503: "Try again in a while; --retry says how often that is done.",
+        401: "Try again: a token is valid for five minutes.",
+        404: "Check the URL of the upload proxy: --uploadproxy-url.",
+        503: "Try again later, or set the number of attempts with --retry.",
     }
-    return CommandError(words, next_step=steps.get(answer.status))
+    return CommandError(message, next_step=steps.get(response.status))

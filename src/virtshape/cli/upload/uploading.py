@@ -1,7 +1,7 @@
 """
-An upload from its beginning to its end: a claim to fill, the file to fill it with, and what is said on the way.
+Upload a file: create the target, send the data, wait until it is processed, and print the progress.
 
-Broken off before all was sent, it leaves nothing that it made.
+If the upload fails or is interrupted before all data is sent, the objects created for it are deleted.
 """
 
 import os
@@ -14,16 +14,16 @@ from virtshape.cli.errors import CommandError
 from virtshape.cli.signals import cancel_on_signals
 from virtshape.cli.upload.objects import UploadRequest, build_source, describe_defaults
 from virtshape.cli.upload.sending import find_proxy, send_image
-from virtshape.cli.upload.targets import Say, Target, find, find_or_make_target, remove_target
-from virtshape.cli.upload.waiting import count_refused, wait_until_processed, wait_until_ready
+from virtshape.cli.upload.targets import Say, Target, delete_target, ensure_target, find
+from virtshape.cli.upload.waiting import count_failed, wait_until_processed, wait_until_ready
 
 
 async def upload_image(session: Session, wanted: UploadRequest, say: Say) -> Target:
-    """Upload a file, and say how it goes; the claim or DataVolume as it is then."""
+    """Upload a file and print the progress; return the PVC or DataVolume."""
     with _open(wanted) as file:
-        failures = await _hand_over(session, wanted, file, say)
+        failures = await _send(session, wanted, file, say)
     if wanted.has_source:
-        await _name_source(session, wanted, say)
+        await _ensure_data_source(session, wanted, say)
     say(
         "Uploading data completed successfully, waiting for processing to complete, you can hit ctrl-c without "
         "interrupting the progress"
@@ -40,32 +40,31 @@ def _open(wanted: UploadRequest) -> BinaryIO:
         return wanted.path.open("rb")
     except OSError as error:
         flag = "--archive-path" if wanted.is_archive else "--image-path"
-        words = f"cannot open {wanted.path}: {error.strerror}"
-        raise CommandError(words, next_step=f"Name a file that is there: {flag}") from error
+        message = f"cannot open {wanted.path}: {error.strerror}"
+        raise CommandError(message, next_step=f"Check the path: {flag}") from error
 
 
-async def _hand_over(session: Session, wanted: UploadRequest, file: BinaryIO, say: Say) -> int:
-    """Have the file sent to a claim; how often something was sent to it before that could not be used."""
-    made = None
+async def _send(session: Session, wanted: UploadRequest, file: BinaryIO, say: Say) -> int:
+    """Send the file to the target; return the number of earlier uploads that could not be processed."""
+    created = None
     try:
         with cancel_on_signals():
-            url, authority = await find_proxy(session, wanted)  # before anything is made that nobody could fill
-            made = await find_or_make_target(session, wanted, say)
+            url, authority = await find_proxy(session, wanted)  # first: without a proxy, create nothing
+            created = await ensure_target(session, wanted, say)
             await wait_until_ready(session, wanted, say)
-            failures = await count_refused(session, wanted)
+            failures = await count_failed(session, wanted)
             say(f"Uploading data to {url}")
             await send_image(session, wanted, url, authority, file, os.fstat(file.fileno()).st_size)
     except BaseException:
-        if made is not None:
-            await remove_target(session, made, say)
+        if created is not None:
+            await delete_target(session, created, say)
         raise
     return failures
 
 
-async def _name_source(session: Session, wanted: UploadRequest, say: Say) -> None:
-    """Have a data source of the claim's name stand for it."""
-    there = await find(session, DataSource, wanted.name)
-    if there is None:
+async def _ensure_data_source(session: Session, wanted: UploadRequest, say: Say) -> None:
+    """Create or update the DataSource that refers to the PVC."""
+    if await find(session, DataSource, wanted.name) is None:
         await session.client.create(build_source(wanted, session.namespace))
         say(f"Created a new DataSource {session.namespace}/{wanted.name}")
         return

@@ -1,7 +1,7 @@
 """
-Waits of an upload: until something can be sent, and until what was sent is in its place.
+Wait until the target is ready for an upload, and until the uploaded data is processed.
 
-What will never come is refused at once, with what the server says of it.
+If events or the status show that this cannot succeed, the wait ends at once with the server's message.
 """
 
 import asyncio
@@ -26,24 +26,24 @@ from virtshape.controllers.storage.uploads import count_failures
 PAUSE_SECONDS: Final = 0.5
 _WAITS: Final = "WaitForFirstConsumer"
 _HELD: Final = (_WAITS, "PendingPopulation")
-_HOPELESS: Final = {
+_FATAL_EVENTS: Final = {
     ("PersistentVolumeClaim", "ProvisioningFailed"): "Provisioning failed",
     ("DataVolume", "ErrClaimNotValid"): "Claim not valid",
 }
-_PASSING: Final = "the object has been modified"
+_TRANSIENT: Final = "the object has been modified"
 
 
 async def wait_until_ready(session: Session, wanted: UploadRequest, say: Say) -> None:
-    """Wait until something can be uploaded."""
+    """Wait until the target is ready for an upload."""
     loop = asyncio.get_running_loop()
-    began, is_told = loop.time(), False
+    began, is_reported = loop.time(), False
     progress = Progress(f"waiting for {wanted.name} to be ready, seconds")
     try:
         while not await _is_ready(session, wanted):
-            await _refuse_hopeless(session, wanted)
-            if not is_told:
+            await _check_events(session, wanted)
+            if not is_reported:
                 say(f"Waiting for PVC {wanted.name} upload pod to be ready...")
-                is_told = True
+                is_reported = True
             waited = loop.time() - began
             if waited >= wanted.wait_seconds:
                 raise CommandError(
@@ -54,7 +54,7 @@ async def wait_until_ready(session: Session, wanted: UploadRequest, say: Say) ->
             await asyncio.sleep(PAUSE_SECONDS)
     finally:
         progress.clear()
-    if is_told:
+    if is_reported:
         say("Pod now ready")
 
 
@@ -65,35 +65,35 @@ async def _is_ready(session: Session, wanted: UploadRequest) -> bool:
     volume = await find(session, DataVolume, wanted.name)
     phase = (volume.status.phase if volume is not None and volume.status is not None else None) or ""
     if phase in _HELD and not wanted.binds_now:
-        raise _refuse_held(f"DataVolume in {phase} phase")
+        raise _build_unbound_error(f"DataVolume in {phase} phase")
     if phase in ("Succeeded", "Failed"):
-        step = f"See how it is: kubectl describe dv {wanted.name} -n {session.namespace}"
+        step = f"See its conditions: kubectl describe dv {wanted.name} -n {session.namespace}"
         raise CommandError(f"cannot upload to DataVolume in {phase} phase", next_step=step)
     return phase == "UploadReady"
 
 
-def _refuse_held(what: str) -> CommandError:
+def _build_unbound_error(what: str) -> CommandError:
     return CommandError(
         f"cannot upload to {what}, make sure the PVC is Bound, or use force-bind flag",
-        next_step="--force-bind binds a claim that would wait for its first VM.",
+        next_step="--force-bind binds a PVC that waits for its first consumer.",
     )
 
 
-async def _refuse_hopeless(session: Session, wanted: UploadRequest) -> None:
-    """Refuse what the story of the claim or DataVolume says will never be ready."""
+async def _check_events(session: Session, wanted: UploadRequest) -> None:
+    """Raise CommandError if an event of the PVC or DataVolume shows that it cannot become ready."""
     claim = await find(session, PersistentVolumeClaim, wanted.name)
     volume = await find(session, DataVolume, wanted.name) if wanted.kind == "dv" else None
     uids = {metadata_of(one).uid for one in (claim, volume) if one is not None}
     for event in await _list_events(session, wanted.name):
         about, message = event.involved_object, event.message or ""
-        if about.uid not in uids or _PASSING in message:
+        if about.uid not in uids or _TRANSIENT in message:
             continue
-        words = _HOPELESS.get((about.kind or "", event.reason or ""))
-        if words is not None:
+        problem = _FATAL_EVENTS.get((about.kind or "", event.reason or ""))
+        if problem is not None:
             step = f"See more: kubectl describe {wanted.kind} {wanted.name} -n {session.namespace}"
-            raise CommandError(f"{words}: {message}", next_step=step)
+            raise CommandError(f"{problem}: {message}", next_step=step)
         if event.reason == _WAITS and wanted.kind == "pvc" and not wanted.binds_now:
-            raise _refuse_held(f"PVC {wanted.name}, which waits for its first consumer")
+            raise _build_unbound_error(f"PVC {wanted.name}, which waits for its first consumer")
 
 
 async def _list_events(session: Session, name: str) -> Sequence[Event]:
@@ -105,14 +105,14 @@ async def _list_events(session: Session, name: str) -> Sequence[Event]:
         return ()
 
 
-async def count_refused(session: Session, wanted: UploadRequest) -> int:
-    """How often what was uploaded could not be used so far."""
+async def count_failed(session: Session, wanted: UploadRequest) -> int:
+    """Return the number of earlier uploads to the PVC that could not be processed."""
     claim = await find(session, PersistentVolumeClaim, wanted.name)
     return count_failures(claim.metadata) if claim is not None else 0
 
 
 async def wait_until_processed(session: Session, wanted: UploadRequest, failures: int) -> None:
-    """Wait until what was uploaded is in its place; CommandError if it cannot be used."""
+    """Wait until the uploaded data is in the PVC; raise CommandError if it cannot be processed."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     progress = Progress(f"waiting for {wanted.name} to be processed, seconds so far")
@@ -122,24 +122,26 @@ async def wait_until_processed(session: Session, wanted: UploadRequest, failures
             if claim is not None and annotation(claim.metadata, POD_PHASE) == FILLED:
                 return
             if wanted.kind == "dv":
-                await _refuse_failed(session, wanted)
+                await _check_volume(session, wanted)
             if claim is not None and count_failures(claim.metadata) > failures:
-                raise _refuse_unusable(session, wanted, annotation(claim.metadata, RUNNING_MESSAGE) or "it failed")
+                reason = annotation(claim.metadata, RUNNING_MESSAGE) or "it failed"
+                raise _build_processing_error(session, wanted, reason)
             progress.show(int(loop.time() - began))
             await asyncio.sleep(PAUSE_SECONDS)
     finally:
         progress.clear()
 
 
-async def _refuse_failed(session: Session, wanted: UploadRequest) -> None:
+async def _check_volume(session: Session, wanted: UploadRequest) -> None:
     volume = await find(session, DataVolume, wanted.name)
     status = volume.status if volume is not None else None
     if volume is None or (status is not None and status.phase == "Failed"):
         conditions = (status.conditions if status is not None else None) or ()
         running = next((one for one in conditions if one.type == "Running"), None)
-        raise _refuse_unusable(session, wanted, (running.message if running else None) or "the DataVolume is gone")
+        reason = (running.message if running else None) or "the DataVolume was deleted"
+        raise _build_processing_error(session, wanted, reason)
 
 
-def _refuse_unusable(session: Session, wanted: UploadRequest, message: str) -> CommandError:
+def _build_processing_error(session: Session, wanted: UploadRequest, message: str) -> CommandError:
     step = f"See more: kubectl describe {wanted.kind} {wanted.name} -n {session.namespace}"
-    return CommandError(f"{wanted.path} was uploaded and cannot be used: {message}", next_step=step)
+    return CommandError(f"{wanted.path} was uploaded but cannot be used: {message}", next_step=step)

@@ -10,7 +10,7 @@ from virtshape.client.errors import parse_status_error
 from virtshape.client.http import HttpTransport
 from virtshape.client.rest import USER_AGENT
 from virtshape.client.transport import Call
-from virtshape.stream.duplex import FAILED, HangUp
+from virtshape.stream.duplex import FAILED, StreamClosed
 from virtshape.stream.websocket import WebSocket
 
 PROTOCOL: Final = "v4.channel.k8s.io"
@@ -29,7 +29,7 @@ class Command:
         self._stderr = b""
 
     async def read(self) -> bytes:
-        """Return the next output, or nothing at the end; raise HangUp with the error output if the command failed."""
+        """Return the next output, b"" at the end; raise StreamClosed with the error output if the command failed."""
         while message := await self._socket.read():
             channel, data = message[0], message[1:]
             if channel == STDOUT and data:
@@ -52,7 +52,7 @@ class Command:
         if b'"Success"' in data:
             return
         errors = self._stderr.decode(errors="replace").strip().splitlines()
-        raise HangUp(FAILED, errors[-1] if errors else parse_status_error(data).message)
+        raise StreamClosed(FAILED, errors[-1] if errors else parse_status_error(data).message)
 
 
 async def start_command(
@@ -63,7 +63,7 @@ async def start_command(
     query += [("command", word) for word in command]
     path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec?{urlencode(query)}"
     call = Call("GET", path, {"user-agent": USER_AGENT})
-    return Command(await transport.open_socket(call, whole_messages=True, protocol=PROTOCOL))
+    return Command(await transport.open_socket(call, join_fragments=True, protocol=PROTOCOL))
 
 
 async def run_command(
@@ -76,8 +76,8 @@ async def run_command(
         async with asyncio.timeout(seconds):
             while piece := await running.read():
                 pieces.append(piece)
-    except HangUp as end:
-        raise StatusError(500, "InternalError", f"Internal error occurred: {end.words or end}") from end
+    except StreamClosed as end:
+        raise StatusError(500, "InternalError", f"Internal error occurred: {end.reason or end}") from end
     except TimeoutError:
         message = f"the guest's pod did not respond within {seconds:g} seconds"
         raise StatusError(504, "Timeout", message) from None

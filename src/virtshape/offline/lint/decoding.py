@@ -91,7 +91,7 @@ def check_kind(tree: Any, *, is_named: bool) -> Iterator[Issue]:
     """Check a tree of unknown kind; `is_named` is set if the file was named on the command line."""
     if not isinstance(tree, dict) or "kind" not in tree or "apiVersion" not in tree:
         if is_named:
-            yield Issue("not-an-object", "", "no Kubernetes object: it states no apiVersion and kind")
+            yield Issue("not-an-object", "", "not a Kubernetes object: it has no apiVersion and kind")
         return
     group, name = str(tree["apiVersion"]).rpartition("/")[0], str(tree["kind"])
     is_ours = group in _OWN_GROUPS and name not in _FOREIGN_KINDS

@@ -1,7 +1,7 @@
 """
 Detect objects that are defined more than once.
 
-Keeps a dozen bytes per object, to scale to large inputs: objects are identified by a 64-bit hash.
+Identifies objects by a 64-bit hash, which takes a dozen bytes per object, to scale to large inputs.
 """
 
 from array import array

@@ -1,5 +1,5 @@
 """
-The results of lint. An issue is the result of a check; a finding adds the file and position.
+Results of lint. An issue is the result of a check; a finding adds the file and position.
 
 Only data.
 """

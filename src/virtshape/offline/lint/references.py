@@ -26,7 +26,7 @@ UNKNOWN: Final = "unknown"
 Found = Model | Literal["unknown"] | None
 Issues = Generator[Issue, None, Found]
 
-_WORDS: Final[dict[Role, str]] = {"instancetype": "instance type", "preference": "preference", "flavor": "flavor"}
+_LABELS: Final[dict[Role, str]] = {"instancetype": "instance type", "preference": "preference", "flavor": "flavor"}
 
 
 def check_own_matchers(vm: VirtualMachine) -> Generator[Issue, None, set[Role]]:
@@ -67,10 +67,10 @@ def _check_inference(
         warnings = infer_matchers(alone, context.find)
     except NotFoundError as error:
         missing = context.describe_missing(error.reference).replace(" not found", " not found in the files", 1)
-        message = f"the {_WORDS[role]} cannot be told, though the cluster may know: {missing}"
+        message = f"the {_LABELS[role]} cannot be inferred from the files: {missing}"
         ignores = getattr(matcher, "infer_from_volume_failure_policy", None) == IGNORE
         if ignores and role == "instancetype":
-            message += f"; if nothing is named there, the VM gets {memory}"
+            message += f"; if it has no default, the VM gets {memory}"
         yield Issue("inference-unknown", field, message)
         return False
     except StatusError as error:
@@ -88,7 +88,7 @@ def _check_inference(
 def _describe_memory(vm: VirtualMachine) -> str:
     """Return the memory that the VM gets without an instance type, for messages."""
     memory = vm.spec.template.spec.domain.memory if vm.spec.template.spec else None
-    return f"only its own {memory.guest} of memory" if memory and memory.guest is not None else "no memory of its own"
+    return f"only its own {memory.guest} of memory" if memory and memory.guest is not None else "no memory"
 
 
 def _check_found(vm: VirtualMachine, role: Role, matcher: Matcher, context: LintContext, origin: str) -> Issues:
@@ -104,7 +104,7 @@ def _check_found(vm: VirtualMachine, role: Role, matcher: Matcher, context: Lint
         return UNKNOWN
     if missing.reference.kind == "ControllerRevision":
         if missing.field.startswith("spec."):
-            advice = f"remove it to use the {_WORDS[role]} as it is now, or check the revision's file too"
+            advice = f"remove it to use the current {_LABELS[role]}, or check the revision's file too"
             message = context.describe_missing(missing.reference)
             yield Issue("missing-revision", missing.field, f"{message}: {advice}")
         unpinned = replace(matcher, revision_name=None)

@@ -58,7 +58,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
         domain(cpu=PINNED, resources={"requests": {"cpu": "1e999999999"}}),
         [
             (f"{D}.resources.requests.cpu", "'1e999999999': must be less than or equal to 4294967295."),
-            (f"{D}.cpu.dedicatedCpuPlacement", "1e999999999 CPUs are asked for, but the guest has 2 vCPUs"),
+            (f"{D}.cpu.dedicatedCpuPlacement", "1e999999999 CPUs are requested, but the guest has 2 vCPUs"),
         ],
     ),
     "more CPUs than vCPUs can be counted": (

@@ -74,23 +74,23 @@ WARNED: dict[str, tuple[Tree, list[str]]] = {
     ),
     "an unknown setting": (
         {"cpuModle": "host-model"},
-        [f'unknown setting "{AT}.cpuModle" is kept and has no effect, did you mean "cpuModel"?'],
+        [f'unknown setting "{AT}.cpuModle" is stored but has no effect, did you mean "cpuModel"?'],
     ),
     "an unknown setting below another": (
         {"network": {"colour": "blue"}},
-        [f'unknown setting "{AT}.network.colour" is kept and has no effect'],
+        [f'unknown setting "{AT}.network.colour" is stored but has no effect'],
     ),
     "an unknown setting of a plugin": (
         {"network": {"binding": {"lan": {"speed": 1}}}},
-        [f'unknown setting "{AT}.network.binding.lan.speed" is kept and has no effect'],
+        [f'unknown setting "{AT}.network.binding.lan.speed" is stored but has no effect'],
     ),
     "an unknown setting in a list": (
         {"permittedHostDevices": {"pciHostDevices": [{"pciVendorSelector": "a", "resourceName": "b", "size": 1}]}},
-        [f'unknown setting "{AT}.permittedHostDevices.pciHostDevices[0].size" is kept and has no effect'],
+        [f'unknown setting "{AT}.permittedHostDevices.pciHostDevices[0].size" is stored but has no effect'],
     ),
     "an unknown gate": (
         gates("HostDisc"),
-        ['unknown feature gate "HostDisc" is kept and has no effect, did you mean "HostDisk"?'],
+        ['unknown feature gate "HostDisc" is stored but has no effect, did you mean "HostDisk"?'],
     ),
     "a gate that is always open": (
         gates("LiveMigration"),
@@ -103,7 +103,7 @@ WARNED: dict[str, tuple[Tree, list[str]]] = {
     ),
     "slirp": (
         {"network": {"permitSlirpInterface": True}},
-        [f"{AT}.network.permitSlirpInterface is deprecated, slirp is not supported any more"],
+        [f"{AT}.network.permitSlirpInterface is deprecated, slirp is no longer supported"],
     ),
     "types of mediated devices": (
         {

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.stream.pipes import GONE, Pipe
 
 from virtshape.apiserver.subresources.sessions import ExclusiveSessions
-from virtshape.stream.duplex import TAKEN_OVER, HangUp
+from virtshape.stream.duplex import TAKEN_OVER, StreamClosed
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
@@ -30,10 +30,10 @@ def test_new_client_opens_after_previous_stream_is_closed() -> None:
         reading = asyncio.create_task(stream.read())
         await asyncio.sleep(0)
         other = await sessions.open("console", open_second, "another client connected")
-        with pytest.raises(HangUp, match="another client connected") as caught:
+        with pytest.raises(StreamClosed, match="another client connected") as caught:
             await reading
         assert caught.value.code == TAKEN_OVER
-        with pytest.raises(HangUp, match="another client connected"):
+        with pytest.raises(StreamClosed, match="another client connected"):
             await stream.write(b"x")
         await stream.close()
         assert sessions.is_open("console"), "closing a replaced stream does not end the new session"
@@ -65,7 +65,7 @@ def test_stream_error_is_passed_to_the_reader() -> None:
 
         stream = await ExclusiveSessions().open("console", open_stream, "")
         assert await stream.read() == b"bytes"
-        with pytest.raises(HangUp, match="gone"):
+        with pytest.raises(StreamClosed, match="gone"):
             await stream.read()
 
     run(scenario())

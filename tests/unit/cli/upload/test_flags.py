@@ -103,7 +103,7 @@ FAILURE: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a DataVolume anew": (
         ("image-upload", "dv", "d1", "--image-path", "x", "--force"),
-        "--force is only supported for a pvc\nDelete it first: kubectl delete dv d1",
+        "--force is only supported for a pvc\nDelete the DataVolume first: kubectl delete dv d1",
     ),
 }
 

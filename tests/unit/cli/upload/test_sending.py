@@ -2,7 +2,7 @@
 
 import pytest
 
-from virtshape.cli.upload.sending import add_scheme, find_way, join_path, reach
+from virtshape.cli.upload.sending import add_scheme, find_http_proxy, join_path, replace_loopback
 from virtshape.client.access import Access
 
 REACHED = {
@@ -16,7 +16,7 @@ REACHED = {
 
 @pytest.mark.parametrize(("url", "server", "expected"), REACHED.values(), ids=REACHED)
 def test_loopback_upload_url_uses_the_host_of_the_server(url: str, server: str, expected: str) -> None:
-    assert reach(url, server) == expected
+    assert replace_loopback(url, server) == expected
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_upload_uses_the_configured_proxy(url: str, way: str, monkeypatch: pytes
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTPS_PROXY", "http://from-environment")
     monkeypatch.setenv("NO_PROXY", ".inner.example")
-    assert find_way(Access("https://api.example:6443", proxy="http://from-kubeconfig"), url) == way
+    assert find_http_proxy(Access("https://api.example:6443", proxy="http://from-kubeconfig"), url) == way

@@ -20,7 +20,7 @@ CHOICES = {
     "cert-manager": Options(webhook_cert="cert-manager"),
     "no runtime": Options(runtime="none"),
     "beside KubeVirt": Options(with_kubevirt=True),
-    "beside KubeVirt with a catalogue": Options(with_kubevirt=True, catalog=True),
+    "beside KubeVirt with a catalog": Options(with_kubevirt=True, catalog=True),
     "where the configuration is": Options(namespace="kubevirt"),
 }
 MAX_ANNOTATION_BYTES = 262_144

@@ -16,8 +16,8 @@ CASES = {
     "a broken document before a good one": Case("syntax", documents("a: b§: c\n", vm()), "no value can follow here"),
     "a key twice": Case("duplicate-key", vm(spec="§runStrategy: Halted"), 'the key "runStrategy" appears twice'),
     "a key twice in JSON": Case("duplicate-key", '{"kind": "A",\n §"kind": "B"}', 'the key "kind" appears twice'),
-    "no kind": Case("not-an-object", "§replicas: 3\n", "states no apiVersion and kind"),
-    "only a word": Case("not-an-object", "§hello\n", "states no apiVersion and kind"),
+    "no kind": Case("not-an-object", "§replicas: 3\n", "has no apiVersion and kind"),
+    "only a word": Case("not-an-object", "§hello\n", "has no apiVersion and kind"),
     "a kind misspelt": Case(
         "unknown-kind", "apiVersion: kubevirt.io/v1\n§kind: VirtualMachin\n", 'did you mean "VirtualMachine"?'
     ),

@@ -112,4 +112,4 @@ def test_conflicting_instancetype_is_not_suggested() -> None:
 
 def test_lack_of_a_suitable_instancetype_is_reported() -> None:
     text = documents(instancetype(), preference(EIGHT), vm(spec=BOTH, domain=""))
-    assert all(each.message.endswith("; no instance type known here would do") for each in lint(text))
+    assert all(each.message.endswith("; no known instance type would do") for each in lint(text))

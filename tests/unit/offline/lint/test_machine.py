@@ -52,7 +52,7 @@ CASES = {
         'two networks are named "lan"',
     ),
     "a volume from nowhere": Case(
-        "one-of", vm(template="volumes:\n- §name: root"), "add a source such as containerDisk"
+        "one-of", vm(template="volumes:\n- §name: root"), "has no source: add one, such as containerDisk"
     ),
     "a volume from two places": Case(
         "one-of",
@@ -100,7 +100,7 @@ CASES = {
     "a template of nothing": Case(
         "missing-field",
         f"{VM_HEAD}spec: {{runStrategy: Always, §template: {{}}}}\n",
-        "the template describes no guest",
+        "of the template",
     ),
 }
 

@@ -76,7 +76,7 @@ CASES = {
     "a revision of nowhere": Case(
         "missing-revision",
         documents(instancetype(), vm(spec="instancetype: {name: small, §revisionName: web-small-1}", domain="")),
-        '"web-small-1" not found: remove it to use the instance type as it is now',
+        '"web-small-1" not found: remove it to use the current instance type',
     ),
     "a revision of something else": Case(
         "invalid-revision",
@@ -89,8 +89,7 @@ CASES = {
     "a claim that is elsewhere": Case(
         "inference-unknown",
         vm(spec=INFER, template=PVC),
-        "the instance type cannot be told, though the cluster may know: "
-        'persistentvolumeclaims "disk" not found in the files',
+        'the instance type cannot be inferred from the files: persistentvolumeclaims "disk" not found in the files',
     ),
     "a claim misspelt": Case(
         "inference-unknown",
@@ -100,7 +99,7 @@ CASES = {
     "a claim that is elsewhere, with a way out": Case(
         "inference-unknown",
         vm(spec=IGNORE, template=PVC),
-        "there, the VM gets only its own 1Gi of memory",
+        "if it has no default, the VM gets only its own 1Gi of memory",
     ),
     "a volume that the VM has not": Case(
         "inference-failed", vm(spec=INFER), "unable to find volume root to infer defaults"

@@ -40,7 +40,7 @@ def test_reference_is_resolved_across_files() -> None:
     assert places(lint("a")) == [("a/vm.yaml", 7, "missing-reference")]
 
 
-def test_files_take_precedence_over_the_catalogue() -> None:
+def test_files_take_precedence_over_the_catalog() -> None:
     write({"vm.yaml": vm(spec="instancetype: {name: u1.nano}\npreference: {name: windows.11}", domain="")})
     assert {rule for *_, rule in places(lint("vm.yaml", catalog=True))} == {"unmet-requirement"}
     write({"own.yaml": instancetype("cpu: {guest: 4}\nmemory: {guest: 8Gi}", name="u1.nano")})
