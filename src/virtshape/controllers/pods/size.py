@@ -24,10 +24,12 @@ def compare_pod_size(guest: GuestStatus, vmi: VirtualMachineInstance, pod: Pod) 
     cpu, memory = made.domain.cpu, made.domain.memory
     topology = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu is not None else None
     has, wanted = measure(made), measure(vmi.spec)
-    misfit = ""
+    resize_error = ""
     if (has.vcpus, has.memory) != (wanted.vcpus, wanted.memory):
-        misfit = f"a pod cannot be resized: restart the VM to get {wanted.vcpus} vCPUs and {wanted.memory} of memory"
-    return replace(guest, topology=topology, memory=memory.guest if memory else None, misfit=misfit)
+        resize_error = (
+            f"a pod cannot be resized: restart the VM to get {wanted.vcpus} vCPUs and {wanted.memory} of memory"
+        )
+    return replace(guest, topology=topology, memory=memory.guest if memory else None, resize_error=resize_error)
 
 
 def _find_made(pod: Pod) -> VirtualMachineInstanceSpec | None:

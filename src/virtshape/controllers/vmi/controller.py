@@ -20,8 +20,14 @@ from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.vm.newvmi import INSTANCE_FINALIZER, name_start_revision_of
 from virtshape.controllers.vm.runstrategy import is_being_deleted, is_final
-from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
-from virtshape.controllers.vmi.phases import RESTART_CONDITION, SCHEDULED_CONDITION, Phase, Progress, advance, phase_of
+from virtshape.controllers.vmi.gueststatus import GuestStatus
+from virtshape.controllers.vmi.phases import (
+    RESTART_CONDITION,
+    SCHEDULED_CONDITION,
+    phase_of,
+    set_guest_status,
+    set_phase,
+)
 from virtshape.controllers.vmi.scheduling import Placement
 
 _WAITS: Final = frozenset({"PullingImage", "DataVolumeNotReady", "ClaimNotBound", "ClaimBeingCopied"})
@@ -30,16 +36,6 @@ _REPORTED_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed",
 NODE_LABEL: Final = "kubevirt.io/nodeName"
 UNSCHEDULABLE: Final = "Unschedulable"
 LAUNCHER_STARTING: Final = "LauncherStarting"
-_PHASES: Final[dict[GuestState, Phase]] = {
-    "placing": "Scheduling",
-    "waiting": "Scheduled",
-    "refused": "Scheduled",
-    "starting": "Scheduled",
-    "running": "Running",
-    "paused": "Running",
-    "succeeded": "Succeeded",
-    "failed": "Failed",
-}
 
 
 class VmiReconciler:
@@ -92,17 +88,18 @@ class VmiReconciler:
         """Schedule the instance; return None and update its status if no node can run it."""
         result = self._placement.place(name, vmi)
         if result.is_starting:
-            progress = Progress(phase="Scheduling", reason=LAUNCHER_STARTING, message=result.message)
-            await self._advance(vmi, progress)
+            reason = LAUNCHER_STARTING
+            await self._update(vmi, set_phase(vmi, "Scheduling", self._now(), reason=reason, message=result.message))
             return None
         if result.message:
             self._report_unschedulable(vmi, result.message)
-            await self._advance(vmi, Progress(phase="Scheduling", reason=UNSCHEDULABLE, message=result.message))
+            reason = UNSCHEDULABLE
+            await self._update(vmi, set_phase(vmi, "Scheduling", self._now(), reason=reason, message=result.message))
             return None
         if not result.node:
             return vmi
         self._recorder.event(vmi, "Scheduled", f"assigned to node {result.node}")
-        return await self._advance(vmi, Progress(phase="Scheduled", node=result.node))
+        return await self._update(vmi, set_phase(vmi, "Scheduled", self._now(), node=result.node))
 
     def _report_unschedulable(self, vmi: VirtualMachineInstance, message: str) -> None:
         reported = find_condition(vmi.status.conditions if vmi.status else None, SCHEDULED_CONDITION)
@@ -111,19 +108,18 @@ class VmiReconciler:
 
     async def _run(self, name: Name, vmi: VirtualMachineInstance) -> Result:
         """Run the guest on its node and update the status of the instance."""
-        node = (vmi.status.node_name if vmi.status else None) or ""
         launcher = self._placement.find_launcher(name, vmi)
         if launcher is None:
             if self._placement.is_lost(vmi):
-                await self._advance(
-                    vmi, Progress(phase="Failed", reason="NodeLost", message=f"node {node} no longer exists")
-                )
+                node = (vmi.status.node_name if vmi.status else None) or ""
+                message = f"node {node} no longer exists"
+                await self._update(vmi, set_phase(vmi, "Failed", self._now(), reason="NodeLost", message=message))
             return DONE
         guest = await launcher.launch(vmi)
         if guest.state == "placing" and guest.message:
             self._report_unschedulable(vmi, guest.message)
         before = vmi
-        vmi = await self._advance(vmi, read_guest(guest, guest.node or node))
+        vmi = await self._update(vmi, set_guest_status(vmi, guest, self._now()))
         if phase_of(vmi) != phase_of(before):
             self._report_phase(vmi, guest)
         elif vmi is not before:
@@ -169,12 +165,13 @@ class VmiReconciler:
         self._release(name)
         return DONE
 
-    async def _advance(self, vmi: VirtualMachineInstance, progress: Progress) -> VirtualMachineInstance:
-        stamp = format_time(self._clock())
-        status = vmi.status or VirtualMachineInstanceStatus()
-        for phase in _earlier_phases(phase_of(vmi), progress.phase):
-            status = advance(replace(vmi, status=status), Progress(phase=phase), stamp)
-        status = advance(replace(vmi, status=status), progress, stamp)
+    def _now(self) -> str:
+        return format_time(self._clock())
+
+    async def _update(
+        self, vmi: VirtualMachineInstance, status: VirtualMachineInstanceStatus
+    ) -> VirtualMachineInstance:
+        """Write a new status unless it is unchanged."""
         status = replace(status, virtual_machine_revision_name=name_start_revision_of(vmi))
         if status == vmi.status:
             return vmi
@@ -196,24 +193,8 @@ class VmiReconciler:
             self._wake(waiting)
 
 
-def read_guest(guest: GuestStatus, node: str) -> Progress:
-    """Return the progress of an instance for the state of its guest."""
-    reported = {"failed": guest.reason or "Failed", "placing": guest.reason or None}
-    reason = reported.get(guest.state)
-    return Progress(phase=_PHASES[guest.state], node=node, reason=reason, message=guest.message or None, guest=guest)
-
-
 def label_node(metadata: ObjectMeta, node: str | None) -> ObjectMeta:
     """Return the metadata with the node name as a label."""
     if not node or (metadata.labels or {}).get(NODE_LABEL) == node:
         return metadata
     return replace(metadata, labels={**(metadata.labels or {}), NODE_LABEL: node})
-
-
-def _earlier_phases(before: str, after: Phase) -> list[Phase]:
-    """Return the phases between two phases; each gets its own transition time."""
-    way: list[Phase] = ["Pending", "Scheduling", "Scheduled", "Running"]
-    if after not in way:
-        return []
-    start = way.index(before) + 1 if before in way else 0
-    return way[start : way.index(after)]

@@ -23,7 +23,7 @@ class GuestStatus(Struct, frozen=True):
     state: GuestState
     message: str = ""
     reason: str = ""
-    stand_ins: tuple[str, ...] = ()
+    substitutions: tuple[str, ...] = ()
     """Features that were replaced because they are not available on the node."""
     machine: str = ""
     """Machine type of the guest."""
@@ -31,7 +31,7 @@ class GuestStatus(Struct, frozen=True):
     """Current CPU topology, if it can change."""
     memory: Quantity | None = None
     """Current memory, if it can change."""
-    misfit: str = ""
+    resize_error: str = ""
     """Why the guest could not be resized to the size of its instance."""
     interfaces: tuple[VirtualMachineInstanceNetworkInterface, ...] = ()
     volumes: tuple[VolumeStatus, ...] = ()

@@ -6,7 +6,6 @@ Pure functions. A phase never goes back, and a final phase never changes.
 
 from typing import Final, Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from virtshape.api.kubevirt.domain import CPUTopology, Machine
@@ -18,7 +17,7 @@ from virtshape.api.kubevirt.status import (
     VirtualMachineInstanceStatus,
 )
 from virtshape.controllers.runtime.conditions import drop_condition, find_condition, put_condition
-from virtshape.controllers.vmi.gueststatus import GuestStatus
+from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 
 Phase = Literal["Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "Failed"]
 
@@ -44,22 +43,18 @@ _GUEST_CONDITIONS: Final = (
     PORTS_CONDITION,
     LOGINS_CONDITION,
 )
+_WAY: Final[tuple[Phase, ...]] = ("Pending", "Scheduling", "Scheduled", "Running")
+_PHASES: Final[dict[GuestState, Phase]] = {
+    "placing": "Scheduling",
+    "waiting": "Scheduled",
+    "refused": "Scheduled",
+    "starting": "Scheduled",
+    "running": "Running",
+    "paused": "Running",
+    "succeeded": "Succeeded",
+    "failed": "Failed",
+}
 _RANKS: Final = {"": -1, "Pending": 0, "Scheduling": 1, "Scheduled": 2, "Running": 3, "Succeeded": 4, "Failed": 4}
-
-
-class Progress(Struct, frozen=True, kw_only=True):
-    """The phase that an instance has reached, with reason, message and guest status."""
-
-    phase: Phase
-    node: str | None = None
-    reason: str | None = None
-    message: str | None = None
-    guest: GuestStatus | None = None
-
-    @property
-    def paused(self) -> bool:
-        """True if there is a guest and it is paused."""
-        return self.guest is not None and self.guest.state == "paused"
 
 
 def phase_of(vmi: VirtualMachineInstance) -> str:
@@ -73,25 +68,77 @@ def is_refused(vmi: VirtualMachineInstance) -> bool:
     return reported is not None and reported.status == "False" and reported.reason == NOT_POSSIBLE
 
 
-def advance(vmi: VirtualMachineInstance, progress: Progress, stamp: str) -> VirtualMachineInstanceStatus:
-    """Return the instance status after this progress; unchanged if the instance was further already."""
+def set_guest_status(vmi: VirtualMachineInstance, guest: GuestStatus, stamp: str) -> VirtualMachineInstanceStatus:
+    """Return the instance status for the state of its guest; unchanged if the instance was further already."""
+    reasons = {"failed": guest.reason or "Failed", "placing": guest.reason or None}
+    return _advance(
+        vmi,
+        _PHASES[guest.state],
+        stamp,
+        node=guest.node,
+        reason=reasons.get(guest.state),
+        message=guest.message,
+        guest=guest,
+    )
+
+
+def set_phase(
+    vmi: VirtualMachineInstance,
+    phase: Phase,
+    stamp: str,
+    *,
+    node: str = "",
+    reason: str | None = None,
+    message: str = "",
+) -> VirtualMachineInstanceStatus:
+    """Return the instance status in a phase that it has without a guest; unchanged if it was further already."""
+    return _advance(vmi, phase, stamp, node=node, reason=reason, message=message, guest=None)
+
+
+def _advance(
+    vmi: VirtualMachineInstance,
+    phase: Phase,
+    stamp: str,
+    *,
+    node: str,
+    reason: str | None,
+    message: str,
+    guest: GuestStatus | None,
+) -> VirtualMachineInstanceStatus:
     status = vmi.status or VirtualMachineInstanceStatus()
     before = status.phase or ""
     rank = _RANKS.get(before, 0)  # an unknown phase ranks lowest
-    if rank > _RANKS[progress.phase] or (rank == 4 and before != progress.phase):
+    if rank > _RANKS[phase] or (rank == 4 and before != phase):
         return status
-    status = replace(status, phase=progress.phase, reason=progress.reason, node_name=progress.node or status.node_name)
-    if before != progress.phase:
+    status = replace(status, phase=phase, reason=reason, node_name=node or status.node_name)
+    if before != phase:
+        reached = (*_list_skipped(before, phase), phase)
         status.phase_transition_timestamps = [
             *(status.phase_transition_timestamps or ()),
-            VirtualMachineInstancePhaseTransitionTimestamp(progress.phase, stamp),
+            *(VirtualMachineInstancePhaseTransitionTimestamp(one, stamp) for one in reached),
         ]
-    if progress.phase == "Running":
-        _describe_size(status, vmi.spec, progress.guest)
-    if progress.guest is not None:
-        _describe_guest(status, progress.guest)
-    status.conditions = _conditions(status, progress, stamp)
+    if phase == "Running":
+        _describe_size(status, vmi.spec, guest)
+    if guest is not None:
+        _describe_guest(status, guest)
+    conditions = put_condition(status.conditions, _ready(phase, message, guest), stamp)
+    if phase in ("Pending", "Scheduling") and reason:
+        unscheduled = _condition(SCHEDULED_CONDITION, "False", reason, message or None)
+        conditions = put_condition(conditions, unscheduled, stamp)
+    else:
+        conditions = drop_condition(conditions, SCHEDULED_CONDITION)
+    for name, wanted in _guest_conditions(guest).items():
+        conditions = drop_condition(conditions, name) if wanted is None else put_condition(conditions, wanted, stamp)
+    status.conditions = conditions
     return status
+
+
+def _list_skipped(before: str, after: Phase) -> tuple[Phase, ...]:
+    """Return the phases between two phases; each gets its own transition time."""
+    if after not in _WAY:
+        return ()
+    start = _WAY.index(before) + 1 if before in _WAY else 0
+    return _WAY[start : _WAY.index(after)]
 
 
 def _describe_size(
@@ -122,20 +169,6 @@ def _describe_guest(status: VirtualMachineInstanceStatus, guest: GuestStatus) ->
     status.qos_class = guest.qos or status.qos_class
 
 
-def _conditions(
-    status: VirtualMachineInstanceStatus, progress: Progress, stamp: str
-) -> list[VirtualMachineInstanceCondition]:
-    conditions = put_condition(status.conditions, _ready(progress), stamp)
-    if progress.phase in ("Pending", "Scheduling") and progress.reason:
-        unscheduled = _condition(SCHEDULED_CONDITION, "False", progress.reason, progress.message)
-        conditions = put_condition(conditions, unscheduled, stamp)
-    else:
-        conditions = drop_condition(conditions, SCHEDULED_CONDITION)
-    for name, wanted in _guest_conditions(progress.guest).items():
-        conditions = drop_condition(conditions, name) if wanted is None else put_condition(conditions, wanted, stamp)
-    return conditions
-
-
 def _guest_conditions(guest: GuestStatus | None) -> dict[str, VirtualMachineInstanceCondition | None]:
     """Return the conditions that depend on the guest; None for those to remove."""
     reported: dict[str, VirtualMachineInstanceCondition | None] = dict.fromkeys(_GUEST_CONDITIONS)
@@ -154,30 +187,30 @@ def _guest_conditions(guest: GuestStatus | None) -> dict[str, VirtualMachineInst
         )
     if guest.state in ("waiting", "refused"):
         reported[_SYNCHRONIZED] = _condition(_SYNCHRONIZED, "False", guest.reason or "NotReady", guest.message)
-    if guest.stand_ins:
+    if guest.substitutions:
         reported[STAND_IN_CONDITION] = _condition(
-            STAND_IN_CONDITION, "True", "NotToBeHadHere", "; ".join(guest.stand_ins)
+            STAND_IN_CONDITION, "True", "NotToBeHadHere", "; ".join(guest.substitutions)
         )
     if guest.ports:
         reported[PORTS_CONDITION] = _condition(PORTS_CONDITION, "True", "OnLoopback", "; ".join(guest.ports))
-    if guest.misfit:
-        reported[RESTART_CONDITION] = _condition(RESTART_CONDITION, "True", "LiveChangeFailed", guest.misfit)
+    if guest.resize_error:
+        reported[RESTART_CONDITION] = _condition(RESTART_CONDITION, "True", "LiveChangeFailed", guest.resize_error)
     return reported
 
 
-def _ready(progress: Progress) -> VirtualMachineInstanceCondition:
-    match progress.phase:
-        case "Running" if progress.guest is not None and progress.guest.unready:
-            return _condition(_READY, "False", "GuestNotReachable", progress.guest.unready)
-        case "Running" if not progress.paused:
+def _ready(phase: Phase, message: str, guest: GuestStatus | None) -> VirtualMachineInstanceCondition:
+    match phase:
+        case "Running" if guest is not None and guest.unready:
+            return _condition(_READY, "False", "GuestNotReachable", guest.unready)
+        case "Running" if guest is None or guest.state != "paused":
             return _condition(_READY, "True")
         case "Running":
             return _condition(_READY, "False", "GuestNotRunning", "Guest VM is not reported as running")
         case "Succeeded" | "Failed":
-            return _condition(_READY, "False", "PodTerminating", progress.message or "the guest has ended")
+            return _condition(_READY, "False", "PodTerminating", message or "the guest has ended")
         case _:
-            message = progress.guest.message if progress.guest is not None else ""
-            return _condition(_READY, "False", "GuestNotRunning", message or "Guest VM is not reported as running")
+            explained = guest.message if guest is not None else ""
+            return _condition(_READY, "False", "GuestNotRunning", explained or "Guest VM is not reported as running")
 
 
 def _condition(

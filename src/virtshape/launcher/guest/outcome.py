@@ -1,11 +1,11 @@
-"""Decide how a guest ended from the evidence that was collected. Pure."""
+"""Decide how a guest ended, from the evidence that its launcher process collected. Pure."""
 
 import signal
 from typing import Literal
 
 from msgspec import Struct
 
-from virtshape.launcher.report import Reason, State
+from virtshape.launcher.report import Report
 
 
 class ExitEvidence(Struct, kw_only=True):
@@ -29,14 +29,6 @@ class ExitEvidence(Struct, kw_only=True):
     """The last line that QEMU printed."""
 
 
-class Outcome(Struct, frozen=True):
-    """How a guest ended."""
-
-    state: State
-    reason: Reason
-    message: str
-
-
 def is_conclusive(evidence: ExitEvidence) -> bool:
     """Return True if QEMU has ended and no further event can change the outcome."""
     if evidence.exit_code is None:
@@ -50,39 +42,41 @@ def is_conclusive(evidence: ExitEvidence) -> bool:
     )
 
 
-def decide_outcome(evidence: ExitEvidence) -> Outcome:
-    """Return how the guest ended."""
+def decide_outcome(evidence: ExitEvidence) -> Report:
+    """Return a report that says how the guest ended: state, reason and message."""
     if evidence.panicked:
-        return Outcome("failed", "GuestPanicked", "the guest's system has panicked")
+        return Report(state="failed", reason="GuestPanicked", message="the guest's system has panicked")
     if evidence.liveness_failure:
-        return Outcome(
-            "failed",
-            "NotAlive",
-            f"the guest was stopped because its liveness probe failed: {evidence.liveness_failure}",
+        return Report(
+            state="failed",
+            reason="NotAlive",
+            message=f"the guest was stopped because its liveness probe failed: {evidence.liveness_failure}",
         )
     if evidence.ended_by_us == "kill":
-        return Outcome("failed", "Killed", "the guest was killed as requested")
+        return Report(state="failed", reason="Killed", message="the guest was killed as requested")
     if evidence.ended_by_us == "expired":
         message = f"the guest did not shut down within {evidence.grace:g} seconds and was killed"
-        return Outcome("failed", "GracePeriodExpired", message)
+        return Report(state="failed", reason="GracePeriodExpired", message=message)
     if evidence.shut_down == "guest":
-        return Outcome("succeeded", "GuestShutDown", "the guest has shut down")
+        return Report(state="succeeded", reason="GuestShutDown", message="the guest has shut down")
     return _decide_process_outcome(evidence)
 
 
-def _decide_process_outcome(evidence: ExitEvidence) -> Outcome:
-    """Return the outcome for a QEMU process that ended without a request of the launcher."""
+def _decide_process_outcome(evidence: ExitEvidence) -> Report:
+    """Return the report for a QEMU process that ended without a request of the launcher."""
     code = evidence.exit_code
     if code is not None and code < 0:
-        return Outcome("failed", "QemuKilled", f"QEMU was killed by {_get_signal_name(-code)}")
+        return Report(state="failed", reason="QemuKilled", message=f"QEMU was killed by {_get_signal_name(-code)}")
     if evidence.shut_down == "host":
-        return Outcome("failed", "QemuKilled", "QEMU was terminated by another program")
+        return Report(state="failed", reason="QemuKilled", message="QEMU was terminated by another program")
     said = f": {evidence.last_message}" if evidence.last_message else ""
     if code is not None and code > 0:
-        return Outcome("failed", "QemuFailed", f"QEMU has ended with exit status {code}{said}")
+        return Report(state="failed", reason="QemuFailed", message=f"QEMU has ended with exit status {code}{said}")
     if evidence.crashed or code is not None:
-        return Outcome("failed", "QemuFailed", f"QEMU has ended before its guest shut down{said}")
-    return Outcome("failed", "LauncherLost", f"the guest ended while no launcher process was running{said}")
+        return Report(state="failed", reason="QemuFailed", message=f"QEMU has ended before its guest shut down{said}")
+    return Report(
+        state="failed", reason="LauncherLost", message=f"the guest ended while no launcher process was running{said}"
+    )
 
 
 def _get_signal_name(number: int) -> str:

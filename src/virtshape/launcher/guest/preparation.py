@@ -25,7 +25,7 @@ _NOT_PREPARED: Final = Report(
 _log = logging.getLogger(__name__)
 
 
-class _Outcome(Struct):
+class _Result(Struct):
     plan: Plan | None = None
     report: Report | None = None
 
@@ -49,7 +49,7 @@ class Preparation:
             os.waitpid(self._pid, 0)
         if not text:
             return _NOT_PREPARED
-        outcome = msgspec.json.decode(text, type=_Outcome)
+        outcome = msgspec.json.decode(text, type=_Result)
         return outcome.plan or outcome.report or _NOT_PREPARED
 
     def cancel(self) -> None:
@@ -65,7 +65,7 @@ def _prepare_and_exit(prepare: Prepare, directory: Path, writer: int) -> None:
         plan = outcome if isinstance(outcome, Plan) else None
         report = outcome if isinstance(outcome, Report) else None
         with os.fdopen(writer, "wb") as pipe:
-            pipe.write(msgspec.json.encode(_Outcome(plan=plan, report=report)))
+            pipe.write(msgspec.json.encode(_Result(plan=plan, report=report)))
         status = 0
     except Exception:  # noqa: BLE001 - the parent reports the failure
         _log.exception("preparing the guest failed")

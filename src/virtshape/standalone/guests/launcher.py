@@ -49,7 +49,7 @@ class QemuLauncher:
         self._gather = gather
         self._named: dict[str, tuple[str, str]] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
-        self._misfits: dict[str, str] = {}
+        self._resize_errors: dict[str, str] = {}
         self._cpus: dict[str, tuple[int, ...]] = {}
         self._states = PersistentStates(places.data / "state", self._list_states, find_vm)
         self._wake: Wake = lambda _namespace, _name: None
@@ -85,7 +85,7 @@ class QemuLauncher:
             report = self._guests.find(uid) or Report()
         if report.state in ("running", "paused"):
             await self._resize(uid, vmi.spec)
-        return read_report(report, vmi, self._misfits.get(uid, ""))
+        return read_report(report, vmi, self._resize_errors.get(uid, ""))
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
         """Shut the guest down within its grace period; return True once it is removed."""
@@ -184,10 +184,10 @@ class QemuLauncher:
         if wanted[1] != memory:
             errors.append((await self._guests.ask(uid, SetMemory(size=wanted[1]))).error)
         self._sizes[uid] = wanted
-        self._misfits[uid] = "; ".join(error for error in errors if error)
+        self._resize_errors[uid] = "; ".join(error for error in errors if error)
 
     def _forget(self, uid: str) -> None:
-        for known in (self._named, self._sizes, self._misfits, self._cpus):
+        for known in (self._named, self._sizes, self._resize_errors, self._cpus):
             known.pop(uid, None)
 
 

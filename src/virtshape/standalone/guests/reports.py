@@ -11,20 +11,20 @@ from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 from virtshape.launcher.report import GuestOs, Interface, OpenPort, Report, Volume
 
 
-def read_report(report: Report, vmi: VirtualMachineInstance, misfit: str = "") -> GuestStatus:
-    """Return the state of an instance's guest; `misfit` says why it could not be resized."""
+def read_report(report: Report, vmi: VirtualMachineInstance, resize_error: str = "") -> GuestStatus:
+    """Return the state of an instance's guest; `resize_error` says why it could not be resized."""
     cpu, memory = vmi.spec.domain.cpu, vmi.spec.domain.memory
-    fits = report.state in ("running", "paused") and not misfit
+    fits = report.state in ("running", "paused") and not resize_error
     sized = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu is not None else None
     return GuestStatus(
         _read_state(report),
         _explain(report),
         report.reason,
-        stand_ins=tuple(f"{note.field}: {note.text}" for note in report.notes),
+        substitutions=tuple(f"{note.field}: {note.text}" for note in report.notes),
         machine=report.machine,
         topology=sized if fits else None,
         memory=memory.guest if fits and memory is not None else None,
-        misfit=misfit,
+        resize_error=resize_error,
         interfaces=tuple(_read_interface(one) for one in report.interfaces),
         volumes=tuple(_read_volume(one) for one in report.volumes),
         ports=() if report.final else tuple(_describe_port(one) for one in report.ports),

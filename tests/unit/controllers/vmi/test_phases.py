@@ -10,7 +10,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.quantity import Quantity
 from virtshape.controllers.vmi.gueststatus import GuestStatus
-from virtshape.controllers.vmi.phases import Phase, Progress, advance, phase_of
+from virtshape.controllers.vmi.phases import Phase, phase_of, set_guest_status, set_phase
 
 NOT_READY: Tree = {
     "type": "Ready",
@@ -23,7 +23,7 @@ NOT_READY: Tree = {
 
 def test_first_phase() -> None:
     assert phase_of(build_vmi()) == ""
-    assert to_tree(advance(build_vmi(), Progress(phase="Pending"), STAMP)) == {
+    assert to_tree(set_phase(build_vmi(), "Pending", STAMP)) == {
         "phase": "Pending",
         "conditions": [NOT_READY],
         "phaseTransitionTimestamps": [{"phase": "Pending", "phaseTransitionTimestamp": STAMP}],
@@ -31,8 +31,8 @@ def test_first_phase() -> None:
 
 
 def test_unschedulable_instance_has_a_condition() -> None:
-    progress = Progress(phase="Scheduling", reason="Unschedulable", message="no room")
-    status = to_tree(advance(build_vmi("Pending", "Scheduling"), progress, STAMP))
+    vmi = build_vmi("Pending", "Scheduling")
+    status = to_tree(set_phase(vmi, "Scheduling", STAMP, reason="Unschedulable", message="no room"))
     assert status["conditions"][1] == {
         "type": "PodScheduled",
         "status": "False",
@@ -46,7 +46,7 @@ def test_unschedulable_instance_has_a_condition() -> None:
 def test_running_instance_reports_its_size() -> None:
     domain = {"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "1Gi"}, "machine": {"type": "q35"}}
     vmi = build_vmi("Scheduled", conditions=[{"type": "PodScheduled", "status": "False"}], domain=domain)
-    assert to_tree(advance(vmi, Progress(phase="Running", node="n1"), STAMP)) == {
+    assert to_tree(set_phase(vmi, "Running", STAMP, node="n1")) == {
         "phase": "Running",
         "nodeName": "n1",
         "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": STAMP}],
@@ -61,7 +61,7 @@ def test_running_instance_reports_its_size() -> None:
 
 
 def test_paused_instance_is_running_and_not_ready() -> None:
-    status = advance(build_vmi("Running"), Progress(phase="Running", guest=GuestStatus("paused")), STAMP)
+    status = set_guest_status(build_vmi("Running"), GuestStatus("paused"), STAMP)
     assert {one.type: one.status for one in status.conditions or ()} == {"Ready": "False", "Paused": "True"}
 
 
@@ -71,19 +71,19 @@ def test_paused_instance_is_running_and_not_ready() -> None:
 )
 def test_phases_never_go_back(before: Phase, after: Phase) -> None:
     vmi = build_vmi(before)
-    assert advance(vmi, Progress(phase=after), STAMP) is vmi.status
+    assert set_phase(vmi, after, STAMP) is vmi.status
 
 
 @pytest.mark.parametrize("before", ["Unknown", "Dreaming"])
 def test_unknown_phase_is_replaced(before: str) -> None:
-    assert advance(build_vmi("Scheduled", before), Progress(phase="Running"), STAMP).phase == "Running"
+    assert set_phase(build_vmi("Scheduled", before), "Running", STAMP).phase == "Running"
 
 
 @pytest.mark.parametrize("phase", get_args(Phase))
 def test_repeated_progress_changes_nothing(phase: Phase) -> None:
     vmi = build_vmi()
-    vmi.status = advance(vmi, Progress(phase=phase), EARLIER)
-    assert advance(vmi, Progress(phase=phase), STAMP) == vmi.status
+    vmi.status = set_phase(vmi, phase, EARLIER)
+    assert set_phase(vmi, phase, STAMP) == vmi.status
 
 
 GUESTS: dict[str, tuple[Phase, GuestStatus, Tree]] = {
@@ -100,9 +100,9 @@ GUESTS: dict[str, tuple[Phase, GuestStatus, Tree]] = {
         {"Synchronized": ("False", "spec.domain.launchSecurity: no SEV here")},
     ),
     "waiting": ("Scheduled", GuestStatus("waiting", "no claim c1"), {"Synchronized": ("False", "no claim c1")}),
-    "with stand-ins": (
+    "with substitutions": (
         "Running",
-        GuestStatus("running", stand_ins=("a: b", "c: d")),
+        GuestStatus("running", substitutions=("a: b", "c: d")),
         {"StandIn": ("True", "a: b; c: d")},
     ),
     "with open ports": ("Running", GuestStatus("running", ports=("a", "b")), {"PortsOpen": ("True", "a; b")}),
@@ -112,28 +112,33 @@ GUESTS: dict[str, tuple[Phase, GuestStatus, Tree]] = {
         GuestStatus("running", logins="no user x"),
         {"AccessCredentialsSynchronized": ("False", "no user x")},
     ),
-    "of another size": ("Running", GuestStatus("running", misfit="no room"), {"RestartRequired": ("True", "no room")}),
+    "of another size": (
+        "Running",
+        GuestStatus("running", resize_error="no room"),
+        {"RestartRequired": ("True", "no room")},
+    ),
 }
 
 
 @pytest.mark.parametrize(("phase", "guest", "conditions"), GUESTS.values(), ids=GUESTS.keys())
 def test_guest_status_becomes_conditions(phase: Phase, guest: GuestStatus, conditions: Tree) -> None:
     vmi = build_vmi("Scheduled")
-    vmi.status = advance(vmi, Progress(phase=phase, guest=guest), STAMP)
+    vmi.status = set_guest_status(vmi, guest, STAMP)
+    assert vmi.status.phase == phase
     reported = {one.type: (one.status, one.message) for one in vmi.status.conditions or () if one.type != "Ready"}
     assert reported == conditions
-    later = advance(vmi, Progress(phase="Running", guest=GuestStatus("running")), STAMP)
+    later = set_guest_status(vmi, GuestStatus("running"), STAMP)
     assert [one.type for one in later.conditions or ()] == ["Ready"]
 
 
 def test_instance_reports_the_current_guest_size() -> None:
     domain = {"cpu": {"sockets": 2}, "memory": {"guest": "2Gi"}}
     vmi = build_vmi("Scheduled", domain={"cpu": {"sockets": 1}, "memory": {"guest": "1Gi"}})
-    vmi.status = advance(vmi, Progress(phase="Running", guest=GuestStatus("running")), STAMP)
+    vmi.status = set_guest_status(vmi, GuestStatus("running"), STAMP)
     grown = build_vmi("Running", domain=domain)
     grown.status = vmi.status
     guest = GuestStatus("running", topology=CPUTopology(sockets=2), memory=Quantity("1536Mi"), machine="pc-q35-7.2")
-    status = to_tree(advance(grown, Progress(phase="Running", guest=guest), STAMP))
+    status = to_tree(set_guest_status(grown, guest, STAMP))
     assert status["currentCPUTopology"] == {"sockets": 2}
     assert status["memory"] == {"guestAtBoot": "1Gi", "guestRequested": "2Gi", "guestCurrent": "1536Mi"}
     assert status["machine"] == {"type": "pc-q35-7.2"}

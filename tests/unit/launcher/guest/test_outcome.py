@@ -1,8 +1,9 @@
 import pytest
 
-from virtshape.launcher.guest.outcome import ExitEvidence, Outcome, decide_outcome, is_conclusive
+from virtshape.launcher.guest.outcome import ExitEvidence, decide_outcome, is_conclusive
+from virtshape.launcher.report import Report
 
-SHUT_DOWN = Outcome("succeeded", "GuestShutDown", "the guest has shut down")
+SHUT_DOWN = Report(state="succeeded", reason="GuestShutDown", message="the guest has shut down")
 
 
 @pytest.mark.parametrize(
@@ -15,62 +16,72 @@ SHUT_DOWN = Outcome("succeeded", "GuestShutDown", "the guest has shut down")
         pytest.param(ExitEvidence(shut_down="guest", stopped=True), SHUT_DOWN, id="nobody saw QEMU's exit"),
         pytest.param(
             ExitEvidence(panicked=True, exit_code=0),
-            Outcome("failed", "GuestPanicked", "the guest's system has panicked"),
+            Report(state="failed", reason="GuestPanicked", message="the guest's system has panicked"),
             id="a panic",
         ),
         pytest.param(
             ExitEvidence(liveness_failure="no answer", ended_by_us="expired", shut_down="guest", exit_code=0),
-            Outcome("failed", "NotAlive", "the guest was stopped because its liveness probe failed: no answer"),
+            Report(
+                state="failed",
+                reason="NotAlive",
+                message="the guest was stopped because its liveness probe failed: no answer",
+            ),
             id="given up",
         ),
         pytest.param(
             ExitEvidence(ended_by_us="kill", shut_down="host", exit_code=0),
-            Outcome("failed", "Killed", "the guest was killed as requested"),
+            Report(state="failed", reason="Killed", message="the guest was killed as requested"),
             id="killed on request",
         ),
         pytest.param(
             ExitEvidence(ended_by_us="expired", grace=30, exit_code=0),
-            Outcome("failed", "GracePeriodExpired", "the guest did not shut down within 30 seconds and was killed"),
+            Report(
+                state="failed",
+                reason="GracePeriodExpired",
+                message="the guest did not shut down within 30 seconds and was killed",
+            ),
             id="too slow to shut down",
         ),
         pytest.param(
             ExitEvidence(exit_code=-9),
-            Outcome("failed", "QemuKilled", "QEMU was killed by SIGKILL"),
+            Report(state="failed", reason="QemuKilled", message="QEMU was killed by SIGKILL"),
             id="QEMU was killed",
         ),
         pytest.param(
             ExitEvidence(exit_code=-64),
-            Outcome("failed", "QemuKilled", "QEMU was killed by SIGRTMAX"),
+            Report(state="failed", reason="QemuKilled", message="QEMU was killed by SIGRTMAX"),
             id="by another signal",
         ),
         pytest.param(
             ExitEvidence(shut_down="host", exit_code=0),
-            Outcome("failed", "QemuKilled", "QEMU was terminated by another program"),
+            Report(state="failed", reason="QemuKilled", message="QEMU was terminated by another program"),
             id="QEMU was told to end",
         ),
         pytest.param(
             ExitEvidence(exit_code=1, last_message="out of memory"),
-            Outcome("failed", "QemuFailed", "QEMU has ended with exit status 1: out of memory"),
+            Report(state="failed", reason="QemuFailed", message="QEMU has ended with exit status 1: out of memory"),
             id="QEMU failed with words",
         ),
         pytest.param(
             ExitEvidence(exit_code=1),
-            Outcome("failed", "QemuFailed", "QEMU has ended with exit status 1"),
+            Report(state="failed", reason="QemuFailed", message="QEMU has ended with exit status 1"),
             id="without words",
         ),
         pytest.param(
             ExitEvidence(stopped=True, crashed=True),
-            Outcome("failed", "QemuFailed", "QEMU has ended before its guest shut down"),
+            Report(state="failed", reason="QemuFailed", message="QEMU has ended before its guest shut down"),
             id="libvirt lost QEMU",
         ),
         pytest.param(
             ExitEvidence(stopped=True),
-            Outcome("failed", "LauncherLost", "the guest ended while no launcher process was running"),
+            Report(
+                state="failed", reason="LauncherLost", message="the guest ended while no launcher process was running"
+            ),
             id="nothing is known",
         ),
     ],
 )
-def test_outcome_follows_from_the_evidence(evidence: ExitEvidence, outcome: Outcome) -> None:
+def test_outcome_follows_from_the_evidence(evidence: ExitEvidence, outcome: Report) -> None:
     assert decide_outcome(evidence) == outcome
 
 

@@ -51,7 +51,7 @@ REPORTS: dict[str, tuple[Report, GuestStatus]] = {
     ),
     "stand-ins": (
         Report(notes=(Note("spec.domain.cpu.model", "Westmere in place of host-model"),)),
-        GuestStatus("starting", stand_ins=("spec.domain.cpu.model: Westmere in place of host-model",)),
+        GuestStatus("starting", substitutions=("spec.domain.cpu.model: Westmere in place of host-model",)),
     ),
     "open ports": (
         Report(ports=(OpenPort(interface="default", protocol="tcp", port=80, here=40080),)),
@@ -95,4 +95,4 @@ def test_report_becomes_guest_state(report: Report, guest: GuestStatus) -> None:
 
 
 def test_failed_resize_reports_no_size() -> None:
-    assert read_report(Report(state="running"), SIZED, "no room") == GuestStatus("running", misfit="no room")
+    assert read_report(Report(state="running"), SIZED, "no room") == GuestStatus("running", resize_error="no room")
