@@ -9,11 +9,11 @@ from uuid import uuid4
 import msgspec
 
 from virtshape.api.meta import ObjectMeta
-from virtshape.api.status import StatusError
+from virtshape.api.status import Cause, StatusError
 from virtshape.api.timestamp import format_timestamp
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from virtshape.apiserver.auth.authentication import FindUid, account_user_name
-from virtshape.apiserver.auth.tokens import ISSUER, Claims, KubernetesClaims, NamedObject, TokenSigner
+from virtshape.apiserver.auth.tokens import ISSUER, LONGEST_TOKEN, Claims, KubernetesClaims, NamedObject, TokenSigner
 from virtshape.apiserver.validation.violation import invalid_error, invalid_value
 
 DEFAULT_SECONDS = 3600
@@ -44,6 +44,10 @@ def answer_token_request(
         nbf=issued,
         sub=account_user_name(namespace, name),
     )
+    token = signer.sign(claims)
+    if len(token) > LONGEST_TOKEN:
+        message = f"must not make the token longer than {LONGEST_TOKEN} characters"
+        raise _invalid(invalid_value("spec.audiences", f"{len(audiences)} audiences", message))
     expires = format_timestamp(int(claims.exp))
     created = format_timestamp(int(issued))
     return TokenRequest(
@@ -51,7 +55,7 @@ def answer_token_request(
         kind=request.kind,
         metadata=ObjectMeta(name=name, namespace=namespace, uid=account_uid, creation_timestamp=created),
         spec=msgspec.structs.replace(spec, audiences=audiences, expiration_seconds=seconds),
-        status=TokenRequestStatus(token=signer.sign(claims), expiration_timestamp=expires),
+        status=TokenRequestStatus(token=token, expiration_timestamp=expires),
     )
 
 
@@ -65,7 +69,11 @@ def _check(spec: TokenRequestSpec) -> None:
         return
     bound = "less than 10 minutes" if seconds < MIN_SECONDS else "larger than 2^32 seconds"
     cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {bound}")
-    raise invalid_error("authentication.k8s.io", "TokenRequest", "", [cause])
+    raise _invalid(cause)
+
+
+def _invalid(cause: Cause) -> StatusError:
+    return invalid_error("authentication.k8s.io", "TokenRequest", "", [cause])
 
 
 def _kubernetes_claims(

@@ -20,6 +20,7 @@ from virtshape.api.status import StatusError
 from virtshape.api.timestamp import format_timestamp
 from virtshape.apiserver.audit import CLIENT_LEFT, AuditLog, Caller, build_audit_entry
 from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.auth.tokens import TokenError
 from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
 from virtshape.apiserver.responses import NO_CACHE
 from virtshape.apiserver.route import Route
@@ -27,7 +28,7 @@ from virtshape.apiserver.uploads.multipart import FormError, read_file
 from virtshape.apiserver.uploads.route import UploadRoute, find_upload
 from virtshape.apiserver.uploads.sink import IncomingUpload, UploadSink, UploadSinkError
 from virtshape.apiserver.uploads.targets import CLAIMS, Target, find_target
-from virtshape.apiserver.uploads.tokens import SECONDS, Grant, TokenError, UploadTokens
+from virtshape.apiserver.uploads.tokens import SECONDS, Grant, UploadTokens
 from virtshape.store.store import Store
 
 READY_SECONDS: Final = 10.0

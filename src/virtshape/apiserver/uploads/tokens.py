@@ -1,23 +1,22 @@
 """
-Upload tokens: each valid for one claim and a few minutes.
+Upload tokens: JSON Web Tokens, each valid for one claim and a few minutes.
 
 The signing key lives as long as this process; after a restart clients must request a new token.
 """
 
-import hmac
 import secrets
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Final
 
 import msgspec
+from jwt import PyJWS
+from jwt.exceptions import PyJWTError
+
+from virtshape.apiserver.auth.tokens import LONGEST_TOKEN, TokenError
 
 SECONDS: Final = 300
 """How long a token can start an upload; the upload itself may take longer."""
 LEEWAY_SECONDS: Final = 10
-
-
-class TokenError(Exception):
-    """An invalid token, and why."""
+_ALGORITHM: Final = "HS256"
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,22 +37,21 @@ class UploadTokens:
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
+        self._signatures = PyJWS([_ALGORITHM])
 
     def issue(self, grant: Grant) -> str:
         """Return a token for a grant."""
-        body = urlsafe_b64encode(msgspec.json.encode(grant)).rstrip(b"=")
-        return f"{body.decode()}.{self._seal(body)}"
+        return self._signatures.encode(msgspec.json.encode(grant), self._key, _ALGORITHM)
 
     def read(self, token: str, now: float) -> Grant:
         """Return the grant of a token; raise TokenError if it is not valid now."""
-        text, _, seal = token.partition(".")
-        body = text.encode()
-        if not hmac.compare_digest(seal.encode(), self._seal(body).encode()):
-            raise TokenError("this server has not issued the token since it started: request a new one")
-        grant = msgspec.json.decode(urlsafe_b64decode(body + b"=" * (-len(body) % 4)), type=Grant)
+        if len(token) > LONGEST_TOKEN:
+            raise TokenError(f"the token has more than {LONGEST_TOKEN} characters")
+        try:
+            body = self._signatures.decode(token, self._key, [_ALGORITHM])
+        except (PyJWTError, ValueError) as error:
+            raise TokenError("this server has not issued the token since it started: request a new one") from error
+        grant = msgspec.json.decode(body, type=Grant)
         if grant.expires + LEEWAY_SECONDS <= now:
             raise TokenError("the token has expired")
         return grant
-
-    def _seal(self, body: bytes) -> str:
-        return hmac.digest(self._key, body, "sha256").hex()

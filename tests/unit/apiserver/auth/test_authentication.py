@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from jwt import PyJWS
 
 from virtshape.api.codec import to_tree
 from virtshape.api.status import StatusError
@@ -288,12 +289,39 @@ FORGERIES: dict[str, Any] = {
     "a short signature": lambda token: token[:-4],
     "characters of another alphabet": lambda token: token + "==",
     "a fourth part": lambda token: token + ".x",
+    "other bits after the signature": lambda token: token[:-1] + {"A": "B", "Q": "R", "g": "h", "w": "x"}[token[-1]],
+    "an unknown critical header": lambda token: ".".join(
+        [_encode({"alg": "ES256", "crit": ["x"], "x": 1}), *token.split(".")[1:]]
+    ),
+    "a detached body": lambda token: (
+        f"{_encode({'alg': 'ES256', 'b64': False, 'crit': ['b64']})}..{token.rpartition('.')[2]}"
+    ),
+    "a long token": lambda token: token.replace(".", f".{'A' * 20_000}", 1),
 }
 
 
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES.keys())
 def test_forged_token_is_rejected(world: World, forge: Any) -> None:
     assert_refused(world, forge(world.token()))
+
+
+def test_token_header_names_algorithm_and_key(world: World) -> None:
+    header = urlsafe_b64decode(world.token().split(".")[0] + "==")
+    assert header == msgspec.json.encode({"alg": "ES256", "kid": world.signer.key_id})
+
+
+def test_token_without_key_id_is_accepted(world: World) -> None:
+    key = make_key()
+    world.authenticator = Authenticator(world.registry, TokenSigner(key), world.find_uid, clock=world.clock)
+    body = urlsafe_b64decode(world.token().split(".")[1] + "==")
+    assert world.ask(PyJWS().encode(body, key, "ES256")).name == ROBOT_NAME
+
+
+def test_token_with_too_many_audiences_is_rejected(world: World) -> None:
+    with pytest.raises(StatusError) as refusal:
+        world.token(audiences=["https://audience.example"] * 1000)
+    assert [cause.field for cause in refusal.value.causes] == ["spec.audiences"]
+    assert refusal.value.code == 422
 
 
 def test_token_of_another_server_is_rejected(world: World) -> None:

@@ -2,9 +2,12 @@
 
 import re
 
+import msgspec
 import pytest
+from jwt import PyJWS
 
-from virtshape.apiserver.uploads.tokens import Grant, TokenError, UploadTokens
+from virtshape.apiserver.auth.tokens import TokenError
+from virtshape.apiserver.uploads.tokens import Grant, UploadTokens
 
 GRANT = Grant(namespace="ns", name="c1", uid="u1", user="jane", groups=("team",), expires=1300.0)
 
@@ -32,8 +35,15 @@ def test_token_expires(moment: float, good: bool) -> None:
 def test_foreign_or_modified_token_is_rejected() -> None:
     tokens = UploadTokens()
     token = tokens.issue(GRANT)
-    body, _, seal = token.partition(".")
+    head, body, seal = token.split(".")
     other = UploadTokens().issue(GRANT)
-    for wrong in (other, f"{body}x.{seal}", f"{body}.{seal[:-1]}", body, "", "a.b.c", "é.é"):
+    unsigned = PyJWS().encode(msgspec.json.encode(GRANT), "", None)
+    modified = (f"{head}x.{body}.{seal}", f"{head}.{body}x.{seal}", f"{head}.{body}.{seal[:-1]}", f"{head}.{body}")
+    for wrong in (other, unsigned, *modified, body, "", "a.b", "a.b.c", "é.é", "é.é.é"):
         with pytest.raises(TokenError, match="has not issued the token"):
             tokens.read(wrong, 1000.0)
+
+
+def test_too_long_token_is_rejected() -> None:
+    with pytest.raises(TokenError, match="more than 16384 characters"):
+        UploadTokens().read("a" * 20_000, 1000.0)
