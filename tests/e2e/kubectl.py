@@ -122,10 +122,14 @@ def find_kubectls() -> dict[tuple[int, int], Path]:
 
 
 def list_kubectls() -> list[Any]:
-    """The oldest kubectl and, last, the newest; one that should be there and is not makes tests that are skipped."""
+    """Return the oldest kubectl, marked slow, and the newest as parameters; tests of a missing one are skipped."""
     found = find_kubectls()
     chosen = dict([*list(found.items())[:1], *list(found.items())[-1:]])
-    parameters = [pytest.param(path, id=f"kubectl-{major}.{minor}") for (major, minor), path in chosen.items()]
+    newest = max(chosen, default=None)
+    parameters = [
+        pytest.param(path, id=f"kubectl-{major}.{minor}", marks=() if (major, minor) == newest else pytest.mark.slow)
+        for (major, minor), path in chosen.items()
+    ]
     if (1, 20) not in chosen:
         parameters.insert(0, _missing("kubectl-1.20", "no kubectl 1.20: tools/kubectl/debian.sh fetches Debian's"))
     if not any(version >= (1, 30) for version in chosen):

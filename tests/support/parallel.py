@@ -11,15 +11,26 @@ import pytest
 
 SLOW: Final = (
     "tests/cluster/",
+    "tests/conformance/test_live_vectors.py",
     "tests/docs/test_server_documents.py::test_server_prints_the_documented_output[guests.md",
     "tests/e2e/test_fleet.py",
+    "tests/e2e/test_full_disk.py",
     "tests/e2e/test_go_client.py",
-    "tests/e2e/test_guest_",
+    "tests/e2e/test_guest",
+    "tests/e2e/test_memory.py",
+    "tests/e2e/test_upload_attacks.py",
     "tests/e2e/test_virtctl_guests.py",
-    "tests/integration/launcher/test_demo.py::test_full_flavour",
+    "tests/integration/controllers/test_crash.py",
+    "tests/integration/launcher/test_demo.py",
     "tests/integration/launcher/test_lifecycle.py",
+    "tests/integration/storage/test_crash.py",
+    "tests/integration/test_background_tasks.py",
 )
-"""Id prefixes of tests that `make test` skips: most guests, and all tests that need a control plane."""
+"""
+Id prefixes of tests that `make test` skips: most guests, attacks, crashes, and all that need a control plane.
+
+Tests with an old kubectl are slow too, if a newer one was found (tests/e2e/kubectl.py).
+"""
 
 HEAVY: Final = (
     "tests/cluster/suites/",
