@@ -1,4 +1,4 @@
-"""Check docs/architecture.md: its layers are those that import-linter enforces, and every module it names exists."""
+"""Check docs/architecture.md: import-linter enforces its table of packages, and every module it names exists."""
 
 import re
 import tomllib
@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ROOT / "src/virtshape"
 ARCHITECTURE = (ROOT / "docs/architecture.md").read_text()
-_LAYER = re.compile(r"^\| (\d+) \| `(\w+)` \|", re.MULTILINE)
+_ROW = re.compile(r"^\| `(\w+)` \| .+ \| (nothing of ours|`[^|]+`) \|$", re.MULTILINE)
 _MODULE = re.compile(r"`([a-z]+(?:\.[a-z_]+)+)`")
 
 
@@ -18,15 +18,41 @@ def _list_modules() -> list[str]:
     return [name for name in found if (PACKAGES / name.partition(".")[0]).is_dir()]
 
 
-def test_layers_match_import_linter() -> None:
+def _read_table() -> dict[str, set[str]]:
+    """Return what each package may import: the packages in its row, and what these may import."""
+    rows = {package: set(re.findall(r"`(\w+)`", allowed)) for package, allowed in _ROW.findall(ARCHITECTURE)}
+
+    def list_allowed(package: str) -> set[str]:
+        return rows[package].union(*map(list_allowed, rows[package]))
+
+    return {package: list_allowed(package) for package in rows}
+
+
+def _read_contracts() -> dict[str, set[str]]:
+    """Return which of our packages each package must not import."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    layers = next(contract["layers"] for contract in settings["contracts"] if contract["type"] == "layers")
-    enforced = {
-        (number, package.strip().removeprefix("virtshape."))
-        for number, layer in enumerate(layers, 1)
-        for package in layer.split("|")
-    }
-    assert {(int(number), package) for number, package in _LAYER.findall(ARCHITECTURE)} == enforced
+    forbidden: dict[str, set[str]] = {}
+    for contract in settings["contracts"]:
+        assert contract["type"] == "forbidden"
+        assert contract.keys() == {"name", "type", "source_modules", "forbidden_modules"}, (
+            "a contract has no exceptions"
+        )
+        ours = {
+            name.removeprefix("virtshape.") for name in contract["forbidden_modules"] if name.startswith("virtshape.")
+        }
+        for source in contract["source_modules"]:
+            forbidden.setdefault(source.removeprefix("virtshape."), set()).update(ours)
+    return forbidden
+
+
+def test_every_package_has_a_row() -> None:
+    assert set(_read_table()) == {path.parent.name for path in PACKAGES.glob("*/__init__.py")}
+
+
+def test_import_linter_forbids_what_the_table_does_not_allow() -> None:
+    table = _read_table()
+    denied = {package: set(table) - allowed - {package} for package, allowed in table.items()}
+    assert {package: denied for package, denied in denied.items() if denied} == _read_contracts()
 
 
 def test_modules_are_named() -> None:

@@ -21,12 +21,12 @@ from virtshape.api.core.podstatus import PodStatus
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
+from virtshape.api.ownerreferences import is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.client.informers import Informers
 from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import Controllers, make_informers
 from virtshape.controllers.pods.launcher import PodLauncher
-from virtshape.controllers.runtime.ownerreferences import is_controlled_by
 from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)

@@ -13,6 +13,9 @@ from virtshape.api.core.volume import (
 from virtshape.api.meta import LabelSelector, ObjectMeta
 from virtshape.api.model import Int32, Model, Time
 
+Content = Literal["kubevirt", "archive"]
+"""What a volume holds: a disk image, or the files of an archive."""
+
 
 class DataVolumeCheckpoint(Model):
     """One step of a multi-stage import."""

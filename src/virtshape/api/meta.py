@@ -132,3 +132,8 @@ class ObjectMeta(Model):
     """Set by the server: who owns which field; kubectl hides it unless given --show-managed-fields."""
     self_link: str | None = None
     """Path of the object; no longer filled in."""
+
+
+def find_annotation(metadata: ObjectMeta | None, key: str) -> str | None:
+    """Return the value of an annotation, or None."""
+    return ((metadata.annotations if metadata else None) or {}).get(key)

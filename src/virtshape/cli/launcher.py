@@ -57,8 +57,8 @@ def run_in_pod() -> NoReturn:
     import logging
     import os
 
+    from virtshape.api.launcherpod import INSTANCE_VARIABLE
     from virtshape.launcher.pod.init_process import fork_from_init
-    from virtshape.launcher.pod.paths import INSTANCE_VARIABLE
 
     if not os.environ.get(INSTANCE_VARIABLE):
         raise CommandError(

@@ -31,9 +31,9 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import BIND_NOW
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.storage.names import BIND_NOW
 from virtshape.launcher.images.clone import copy_file
 from virtshape.resolve.infer import KIND_KEYS, NAME_KEYS, InferredRole
 from virtshape.standalone.storage.layout import Layout

@@ -16,11 +16,11 @@ from tests.support.systems import run
 from virtshape.api.codec import to_tree
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.core.namespace import Namespace
+from virtshape.api.kubevirt.conditions import find_condition, is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.runtime.conditions import find_condition, is_condition_true
-from virtshape.controllers.runtime.ownerreferences import make_owner_reference
 
 
 async def create_map(system: ControlledSystem, name: str, *owners: ConfigMap, blocking: bool = True) -> ConfigMap:

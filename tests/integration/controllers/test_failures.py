@@ -14,11 +14,10 @@ from tests.support.controllers import (
 )
 from tests.support.systems import run
 
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.manager import Controllers
 from virtshape.controllers.runtime.loop import Name
-from virtshape.controllers.vm.runstrategy import is_final
 from virtshape.controllers.vm.startfailure import FIRST_DELAY_SECONDS
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.launcher import SimulatedLauncher

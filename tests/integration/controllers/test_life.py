@@ -15,10 +15,10 @@ from tests.support.systems import run
 from virtshape.api.codec import to_tree
 from virtshape.api.core.node import Node
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
+from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
 from virtshape.controllers.manager import COMPONENT
-from virtshape.controllers.runtime.conditions import find_condition
 from virtshape.controllers.vmi.phases import phase_of
 
 

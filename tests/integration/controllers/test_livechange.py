@@ -8,10 +8,10 @@ from tests.support.build import Tree
 from tests.support.controllers import ControlledSystem, eventually, open_controlled_system, vm_tree
 from tests.support.systems import run
 
+from virtshape.api.kubevirt.conditions import find_condition, is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
-from virtshape.controllers.runtime.conditions import find_condition, is_condition_true
 
 ROOM: Tree = {
     "spec": {

@@ -13,11 +13,11 @@ from tests.support.controllers import (
 from tests.support.systems import run
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
+from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.manager import Controllers
-from virtshape.controllers.runtime.conditions import find_condition
 
 SIZE = 100
 RUNNING = SIZE // 2

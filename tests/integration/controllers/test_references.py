@@ -19,13 +19,13 @@ from tests.support.systems import run
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
+from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import ControllerRevisionRef, VirtualMachine
+from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.api.status import StatusError
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.runtime.conditions import find_condition
-from virtshape.controllers.runtime.ownerreferences import make_owner_reference
 
 
 async def configure(system: ControlledSystem, **settings: str) -> None:

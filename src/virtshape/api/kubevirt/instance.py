@@ -4,7 +4,7 @@ Structs of VirtualMachineInstance: one run of a virtual machine, with all sizes 
 A VM's template has the same spec. In an instance, the instance type and preference are already applied.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from virtshape.api.core.pod import ExecAction, HTTPGetAction, TCPSocketAction
 from virtshape.api.core.scheduling import Affinity, PodDNSConfig, Toleration, TopologySpreadConstraint
@@ -15,6 +15,8 @@ from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.kubevirt.volume import UtilityVolume, Volume
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Int32, Model
+
+FINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 
 
 class GuestAgentPing(Model):
@@ -119,3 +121,8 @@ class VirtualMachineInstance(Model, kw_only=True):
     """What was asked for, complete; mostly fixed once the instance exists."""
     status: VirtualMachineInstanceStatus | None = None
     """Observed state of the instance; written by the controllers."""
+
+
+def is_final(vmi: VirtualMachineInstance) -> bool:
+    """Return True if the instance is in a final phase."""
+    return vmi.status is not None and vmi.status.phase in FINAL_PHASES

@@ -23,8 +23,8 @@ from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.violation import invalid_object_error, invalid_value
-from virtshape.controllers.storage.classes import find_default_class
-from virtshape.controllers.storage.quotas import (
+from virtshape.engine.claims import find_default_class
+from virtshape.engine.quotas import (
     COUNTED,
     Usage,
     add_usage,

@@ -5,10 +5,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from virtshape.api.kubevirt.conditions import is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.running import conflict
-from virtshape.controllers.runtime.conditions import is_condition_true
 
 NOT_RUNNING: Final = "VMI is not running"
 _KIND: Final = "virtualmachineinstance"

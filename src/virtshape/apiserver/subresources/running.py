@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.runstrategy import ALWAYS, HALTED, MANUAL, ONCE, RERUN_ON_FAILURE, START, STOP
+from virtshape.api.kubevirt.runstrategy import run_strategy as find_run_strategy
 from virtshape.api.status import StatusError
-from virtshape.controllers.vm.runstrategy import ALWAYS, HALTED, MANUAL, ONCE, RERUN_ON_FAILURE, START, STOP, is_final
-from virtshape.controllers.vm.runstrategy import run_strategy as find_run_strategy
 
 Tree = dict[str, Any]
 NOT_RUNNING: Final = "VM is not running"

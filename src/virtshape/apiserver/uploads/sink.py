@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from virtshape.controllers.storage.protocol import Content
+from virtshape.api.cdi import Content
 
 
 class IncomingUpload(Struct, frozen=True, kw_only=True):

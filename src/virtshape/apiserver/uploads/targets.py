@@ -4,20 +4,23 @@ from typing import Final
 
 from msgspec import Struct
 
-from virtshape.api.cdi import DataVolume
+from virtshape.api.cdi import Content, DataVolume
 from virtshape.api.codec import decode
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import ObjectMeta, find_annotation
+from virtshape.api.ownerreferences import is_controlled_by
 from virtshape.api.status import StatusError
-from virtshape.controllers.runtime.ownerreferences import is_controlled_by
-from virtshape.controllers.storage.binding import is_bound_to, volume_size
-from virtshape.controllers.storage.claimstatus import FILLED
-from virtshape.controllers.storage.classes import annotation
-from virtshape.controllers.storage.datavolumestatus import count_attempts
-from virtshape.controllers.storage.names import POD_PHASE, POD_READY, RUNNING_MESSAGE, UPLOAD_TARGET
-from virtshape.controllers.storage.protocol import Content
-from virtshape.controllers.storage.uploads import count_failures, find_content, find_upload_key
+from virtshape.api.wellknown import POD_PHASE, POD_READY, RUNNING_MESSAGE, UPLOAD_TARGET
+from virtshape.engine.claims import (
+    FILLED,
+    count_attempts,
+    count_failures,
+    find_content,
+    find_upload_key,
+    is_bound_to,
+    volume_size,
+)
 from virtshape.store.record import Key
 from virtshape.store.store import Store
 
@@ -74,7 +77,7 @@ def _describe_claim(
     claim: PersistentVolumeClaim, volume: DataVolume | None, bound: PersistentVolume | None, name: str
 ) -> Target:
     metadata = claim.metadata or ObjectMeta()
-    if annotation(metadata, UPLOAD_TARGET) is None:
+    if find_annotation(metadata, UPLOAD_TARGET) is None:
         raise _refuse(name)
     owner = volume if volume is not None and is_controlled_by(metadata, volume) else None
     if owner is not None and (owner.spec.source is None or owner.spec.source.upload is None):
@@ -86,10 +89,10 @@ def _describe_claim(
         key=key,
         content=target.content if target is not None else find_content(claim),
         size=volume_size(bound) if bound is not None and is_bound_to(claim, bound) else None,
-        is_ready=annotation(metadata, POD_READY) == "true",
-        is_filled=annotation(metadata, POD_PHASE) == FILLED,
+        is_ready=find_annotation(metadata, POD_READY) == "true",
+        is_filled=find_annotation(metadata, POD_PHASE) == FILLED,
         failures=target.failures if target is not None else count_failures(metadata),
-        message=target.message if target is not None else annotation(metadata, RUNNING_MESSAGE) or "",
+        message=target.message if target is not None else find_annotation(metadata, RUNNING_MESSAGE) or "",
     )
 
 

@@ -21,7 +21,7 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.volume import PersistentVolumeClaimSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
-from virtshape.controllers.storage.names import BIND_NOW, CONTENT_TYPE, UPLOAD_TARGET
+from virtshape.api.wellknown import BIND_NOW, CONTENT_TYPE, UPLOAD_TARGET
 from virtshape.resolve.infer import KIND_KEYS, NAME_KEYS, InferredRole
 
 Kind = Literal["pvc", "dv"]

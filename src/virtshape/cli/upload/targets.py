@@ -12,24 +12,16 @@ from msgspec.structs import replace
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import ObjectMeta, find_annotation
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.api.storage import StorageClass
+from virtshape.api.wellknown import CONTENT_TYPE, POD_PHASE, POD_READY, POD_RESTARTS, RUNNING_MESSAGE, UPLOAD_TARGET
 from virtshape.cli.connection import Session
 from virtshape.cli.errors import CommandError, suggest
 from virtshape.cli.upload.objects import UploadRequest, build_claim, build_volume
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.storage.claimstatus import FILLED
-from virtshape.controllers.storage.classes import annotation
-from virtshape.controllers.storage.names import (
-    CONTENT_TYPE,
-    POD_PHASE,
-    POD_READY,
-    POD_RESTARTS,
-    RUNNING_MESSAGE,
-    UPLOAD_TARGET,
-)
+from virtshape.engine.claims import FILLED
 
 T = TypeVar("T", bound=Model)
 Say = Callable[[str], None]
@@ -103,15 +95,15 @@ async def _check_claim(session: Session, wanted: UploadRequest, claim: Persisten
     if wanted.kind == "dv" and await find(session, DataVolume, name) is None:
         message = f"No DataVolume is associated with the existing PVC {session.namespace}/{name}"
         raise CommandError(message, next_step=f"Upload to the PVC: virtctl image-upload pvc {name}")
-    if annotation(metadata, POD_PHASE) == FILLED and not wanted.forces:
+    if find_annotation(metadata, POD_PHASE) == FILLED and not wanted.forces:
         step = f"Choose another name, or delete it first: kubectl delete {wanted.kind} {name} {where}"
         if wanted.kind == "pvc":
             step += ". Or replace its data with --force."
         raise CommandError(f"PVC {name} already successfully imported/cloned/updated", next_step=step)
-    if wanted.creates and not wanted.forces and annotation(metadata, UPLOAD_TARGET) is None:
+    if wanted.creates and not wanted.forces and find_annotation(metadata, UPLOAD_TARGET) is None:
         step = "To replace its data, use --no-create."
         raise CommandError(f"PVC {name} not available for upload", next_step=step)
-    if wanted.is_archive and annotation(metadata, CONTENT_TYPE) != wanted.content:
+    if wanted.is_archive and find_annotation(metadata, CONTENT_TYPE) != wanted.content:
         step = f"Add it: kubectl annotate pvc {name} {CONTENT_TYPE}={wanted.content} {where}"
         raise CommandError(f"PVC {name} doesn't have archive contentType annotation", next_step=step)
 

@@ -11,17 +11,16 @@ from typing import Final
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.event import Event
+from virtshape.api.meta import find_annotation
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import POD_PHASE, POD_READY, RUNNING_MESSAGE
 from virtshape.cli.connection import Session
 from virtshape.cli.errors import CommandError
 from virtshape.cli.progress import Progress
 from virtshape.cli.upload.objects import UploadRequest
 from virtshape.cli.upload.targets import Say, find
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.storage.claimstatus import FILLED
-from virtshape.controllers.storage.classes import annotation
-from virtshape.controllers.storage.names import POD_PHASE, POD_READY, RUNNING_MESSAGE
-from virtshape.controllers.storage.uploads import count_failures
+from virtshape.engine.claims import FILLED, count_failures
 
 PAUSE_SECONDS: Final = 0.5
 _WAITS: Final = "WaitForFirstConsumer"
@@ -61,7 +60,7 @@ async def wait_until_ready(session: Session, wanted: UploadRequest, say: Say) ->
 async def _is_ready(session: Session, wanted: UploadRequest) -> bool:
     if wanted.kind == "pvc":
         claim = await find(session, PersistentVolumeClaim, wanted.name)
-        return claim is not None and annotation(claim.metadata, POD_READY) == "true"
+        return claim is not None and find_annotation(claim.metadata, POD_READY) == "true"
     volume = await find(session, DataVolume, wanted.name)
     phase = (volume.status.phase if volume is not None and volume.status is not None else None) or ""
     if phase in _HELD and not wanted.binds_now:
@@ -119,12 +118,12 @@ async def wait_until_processed(session: Session, wanted: UploadRequest, failures
     try:
         while True:
             claim = await find(session, PersistentVolumeClaim, wanted.name)
-            if claim is not None and annotation(claim.metadata, POD_PHASE) == FILLED:
+            if claim is not None and find_annotation(claim.metadata, POD_PHASE) == FILLED:
                 return
             if wanted.kind == "dv":
                 await _check_volume(session, wanted)
             if claim is not None and count_failures(claim.metadata) > failures:
-                reason = annotation(claim.metadata, RUNNING_MESSAGE) or "it failed"
+                reason = find_annotation(claim.metadata, RUNNING_MESSAGE) or "it failed"
                 raise _build_processing_error(session, wanted, reason)
             progress.show(int(loop.time() - began))
             await asyncio.sleep(PAUSE_SECONDS)

@@ -8,6 +8,7 @@ from typing import Final
 
 from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.launcherpod import EXEC_COMMAND
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.guests import refuse_agent
@@ -17,7 +18,6 @@ from virtshape.client.protocol import Client
 from virtshape.cluster.aggregated.exec import Command, run_command, start_command
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION, name_pod
 from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, format_agent_response
-from virtshape.launcher.pod.paths import EXEC_COMMAND
 from virtshape.launcher.request import Answer, Request, format_line, parse_answer
 from virtshape.stream.duplex import Duplex
 

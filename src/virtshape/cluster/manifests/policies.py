@@ -7,10 +7,10 @@ cannot limit either to certain pods, commands or fields, so these policies do.
 
 from typing import Final
 
+from virtshape.api.launcherpod import EXEC_ACTIONS, EXEC_COMMAND
 from virtshape.cluster.manifests.naming import SYSTEM, Tree, begin, name_account
 from virtshape.cluster.manifests.options import Options
 from virtshape.controllers.pods.naming import CONTAINER, LAUNCHER
-from virtshape.launcher.pod.paths import EXEC_ACTIONS, EXEC_COMMAND
 
 _VERSION: Final = "admissionregistration.k8s.io/v1"
 _VISITS: Final = f"{SYSTEM}-visits"

@@ -16,15 +16,15 @@ from virtshape.api.core.podspec import Pod, PodSpec
 from virtshape.api.core.security import Capabilities, PodSecurityContext, SeccompProfile, SecurityContext
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.launcherpod import INSTANCE_VARIABLE, RUNNING
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.controllers.pods.naming import CONTAINER, list_annotations, list_labels, name_pod
 from virtshape.controllers.pods.overhead import is_dedicated
 from virtshape.controllers.pods.resources import EVEN_PARITY_ANNOTATION, build_resources
 from virtshape.controllers.pods.volumes import PodVolume, list_pod_volumes, list_pull_secrets
-from virtshape.controllers.runtime.ownerreferences import make_owner_reference
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
-from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, RUNNING
 
 COMMAND: Final = ("virtshape", "launcher", "--pod")
 ARCHITECTURE_LABEL: Final = "kubernetes.io/arch"

@@ -14,6 +14,7 @@ from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.client.cache import Change
 from virtshape.client.informers import Informers
@@ -25,7 +26,6 @@ from virtshape.controllers.pods.refusal import explain_refusal
 from virtshape.controllers.pods.size import compare_pod_size
 from virtshape.controllers.pods.state import build_state_claim, has_state, is_state_claim_of, name_state_claim
 from virtshape.controllers.pods.status import read_missing_pod, read_pod
-from virtshape.controllers.runtime.ownerreferences import find_controller, is_controlled_by
 from virtshape.controllers.storage.claimusage import list_claim_uses
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.launcher import Wake

@@ -14,11 +14,11 @@ from virtshape.api.core.podspec import Pod
 from virtshape.api.core.security import Capabilities, SecurityContext
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.api.quantity import Quantity
 from virtshape.controllers.pods.build import build_scheduling_spec
 from virtshape.controllers.pods.naming import list_labels, name_pod
 from virtshape.controllers.pods.volumes import list_pod_volumes
-from virtshape.controllers.runtime.ownerreferences import make_owner_reference
 
 FIRST_CONSUMER_PHASES: Final = frozenset({"WaitForFirstConsumer", "PendingPopulation"})
 PURPOSE: Final = "virt-provision"

@@ -7,11 +7,11 @@ from virtshape.api.codec import decode
 from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.launcherpod import INSTANCE_VARIABLE
 from virtshape.api.problems import DecodeError
 from virtshape.controllers.pods.naming import CONTAINER
 from virtshape.controllers.vm.status import measure
 from virtshape.controllers.vmi.gueststatus import GuestStatus
-from virtshape.launcher.pod.paths import INSTANCE_VARIABLE
 
 
 def compare_pod_size(guest: GuestStatus, vmi: VirtualMachineInstance, pod: Pod) -> GuestStatus:

@@ -12,9 +12,9 @@ from virtshape.api.core.volume import PersistentVolumeClaimSpec, VolumeResourceR
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta, OwnerReference
+from virtshape.api.ownerreferences import find_controller, make_owner_reference
 from virtshape.api.quantity import Quantity
 from virtshape.controllers.pods.naming import shorten_label
-from virtshape.controllers.runtime.ownerreferences import find_controller, make_owner_reference
 
 STATE_LABEL: Final = "persistent-state-for"
 SIZE: Final = Quantity("10Mi")

@@ -14,11 +14,11 @@ from virtshape.api.core.podspec import Pod
 from virtshape.api.core.podstatus import ContainerStateTerminated, ContainerStatus, PodCondition, PodStatus
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.status import VirtualMachineInstanceNetworkInterface
+from virtshape.api.launcherpod import TerminationMessage, parse_termination_message
 from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION
 from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 from virtshape.controllers.vmi.phases import phase_of
-from virtshape.launcher.pod.termination import TerminationMessage, parse_termination_message
 
 UNSCHEDULABLE: Final = "Unschedulable"
 DISRUPTION: Final = "DisruptionTarget"

@@ -24,9 +24,9 @@ from virtshape.api.core.volumesource import (
 )
 from virtshape.api.kubevirt import volume as guest
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.launcherpod import CREDENTIALS_SUFFIX, KERNEL, ROOT, STATE, find_device, find_directory
 from virtshape.controllers.pods.state import has_state, name_state_claim
 from virtshape.controllers.storage.claimusage import find_claim_name
-from virtshape.launcher.pod.paths import CREDENTIALS_SUFFIX, KERNEL, ROOT, STATE, find_device, find_directory
 
 HUGEPAGES_DIRECTORY: Final = "/dev/hugepages"
 _OWN: Final = "virtshape-"

@@ -17,11 +17,11 @@ from msgspec import Struct
 from virtshape.api.core.event import Event, EventSource
 from virtshape.api.core.reference import ObjectReference
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.ownerreferences import Object
 from virtshape.api.status import StatusError
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.clock import Clock, format_time
-from virtshape.controllers.runtime.ownerreferences import Object
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import EVENT_RECORDER
 

@@ -12,13 +12,13 @@ from msgspec import Struct
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume, PersistentVolumeSpec
 from virtshape.api.core.volume import PersistentVolumeClaimSpec
-from virtshape.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
+from virtshape.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta, find_annotation
 from virtshape.api.quantity import Quantity
 from virtshape.api.storage import StorageClass
-from virtshape.controllers.storage.classes import annotation, class_name, find_default_class, waits_for_consumer
-from virtshape.controllers.storage.names import BIND_COMPLETED
+from virtshape.api.wellknown import BIND_COMPLETED, BIND_NOW, SELECTED_NODE
+from virtshape.engine.claims import claim_mode, class_name, find_default_class, is_for, requested_size, volume_size
 
-STORAGE: Final = "storage"
+WAITS: Final = "WaitForFirstConsumer"
 
 
 class Bind(Struct, frozen=True):
@@ -77,12 +77,12 @@ def decide_binding(
 def _decide_named(claim: PersistentVolumeClaim, name: str, volumes: Mapping[str, PersistentVolume]) -> Step:
     volume = volumes.get(name)
     if volume is None:
-        if annotation(claim.metadata, BIND_COMPLETED) is not None:
+        if find_annotation(claim.metadata, BIND_COMPLETED) is not None:
             return Lost(f"the claim lost its volume {name}: the volume no longer exists")
         return Wait("FailedBinding", f"volume {name}, named by the claim, not found")
     if not is_for(volume, claim) and volume.spec is not None and volume.spec.claim_ref is not None:
         other = volume.spec.claim_ref
-        if annotation(claim.metadata, BIND_COMPLETED) is not None:
+        if find_annotation(claim.metadata, BIND_COMPLETED) is not None:
             return Lost(f"the claim lost its volume {name}: it is bound to {other.namespace}/{other.name}")
         message = f'volume "{name}" already bound to a different claim: {other.namespace}/{other.name}'
         return Wait("FailedBinding", message)
@@ -120,24 +120,6 @@ def _decide_new(
             "ProvisioningFailed", "no existing volume matches spec.selector; claims with a selector get no new volume"
         )
     return Provision(of)
-
-
-def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Return True if the volume is reserved for this claim."""
-    reference = volume.spec.claim_ref if volume.spec else None
-    metadata = claim.metadata or ObjectMeta()
-    if reference is None or (reference.namespace, reference.name) != (metadata.namespace, metadata.name):
-        return False
-    return not reference.uid or reference.uid == metadata.uid
-
-
-def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> bool:
-    """Return True if claim and volume refer to each other; users can write the claim's side alone."""
-    if volume is None or claim.spec is None or volume.metadata is None or not claim.spec.volume_name:
-        return False
-    reference = volume.spec.claim_ref if volume.spec else None
-    names_each_other = claim.spec.volume_name == volume.metadata.name and is_for(volume, claim)
-    return names_each_other and reference is not None and bool(reference.uid)
 
 
 def find_match(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> PersistentVolume | None:
@@ -184,19 +166,8 @@ def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> 
             return False
 
 
-def requested_size(claim: PersistentVolumeClaim) -> Quantity | None:
-    """Return the requested size of a claim, or None."""
-    resources = claim.spec.resources if claim.spec else None
-    return ((resources.requests if resources else None) or {}).get(STORAGE)
-
-
-def claim_mode(claim: PersistentVolumeClaim) -> str:
-    """Return the volume mode of a claim."""
-    stated = claim.spec.volume_mode if claim.spec else None
-    return "Block" if stated == "Block" else "Filesystem"
-
-
-def volume_size(volume: PersistentVolume) -> int:
-    """Return the size of a volume in bytes."""
-    capacity = (volume.spec.capacity if volume.spec else None) or {}
-    return capacity.get(STORAGE, Quantity("0")).value()
+def waits_for_consumer(claim: PersistentVolumeClaim, of: StorageClass, *, has_consumer: bool) -> bool:
+    """Return True if the claim must wait for its first consumer."""
+    if of.volume_binding_mode != WAITS or has_consumer:
+        return False
+    return find_annotation(claim.metadata, BIND_NOW) is None and find_annotation(claim.metadata, SELECTED_NODE) is None

@@ -16,20 +16,13 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.api.storage import StorageClass
+from virtshape.api.wellknown import BIND_COMPLETED, BOUND_BY_CONTROLLER, CLAIM_PROTECTION, PROVISIONER
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
-from virtshape.controllers.storage.binding import Bind, Lost, Provision, Wait, decide_binding, is_for
-from virtshape.controllers.storage.claimstatus import describe_bound, describe_unbound, enlarge, is_bound, is_too_small
+from virtshape.controllers.storage.binding import Bind, Lost, Provision, Wait, decide_binding
 from virtshape.controllers.storage.claimusage import format_users, list_claim_users
-from virtshape.controllers.storage.classes import class_name, find_default_class
-from virtshape.controllers.storage.names import (
-    BIND_COMPLETED,
-    BOUND_BY_CONTROLLER,
-    CLAIM_PROTECTION,
-    PROVISIONER,
-)
 from virtshape.controllers.storage.protocol import Copy, FillRequest, Storage, StorageError
 from virtshape.controllers.storage.sources import SourceProblem, find_claim_data_source, find_writers
 from virtshape.controllers.storage.volumes import (
@@ -40,6 +33,15 @@ from virtshape.controllers.storage.volumes import (
     plan_volume,
     read_volume,
     refer_to_claim,
+)
+from virtshape.engine.claims import (
+    STORAGE,
+    class_name,
+    find_default_class,
+    is_bound,
+    is_for,
+    requested_size,
+    volume_size,
 )
 
 RETRY_SECONDS: Final = 10.0
@@ -258,3 +260,34 @@ class ClaimReconciler:
         if self._reported.get(name) != message:
             self._reported[name] = message
             self._recorder.event(claim, reason, message, warning=warning)
+
+
+def describe_bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaimStatus:
+    """Return the status of a claim bound to this volume."""
+    before = claim.status or PersistentVolumeClaimStatus()
+    offered = volume.spec
+    return replace(
+        before,
+        phase="Bound",
+        access_modes=list(offered.access_modes) if offered and offered.access_modes else None,
+        capacity=dict(offered.capacity) if offered and offered.capacity else None,
+    )
+
+
+def describe_unbound(claim: PersistentVolumeClaim, phase: str) -> PersistentVolumeClaimStatus:
+    """Return the status of a claim without a volume."""
+    return replace(claim.status or PersistentVolumeClaimStatus(), phase=phase)
+
+
+def is_too_small(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+    """Return True if the claim requests more than the size of its volume."""
+    wanted = requested_size(claim)
+    return wanted is not None and wanted.value() > volume_size(volume)
+
+
+def enlarge(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolume:
+    """Return the volume with the size that the claim requests."""
+    wanted = requested_size(claim)
+    if volume.spec is None or wanted is None:
+        return volume
+    return replace(volume, spec=replace(volume.spec, capacity={**(volume.spec.capacity or {}), STORAGE: wanted}))

@@ -12,12 +12,10 @@ from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.volume import PersistentVolumeClaimSpec, VolumeResourceRequirements
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import ObjectMeta, find_annotation
+from virtshape.api.ownerreferences import find_controller, is_controlled_by, make_owner_reference
 from virtshape.api.quantity import Quantity
-from virtshape.controllers.runtime.ownerreferences import find_controller, is_controlled_by, make_owner_reference
-from virtshape.controllers.storage.binding import STORAGE
-from virtshape.controllers.storage.classes import annotation
-from virtshape.controllers.storage.names import (
+from virtshape.api.wellknown import (
     ALLOW_ADOPTION,
     CONTENT_TYPE,
     POD_PHASE,
@@ -26,6 +24,7 @@ from virtshape.controllers.storage.names import (
     PRE_POPULATED,
     UPLOAD_TARGET,
 )
+from virtshape.engine.claims import STORAGE
 from virtshape.resolve.infer import KIND_KEYS, NAME_KEYS
 
 MIB: Final = 1 << 20
@@ -114,6 +113,9 @@ def can_adopt(volume: DataVolume, claim: PersistentVolumeClaim) -> bool:
     metadata = volume.metadata or ObjectMeta()
     if find_controller(claim.metadata) is not None and not is_controlled_by(claim.metadata, volume):
         return False
-    if annotation(claim.metadata, POPULATED_FOR) == metadata.name or annotation(metadata, PRE_POPULATED) is not None:
+    if (
+        find_annotation(claim.metadata, POPULATED_FOR) == metadata.name
+        or find_annotation(metadata, PRE_POPULATED) is not None
+    ):
         return True
-    return "true" in (annotation(metadata, ALLOW_ADOPTION), annotation(claim.metadata, ALLOW_ADOPTION))
+    return "true" in (find_annotation(metadata, ALLOW_ADOPTION), find_annotation(claim.metadata, ALLOW_ADOPTION))

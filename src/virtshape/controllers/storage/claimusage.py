@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.vm.runstrategy import is_final
 from virtshape.controllers.vmi.phases import is_refused, phase_of
 
 ONE_NODE: Final = "ReadWriteOnce"

@@ -23,7 +23,6 @@ from virtshape.controllers.runtime.clock import Clock
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import Loop, Name
 from virtshape.controllers.storage.claims import ClaimReconciler
-from virtshape.controllers.storage.claimstatus import is_bound
 from virtshape.controllers.storage.claimusage import list_claim_keys
 from virtshape.controllers.storage.datasources import DataSourceReconciler
 from virtshape.controllers.storage.datavolumes import DataVolumeReconciler
@@ -35,6 +34,7 @@ from virtshape.controllers.storage.simulated import SimulatedStorageReconciler
 from virtshape.controllers.storage.snapshots import SnapshotReconciler
 from virtshape.controllers.storage.uploads import UploadReconciler
 from virtshape.controllers.storage.volumes import BY_RESERVATION, FREE, list_reservations
+from virtshape.engine.claims import is_bound
 
 _BY_SOURCE: Final = "origin"
 _BY_BINDING: Final = "binding"

@@ -10,8 +10,8 @@ from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.loop import DONE, Name, Result
-from virtshape.controllers.storage.claimstatus import is_filled
 from virtshape.controllers.storage.sources import SourceProblem, resolve_data_source
+from virtshape.engine.claims import is_filled
 
 _READY = "Ready"
 

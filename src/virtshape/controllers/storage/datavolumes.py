@@ -13,6 +13,7 @@ from virtshape.api.cdi import DataVolume, DataVolumeSource
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.ownerreferences import is_controlled_by, make_owner_reference
 from virtshape.api.status import StatusError
 from virtshape.api.storage import StorageClass
 from virtshape.client.protocol import Client
@@ -20,17 +21,13 @@ from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
-from virtshape.controllers.runtime.ownerreferences import is_controlled_by, make_owner_reference
-from virtshape.controllers.storage.binding import is_bound_to
+from virtshape.controllers.storage.binding import waits_for_consumer
 from virtshape.controllers.storage.claimspec import build_claim, can_adopt, fills_itself, states_size
-from virtshape.controllers.storage.claimstatus import is_bound, is_filled
 from virtshape.controllers.storage.claimusage import list_claim_users
-from virtshape.controllers.storage.classes import class_name, find_default_class, waits_for_consumer
 from virtshape.controllers.storage.datavolumestatus import (
     FAILED,
     SUCCEEDED,
     DataVolumeObservation,
-    count_attempts,
     find_transfer_method,
     is_finished,
     make_data_volume_status,
@@ -47,6 +44,7 @@ from virtshape.controllers.storage.sources import (
 )
 from virtshape.controllers.storage.uploads import mark_filled, mark_ready, mark_waiting
 from virtshape.controllers.storage.volumes import read_volume
+from virtshape.engine.claims import class_name, count_attempts, find_default_class, is_bound, is_bound_to, is_filled
 
 POLL_SECONDS: Final = 1.0
 WAIT_SECONDS: Final = 5.0

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from virtshape.api.cdi import DataVolume, DataVolumeCondition, DataVolumeSource, DataVolumeStatus
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.meta import ObjectMeta
-from virtshape.controllers.storage.claimstatus import is_bound
 from virtshape.controllers.storage.protocol import JobStatus
 from virtshape.controllers.storage.sources import SourceProblem
+from virtshape.engine.claims import count_attempts, is_bound
 
 TransferMethod = Literal["Import", "Clone", "Upload"]
 SUCCEEDED: Final = "Succeeded"
@@ -51,11 +51,6 @@ def find_transfer_method(source: DataVolumeSource | None) -> TransferMethod:
 def is_finished(volume: DataVolume) -> bool:
     """Return True if the DataVolume has succeeded or failed for good."""
     return volume.status is not None and volume.status.phase in FINAL_PHASES
-
-
-def count_attempts(volume: DataVolume) -> int:
-    """Return the number of failed transfers."""
-    return (volume.status.restart_count if volume.status else None) or 0
 
 
 def retry_delay(attempts: int) -> float:

@@ -7,13 +7,13 @@ Reads secrets and config maps through a client. Unsupported sources are reported
 from base64 import b64decode
 from typing import Final, TypeVar
 
-from virtshape.api.cdi import DataVolume, DataVolumeSource, DataVolumeSourceHTTP, DataVolumeSourceRegistry
+from virtshape.api.cdi import Content, DataVolume, DataVolumeSource, DataVolumeSourceHTTP, DataVolumeSourceRegistry
 from virtshape.api.core.config import ConfigMap, Secret
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
-from virtshape.controllers.storage.protocol import Blank, Container, Content, FillRequest, FillSource, Upload, Web
+from virtshape.controllers.storage.protocol import Blank, Container, FillRequest, FillSource, Upload, Web
 from virtshape.controllers.storage.sources import SourceProblem
 
 USER_KEY: Final = "accessKeyId"

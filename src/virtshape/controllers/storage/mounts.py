@@ -16,11 +16,10 @@ from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.kubevirt.domain import KernelBootContainer
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import ContainerDiskSource
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import ObjectMeta, find_annotation
+from virtshape.api.wellknown import CONTENT_TYPE
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.storage.binding import is_bound_to
-from virtshape.controllers.storage.claimstatus import is_bound, is_filled
 from virtshape.controllers.storage.claimusage import (
     ClaimLocks,
     ClaimUse,
@@ -28,12 +27,11 @@ from virtshape.controllers.storage.claimusage import (
     list_claim_users,
     list_claim_uses,
 )
-from virtshape.controllers.storage.classes import annotation
 from virtshape.controllers.storage.files import FileReader, Files, IssueToken, NotReadyError
-from virtshape.controllers.storage.names import CONTENT_TYPE
 from virtshape.controllers.storage.protocol import Storage, StorageError
 from virtshape.controllers.storage.volumes import find_path, is_provisioned_by, read_volume
 from virtshape.controllers.vmi.phases import phase_of
+from virtshape.engine.claims import is_bound, is_bound_to, is_filled
 
 Mount = str | Files
 """An existing path, or files by name."""
@@ -163,7 +161,7 @@ class Mounts:
         if path is None:
             raise NotReadyError("VolumeNotHere", f"the volume of PersistentVolumeClaim {use.claim} is not on this node")
         shared = {one.name for one in vmi.spec.domain.devices.filesystems or ()}
-        is_image = use.volume not in shared and annotation(claim.metadata, CONTENT_TYPE) != "archive"
+        is_image = use.volume not in shared and find_annotation(claim.metadata, CONTENT_TYPE) != "archive"
         if is_image and is_provisioned_by(volume, self._storage.provisioner):
             try:
                 await self._storage.make_usable(read_volume(volume))

@@ -5,8 +5,9 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from virtshape.api.cdi import Content
+
 Mode = Literal["Filesystem", "Block"]
-Content = Literal["kubevirt", "archive"]
 State = Literal["waiting", "running", "done", "failed"]
 Wake = Callable[[], None]
 """Called from the event loop when a job has ended."""

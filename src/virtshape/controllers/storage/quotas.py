@@ -1,100 +1,25 @@
-"""
-Resource quotas for storage: usage as Kubernetes counts it, and the quota controller.
-
-Counts claims, the storage they request (also by storage class), DataVolumes and snapshots. Limits on other resources
-are stored but not enforced.
-"""
-
-from collections.abc import Iterable, Mapping
-from typing import Final
+"""Quota controller: reports the usage of storage in the status of resource quotas."""
 
 from msgspec.structs import replace
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.quota import ResourceQuota, ResourceQuotaStatus
-from virtshape.api.quantity import Quantity
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.api.storage import StorageClass
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import DONE, Name, Result
-from virtshape.controllers.storage.binding import requested_size
-from virtshape.controllers.storage.classes import class_name, find_default_class
-
-Usage = dict[str, int]
-"""Amounts by resource name."""
-_STORAGE: Final = "requests.storage"
-_COUNT: Final = "persistentvolumeclaims"
-_VOLUMES: Final = "datavolumes.cdi.kubevirt.io"
-_SNAPSHOTS: Final = "volumesnapshots.snapshot.storage.k8s.io"
-COUNTED: Final = (_COUNT, _VOLUMES, _SNAPSHOTS)
-"""The kinds of objects that quotas of the form `count/RESOURCE` count."""
-_OF_CLASS: Final = ".storageclass.storage.k8s.io/"
-
-
-def is_counted(resource: str) -> bool:
-    """Return True if quotas of this resource are enforced."""
-    _, of_class, what = resource.rpartition(_OF_CLASS)
-    return what in (_STORAGE, _COUNT) or (not of_class and resource in map(count_of, COUNTED))
-
-
-def count_of(resource: str) -> str:
-    """Return the name of the quota on the number of objects of a kind."""
-    return f"count/{resource}"
-
-
-def measure_claim(claim: PersistentVolumeClaim, default_class: str) -> Usage:
-    """Return what a claim uses; `default_class` is the class of claims that name none."""
-    size = (requested_size(claim) or Quantity("0")).value()
-    used = {_COUNT: 1, count_of(_COUNT): 1, _STORAGE: size}
-    stated = class_name(claim)
-    if of := default_class if stated is None else stated:
-        used |= {f"{of}{_OF_CLASS}{_COUNT}": 1, f"{of}{_OF_CLASS}{_STORAGE}": size}
-    return used
-
-
-def add_usage(parts: Iterable[Mapping[str, int]]) -> Usage:
-    """Return the sum of several usages."""
-    total: Usage = {}
-    for part in parts:
-        for resource, amount in part.items():
-            total[resource] = total.get(resource, 0) + amount
-    return total
-
-
-def list_limits(quota: ResourceQuota) -> dict[str, Quantity]:
-    """Return the limits of a quota that claims count against."""
-    spec = quota.spec
-    if spec is None or spec.scopes or spec.scope_selector is not None:
-        return {}
-    return {resource: limit for resource, limit in sorted((spec.hard or {}).items()) if is_counted(resource)}
-
-
-def find_excess(quota: ResourceQuota, used: Mapping[str, int], requested: Mapping[str, int]) -> str:
-    """Return how a request exceeds a quota, with kube-apiserver's message; empty if it does not."""
-    limits = list_limits(quota)
-    exceeded = [
-        resource
-        for resource, limit in limits.items()
-        if requested.get(resource, 0) > 0 and used.get(resource, 0) + requested[resource] > limit.amount
-    ]
-    if not exceeded:
-        return ""
-    name = quota.metadata.name if quota.metadata is not None else ""
-    return (
-        f"exceeded quota: {name}, requested: {_show(exceeded, requested)}, used: {_show(exceeded, used)}, "
-        f"limited: {','.join(f'{resource}={limits[resource]}' for resource in exceeded)}"
-    )
-
-
-def _show(resources: Iterable[str], amounts: Mapping[str, int]) -> str:
-    return ",".join(f"{resource}={format_amount(resource, amounts.get(resource, 0))}" for resource in resources)
-
-
-def format_amount(resource: str, amount: int) -> Quantity:
-    """Return an amount as quotas show it: bytes with binary suffixes, numbers without."""
-    return Quantity.of(amount, "BinarySI" if resource.endswith(_STORAGE) else "DecimalSI")
+from virtshape.engine.claims import find_default_class
+from virtshape.engine.quotas import (
+    DATA_VOLUMES,
+    SNAPSHOTS,
+    add_usage,
+    count_of,
+    format_amount,
+    list_limits,
+    measure_claim,
+)
 
 
 class QuotaReconciler:
@@ -113,8 +38,8 @@ class QuotaReconciler:
         default_class = (default.metadata.name if default is not None and default.metadata else None) or ""
         claims = self._cache.list(PersistentVolumeClaim, name.namespace)
         used = add_usage(measure_claim(claim, default_class) for claim in claims)
-        used[count_of(_VOLUMES)] = len(self._cache.list(DataVolume, name.namespace))
-        used[count_of(_SNAPSHOTS)] = len(self._cache.list(VolumeSnapshot, name.namespace))
+        used[count_of(DATA_VOLUMES)] = len(self._cache.list(DataVolume, name.namespace))
+        used[count_of(SNAPSHOTS)] = len(self._cache.list(VolumeSnapshot, name.namespace))
         limits = list_limits(quota)
         status = ResourceQuotaStatus(
             hard=limits or None,

@@ -8,17 +8,17 @@ from msgspec.structs import replace
 
 from virtshape.api.cdi import DataVolume, DataVolumeCondition, DataVolumeStatus
 from virtshape.api.core.claim import PersistentVolumeClaim, PersistentVolumeClaimStatus
+from virtshape.api.ownerreferences import is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
-from virtshape.controllers.runtime.ownerreferences import is_controlled_by
 from virtshape.controllers.storage.claimspec import build_claim
-from virtshape.controllers.storage.claimstatus import is_filled
 from virtshape.controllers.storage.datavolumestatus import is_finished, stamp_condition
-from virtshape.controllers.storage.uploads import is_upload_target, mark_simulated
+from virtshape.controllers.storage.uploads import mark_simulated
+from virtshape.engine.claims import is_filled, is_upload_target
 
 
 class SimulatedStorageReconciler:

@@ -16,11 +16,10 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.storage.binding import is_bound_to, volume_size
-from virtshape.controllers.storage.claimstatus import is_bound, is_filled
 from virtshape.controllers.storage.claimusage import format_users, list_claim_users, list_claim_uses
 from virtshape.controllers.storage.protocol import Copy, Restore
 from virtshape.controllers.storage.volumes import read_volume
+from virtshape.engine.claims import is_bound, is_bound_to, is_filled, volume_size
 
 MAX_CHAIN_LENGTH: Final = 8
 

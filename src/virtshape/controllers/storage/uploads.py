@@ -12,27 +12,25 @@ from msgspec.structs import replace
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import ObjectMeta, find_annotation
+from virtshape.api.wellknown import POD_PHASE, POD_READY, POD_RESTARTS, RUNNING_MESSAGE, UPLOAD_TARGET
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
-from virtshape.controllers.runtime.ownerreferences import is_controlled_by
-from virtshape.controllers.storage.binding import is_bound_to
-from virtshape.controllers.storage.claimstatus import FILLED, is_bound
 from virtshape.controllers.storage.claimusage import format_users, list_claim_users
-from virtshape.controllers.storage.classes import annotation
-from virtshape.controllers.storage.names import (
-    CONTENT_TYPE,
-    POD_PHASE,
-    POD_READY,
-    POD_RESTARTS,
-    RUNNING_MESSAGE,
-    UPLOAD_TARGET,
-)
-from virtshape.controllers.storage.protocol import Content, FillRequest, Storage, Upload
+from virtshape.controllers.storage.protocol import FillRequest, Storage, Upload
 from virtshape.controllers.storage.volumes import is_provisioned_by, read_volume
 from virtshape.controllers.vmi.phases import phase_of
+from virtshape.engine.claims import (
+    FILLED,
+    count_failures,
+    find_content,
+    find_upload_key,
+    is_bound,
+    is_bound_to,
+    is_upload_target,
+)
 
 POLL_SECONDS: Final = 1.0
 WAIT_SECONDS: Final = 5.0
@@ -67,7 +65,7 @@ class UploadReconciler:
         if volume is None or not is_bound_to(claim, volume):
             return Result(after=POLL_SECONDS)
         key = find_upload_key(claim, data_volume, volume)
-        if annotation(claim.metadata, POD_PHASE) == FILLED:
+        if find_annotation(claim.metadata, POD_PHASE) == FILLED:
             return await self._clean_up(name, key)
         self._cleaned_up.discard(name)
         return await self._receive(name, claim, volume, key)
@@ -116,39 +114,6 @@ class UploadReconciler:
             self._recorder.event(claim, reason, message, warning=True)
 
 
-def is_upload_target(claim: PersistentVolumeClaim, data_volume: DataVolume | None) -> bool:
-    """
-    Return True if uploads populate the claim itself, not its DataVolume or its data source.
-
-    `data_volume` is the DataVolume of the claim's name and namespace, if there is one.
-    """
-    spec = claim.spec
-    names_source = spec is not None and (spec.data_source is not None or spec.data_source_ref is not None)
-    is_owned = data_volume is not None and is_controlled_by(claim.metadata, data_volume)
-    return annotation(claim.metadata, UPLOAD_TARGET) is not None and not names_source and not is_owned
-
-
-def find_upload_key(
-    claim: PersistentVolumeClaim, data_volume: DataVolume | None, volume: PersistentVolume | None
-) -> str:
-    """
-    Return the key of the job that populates a claim by uploads; empty if there is none.
-
-    It is the UID of the DataVolume that owns the claim, or the name of the bound volume. Both are taken from the
-    objects themselves: users can write what the claim says about them.
-    """
-    if data_volume is not None and is_controlled_by(claim.metadata, data_volume):
-        return (data_volume.metadata or ObjectMeta()).uid or ""
-    if volume is None or not is_bound_to(claim, volume):
-        return ""
-    return (volume.metadata or ObjectMeta()).name or ""
-
-
-def find_content(claim: PersistentVolumeClaim) -> Content:
-    """Return the content type of a claim: a disk or an archive."""
-    return "archive" if annotation(claim.metadata, CONTENT_TYPE) == "archive" else "kubevirt"
-
-
 def mark_ready(claim: PersistentVolumeClaim) -> ObjectMeta:
     """Return the metadata of a claim that accepts uploads."""
     return _annotate(claim, {POD_PHASE: RECEIVING, POD_READY: "true"})
@@ -162,7 +127,7 @@ def mark_waiting(claim: PersistentVolumeClaim) -> ObjectMeta:
 def mark_filled(claim: PersistentVolumeClaim) -> ObjectMeta:
     """Return the metadata of a populated claim."""
     marks = {POD_PHASE: FILLED}
-    if annotation(claim.metadata, UPLOAD_TARGET) is not None:
+    if find_annotation(claim.metadata, UPLOAD_TARGET) is not None:
         marks[POD_READY] = "false"
     kept = {key: text for key, text in _annotations(claim).items() if key != RUNNING_MESSAGE}
     return replace(claim.metadata or ObjectMeta(), annotations=kept | marks)
@@ -180,12 +145,6 @@ def mark_failed(claim: PersistentVolumeClaim, message: str) -> ObjectMeta:
         claim,
         {POD_PHASE: RECEIVING, POD_READY: "true", POD_RESTARTS: count, RUNNING_MESSAGE: message},
     )
-
-
-def count_failures(metadata: ObjectMeta | None) -> int:
-    """Return the number of rejected uploads."""
-    text = annotation(metadata, POD_RESTARTS) or ""
-    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _annotate(claim: PersistentVolumeClaim, marks: dict[str, str]) -> ObjectMeta:

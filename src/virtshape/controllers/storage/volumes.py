@@ -16,13 +16,12 @@ from virtshape.api.core.persistentvolume import (
     PersistentVolumeStatus,
 )
 from virtshape.api.core.reference import ObjectReference
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import ObjectMeta, find_annotation
 from virtshape.api.quantity import Quantity
 from virtshape.api.storage import StorageClass
-from virtshape.controllers.storage.binding import STORAGE, claim_mode, requested_size, volume_size
-from virtshape.controllers.storage.classes import annotation
-from virtshape.controllers.storage.names import KEEPS_BYTES, PROVISIONED_BY, VOLUME_PROTECTION
+from virtshape.api.wellknown import KEEPS_BYTES, PROVISIONED_BY, VOLUME_PROTECTION
 from virtshape.controllers.storage.protocol import Mode, Volume
+from virtshape.engine.claims import STORAGE, claim_mode, requested_size, volume_size
 
 DELETE: Final = "Delete"
 BY_RESERVATION: Final = "reservation"
@@ -100,7 +99,7 @@ def find_path(volume: PersistentVolume) -> str | None:
 
 def is_provisioned_by(volume: PersistentVolume, provisioner: str) -> bool:
     """Return True if this provisioner created the volume."""
-    return annotation(volume.metadata, PROVISIONED_BY) == provisioner
+    return find_annotation(volume.metadata, PROVISIONED_BY) == provisioner
 
 
 def is_deleted_with_claim(volume: PersistentVolume) -> bool:

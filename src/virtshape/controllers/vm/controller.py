@@ -18,7 +18,9 @@ from virtshape.api.kubevirt.machine import (
     VirtualMachineStateChangeRequest,
     VirtualMachineStatus,
 )
+from virtshape.api.kubevirt.runstrategy import ALWAYS, START, STOP, run_strategy
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.controllers.garbage.decisions import ORPHAN
@@ -26,23 +28,12 @@ from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
-from virtshape.controllers.runtime.ownerreferences import find_controller, is_controlled_by
 from virtshape.controllers.vm.datavolumes import USABLE_PHASES, build_data_volumes, list_volume_phases
 from virtshape.controllers.vm.liveupdate import find_live_change
 from virtshape.controllers.vm.newvmi import adopt, build_instance, name_start_revision_of
 from virtshape.controllers.vm.revisions import has_changed_since, is_same, refer_to_revisions
 from virtshape.controllers.vm.revisionsync import Names, RevisionSync
-from virtshape.controllers.vm.runstrategy import (
-    ALWAYS,
-    START,
-    STOP,
-    Decision,
-    decide_run,
-    drop_done_requests,
-    is_being_deleted,
-    needs_rerun,
-    run_strategy,
-)
+from virtshape.controllers.vm.runstrategy import Decision, decide_run, drop_done_requests, is_being_deleted, needs_rerun
 from virtshape.controllers.vm.status import ConditionReason, Observation, make_status, measure, started_generation
 from virtshape.controllers.vm.volumestatus import explain_wait, is_unreported
 from virtshape.resolve.reference import NotFoundError

@@ -12,8 +12,8 @@ from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.runtime.ownerreferences import make_owner_reference
 from virtshape.resolve.find import namespace_of
 
 CREATED_BY_LABEL: Final = "kubevirt.io/created-by"

@@ -13,7 +13,7 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
 from virtshape.api.meta import ObjectMeta
-from virtshape.controllers.runtime.ownerreferences import find_controller, make_owner_reference
+from virtshape.api.ownerreferences import find_controller, make_owner_reference
 from virtshape.controllers.vm.start import make_instance
 from virtshape.controllers.vm.status import GENERATION_ANNOTATION
 from virtshape.engine.expand import Shape

@@ -21,9 +21,9 @@ from virtshape.api.kubevirt.machine import (
 )
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
+from virtshape.api.ownerreferences import is_controlled_by, make_owner_reference
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
-from virtshape.controllers.runtime.ownerreferences import is_controlled_by, make_owner_reference
 from virtshape.resolve.find import OBJECT_NAME_LABEL
 from virtshape.resolve.matcher import (
     INSTANCETYPE_GROUP,

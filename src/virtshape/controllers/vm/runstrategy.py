@@ -9,20 +9,12 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineSpec, VirtualMachineStateChangeRequest
+from virtshape.api.kubevirt.conditions import find_condition
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
+from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
+from virtshape.api.kubevirt.runstrategy import ALWAYS, HALTED, RERUN_ON_FAILURE, START, STOP, run_strategy
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.controllers.runtime.clock import parse_time
-from virtshape.controllers.runtime.conditions import find_condition
-
-ALWAYS: Final = "Always"
-HALTED: Final = "Halted"
-MANUAL: Final = "Manual"
-ONCE: Final = "Once"
-RERUN_ON_FAILURE: Final = "RerunOnFailure"
-START: Final = "Start"
-STOP: Final = "Stop"
-FINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 
 Action = Literal["start", "stop", "switch on", "wait", "nothing"]
 
@@ -36,18 +28,6 @@ class Decision(Struct, frozen=True):
 
 
 NOTHING: Final = Decision("nothing")
-
-
-def run_strategy(spec: VirtualMachineSpec) -> str:
-    """Return the run strategy of a VM, from `runStrategy` or `running`."""
-    if spec.run_strategy:
-        return spec.run_strategy
-    return ALWAYS if spec.running else HALTED
-
-
-def is_final(vmi: VirtualMachineInstance) -> bool:
-    """Return True if the instance is in a final phase."""
-    return vmi.status is not None and vmi.status.phase in FINAL_PHASES
 
 
 def is_being_deleted(vmi: VirtualMachineInstance) -> bool:

@@ -10,7 +10,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.conditions import drop_condition, find_condition, is_condition_true, put_condition
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec, is_final
 from virtshape.api.kubevirt.machine import (
     EffectiveSize,
     VirtualMachine,
@@ -18,8 +19,8 @@ from virtshape.api.kubevirt.machine import (
     VirtualMachineStateChangeRequest,
     VirtualMachineStatus,
 )
-from virtshape.controllers.runtime.conditions import drop_condition, find_condition, is_condition_true, put_condition
-from virtshape.controllers.vm.runstrategy import ALWAYS, RERUN_ON_FAILURE, is_being_deleted, is_final, run_strategy
+from virtshape.api.kubevirt.runstrategy import ALWAYS, RERUN_ON_FAILURE, run_strategy
+from virtshape.controllers.vm.runstrategy import is_being_deleted
 from virtshape.controllers.vm.startfailure import count_failure
 from virtshape.engine.topology import Topology
 

@@ -9,17 +9,17 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.conditions import find_condition
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.meta import ObjectMeta
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
-from virtshape.controllers.runtime.conditions import find_condition
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.vm.newvmi import INSTANCE_FINALIZER, name_start_revision_of
-from virtshape.controllers.vm.runstrategy import is_being_deleted, is_final
+from virtshape.controllers.vm.runstrategy import is_being_deleted
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.phases import (
     RESTART_CONDITION,

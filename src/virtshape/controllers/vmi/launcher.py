@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection
 from typing import Final, Protocol
 
 from virtshape.api.core.node import Node, NodeAddress, NodeCondition, NodeStatus
+from virtshape.api.kubevirt.conditions import is_condition_true
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
-from virtshape.controllers.runtime.conditions import is_condition_true
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
+from virtshape.api.kubevirt.conditions import drop_condition, find_condition, put_condition
 from virtshape.api.kubevirt.domain import CPUTopology, Machine
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.status import (
@@ -16,7 +17,6 @@ from virtshape.api.kubevirt.status import (
     VirtualMachineInstancePhaseTransitionTimestamp,
     VirtualMachineInstanceStatus,
 )
-from virtshape.controllers.runtime.conditions import drop_condition, find_condition, put_condition
 from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 
 Phase = Literal["Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "Failed"]

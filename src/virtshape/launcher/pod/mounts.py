@@ -8,7 +8,7 @@ from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume
-from virtshape.launcher.pod.paths import CREDENTIALS_SUFFIX, DEVICES, KERNEL, MOUNTS
+from virtshape.api.launcherpod import CREDENTIALS_SUFFIX, DEVICES, KERNEL, MOUNTS
 
 ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DISKS: Final = "disk"

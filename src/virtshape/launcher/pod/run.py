@@ -16,14 +16,21 @@ from msgspec.structs import replace
 
 from virtshape.api.codec import decode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.launcherpod import (
+    INSTANCE_VARIABLE,
+    ROOT,
+    RUNNING,
+    STATE,
+    TERMINATION_LOG,
+    TerminationMessage,
+    format_termination_message,
+)
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.probing import ProbeError, probe_host
 from virtshape.launcher.pod.mounts import find_mounts, list_host_disk_roots, read_devices
-from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, ROOT, RUNNING, STATE, TERMINATION_LOG
-from virtshape.launcher.pod.termination import TerminationMessage, format_termination_message
 from virtshape.launcher.report import Report
 from virtshape.supervise.supervisor import Supervisor, log_failure
 

@@ -14,11 +14,11 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from virtshape.api.launcherpod import ROOT
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.control_client import open_connection
 from virtshape.launcher.node.directories import GuestDirectories
-from virtshape.launcher.pod.paths import ROOT
 from virtshape.launcher.request import Answer, Connect, format_line, parse_request
 
 PIECE: Final = 65536

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.ownerreferences import find_controller
 from virtshape.controllers.pods.state import has_state
-from virtshape.controllers.runtime.ownerreferences import find_controller
 from virtshape.launcher.node.directories import check_uid
 
 

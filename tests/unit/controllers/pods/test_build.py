@@ -8,11 +8,11 @@ from tests.support.instances import build_vmi
 
 from virtshape.api.codec import decode, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.launcherpod import INSTANCE_VARIABLE
 from virtshape.controllers.pods.build import build_launcher_pod
 from virtshape.controllers.pods.naming import name_pod, shorten_label
 from virtshape.controllers.pods.provisioning import build_first_consumer
 from virtshape.controllers.pods.refusal import explain_refusal
-from virtshape.launcher.pod.paths import INSTANCE_VARIABLE
 
 GI = {"memory": {"guest": "1Gi"}}
 TEMPORARY = "/tmp"  # noqa: S108 - a directory of the container's own

@@ -10,6 +10,9 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.storage import StorageClass
 
+CDI = "cdi.kubevirt.io/storage"
+MARK = {f"{CDI}.upload.target": ""}
+
 OURS = "virtshape.io/local"
 
 
@@ -100,3 +103,7 @@ def build_data_volume(
         "status": status,
     }
     return from_tree(tree, DataVolume)
+
+
+def build_target(**annotations: str) -> PersistentVolumeClaim:
+    return build_bound(annotations={**MARK, **annotations})

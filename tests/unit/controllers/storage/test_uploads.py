@@ -1,94 +1,13 @@
-"""Claims populated by uploads: detection, job keys and annotations."""
+"""Annotations of claims populated by uploads."""
 
 from typing import Any
 
 import pytest
-from tests.unit.controllers.storage.build import build_bound, build_claim, build_volume
+from tests.unit.controllers.storage.build import CDI, MARK, build_target
 
-from virtshape.api.cdi import DataVolume
-from virtshape.api.codec import from_tree
-from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.api.core.persistentvolume import PersistentVolume
-from virtshape.api.meta import ObjectMeta, OwnerReference
-from virtshape.controllers.storage.claimstatus import is_filled
-from virtshape.controllers.storage.uploads import (
-    count_failures,
-    find_content,
-    find_upload_key,
-    is_upload_target,
-    mark_failed,
-    mark_filled,
-    mark_ready,
-    mark_simulated,
-    mark_waiting,
-)
-
-CDI = "cdi.kubevirt.io/storage"
-MARK = {f"{CDI}.upload.target": ""}
-
-
-def build_target(**annotations: str) -> PersistentVolumeClaim:
-    return build_bound(annotations={**MARK, **annotations})
-
-
-def own(claim: PersistentVolumeClaim, kind: str) -> PersistentVolumeClaim:
-    assert claim.metadata is not None
-    claim.metadata.owner_references = [
-        OwnerReference(name="c1", api_version="cdi.kubevirt.io/v1beta1", kind=kind, uid="dv-uid", controller=True)
-    ]
-    return claim
-
-
-def build_owner(name: str = "c1", uid: str = "dv-uid", namespace: str = "default") -> DataVolume:
-    tree = {"metadata": {"name": name, "namespace": namespace, "uid": uid}, "spec": {"source": {"upload": {}}}}
-    return from_tree({"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume", **tree}, DataVolume)
-
-
-BOUND = build_volume(claim="c1", uid="u1")
-TARGETS: dict[str, tuple[PersistentVolumeClaim, DataVolume | None, bool]] = {
-    "marked": (build_target(), None, True),
-    "not marked": (build_bound(), None, False),
-    "owned by its DataVolume": (own(build_target(), "DataVolume"), build_owner(), False),
-    "owned by a DataVolume that does not exist": (own(build_target(), "DataVolume"), None, True),
-    "owned by another kind": (own(build_target(), "StatefulSet"), None, True),
-    "a copy": (build_bound(annotations=MARK, dataSource={"kind": "PersistentVolumeClaim", "name": "c0"}), None, False),
-}
-
-
-@pytest.mark.parametrize(("claim", "owner", "is_one"), TARGETS.values(), ids=TARGETS)
-def test_upload_target_has_the_annotation_and_no_other_source(
-    claim: PersistentVolumeClaim, owner: DataVolume | None, is_one: bool
-) -> None:
-    assert is_upload_target(claim, owner) is is_one
-
-
-OWNED = own(build_target(), "DataVolume")
-KEYS: dict[str, tuple[PersistentVolumeClaim, DataVolume | None, PersistentVolume | None, str]] = {
-    "its volume's name": (build_target(), None, BOUND, "pv-c1"),
-    "its DataVolume's uid": (OWNED, build_owner(), BOUND, "dv-uid"),
-    "not the uid of a DataVolume that was not found": (OWNED, None, BOUND, "pv-c1"),
-    "not the uid of another DataVolume": (OWNED, build_owner(uid="other"), BOUND, "pv-c1"),
-    "not the uid of a DataVolume of another name": (OWNED, build_owner("c2"), BOUND, "pv-c1"),
-    "not the uid of a DataVolume of another namespace": (OWNED, build_owner(namespace="prod"), BOUND, "pv-c1"),
-    "not a volume that was not found": (build_target(), None, None, ""),
-    "not a volume of another claim": (build_target(), None, build_volume(claim="c1", uid="u2"), ""),
-    "not a volume that is reserved by name only": (build_target(), None, build_volume(claim="c1"), ""),
-    "not a volume that is free": (build_target(), None, build_volume(), ""),
-    "nothing without a volume": (build_claim(annotations=MARK), None, None, ""),
-}
-
-
-@pytest.mark.parametrize(("claim", "owner", "volume", "key"), KEYS.values(), ids=KEYS)
-def test_upload_key_comes_from_existing_objects(
-    claim: PersistentVolumeClaim, owner: DataVolume | None, volume: PersistentVolume | None, key: str
-) -> None:
-    assert find_upload_key(claim, owner, volume) == key
-
-
-@pytest.mark.parametrize(("stated", "content"), [(None, "kubevirt"), ("kubevirt", "kubevirt"), ("archive", "archive")])
-def test_content_type_of_a_claim(stated: str | None, content: str) -> None:
-    annotations = {f"{CDI}.contentType": stated} if stated else {}
-    assert find_content(build_target(**annotations)) == content
+from virtshape.api.meta import ObjectMeta
+from virtshape.controllers.storage.uploads import mark_failed, mark_filled, mark_ready, mark_simulated, mark_waiting
+from virtshape.engine.claims import count_failures
 
 
 def read(metadata: ObjectMeta) -> dict[str, str]:
@@ -99,7 +18,7 @@ MARKED: dict[str, tuple[Any, dict[str, str]]] = {
     "ready": (mark_ready, {f"{CDI}.pod.phase": "Running", f"{CDI}.pod.ready": "true"}),
     "waiting": (mark_waiting, {f"{CDI}.pod.phase": "Pending", f"{CDI}.pod.ready": "false"}),
     "filled": (mark_filled, {f"{CDI}.pod.phase": "Succeeded", f"{CDI}.pod.ready": "false"}),
-    "played": (mark_simulated, {f"{CDI}.pod.phase": "Succeeded", f"{CDI}.pod.ready": "true"}),
+    "simulated": (mark_simulated, {f"{CDI}.pod.phase": "Succeeded", f"{CDI}.pod.ready": "true"}),
 }
 
 
@@ -121,21 +40,3 @@ def test_failed_uploads_are_counted_until_success() -> None:
         f"{CDI}.condition.running.message": "reason 2",
     }
     assert f"{CDI}.condition.running.message" not in read(mark_filled(claim))
-
-
-@pytest.mark.parametrize(("text", "count"), [("3", 3), ("", 0), ("-1", 0), ("many", 0)])
-def test_invalid_failure_count_is_zero(text: str, count: int) -> None:
-    assert count_failures(ObjectMeta(annotations={f"{CDI}.pod.restarts": text})) == count
-
-
-FILLED = {
-    "an ordinary claim": ({}, True),
-    "one that waits for an upload": (MARK, False),
-    "one that is being uploaded to": ({**MARK, f"{CDI}.pod.phase": "Running"}, False),
-    "one that was": ({**MARK, f"{CDI}.pod.phase": "Succeeded"}, True),
-}
-
-
-@pytest.mark.parametrize(("annotations", "filled"), FILLED.values(), ids=FILLED)
-def test_claim_waiting_for_an_upload_is_not_filled(annotations: dict[str, str], filled: bool) -> None:
-    assert is_filled(build_bound(annotations=annotations)) is filled

@@ -7,7 +7,7 @@ from tests.unit.controllers.storage.build import build_bound, build_claim, build
 from virtshape.api.codec import to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume, PersistentVolumeStatus
-from virtshape.controllers.storage.claimstatus import describe_bound, enlarge, is_bound, is_filled, is_too_small
+from virtshape.controllers.storage.claims import describe_bound, enlarge, is_too_small
 from virtshape.controllers.storage.protocol import Volume
 from virtshape.controllers.storage.volumes import (
     build_volume as build_new,
@@ -96,17 +96,3 @@ def test_volume_is_enlarged_to_the_claim() -> None:
     assert larger.spec is not None
     assert larger.spec.capacity == {"storage": "3Gi"}
     assert not is_too_small(claim, larger)
-
-
-@pytest.mark.parametrize(
-    ("phase", "filled"), [(None, True), ("Pending", False), ("Running", False), ("Succeeded", True)]
-)
-def test_claim_is_filled_after_its_transfer(phase: str | None, filled: bool) -> None:
-    annotations = {"cdi.kubevirt.io/storage.pod.phase": phase} if phase else {}
-    assert is_filled(build_bound(annotations=annotations)) is filled
-
-
-def test_bound_claim_must_name_a_volume() -> None:
-    assert is_bound(build_bound())
-    assert not is_bound(build_claim(phase="Bound"))
-    assert not is_bound(build_claim(volumeName="v"))

@@ -7,7 +7,7 @@ from tests.support.instances import EARLIER, LATER, NOW, build_vmi
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachineStateChangeRequest
-from virtshape.controllers.vm.runstrategy import decide_run, drop_done_requests, needs_rerun, run_strategy
+from virtshape.controllers.vm.runstrategy import decide_run, drop_done_requests, needs_rerun
 
 START: Tree = {"action": "Start"}
 PAUSED: Tree = {"action": "Start", "data": {"paused": "true"}}
@@ -21,20 +21,6 @@ GOING = build_vmi("Running", is_deleting=True)
 
 def requests(*trees: Tree) -> list[VirtualMachineStateChangeRequest]:
     return [from_tree(tree, VirtualMachineStateChangeRequest) for tree in trees]
-
-
-@pytest.mark.parametrize(
-    ("spec", "strategy"),
-    [
-        ({"runStrategy": "Manual"}, "Manual"),
-        ({"runStrategy": None, "running": True}, "Always"),
-        ({"runStrategy": None, "running": False}, "Halted"),
-        ({"runStrategy": None}, "Halted"),
-    ],
-    ids=["stated", "running", "not running", "neither"],
-)
-def test_run_strategy_is_read_from_either_field(spec: Tree, strategy: str) -> None:
-    assert run_strategy(build_vm(**spec).spec) == strategy
 
 
 @pytest.mark.parametrize(

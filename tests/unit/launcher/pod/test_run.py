@@ -9,10 +9,10 @@ from typing import Any, cast
 import pytest
 from tests.support.instances import build_vmi
 
+from virtshape.api.launcherpod import TerminationMessage, parse_termination_message
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.pod.run import choose_cpus, finish, follow, mark
-from virtshape.launcher.pod.termination import TerminationMessage, parse_termination_message
 from virtshape.launcher.report import Report
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from virtshape.api.kubevirt.conditions import drop_condition, find_condition, is_condition_true, put_condition
 from virtshape.api.kubevirt.machine import VirtualMachineCondition as Condition
-from virtshape.controllers.runtime.conditions import drop_condition, find_condition, is_condition_true, put_condition
 
 READY = Condition("Ready", "True", last_transition_time="then")
 PAUSED = Condition("Paused", "True", last_transition_time="then")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from virtshape.launcher.pod.termination import (
+from virtshape.api.launcherpod import (
     MAX_BYTES,
     TerminationMessage,
     format_termination_message,

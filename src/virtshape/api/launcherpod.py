@@ -1,6 +1,16 @@
-"""Paths in a launcher container, shared by the controller that creates the pod and the launcher in it."""
+"""
+Contract between the controller that creates launcher pods and the launcher in the pod.
+
+Paths in the container, its environment variable, the commands that clients exec, and the termination message.
+"""
 
 from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+MAX_BYTES: Final = 4096
+"""The maximum size of a termination message in Kubernetes."""
 
 ROOT: Final = "/run/virtshape"
 """The directory that the container writes to."""
@@ -34,3 +44,25 @@ def find_directory(name: str) -> str:
 def find_device(name: str) -> str:
     """Return the path of a volume that is a block device."""
     return f"{DEVICES}{name}"
+
+
+class TerminationMessage(Struct, omit_defaults=True, frozen=True):
+    """Why a guest ended: a reason for programs and a message for users."""
+
+    reason: str = ""
+    message: str = ""
+
+
+def format_termination_message(message: TerminationMessage) -> bytes:
+    """Format the message, cut to the maximum size."""
+    while len(text := msgspec.json.encode(message)) > MAX_BYTES:
+        message = TerminationMessage(message.reason[:MAX_BYTES], message.message[: len(message.message) // 2])
+    return text
+
+
+def parse_termination_message(text: str) -> TerminationMessage:
+    """Parse a termination message; any other text becomes the message."""
+    try:
+        return msgspec.json.decode(text, type=TerminationMessage)
+    except msgspec.DecodeError:
+        return TerminationMessage(message=text.strip())

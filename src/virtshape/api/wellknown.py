@@ -1,4 +1,8 @@
-"""Labels, annotations and finalizers of claims and volumes, as defined by Kubernetes and CDI."""
+"""
+Well-known labels, annotations, taints and finalizers, each defined once.
+
+Those of Kubernetes, CDI and KubeVirt, and our own.
+"""
 
 from typing import Final
 

@@ -1,0 +1,135 @@
+"""
+Facts about claims: storage class, size, binding, and whether uploads populate them.
+
+The API server and the storage controllers share them.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from virtshape.api.cdi import Content, DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.meta import ObjectMeta, find_annotation
+from virtshape.api.ownerreferences import is_controlled_by
+from virtshape.api.quantity import Quantity
+from virtshape.api.storage import StorageClass
+from virtshape.api.wellknown import CONTENT_TYPE, DEFAULT_CLASS, POD_PHASE, POD_RESTARTS, UPLOAD_TARGET
+
+FILLED: Final = "Succeeded"
+"""Phase of the transfer once a claim is populated."""
+STORAGE: Final = "storage"
+"""The resource of claims and volumes that is their size."""
+_OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+
+
+def class_name(claim: PersistentVolumeClaim) -> str | None:
+    """Return the storage class name of a claim; empty for no class, None if unset."""
+    stated = claim.spec.storage_class_name if claim.spec else None
+    return stated if stated is not None else find_annotation(claim.metadata, _OLD_CLASS)
+
+
+def find_default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
+    """Return the default storage class, the newest of several, or None."""
+    defaults = [one for one in classes if any(find_annotation(one.metadata, key) == "true" for key in DEFAULT_CLASS)]
+    return max(defaults, key=_age, default=None)
+
+
+def _age(one: StorageClass) -> tuple[str, str]:
+    metadata = one.metadata or ObjectMeta()
+    return metadata.creation_timestamp or "", metadata.name or ""
+
+
+def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Return True if the volume is reserved for this claim."""
+    reference = volume.spec.claim_ref if volume.spec else None
+    metadata = claim.metadata or ObjectMeta()
+    if reference is None or (reference.namespace, reference.name) != (metadata.namespace, metadata.name):
+        return False
+    return not reference.uid or reference.uid == metadata.uid
+
+
+def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> bool:
+    """Return True if claim and volume refer to each other; users can write the claim's side alone."""
+    if volume is None or claim.spec is None or volume.metadata is None or not claim.spec.volume_name:
+        return False
+    reference = volume.spec.claim_ref if volume.spec else None
+    names_each_other = claim.spec.volume_name == volume.metadata.name and is_for(volume, claim)
+    return names_each_other and reference is not None and bool(reference.uid)
+
+
+def requested_size(claim: PersistentVolumeClaim) -> Quantity | None:
+    """Return the requested size of a claim, or None."""
+    resources = claim.spec.resources if claim.spec else None
+    return ((resources.requests if resources else None) or {}).get(STORAGE)
+
+
+def claim_mode(claim: PersistentVolumeClaim) -> str:
+    """Return the volume mode of a claim."""
+    stated = claim.spec.volume_mode if claim.spec else None
+    return "Block" if stated == "Block" else "Filesystem"
+
+
+def volume_size(volume: PersistentVolume) -> int:
+    """Return the size of a volume in bytes."""
+    capacity = (volume.spec.capacity if volume.spec else None) or {}
+    return capacity.get(STORAGE, Quantity("0")).value()
+
+
+def is_bound(claim: PersistentVolumeClaim) -> bool:
+    """Return True if the claim is bound to a volume."""
+    return claim.status is not None and claim.status.phase == "Bound" and _names_volume(claim)
+
+
+def _names_volume(claim: PersistentVolumeClaim) -> bool:
+    return bool(claim.spec and claim.spec.volume_name)
+
+
+def is_filled(claim: PersistentVolumeClaim) -> bool:
+    """Return True if the claim is populated, or never needs to be."""
+    phase = find_annotation(claim.metadata, POD_PHASE)
+    return phase == FILLED or (phase is None and find_annotation(claim.metadata, UPLOAD_TARGET) is None)
+
+
+def find_upload_key(
+    claim: PersistentVolumeClaim, data_volume: DataVolume | None, volume: PersistentVolume | None
+) -> str:
+    """
+    Return the key of the job that populates a claim by uploads; empty if there is none.
+
+    It is the UID of the DataVolume that owns the claim, or the name of the bound volume. Both are taken from the
+    objects themselves: users can write what the claim says about them.
+    """
+    if data_volume is not None and is_controlled_by(claim.metadata, data_volume):
+        return (data_volume.metadata or ObjectMeta()).uid or ""
+    if volume is None or not is_bound_to(claim, volume):
+        return ""
+    return (volume.metadata or ObjectMeta()).name or ""
+
+
+def find_content(claim: PersistentVolumeClaim) -> Content:
+    """Return the content type of a claim: a disk or an archive."""
+    return "archive" if find_annotation(claim.metadata, CONTENT_TYPE) == "archive" else "kubevirt"
+
+
+def count_failures(metadata: ObjectMeta | None) -> int:
+    """Return the number of rejected uploads."""
+    text = find_annotation(metadata, POD_RESTARTS) or ""
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def count_attempts(volume: DataVolume) -> int:
+    """Return the number of failed transfers."""
+    return (volume.status.restart_count if volume.status else None) or 0
+
+
+def is_upload_target(claim: PersistentVolumeClaim, data_volume: DataVolume | None) -> bool:
+    """
+    Return True if uploads populate the claim itself, not its DataVolume or its data source.
+
+    `data_volume` is the DataVolume of the claim's name and namespace, if there is one.
+    """
+    spec = claim.spec
+    names_source = spec is not None and (spec.data_source is not None or spec.data_source_ref is not None)
+    is_owned = data_volume is not None and is_controlled_by(claim.metadata, data_volume)
+    return find_annotation(claim.metadata, UPLOAD_TARGET) is not None and not names_source and not is_owned

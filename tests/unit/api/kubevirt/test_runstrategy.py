@@ -1,0 +1,20 @@
+"""The run strategy of a VM."""
+
+import pytest
+from tests.support.build import Tree, build_vm
+
+from virtshape.api.kubevirt.runstrategy import run_strategy
+
+
+@pytest.mark.parametrize(
+    ("spec", "strategy"),
+    [
+        ({"runStrategy": "Manual"}, "Manual"),
+        ({"runStrategy": None, "running": True}, "Always"),
+        ({"runStrategy": None, "running": False}, "Halted"),
+        ({"runStrategy": None}, "Halted"),
+    ],
+    ids=["stated", "running", "not running", "neither"],
+)
+def test_run_strategy_is_read_from_either_field(spec: Tree, strategy: str) -> None:
+    assert run_strategy(build_vm(**spec).spec) == strategy
