@@ -137,22 +137,22 @@ LAUNCHER_POD = {
 EXEC_COMMAND = ("python3", "-m", "virtshape.launcher.pod.visit", "console")
 EXECS = {
     "a visit": ("virt-launcher-web-0", "compute", EXEC_COMMAND, "does not have a host assigned"),
-    "another command": ("virt-launcher-web-0", "compute", ("cat", "/etc/shadow"), "may visit guests"),
+    "another command": ("virt-launcher-web-0", "compute", ("cat", "/etc/shadow"), "may only run"),
     "a command that only mentions a visit": (
         "virt-launcher-web-0",
         "compute",
         ("sh", "-c", "cat /etc/shadow", "virtshape.launcher.pod.visit"),
-        "may visit guests",
+        "may only run",
     ),
     "a visit behind another interpreter": (
         "virt-launcher-web-0",
         "compute",
         ("env", "PYTHONPATH=/tmp", *EXEC_COMMAND),
-        "may visit guests",
+        "may only run",
     ),
-    "an unknown visit": ("virt-launcher-web-0", "compute", (*EXEC_COMMAND[:3], "shell"), "may visit guests"),
-    "another container": ("virt-launcher-web-0", "other", EXEC_COMMAND, "may visit guests"),
-    "another pod": ("other", "compute", EXEC_COMMAND, "may visit guests"),
+    "an unknown action": ("virt-launcher-web-0", "compute", (*EXEC_COMMAND[:3], "shell"), "may only run"),
+    "another container": ("virt-launcher-web-0", "other", EXEC_COMMAND, "may only run"),
+    "another pod": ("other", "compute", EXEC_COMMAND, "may only run"),
 }
 
 
@@ -188,6 +188,6 @@ def test_aggregated_api_can_only_annotate_guest_pods(installed: Kubectl, namespa
             if allowed:
                 kubectl(*arguments)
             else:
-                assert "may annotate the pods of guests" in kubectl.run_rejected(*arguments), name
+                assert "may only change annotations" in kubectl.run_rejected(*arguments), name
 
     retry(check)

@@ -34,10 +34,10 @@ def find_controller(metadata: ObjectMeta | None) -> OwnerReference | None:
 
 def is_controlled_by(metadata: ObjectMeta | None, owner: Object) -> bool:
     """
-    Return True if this very owner manages the object.
+    Return True if exactly this owner manages the object.
 
-    Owner references are written by users: kind, name and uid must be those of an owner that exists, and an owner with a
-    namespace manages objects of its namespace only.
+    Users can write owner references: kind, name and UID must match an existing owner, and a namespaced owner manages
+    only objects of its namespace.
     """
     found, own = find_controller(metadata), owner.metadata
     if found is None or own is None or not own.uid:

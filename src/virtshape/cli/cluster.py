@@ -32,7 +32,7 @@ class Cluster:
         self._version = ""
 
     async def find_sources(self, name: str, kinds: Sequence[str]) -> list[Entry]:
-        """Return the objects of these kinds with this name; if there are none, all objects of all kinds."""
+        """Return the objects of these kinds with this name; if none exists, all objects of all kinds."""
         version = await self._find_version()
         found = [entry for kind in kinds if (entry := await self._find(_kind(version, kind), name)) is not None]
         return found or [entry for kind in _list_kinds(version) for entry in await self._list_if_allowed(kind)]

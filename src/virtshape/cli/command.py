@@ -113,8 +113,8 @@ class OneOf(click.ParamType):  # type: ignore[type-arg] # as above
         return [CompletionItem(choice) for key, choice in self.choices.items() if key.startswith(incomplete.lower())]
 
 
-class WholeNumber(click.ParamType):  # type: ignore[type-arg] # as above
-    """A whole number in kubectl's syntax: decimal, 0x10, 0b10, 0o17 or 017."""
+class Integer(click.ParamType):  # type: ignore[type-arg] # as above
+    """An integer in kubectl's syntax: decimal, 0x10, 0b10, 0o17 or 017."""
 
     name = "number"
 
@@ -128,7 +128,7 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg] # as above
             return value
         read = _NUMBER.fullmatch(value)
         if read is None or (read["sign"] == "+" and self.least >= 0):
-            self.fail(f'invalid number "{value}": must be a whole number.', param, ctx)
+            self.fail(f'invalid number "{value}": must be an integer.', param, ctx)
         number = int(read["sign"] + (read["other"] or f"0o{read['octal']}"), 0)
         if not self.least <= number <= self.most:
             self.fail(f"invalid number {value}: must be {self.least}-{self.most}.", param, ctx)

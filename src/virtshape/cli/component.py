@@ -108,7 +108,7 @@ def serving_options(component: str) -> Callable[[F], F]:
 
 
 def find_cluster(kubeconfig: str, context: str) -> "Access":
-    """Return the access to the cluster that the flags select; CommandError if there is none."""
+    """Return the access to the cluster that the flags select; CommandError if they select none."""
     from virtshape.client.errors import ConfigError
     from virtshape.client.kubeconfig import find_access
 

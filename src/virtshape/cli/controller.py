@@ -79,8 +79,8 @@ def command(
     """
     Run the VM controllers: pin VMs to revisions, create and delete their instances, and update their status.
 
-    Several replicas can run. The one that holds the Lease `virtshape-controller` is active, and releases it when it
-    stops. With `--runtime pod` each instance runs in a pod, which the cluster's scheduler places.
+    Several replicas can run. The replica that holds the Lease `virtshape-controller` is active, and releases the Lease
+    when it stops. With `--runtime pod` each instance runs in a pod, which the cluster's scheduler places.
 
     Exit status: 0 stopped by a signal, 1 cannot run.
     """

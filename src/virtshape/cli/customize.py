@@ -21,7 +21,7 @@ from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
 from virtshape.api.unknownfields import restore
 from virtshape.cli.cluster import PLACE, Cluster
-from virtshape.cli.command import Command, Example, WholeNumber, switch
+from virtshape.cli.command import Command, Example, Integer, switch
 from virtshape.cli.connection import NoServerError, Session, Target, connection_options, current_target, run_session
 from virtshape.cli.create.parameters import ParameterError, read_quantity, split_name
 from virtshape.cli.create.problems import Problems
@@ -96,7 +96,7 @@ def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) ->
 @files_option
 @switch("--catalog", default=False, help="Use the built-in catalog as the source, after any files.")
 @click.option("--name", required=True, help="Name of the new object.")
-@click.option("--vcpus", type=WholeNumber(1, 2**32 - 1), help="vCPUs of the new instance type.")
+@click.option("--vcpus", type=Integer(1, 2**32 - 1), help="vCPUs of the new instance type.")
 @click.option("--topology", type=TopologyType(), help="Exact CPU topology, instead of --vcpus.")
 @click.option("--memory", metavar="QUANTITY", help="Memory of the new instance type, such as 4Gi.")
 @switch("--cluster", default=False, help="Print the cluster-wide kind instead of the namespaced one.")

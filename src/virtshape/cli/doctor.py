@@ -1,4 +1,4 @@
-"""`virtshape doctor`: checks whether this machine can run the server and guests, and says how to fix what is wrong."""
+"""`virtshape doctor`: check whether this machine can run the server and guests, and print how to fix problems."""
 
 import sys
 from collections.abc import Sequence

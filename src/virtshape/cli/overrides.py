@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from virtshape.cli.command import WholeNumber, switch
+from virtshape.cli.command import Integer, switch
 from virtshape.cli.paramtypes import Duration
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ FLAGS: Final = {
         "LEVEL",
         "Log level for requests on standard error: 6 logs each request, its status and duration, 8 also bodies. Tokens "
         "are never logged.",
-        type=WholeNumber(-(2**31), 2**31 - 1),
+        type=Integer(-(2**31), 2**31 - 1),
     ),
 }
 _FILES: Final = ("certificate_authority", "client_certificate", "client_key")

@@ -73,6 +73,6 @@ class TopologyType(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes
             if member in counts:
                 self.fail(f"{member} is given twice.", param, ctx)
             if not (count.isascii() and count.isdecimal()) or not 0 < int(count) < 2**32:
-                self.fail(f'{member}: invalid count "{count}": must be a whole number greater than 0.', param, ctx)
+                self.fail(f'{member}: invalid count "{count}": must be an integer greater than 0.', param, ctx)
             counts[member] = int(count)
         return CPUTopology(**counts)

@@ -11,7 +11,7 @@ from virtshape.admission.recommend import Miss, Need, Offer, recommend
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.quantity import Quantity
 from virtshape.cli.cluster import PLACE, Cluster
-from virtshape.cli.command import Command, Example, WholeNumber, output_choice, switch
+from virtshape.cli.command import Command, Example, Integer, output_choice, switch
 from virtshape.cli.connection import NoServerError, Session, Target, connection_options, run_session
 from virtshape.cli.create.parameters import ParameterError
 from virtshape.cli.create.problems import Problems
@@ -85,8 +85,8 @@ def complete_preference(ctx: click.Context, param: click.Parameter, incomplete: 
         Example("Search files", "virtctl recommend -f instancetypes/ --memory-max 16Gi"),
     ],
 )
-@click.option("--cpu-min", type=WholeNumber(1, MAX_VCPUS), help="Minimum number of vCPUs.")
-@click.option("--cpu-max", type=WholeNumber(1, MAX_VCPUS), help="Maximum number of vCPUs.")
+@click.option("--cpu-min", type=Integer(1, MAX_VCPUS), help="Minimum number of vCPUs.")
+@click.option("--cpu-max", type=Integer(1, MAX_VCPUS), help="Maximum number of vCPUs.")
 @click.option("--memory-min", metavar="QUANTITY", type=Size(), help="Minimum memory, such as 4Gi.")
 @click.option("--memory-max", metavar="QUANTITY", type=Size(), help="Maximum memory.")
 @click.option(
@@ -102,7 +102,7 @@ def complete_preference(ctx: click.Context, param: click.Parameter, incomplete: 
 )
 @click.option("--dedicated/--no-dedicated", default=None, help="Require or exclude dedicated CPUs. [default: either]")
 @switch("--hugepages", default=None, help="Require hugepages, or exclude them with =false. [default: either]")
-@click.option("--gpus", type=WholeNumber(0, MAX_VCPUS), default=0, help="Minimum number of GPUs.")
+@click.option("--gpus", type=Integer(0, MAX_VCPUS), default=0, help="Minimum number of GPUs.")
 @switch("--all", "show_all", default=False, help=f"Show all matches instead of the first {MAX_SHOWN}.")
 @files_option
 @switch("--catalog", default=False, help="Search the built-in catalog, in addition to any files.")

@@ -87,7 +87,7 @@ async def fetch_references(cluster: Cluster, vm: VirtualMachine) -> list[Model]:
 
 
 async def find_configuration(session: Session) -> Any:
-    """Return the KubeVirt configuration, or None if there is none or the user may not read it."""
+    """Return the KubeVirt configuration, or None if it does not exist or the user may not read it."""
     try:
         installed = await session.client.get(KubeVirt, "kubevirt", "kubevirt")
     except StatusError:

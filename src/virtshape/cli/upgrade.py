@@ -58,7 +58,7 @@ def command(
     prints the fields of the instance that change. A running guest is not restarted: it gets the changes at its next
     restart, unless they can be hot-plugged. Current revisions are not changed, nor are revisions of deleted objects.
 
-    Exit status: 0 success, 1 if a VM cannot be upgraded because the new objects conflict with it; the others are.
+    Exit status: 0 success, 1 if the new objects conflict with a VM; the other VMs are upgraded.
     """
     check_choice(names, everything=everything, all_namespaces=all_namespaces)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from virtshape.cli.command import Command, Example, WholeNumber, switch
+from virtshape.cli.command import Command, Example, Integer, switch
 from virtshape.cli.connection import Session, Target, complete_vm, connection_options, run_session
 from virtshape.cli.errors import ArgumentError, CommandError, suggest
 
@@ -65,7 +65,7 @@ def start(*, name: str, paused: bool, dry_run: bool, output: str | None, target:
 @force_option
 @click.option(
     "--grace-period",
-    type=WholeNumber(0, 2**31 - 1),
+    type=Integer(0, 2**31 - 1),
     metavar="SECONDS",
     help="Time for the guest to shut down, instead of the VM's terminationGracePeriodSeconds.",
 )
@@ -99,7 +99,7 @@ def stop(
 @force_option
 @click.option(
     "--grace-period",
-    type=WholeNumber(0, 2**31 - 1),
+    type=Integer(0, 2**31 - 1),
     metavar="SECONDS",
     help="Time for the guest to shut down. Only 0 is supported.",
 )

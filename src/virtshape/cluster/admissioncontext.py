@@ -2,7 +2,7 @@
 Read access to cluster objects for admission and expansion decisions that run outside the API server.
 
 Objects come from informers, and from the API server where informers have none. Because informers may lag behind, a
-decision that refuses a request is repeated with objects read directly from the API server. Changes nothing.
+decision that rejects a request is repeated with objects read directly from the API server. Read-only.
 """
 
 import uuid

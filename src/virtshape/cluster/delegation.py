@@ -1,7 +1,7 @@
 """
 Authorization delegated to the cluster's API server with SubjectAccessReviews.
 
-Decisions are cached for a few seconds. The cache key holds everything that the API server decides by.
+Decisions are cached for a few seconds. The cache key contains all attributes of the review.
 """
 
 import time
@@ -33,7 +33,7 @@ class DelegatedAuthorizer:
         self._cache: dict[Hashable, tuple[float, Decision]] = {}
 
     async def authorize(self, user: User, wanted: Attributes) -> Decision:
-        """Return whether the user may do it; raise StatusError or UnreachableError if the API server cannot decide."""
+        """Return whether the user may do this; raise StatusError or UnreachableError if the review fails."""
         key = _cache_key(user), wanted
         known = self._cache.get(key)
         if known is not None and known[0] > self._clock():

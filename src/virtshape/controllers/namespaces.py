@@ -68,11 +68,11 @@ class NamespaceReconciler:
         if metadata.deletion_timestamp is not None:
             return True
         try:
-            remains = await self._client.delete(
+            deleting = await self._client.delete(
                 kind, metadata.name or "", metadata.namespace or "", uid=metadata.uid or "", propagation="Background"
             )
         except StatusError as error:
             if error.code not in (404, 409):
                 raise
             return error.code == 409
-        return remains is not None
+        return deleting is not None

@@ -129,7 +129,7 @@ def test_console_log_is_printed_byte_for_byte(guests: Guests) -> None:
         (["console", "off"], 1, "VM off is not running\nStart it: virtctl start off -n default"),
         (["console", "off", "--log"], 1, "VM off is not running"),
         (["console"], 2, "Missing argument 'NAME'"),
-        (["console", "web", "--timeout", "soon"], 2, 'invalid number "soon": must be a whole number'),
+        (["console", "web", "--timeout", "soon"], 2, 'invalid number "soon": must be an integer'),
         (["console", "pod/web"], 2, 'invalid kind "pod": must be vm or vmi'),
     ],
     ids=["no guest", "not started", "log of none", "no name", "no time", "another kind"],

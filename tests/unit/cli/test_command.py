@@ -1,7 +1,7 @@
 import click
 import pytest
 
-from virtshape.cli.command import Command, Example, OneOf, Switch, WholeNumber, switch
+from virtshape.cli.command import Command, Example, Integer, OneOf, Switch, switch
 
 
 @click.command(cls=Command, examples=[Example("Do it", "show --on"), Example("Do it not", "show --on=false")])
@@ -77,18 +77,18 @@ def test_help_ends_with_examples() -> None:
     [("5", 5), ("-5", -5), ("+5", 5), ("0x10", 16), ("0b11", 3), ("0o17", 15), ("017", 15), ("0", 0), ("0X1f", 31)],
 )
 def test_numbers_are_parsed_like_kubectl(text: str, number: int) -> None:
-    assert WholeNumber(-10, 2000).convert(text, None, None) == number
+    assert Integer(-10, 2000).convert(text, None, None) == number
 
 
 def test_unsigned_number_rejects_a_sign() -> None:
     with pytest.raises(click.BadParameter):
-        WholeNumber(0, 10).convert("+5", None, None)
+        Integer(0, 10).convert("+5", None, None)
 
 
 @pytest.mark.parametrize("text", ["", "x", "1.5", "1e3", " 5", "-11", "2001", "08", "0x", "0o"])
 def test_invalid_number_is_rejected(text: str) -> None:
     with pytest.raises(click.BadParameter):
-        WholeNumber(-10, 2000).convert(text, None, None)
+        Integer(-10, 2000).convert(text, None, None)
 
 
 @pytest.mark.parametrize("text", ["Always", "always", "ALWAYS"])

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from virtshape.cli.command import OneOf, WholeNumber, switch
+from virtshape.cli.command import Integer, OneOf, switch
 from virtshape.cli.connection import global_namespace
 from virtshape.cli.create.imports import OLDER_FLAGS
 from virtshape.cli.create.matchers import MatcherFlags
@@ -108,7 +108,7 @@ _OPTIONS = [
     ),
     click.option(
         "--termination-grace-period",
-        type=WholeNumber(-(2**63), 2**63 - 1),
+        type=Integer(-(2**63), 2**63 - 1),
         default=180,
         show_default=True,
         help="Seconds the guest may take to shut down.",
@@ -116,7 +116,7 @@ _OPTIONS = [
     click.option("--memory", metavar="QUANTITY", help="Memory of the VM, without an instance type. [default: 512Mi]"),
     click.option(
         "--vcpus",
-        type=WholeNumber(1, 2**32 - 1),
+        type=Integer(1, 2**32 - 1),
         help="vCPUs of the VM. With --memory, can be combined with an instance type of a custom size.",
     ),
     click.option("--instancetype", metavar="[KIND/]NAME", help="Instance type; cluster-wide unless a kind is given."),

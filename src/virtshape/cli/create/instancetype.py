@@ -19,7 +19,7 @@ from virtshape.api.instancetype.v1beta2 import CPUInstancetype
 from virtshape.api.kubevirt.devices import GPU, HostDevice
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.quantity import Quantity
-from virtshape.cli.command import Command, Example, WholeNumber
+from virtshape.cli.command import Command, Example, Integer
 from virtshape.cli.create.parameters import parse_parameters, read_quantity, required
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.create.scope import Scope, scope_options
@@ -57,7 +57,7 @@ class DeviceParameters:
     ],
 )
 @scope_options
-@click.option("--cpu", type=WholeNumber(1, 2**32 - 1), help="Number of vCPUs.")
+@click.option("--cpu", type=Integer(1, 2**32 - 1), help="Number of vCPUs.")
 @click.option("--topology", type=TopologyType(), help="Exact CPU topology, instead of --cpu.")
 @click.option("--memory", metavar="QUANTITY", help="Memory of the guest. Required.")
 @click.option("--gpu", multiple=True, metavar=DEVICE, help="Add a GPU. Can be repeated.")

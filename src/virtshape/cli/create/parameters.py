@@ -86,7 +86,7 @@ def split_name(text: str) -> tuple[str, str]:
 def read_quantity(text: str) -> Quantity:
     """Parse a quantity such as `4Gi`."""
     if text != text.strip():  # spaces are valid in API objects but not in flags
-        raise ParameterError(f'"{text}" has spaces candidates it')
+        raise ParameterError(f'invalid quantity "{text}": must not begin or end with spaces')
     try:
         return Quantity(text)
     except ValueError as error:
@@ -112,7 +112,7 @@ def _read(value: str, parameter: "Field[Any]") -> Any:
 
 def _read_number(value: str) -> int:
     if not re.fullmatch(r"[0-9]+", value, re.ASCII) or int(value) >= 2**32:
-        raise ValueError(f'invalid number "{value}": must be a whole number')
+        raise ValueError(f'invalid number "{value}": must be an integer')
     return int(value)
 
 

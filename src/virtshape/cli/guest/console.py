@@ -2,7 +2,7 @@
 
 import click
 
-from virtshape.cli.command import Command, Example, WholeNumber, switch
+from virtshape.cli.command import Command, Example, Integer, switch
 from virtshape.cli.connection import Target, connection_options, run_session
 from virtshape.cli.guest.instance import instance_argument, parse_instance_name
 
@@ -20,7 +20,7 @@ from virtshape.cli.guest.instance import instance_argument, parse_instance_name
 @instance_argument
 @click.option(
     "--timeout",
-    type=WholeNumber(0, 60 * 24 * 365),
+    type=Integer(0, 60 * 24 * 365),
     default=5,
     show_default=True,
     metavar="MINUTES",

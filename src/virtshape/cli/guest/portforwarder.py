@@ -115,24 +115,24 @@ class DatagramForwarder(asyncio.DatagramProtocol):
     async def _carry(self, socket: WebSocket, addr: Any, waiting: "asyncio.Queue[bytes]") -> None:
         async with asyncio.timeout(IDLE_SECONDS) as idle:
 
-            async def answer() -> None:
+            async def send_responses() -> None:
                 while data := await socket.read():
                     idle.reschedule(asyncio.get_running_loop().time() + IDLE_SECONDS)
                     self._transport.sendto(data, addr)
 
-            answering = asyncio.create_task(answer())
+            responses = asyncio.create_task(send_responses())
             try:
-                while not answering.done():
+                while not responses.done():
                     getting = asyncio.create_task(waiting.get())
-                    await asyncio.wait([getting, answering], return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait([getting, responses], return_when=asyncio.FIRST_COMPLETED)
                     if getting.done():
                         idle.reschedule(asyncio.get_running_loop().time() + IDLE_SECONDS)
                         await socket.write(getting.result())
                     else:
                         getting.cancel()
-                answering.result()
+                responses.result()
             finally:
-                answering.cancel()
+                responses.cancel()
 
     async def close(self) -> None:
         """Close all streams."""

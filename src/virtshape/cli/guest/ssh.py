@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
-from virtshape.cli.command import Command, Example, WholeNumber, switch
+from virtshape.cli.command import Command, Example, Integer, switch
 from virtshape.cli.connection import Target, connection_options, find_server
 from virtshape.cli.errors import ArgumentError, CommandError
 from virtshape.cli.guest.arguments import GuestRef, parse_guest
@@ -47,7 +47,7 @@ def ssh_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "-p",
             "--port",
-            type=WholeNumber(1, 65535),
+            type=Integer(1, 65535),
             default=22,
             show_default=True,
             metavar="PORT",

@@ -48,7 +48,7 @@ class _Worker:
             if error is not None:
                 future.set_exception(error)
             else:
-                future.set_result(result)  # type: ignore[arg-type]  # a result where there is no error
+                future.set_result(result)  # type: ignore[arg-type]  # without an error there is a result
 
         def call() -> None:
             outcome: tuple[T | None, OSError | None]

@@ -2,7 +2,7 @@
 
 import click
 
-from virtshape.cli.command import Command, Example, OneOf, WholeNumber, switch
+from virtshape.cli.command import Command, Example, Integer, OneOf, switch
 from virtshape.cli.connection import Target, connection_options, run_session
 from virtshape.cli.guest.instance import instance_argument, parse_instance_name
 
@@ -23,7 +23,7 @@ LOOPBACK = "127.0.0.1"
 @switch("--proxy-only", default=False, help='Do not start a viewer; print the port to connect to, as {"port": 5900}.')
 @click.option(
     "--port",
-    type=WholeNumber(0, 65535),
+    type=Integer(0, 65535),
     default=0,
     metavar="PORT",
     help="Local port to serve the screen on. [default: a free port]",

@@ -5,7 +5,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from virtshape.cli.command import Command, Example, OneOf, WholeNumber, switch
+from virtshape.cli.command import Command, Example, Integer, OneOf, switch
 from virtshape.cli.connection import Session, Target, complete_names, connection_options, current_target, run_session
 from virtshape.cli.paramtypes import Size
 from virtshape.cli.upload.flags import KINDS, parse_flags
@@ -92,7 +92,7 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.option(
     "--wait-secs",
     "wait_seconds",
-    type=WholeNumber(0, 60 * 60 * 24),
+    type=Integer(0, 60 * 60 * 24),
     metavar="SECONDS",
     default=300,
     show_default=True,
@@ -101,7 +101,7 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.option(
     "--retry",
     "tries",
-    type=WholeNumber(1, 100),
+    type=Integer(1, 100),
     metavar="TIMES",
     default=5,
     show_default=True,

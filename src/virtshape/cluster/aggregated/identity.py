@@ -1,5 +1,5 @@
 """
-The user of a request that the cluster's API server forwards: it has authenticated the user and names it in headers.
+The user of a request that the cluster's API server forwards: it authenticates the user and sends the name in headers.
 
 The headers count only if the connection's certificate is from the front proxy's authority.
 """

@@ -1,8 +1,8 @@
 """
 All objects of an installation, in the order in which to apply them.
 
-CRDs come before their objects, permissions before the pods that need them, and webhook configurations last, when pods
-can answer them.
+CRDs come before their objects, permissions before the pods that need them, and webhook configurations last, when the
+pods that serve the webhooks exist.
 """
 
 from virtshape.cluster.manifests.certificates import build_certificates

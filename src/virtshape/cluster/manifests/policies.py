@@ -13,7 +13,7 @@ from virtshape.cluster.manifests.options import Options
 from virtshape.controllers.pods.naming import CONTAINER, LAUNCHER
 
 _VERSION: Final = "admissionregistration.k8s.io/v1"
-_VISITS: Final = f"{SYSTEM}-visits"
+_EXEC: Final = f"{SYSTEM}-visits"
 _CHANGES: Final = f"{SYSTEM}-pod-changes"
 _SAME_LABELS: Final = "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})"
 _SAME_OWNERS: Final = "object.metadata.?ownerReferences.orValue([]) == oldObject.metadata.?ownerReferences.orValue([])"
@@ -25,21 +25,21 @@ def build_admission_policies(options: Options) -> list[Tree]:
         return []
     account = name_account("apiserver", options.namespace)
     is_launcher = f"request.name.startsWith('{LAUNCHER}-')"
-    visits = _build_policy(
-        _VISITS,
+    exec_policy = _build_policy(
+        _EXEC,
         account,
         ("CONNECT", "pods/exec"),
         f"{is_launcher} && object.container == '{CONTAINER}' && {_match_command()}",
-        "the aggregated API may visit guests in their pods, and do nothing else there",
+        "the aggregated API may only run virtshape's stream command, and only in launcher pods",
     )
-    changes = _build_policy(
+    update_policy = _build_policy(
         _CHANGES,
         account,
         ("UPDATE", "pods"),
         f"{is_launcher} && object.spec == oldObject.spec && {_SAME_LABELS} && {_SAME_OWNERS}",
-        "the aggregated API may annotate the pods of guests, and change nothing else of pods",
+        "the aggregated API may only change annotations of launcher pods",
     )
-    return [*visits, *changes]
+    return [*exec_policy, *update_policy]
 
 
 def _build_policy(name: str, account: str, operation: tuple[str, str], expression: str, message: str) -> list[Tree]:
@@ -60,7 +60,7 @@ def _build_policy(name: str, account: str, operation: tuple[str, str], expressio
 
 
 def _match_command() -> str:
-    """Return a CEL expression that is true only for the visit command with one of its actions."""
+    """Return a CEL expression that is true only for the stream command with one of its actions."""
     exact = " && ".join(f"object.command[{number}] == '{word}'" for number, word in enumerate(EXEC_COMMAND))
     actions = ", ".join(f"'{action}'" for action in EXEC_ACTIONS)
     return (

@@ -31,7 +31,7 @@ _RELABELLED: Final = {
         f"{_CHANGED['expression']} || object.metadata.?labels.orValue({{}}) != oldObject.metadata.?labels.orValue({{}})"
     ),
 }
-"""Some labels of an instance may be set by the system only."""
+"""Some labels of an instance may only be set by the controllers."""
 _STATUS_CHANGED: Final = {
     "name": "status-changed",
     "expression": "object.?status.orValue({}) != oldObject.?status.orValue({})",
@@ -67,7 +67,7 @@ def _list_mutating(options: Options) -> list[Tree]:
 
 
 def _by_others(namespace: str) -> Tree:
-    """Return the condition that the request comes from a user, not from the system's own accounts."""
+    """Return the condition that the request comes from a user, not from a component's service account."""
     accounts = ", ".join(f"'{account}'" for account in sorted(list_trusted(namespace)))
     return {"name": "not-by-the-system", "expression": f"!(request.userInfo.username in [{accounts}])"}
 
@@ -80,7 +80,7 @@ def _list_validating(options: Options) -> list[Tree]:
         ("instancetype.validate", _rule("instancetype.kubevirt.io"), (_CHANGED,)),
         ("flavor.validate", _rule("flavor.kubevirt.io"), (_CHANGED,)),
     ]
-    # CDI itself lets a DataSource point into any namespace, also after a VM that copies from it was admitted.
+    # CDI allows a DataSource to point to any namespace, also after a VM that clones from it was admitted.
     disks = ("disk.validate", "*") if options.cdi else ("source.validate", "datasources")
     checks.append((disks[0], _rule("cdi.kubevirt.io", disks[1]), (_CHANGED,)))
     return [_build_webhook(name, VALIDATE_PATH, rule, options, *conditions) for name, rule, conditions in checks]

@@ -19,7 +19,7 @@ class ReloadableContext:
         self.outer.minimum_version = first.minimum_version
         self.outer.verify_mode = first.verify_mode
         self.outer.set_alpn_protocols(["http/1.1"])
-        self.outer.sni_callback = self._switch  # called also for clients that name no server
+        self.outer.sni_callback = self._switch  # also called for clients without SNI
 
     def change(self, context: ssl.SSLContext) -> None:
         """Use another context for new connections; whether client certificates are requested does not change."""

@@ -45,7 +45,7 @@ class Counts:
 
 
 class Webhook:
-    """Handles reviews from the API server; `trusted` are the accounts of the system itself."""
+    """Handles reviews from the API server; `trusted` are the service accounts of virtshape's components."""
 
     def __init__(self, context: AdmissionContext, authorizer: DelegatedAuthorizer, trusted: Collection[str]) -> None:
         self._context = context

@@ -125,9 +125,10 @@ class Graph:
 
 def refers_to(reference: OwnerReference, owner: Identity, namespace: str) -> bool:
     """
-    Return True if a reference in an object of this namespace names this very owner.
+    Return True if a reference in an object of this namespace refers to exactly this owner.
 
-    An owner is in the same namespace or cluster-wide: a UID alone would let users of one namespace hold up another.
+    An owner must be in the same namespace or cluster-wide. With the UID alone, users of one namespace could block
+    deletions in another.
     """
     return (
         reference.uid == owner.uid
@@ -148,7 +149,7 @@ def decide_steps(node: GraphNode, graph: Graph, absent: Iterable[str]) -> list[S
 
 
 def _list_dependents(owner: GraphNode, graph: Graph) -> list[GraphNode]:
-    """Return the objects that this one owns; those that merely name its UID are left out."""
+    """Return the objects that this one owns; objects that only repeat its UID do not count."""
     return [one for one in graph.dependents(owner.identity.uid) if _find_reference(one, owner) is not None]
 
 

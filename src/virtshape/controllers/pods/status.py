@@ -62,7 +62,7 @@ def _find_state(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tup
         case "Succeeded" if (removal := _explain_removal(pod, status)) is not None:
             return "failed", *removal, ""
         case "Succeeded":
-            return "succeeded", "", _read_farewell(container).message or "the guest has shut down", ""
+            return "succeeded", "", _read_termination_message(container).message or "the guest has shut down", ""
         case "Failed":
             reason, message = _explain_failure(pod, status, container)
             return "failed", reason, message, ""
@@ -125,7 +125,7 @@ def _explain_failure(pod: Pod, status: PodStatus, container: ContainerStatus | N
     removal = _explain_removal(pod, status)
     if removal is not None:
         return removal
-    said = _read_farewell(container)
+    said = _read_termination_message(container)
     if said.message:
         return said.reason or "Failed", said.message
     if ended is not None:
@@ -149,7 +149,7 @@ def _name_deleted(pod: Pod) -> str:
     return f"pod {(pod.metadata.name if pod.metadata else None) or ''} was deleted"
 
 
-def _read_farewell(container: ContainerStatus | None) -> TerminationMessage:
+def _read_termination_message(container: ContainerStatus | None) -> TerminationMessage:
     ended = _find_end(container)
     return parse_termination_message((ended.message if ended else None) or "")
 

@@ -125,7 +125,9 @@ class EventRecorder:
         try:
             await self._write(key, occurrences)
         except (StatusError, UnreachableError) as error:
-            _log.info("writing event %s of %s failed: %s", key.reason, key.involved[3], error)
+            _, kind, namespace, name, _ = key.involved
+            place = f"{namespace}/{name}" if namespace else name
+            _log.info("writing event %s of %s %s failed: %s; dropping it", key.reason, kind, place, error)
 
     async def _write(self, key: EventKey, occurrences: _Occurrences) -> None:
         event = self._build(key, occurrences)

@@ -27,7 +27,7 @@ class FencedClient:
     def _guard(self, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         async def write(*given: Any, **named: Any) -> Any:
             if not self._may_write():
-                raise UnreachableError("write rejected: this process does not hold the leader lease any more")
+                raise UnreachableError("write rejected: this process no longer holds the leader lease")
             return await method(*given, **named)
 
         return write

@@ -37,7 +37,7 @@ class LeaderElectionConfig(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if not self.duration > self.deadline > self.retry * JITTER > 0:
-            raise ValueError("the lease duration must exceed the renew deadline, and that 1.2 retry periods")
+            raise ValueError("the lease duration must exceed the renew deadline, which must exceed 1.2 retry periods")
 
 
 class ObservedLease(Struct, frozen=True):
@@ -141,7 +141,10 @@ class LeaderElector:
                 await self._write_claim()
         except (StatusError, UnreachableError, TimeoutError) as error:
             _log.info(
-                "acquiring or renewing lease %s/%s failed: %s", self._namespace, self._name, str(error) or "timed out"
+                "acquiring or renewing lease %s/%s failed: %s; retrying",
+                self._namespace,
+                self._name,
+                str(error) or "timed out",
             )
             return False
         self._leading_until = began + self._config.deadline

@@ -113,7 +113,9 @@ def _decide_new(
         why = "no storage class is set" if name == "" else "there is no default storage class"
         return Wait("FailedBinding", f"no persistent volumes available for this claim and {why}", warning=False)
     if of.provisioner != provisioner:
-        message = f"waiting for {of.provisioner} or an administrator to create a volume; this server is {provisioner}"
+        message = (
+            f"waiting for {of.provisioner} or an administrator to create a volume: its class is not {provisioner}'s"
+        )
         return Wait("ExternalProvisioning", message, warning=False)
     if spec.selector is not None:
         return Wait(

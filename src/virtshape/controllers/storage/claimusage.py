@@ -71,7 +71,7 @@ def list_claim_keys(vmi: VirtualMachineInstance) -> list[str]:
 
 
 def list_claim_users(cache: Cache, claim: PersistentVolumeClaim) -> list[VirtualMachineInstance]:
-    """Return the instances that use a claim or will use it: neither ended nor refused."""
+    """Return the instances that use a claim or will use it; ended and refused instances do not."""
     metadata = claim.metadata or ObjectMeta()
     found = cache.find_by(VirtualMachineInstance, BY_CLAIM, f"{metadata.namespace}/{metadata.name}")
     return [vmi for vmi in found if not is_final(vmi) and not is_refused(vmi)]

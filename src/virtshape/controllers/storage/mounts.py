@@ -1,5 +1,5 @@
 """
-Collect what an instance's volumes are made from: paths of claims and container disks, contents of files.
+Collect the sources of an instance's volumes: paths of claims and container disks, contents of files.
 
 Prepares claims for a guest; writes no files itself.
 """

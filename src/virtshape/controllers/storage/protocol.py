@@ -1,4 +1,4 @@
-"""The Storage protocol: what the storage controllers require from the storage of a node."""
+"""The Storage protocol: the interface between the storage controllers and the storage of a node."""
 
 from collections.abc import Callable, Collection
 from typing import Literal, Protocol
@@ -67,7 +67,7 @@ FillSource = Blank | Web | Container | Copy | Restore | Upload
 
 
 class FillRequest(Struct, frozen=True, kw_only=True):
-    """What to write to a volume, and how."""
+    """The data to write to a volume."""
 
     source: FillSource
     content: Content = "kubevirt"

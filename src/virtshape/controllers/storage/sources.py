@@ -94,7 +94,7 @@ def find_claim_source(name: str, namespace: str, cache: Cache) -> CopySource | S
 
 
 def find_writers(origin: Copy, cache: Cache) -> str:
-    """Return the instances that may write to a volume, formatted for messages; empty if there are none."""
+    """Return the instances that may write to a volume, formatted for messages; empty if no instance may."""
     volume = cache.find(PersistentVolume, origin.volume.name)
     reference = volume.spec.claim_ref if volume is not None and volume.spec is not None else None
     claim = cache.find(PersistentVolumeClaim, reference.name or "", reference.namespace or "") if reference else None

@@ -134,7 +134,7 @@ def mark_filled(claim: PersistentVolumeClaim) -> ObjectMeta:
 
 
 def mark_simulated(claim: PersistentVolumeClaim) -> ObjectMeta:
-    """Return the metadata of a simulated claim: populated, but open to clients, which get an error."""
+    """Return the metadata of a simulated claim: populated, and ready for uploads, which then fail."""
     return _annotate(claim, {POD_PHASE: FILLED, POD_READY: "true"})
 
 

@@ -95,7 +95,9 @@ class VmReconciler:
         )
         now = self._clock()
         reported = make_status(vm, seen, now, format_time(now))
-        reported.desired_generation = status.desired_generation  # this generation is not reconciled
+        reported.desired_generation = (
+            status.desired_generation
+        )  # the status must not claim that this generation is reconciled
         await self._write_status(vm, reported)
 
     def _configuration(self) -> KubeVirtConfiguration | None:
@@ -180,7 +182,7 @@ class VmReconciler:
         if decision.action == "start" and ready:
             await self._start(vm, requests, configuration, is_current=is_current)
             return Result(after=RECHECK_SECONDS)  # write one status for the start and its outcome
-        if decision.action == "switch on":
+        if decision.action == "set running":
             await self._switch_on(vm)
             return DONE
         vmi, changed = await self._follow_changes(vm, vmi, configuration)

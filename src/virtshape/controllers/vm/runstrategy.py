@@ -16,7 +16,7 @@ from virtshape.api.kubevirt.runstrategy import ALWAYS, HALTED, RERUN_ON_FAILURE,
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.controllers.runtime.clock import parse_time
 
-Action = Literal["start", "stop", "switch on", "wait", "nothing"]
+Action = Literal["start", "stop", "set running", "wait", "nothing"]
 
 
 class Decision(Struct, frozen=True):
@@ -38,7 +38,7 @@ def is_being_deleted(vmi: VirtualMachineInstance) -> bool:
 def drop_done_requests(
     requests: Sequence[VirtualMachineStateChangeRequest], vmi: VirtualMachineInstance | None, strategy: str
 ) -> list[VirtualMachineStateChangeRequest]:
-    """Return the pending requests: a stop until its instance is gone, a start until an instance exists."""
+    """Return the pending requests: a stop request until the instance is deleted, a start request until one exists."""
     left = [request for request in requests if not _is_called_off(request, strategy)]
     while left and _is_done(left[0], vmi):
         del left[0]
@@ -92,7 +92,7 @@ def _decide_without(
         case "Always":
             return _start(vm, "the run strategy is Always", now)
         case "Halted" if asked:
-            return Decision("switch on", "a start was requested")
+            return Decision("set running", "a start was requested")
         case "Manual" if asked:
             return Decision("start", "a start was requested")
         case "RerunOnFailure" if asked:

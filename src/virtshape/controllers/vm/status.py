@@ -38,7 +38,7 @@ _HELD: Final = {
     "NotPossibleHere": "ErrorUnschedulable",
     "ClaimNotFound": "ErrorPvcNotFound",
 }
-"""Printable status of a VM whose instance is scheduled but cannot run, by reason."""
+"""Printable status of a VM whose instance is scheduled but cannot run; the key is the reason."""
 _DATA_VOLUME_WAITS: Final = frozenset({"WaitForFirstConsumer", "PendingPopulation"})
 
 

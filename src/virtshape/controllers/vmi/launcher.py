@@ -35,7 +35,7 @@ class Launcher(Protocol):
         """Start the guest, or apply the instance's changes, unless it has ended; return its status."""
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
-        """Stop the guest; return True if nothing of it is left."""
+        """Stop the guest; return True once it has stopped and its resources are released."""
 
     def observe(self, wake: Wake) -> None:
         """Call `wake` on every change of a guest."""

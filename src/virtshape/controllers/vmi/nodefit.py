@@ -105,10 +105,10 @@ def _find_misfits(demand: Demand, node: Node, used: Mapping[str, int]) -> Iterat
     metadata, spec = node.metadata, node.spec
     labels = (metadata.labels if metadata else None) or {}
     if spec is not None and spec.unschedulable:
-        yield "takes no new instances (unschedulable)"
+        yield "is unschedulable"
     for key, value in demand.node_selector.items():
         if labels.get(key) != value:
-            yield f"lacks the label {key}={value} required by the node selector"
+            yield f"does not have the label {key}={value} that the node selector requires"
     if demand.dedicated and labels.get(CPU_MANAGER_LABEL) != "true":
         yield f"does not offer dedicated CPUs (no label {CPU_MANAGER_LABEL}=true)"
     yield from find_objections(node, demand.affinity, demand.tolerations)
@@ -130,8 +130,8 @@ def _show(name: str, amount: int) -> str:
     if name == CPU:
         return f"{amount}m" if amount % 1000 else str(amount // 1000)
     if name == MEMORY or name.startswith(HUGEPAGES):
-        whole = amount - amount % _MIB if amount > _MIB else amount
-        return str(Quantity.of(whole, "BinarySI"))
+        rounded = amount - amount % _MIB if amount > _MIB else amount
+        return str(Quantity.of(rounded, "BinarySI"))
     return str(amount)
 
 

@@ -23,7 +23,7 @@ Phase = Literal["Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "F
 
 SCHEDULED_CONDITION: Final = "PodScheduled"
 STAND_IN_CONDITION: Final = "StandIn"
-"""The guest has a replacement for something that is not available on its node."""
+"""The guest runs with a substitute for a feature that its node does not have."""
 RESTART_CONDITION: Final = "RestartRequired"
 """The guest's size differs from its instance's and cannot be changed while it runs."""
 PORTS_CONDITION: Final = "PortsOpen"

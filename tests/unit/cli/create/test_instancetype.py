@@ -79,7 +79,7 @@ def test_topology_replaces_the_vcpu_count() -> None:
         pytest.param(["--memory=1Gi"], "exactly one of --cpu and --topology is required", id="no vCPUs"),
         pytest.param([*SIZE, "--topology=cores=2"], "exactly one of --cpu and --topology is required", id="both"),
         pytest.param(["--cpu=0", "--memory=1Gi"], "'--cpu': invalid number 0: must be", id="no vCPU"),
-        pytest.param(["--cpu=2.5", "--memory=1Gi"], "must be a whole number", id="half a vCPU"),
+        pytest.param(["--cpu=2.5", "--memory=1Gi"], "must be an integer", id="half a vCPU"),
         pytest.param(["--cpu=2", "--memory=1Gb"], "--memory: ", id="memory that is none"),
         pytest.param([*SIZE, "--gpu=name:g"], "--gpu: devicename is required", id="GPU of no device"),
         pytest.param([*SIZE, "--gpu=devicename:g"], "--gpu: name is required", id="GPU without a name"),

@@ -137,7 +137,7 @@ def test_matchers_have_a_name_or_an_inference(
         pytest.param(["--memory=1GiB"], "--memory: ", id="memory that is none"),
         pytest.param(["--vcpus=0"], "'--vcpus': invalid number 0: must be 1-", id="no vCPUs"),
         pytest.param(["--run-strategy="], "'--run-strategy': unknown value \"\"", id="no run strategy"),
-        pytest.param(["--termination-grace-period=1m"], "must be a whole number", id="grace period"),
+        pytest.param(["--termination-grace-period=1m"], "must be an integer", id="grace period"),
         pytest.param(
             ["--memory=1Gi", "--instancetype=x"], "--memory and --instancetype are mutually exclusive", id="two sizes"
         ),

@@ -191,7 +191,7 @@ def test_fenced_client_still_reads(tmp_path: Path) -> None:
     async def scenario(client: Client, at_work: set[str]) -> None:
         fenced: Any = FencedClient(client, lambda: bool(at_work))
         assert (await fenced.list(Lease)).items == []
-        with pytest.raises(UnreachableError, match="does not hold the leader lease"):
+        with pytest.raises(UnreachableError, match="no longer holds the leader lease"):
             await fenced.delete(Lease, "leader", "default")
         at_work.add("me")
         with pytest.raises(StatusError, match="not found"):

@@ -35,7 +35,7 @@ def requests(*trees: Tree) -> list[VirtualMachineStateChangeRequest]:
         ("Always", RUNNING, [STOP, START], "stop"),
         ("Always", None, [START], "start"),
         ("Halted", None, [], "nothing"),
-        ("Halted", None, [PAUSED], "switch on"),
+        ("Halted", None, [PAUSED], "set running"),
         ("Halted", RUNNING, [], "stop"),
         ("Halted", ENDED, [], "stop"),
         ("Halted", GOING, [], "nothing"),

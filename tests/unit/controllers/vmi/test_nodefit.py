@@ -84,7 +84,7 @@ def test_cpu_allocation_ratio_is_configurable() -> None:
             Demand({}, node_selector={"disk": "ssd"}),
             {"labels": {"disk": "hdd"}},
             {},
-            ["lacks the label disk=ssd required by the node selector"],
+            ["does not have the label disk=ssd that the node selector requires"],
         ),
         (
             Demand({"cpu": 5000}, because={"cpu": "spec.domain.cpu.dedicatedCpuPlacement"}),
@@ -98,7 +98,7 @@ def test_cpu_allocation_ratio_is_configurable() -> None:
             {},
             ["has the untolerated taint a"],
         ),
-        (Demand({}), {"spec": {"unschedulable": True}}, {}, ["takes no new instances (unschedulable)"]),
+        (Demand({}), {"spec": {"unschedulable": True}}, {}, ["is unschedulable"]),
     ],
 )
 def test_reasons_why_an_instance_does_not_fit(
