@@ -97,8 +97,8 @@ def find_upload_key(
     """
     Return the key of the job that populates a claim by uploads; empty if there is none.
 
-    It is the UID of the DataVolume that owns the claim, or the name of the bound volume. Both are taken from the
-    objects themselves: users can write what the claim says about them.
+    The key is the UID of the DataVolume that owns the claim, or the name of the bound volume. Both are read from these
+    objects, not from the claim, because users can write to the claim.
     """
     if data_volume is not None and is_controlled_by(claim.metadata, data_volume):
         return (data_volume.metadata or ObjectMeta()).uid or ""
