@@ -1,20 +1,70 @@
 """
 One HTTP/1.1 connection to a server, for one request at a time, parsed by httptools.
 
-A response is read whole or streamed in chunks, with backpressure. After an upgrade, another protocol takes over the
-connection.
+Request and response bodies are sent and read whole or in chunks, with backpressure. After an upgrade, another protocol
+takes over the connection.
 """
 
 import asyncio
+import socket
+import ssl
 from collections import deque
-from collections.abc import AsyncIterator
-from typing import Any, Final
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, Final, NamedTuple
 
 import httptools
 
 from virtshape.client.errors import UnreachableError
+from virtshape.client.tunnel import open_tunnel
 
 MAX_UNREAD: Final = 4 * 1024 * 1024
+_SWITCHING_PROTOCOLS: Final = 101
+
+
+class Endpoint(NamedTuple):
+    """
+    Where to connect to: `url` appears in errors, and the certificate must be valid for `name`.
+
+    Without a TLS context the connection is not encrypted; without a proxy it is direct.
+    """
+
+    url: str
+    host: str
+    port: int
+    tls: ssl.SSLContext | None = None
+    name: str = ""
+    proxy: str = ""
+
+
+async def open_connection(endpoint: Endpoint, seconds: float) -> "Connection":
+    """Connect to a server; raise UnreachableError if that fails or takes too long."""
+    try:
+        async with asyncio.timeout(seconds):
+            transport, connection = await asyncio.get_running_loop().create_connection(
+                Connection,
+                **await _find_route(endpoint),
+                ssl=endpoint.tls,
+                server_hostname=(endpoint.name or endpoint.host) if endpoint.tls is not None else None,
+            )
+    except TimeoutError:
+        raise UnreachableError(f"{endpoint.url} did not respond within {seconds:g} seconds") from None
+    except OSError as error:  # includes TLS errors
+        raise UnreachableError(f"cannot connect to {endpoint.url}: {error}") from error
+    # Detect a vanished server even on watches that are idle for hours.
+    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return connection
+
+
+def format_head(method: str, target: str, host: str, headers: Iterable[tuple[str, str]]) -> bytes:
+    """Return the head of a request."""
+    lines = [f"{method} {target} HTTP/1.1", f"host: {host}", *(f"{name}: {value}" for name, value in headers)]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+async def _find_route(endpoint: Endpoint) -> dict[str, Any]:
+    if endpoint.proxy:
+        return {"sock": await open_tunnel(endpoint.proxy, endpoint.host, endpoint.port)}
+    return {"host": endpoint.host, "port": endpoint.port}
 
 
 class Connection(asyncio.Protocol):
@@ -23,6 +73,8 @@ class Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
         self._changed = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
         self._problem: Exception | None = None
         self._rest: bytearray | None = None
         self.reusable = False
@@ -40,11 +92,25 @@ class Connection(asyncio.Protocol):
 
     async def send(self, data: bytes) -> None:
         """Send a request and wait for the head of the response."""
+        self.begin(data)
+        await self.wait_for_head()
+
+    def begin(self, data: bytes) -> None:
+        """Start a request, whose body may follow with `write`."""
         self.reusable = False
         self._begin()
-        if self._problem is not None:
-            raise UnreachableError(str(self._problem)) from self._problem
+        self._check_connected()
         self._transport.write(data)
+
+    async def write(self, data: bytes) -> None:
+        """Send a part of the request body; wait until the server has read most of the parts before."""
+        self._check_connected()
+        self._transport.write(data)
+        await self._writable.wait()
+        self._check_connected()
+
+    async def wait_for_head(self) -> None:
+        """Wait for the head of the response."""
         while not self._has_head:
             await self._wait()
 
@@ -66,8 +132,7 @@ class Connection(asyncio.Protocol):
 
     def switch_protocol(self, successor: asyncio.Protocol) -> None:
         """Hand the connection and any buffered data over to another protocol; raise if it is already lost."""
-        if self._problem is not None:
-            raise UnreachableError(str(self._problem)) from self._problem
+        self._check_connected()
         self._transport.set_protocol(successor)
         successor.connection_made(self._transport)
         self._transport.resume_reading()
@@ -75,10 +140,13 @@ class Connection(asyncio.Protocol):
             successor.data_received(bytes(self._rest))
 
     async def _wait(self) -> None:
-        if self._problem is not None:
-            raise UnreachableError(str(self._problem)) from self._problem
+        self._check_connected()
         self._changed.clear()
         await self._changed.wait()
+
+    def _check_connected(self) -> None:
+        if self._problem is not None:
+            raise UnreachableError(str(self._problem)) from self._problem
 
     def close(self) -> None:
         """Close without waiting for the server's TLS shutdown, because the process may exit right after."""
@@ -96,6 +164,15 @@ class Connection(asyncio.Protocol):
             self._complete = True
         self._problem = self._problem or error or ConnectionResetError("the server closed the connection")
         self._changed.set()
+        self._writable.set()
+
+    def pause_writing(self) -> None:
+        """Pause writing until the server has caught up."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """Resume writing."""
+        self._writable.set()
 
     def _lasts_until_closed(self) -> bool:
         return "content-length" not in self.headers and "transfer-encoding" not in self.headers
@@ -123,10 +200,13 @@ class Connection(asyncio.Protocol):
         self.headers[key] = f"{self.headers[key]}\n{text}" if key in self.headers else text
 
     def on_headers_complete(self) -> None:
-        """Mark the response head as complete."""
+        """Mark the response head as complete, unless another one follows: 1xx responses are informational."""
         self.status = self._parser.get_status_code()
-        self._has_head = True
-        self._changed.set()
+        self._has_head = self.status >= 200 or self.status == _SWITCHING_PROTOCOLS
+        if self._has_head:
+            self._changed.set()
+        else:
+            self.headers = {}
 
     def on_body(self, body: bytes) -> None:
         """Queue a chunk of the body."""
@@ -136,6 +216,8 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """Mark the response as complete."""
+        if not self._has_head:
+            return
         self._complete = True
         self.reusable = self._parser.should_keep_alive() and self._problem is None
         self._changed.set()

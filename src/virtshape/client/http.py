@@ -6,23 +6,21 @@ connection limit wait; streams and WebSockets use separate connections.
 """
 
 import asyncio
-import socket
 import ssl
 import time
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from virtshape.client.access import Access, Identity, build_context
-from virtshape.client.connection import Connection
+from virtshape.client.connection import Connection, Endpoint, format_head, open_connection
 from virtshape.client.errors import ConfigError, UnreachableError, parse_status_error
 from virtshape.client.requestlog import Exchange, RequestLogger
 from virtshape.client.transport import Call, Reply
-from virtshape.client.tunnel import open_tunnel
 from virtshape.client.websocket import WebSocketProtocol
 from virtshape.stream.handshake import PLAIN, accept_key, build_upgrade_headers, make_key
 from virtshape.stream.websocket import WebSocket
@@ -192,9 +190,7 @@ class HttpTransport:
         headers = [*call.headers.items(), *more, *credentials.headers(), *self._access.acting_as.headers()]
         if call.body:
             headers.append(("content-length", str(len(call.body))))
-        lines = [f"{call.method} {self._prefix}{call.target} HTTP/1.1", f"host: {self._authority}"]
-        lines += [f"{name}: {value}" for name, value in headers]
-        return "\r\n".join([*lines, "", ""]).encode("latin-1") + call.body
+        return format_head(call.method, f"{self._prefix}{call.target}", self._authority, headers) + call.body
 
     def _take_idle(self) -> Connection | None:
         now = asyncio.get_running_loop().time()
@@ -213,26 +209,9 @@ class HttpTransport:
         self._idle.append(connection)
 
     async def _connect(self) -> Connection:
-        loop = asyncio.get_running_loop()
-        tls = await self._find_tls() if self._secure else None
-        try:
-            async with self._limit(self._connect_seconds):
-                transport, connection = await loop.create_connection(
-                    Connection,
-                    **await self._find_way(),
-                    ssl=tls,
-                    server_hostname=(self._access.server_name or self._host) if tls is not None else None,
-                )
-        except OSError as error:  # includes TLS errors
-            raise UnreachableError(f"cannot connect to {self._access.server}: {error}") from error
-        # Detect a vanished server even on watches that are idle for hours.
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        return connection
-
-    async def _find_way(self) -> dict[str, Any]:
-        if self._access.proxy:
-            return {"sock": await open_tunnel(self._access.proxy, self._host, self._port)}
-        return {"host": self._host, "port": self._port}
+        access, tls = self._access, await self._find_tls() if self._secure else None
+        endpoint = Endpoint(access.server, self._host, self._port, tls, access.server_name, access.proxy)
+        return await open_connection(endpoint, self._connect_seconds)
 
     async def _find_tls(self) -> ssl.SSLContext:
         identity = (await self._access.credentials.fetch()).identity

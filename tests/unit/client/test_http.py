@@ -101,6 +101,16 @@ def test_password_is_sent_as_basic_authentication() -> None:
     assert b"\r\nauthorization: Basic dTpw\r\n" in server.requests[0]
 
 
+def test_informational_response_is_skipped() -> None:
+    server = Server(b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n" + ok(b"1"), ok(b"2"))
+    replies = exchange(server, GET, GET)
+    assert [(reply.status, reply.body, "link" in reply.headers) for reply in replies] == [
+        (200, b"1", False),
+        (200, b"2", False),
+    ]
+    assert server.connections == 1
+
+
 def test_connection_is_reused() -> None:
     server = Server(ok(b"1"), ok(b"2"), ok(b"3"))
     assert [reply.body for reply in exchange(server, GET, POST, GET)] == [b"1", b"2", b"3"]

@@ -13,7 +13,14 @@ from virtshape.api.status import Cause, StatusError
 from virtshape.api.timestamp import format_timestamp
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from virtshape.apiserver.auth.authentication import FindUid, account_user_name
-from virtshape.apiserver.auth.tokens import ISSUER, LONGEST_TOKEN, Claims, KubernetesClaims, NamedObject, TokenSigner
+from virtshape.apiserver.auth.tokens import (
+    ISSUER,
+    MAX_TOKEN_CHARACTERS,
+    Claims,
+    KubernetesClaims,
+    NamedObject,
+    TokenSigner,
+)
 from virtshape.apiserver.validation.violation import invalid_error, invalid_value
 
 DEFAULT_SECONDS = 3600
@@ -45,8 +52,8 @@ def answer_token_request(
         sub=account_user_name(namespace, name),
     )
     token = signer.sign(claims)
-    if len(token) > LONGEST_TOKEN:
-        message = f"must not make the token longer than {LONGEST_TOKEN} characters"
+    if len(token) > MAX_TOKEN_CHARACTERS:
+        message = f"must not make the token longer than {MAX_TOKEN_CHARACTERS} characters"
         raise _invalid(invalid_value("spec.audiences", f"{len(audiences)} audiences", message))
     expires = format_timestamp(int(claims.exp))
     created = format_timestamp(int(issued))

@@ -17,7 +17,7 @@ from virtshape.apiserver.auth.pki import CLUSTER_DOMAIN
 
 ISSUER = f"https://kubernetes.default.svc.{CLUSTER_DOMAIN}"
 NOT_BEFORE_LEEWAY = 60
-LONGEST_TOKEN = 16 * 1024
+MAX_TOKEN_CHARACTERS = 16 * 1024
 """In characters. PyJWT takes 50 µs for each 1,000 characters before it verifies the signature."""
 
 _ALGORITHM = "ES256"
@@ -84,8 +84,8 @@ class TokenSigner:
         return claims
 
     def _verify_signature(self, token: str) -> Claims:
-        if len(token) > LONGEST_TOKEN:
-            raise TokenError(f"the token has more than {LONGEST_TOKEN} characters")
+        if len(token) > MAX_TOKEN_CHARACTERS:
+            raise TokenError(f"the token has more than {MAX_TOKEN_CHARACTERS} characters")
         if "=" in token:  # PyJWT accepts padding, which a JSON Web Token must not have
             raise TokenError("not a service account token: invalid base64url character")
         try:

@@ -11,7 +11,7 @@ import msgspec
 from jwt import PyJWS
 from jwt.exceptions import PyJWTError
 
-from virtshape.apiserver.auth.tokens import LONGEST_TOKEN, TokenError
+from virtshape.apiserver.auth.tokens import MAX_TOKEN_CHARACTERS, TokenError
 
 SECONDS: Final = 300
 """How long a token can start an upload; the upload itself may take longer."""
@@ -45,8 +45,8 @@ class UploadTokens:
 
     def read(self, token: str, now: float) -> Grant:
         """Return the grant of a token; raise TokenError if it is not valid now."""
-        if len(token) > LONGEST_TOKEN:
-            raise TokenError(f"the token has more than {LONGEST_TOKEN} characters")
+        if len(token) > MAX_TOKEN_CHARACTERS:
+            raise TokenError(f"the token has more than {MAX_TOKEN_CHARACTERS} characters")
         try:
             body = self._signatures.decode(token, self._key, [_ALGORITHM])
         except (PyJWTError, ValueError) as error:
