@@ -7,17 +7,16 @@ Deterministic: the same bytes in each run.
 import json
 import os
 import pathlib
-from typing import Any
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
 
-INSTANCETYPE: Tree = {
+INSTANCETYPE: JsonObject = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1",
     "kind": "VirtualMachineClusterInstancetype",
     "metadata": {"name": "u1.medium"},
     "spec": {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}},
 }
-PREFERENCE: Tree = {
+PREFERENCE: JsonObject = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1",
     "kind": "VirtualMachineClusterPreference",
     "metadata": {"name": "fedora"},
@@ -36,19 +35,19 @@ def read_recorded(name: str) -> bytes | None:
     return pathlib.Path(folder, name).read_bytes() if folder else None
 
 
-def build_vm(number: int) -> Tree:
+def build_vm(number: int) -> JsonObject:
     """Return a VM whose fields and size vary with the number."""
-    volumes: list[Tree] = [{"name": "root", "containerDisk": {"image": f"registry.example/os:{number}"}}]
+    volumes: list[JsonObject] = [{"name": "root", "containerDisk": {"image": f"registry.example/os:{number}"}}]
     volumes += [{"name": f"data{n}", "persistentVolumeClaim": {"claimName": f"c{n}"}} for n in range(number % 4)]
-    devices: Tree = {"disks": [{"name": "root", "disk": {"bus": "sata"}}]} if number % 3 == 0 else {}
+    devices: JsonObject = {"disks": [{"name": "root", "disk": {"bus": "sata"}}]} if number % 3 == 0 else {}
     if number % 5 == 0:
         devices["interfaces"] = [{"name": "lan", "masquerade": {}}]
-    template: Tree = {"domain": {"devices": devices}, "volumes": volumes}
+    template: JsonObject = {"domain": {"devices": devices}, "volumes": volumes}
     if number % 5 == 0:
         template["networks"] = [{"name": "lan", "pod": {}}]
     if number % 7 == 0:
         template["nodeSelector"] = {"zone": f"z{number % 3}"}
-    spec: Tree = {"runStrategy": "Always", "instancetype": {"name": "u1.medium"}, "template": {"spec": template}}
+    spec: JsonObject = {"runStrategy": "Always", "instancetype": {"name": "u1.medium"}, "template": {"spec": template}}
     if number % 4:
         spec["preference"] = {"name": "fedora"}
     metadata = {"name": f"vm-{number}", "namespace": f"team-{number % 10}", "labels": {"app": f"app{number % 20}"}}

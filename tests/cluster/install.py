@@ -10,10 +10,10 @@ from typing import Any
 
 from tests.e2e.kubectl import Kubectl
 
+from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests.build import build_parts
 from virtshape.cluster.manifests.options import Options
 
-Tree = dict[str, Any]
 COMMAND = Path(sys.executable).parent / "virtshape"
 ASKING = "mutatingwebhookconfigurations,validatingwebhookconfigurations,apiservices"
 TIMEOUT = 100.0
@@ -63,7 +63,7 @@ def retry(attempt: Any) -> Any:
             time.sleep(0.2)
 
 
-def route_here(trees: list[Tree], ports: Mapping[str, int]) -> list[Tree]:
+def route_here(trees: list[JsonObject], ports: Mapping[str, int]) -> list[JsonObject]:
     """
     The same installation with its Services leading to this machine, each to a port of its own.
 
@@ -72,7 +72,7 @@ def route_here(trees: list[Tree], ports: Mapping[str, int]) -> list[Tree]:
     return [_reroute(tree, ports) for tree in copy.deepcopy(trees)]
 
 
-def _reroute(tree: Tree, ports: Mapping[str, int]) -> Tree:
+def _reroute(tree: JsonObject, ports: Mapping[str, int]) -> JsonObject:
     name = tree["metadata"]["name"]
     if tree["kind"] == "Service" and name in ports:
         return {**tree, "spec": {"type": "ExternalName", "externalName": "localhost"}}
@@ -81,7 +81,7 @@ def _reroute(tree: Tree, ports: Mapping[str, int]) -> Tree:
     return tree
 
 
-def _find_references(tree: Any) -> Iterator[Tree]:
+def _find_references(tree: Any) -> Iterator[JsonObject]:
     """Wherever an object says which Service to call."""
     nested = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
     if isinstance(tree, dict) and isinstance(tree.get("service"), dict) and "port" in tree["service"]:

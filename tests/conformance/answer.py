@@ -21,6 +21,7 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import Cause, StatusError
 from virtshape.controllers.vm.start import annotate_names, shape_instance
@@ -34,11 +35,10 @@ from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
 from virtshape.resolve.infer import infer_matchers
 
-Tree = dict[str, Any]
-EMPTY_SPEC: Tree = {"domain": {"devices": {}}}
+EMPTY_SPEC: JsonObject = {"domain": {"devices": {}}}
 
 
-def answer_apply(question: Tree) -> Tree:
+def answer_apply(question: JsonObject) -> JsonObject:
     instancetype, preference, spec = _specs(question)
     draft = Draft(from_tree(question.get("vmiMetadata") or {}, ObjectMeta), spec)
     conflicts = apply(draft, instancetype, preference, root=question.get("fieldPath", "spec.template.spec"))
@@ -47,14 +47,14 @@ def answer_apply(question: Tree) -> Tree:
     return {"vmiSpec": to_tree(draft.spec), "vmiMetadata": to_tree(draft.metadata)}
 
 
-def answer_expand(question: Tree) -> Tree:
+def answer_expand(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
     shape = find_shape(vm, objects.find)
     conflicts = expand_vm(vm, shape, _configuration(question), question.get("defaultArchitecture", "amd64"))
     return _conflicts(conflicts) if conflicts else {"vm": to_tree(vm)}
 
 
-def answer_requirements(question: Tree) -> Tree:
+def answer_requirements(question: JsonObject) -> JsonObject:
     instancetype, preference, spec = _specs(question)
     unmet = check_requirements(instancetype, preference, spec)
     if not unmet:
@@ -62,7 +62,7 @@ def answer_requirements(question: Tree) -> Tree:
     return {"met": False, **_conflicts(unmet), "field": ", ".join(unmet[0].fields)}
 
 
-def answer_spread_check(question: Tree) -> Tree:
+def answer_spread_check(question: JsonObject) -> JsonObject:
     instancetype, preference, spec = _specs(question)
     given = instancetype.cpu if instancetype else None
     conflict = check_vcpus_spread(spec.domain.cpu, "spec.template.spec", given, preference)
@@ -71,18 +71,18 @@ def answer_spread_check(question: Tree) -> Tree:
     return {"conflict": conflict.fields[0], "error": conflict.message, "causes": _causes([conflict.cause])}
 
 
-def answer_validate_instancetype(question: Tree) -> Tree:
+def answer_validate_instancetype(question: JsonObject) -> JsonObject:
     def judge(found: Any) -> CheckResult:
         return check_instancetype(found.spec, found.api_version.partition("/")[2])
 
     return _validate(question, judge)
 
 
-def answer_validate_preference(question: Tree) -> Tree:
+def answer_validate_preference(question: JsonObject) -> JsonObject:
     return _validate(question, lambda found: check_preference(found.spec))
 
 
-def answer_matcher(question: Tree) -> Tree:
+def answer_matcher(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
     old = from_tree(question["oldVM"], VirtualMachine) if question["operation"] == "UPDATE" else None
     try:
@@ -91,7 +91,7 @@ def answer_matcher(question: Tree) -> Tree:
         return _refusal(error)
 
 
-def answer_infer(question: Tree) -> Tree:
+def answer_infer(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
     infer_matchers(vm, objects.find)
     return {
@@ -101,25 +101,25 @@ def answer_infer(question: Tree) -> Tree:
     }
 
 
-def answer_admit_vm(question: Tree) -> Tree:
+def answer_admit_vm(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
     conflicts = check_vm(vm, find_present_shape(vm, objects.find), _configuration(question))
     return {"allowed": False, "causes": _causes(causes(conflicts))} if conflicts else {"allowed": True}
 
 
-def answer_start_vmi(question: Tree) -> Tree:
+def answer_start_vmi(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
     metadata, spec = shape_instance(vm, find_shape(vm, objects.find))
     return {"vmiSpec": to_tree(spec), "vmiMetadata": to_tree(metadata)}
 
 
-def answer_annotations(question: Tree) -> Tree:
+def answer_annotations(question: JsonObject) -> JsonObject:
     metadata = from_tree(question.get("vmiMetadata") or {}, ObjectMeta)
     annotate_names(from_tree(question["vm"], VirtualMachine), metadata)
     return {"vmiMetadata": to_tree(metadata)}
 
 
-def _validate(question: Tree, judge: Callable[[Any], CheckResult]) -> Tree:
+def _validate(question: JsonObject, judge: Callable[[Any], CheckResult]) -> JsonObject:
     if question["operation"] not in ("CREATE", "UPDATE"):
         return {"allowed": True}
     try:
@@ -132,33 +132,33 @@ def _validate(question: Tree, judge: Callable[[Any], CheckResult]) -> Tree:
     return {"allowed": True, "warnings": verdict.warnings}
 
 
-def _refusal(error: StatusError) -> Tree:
-    refusal: Tree = {"allowed": False, "message": error.message, "code": error.code}
+def _refusal(error: StatusError) -> JsonObject:
+    refusal: JsonObject = {"allowed": False, "message": error.message, "code": error.code}
     if error.code == 422 and error.causes:  # KubeVirt gives no causes with other codes
         refusal |= {"reason": error.reason, "causes": _causes(error.causes)}
     return refusal
 
 
-def _conflicts(conflicts: list[Conflict]) -> Tree:
+def _conflicts(conflicts: list[Conflict]) -> JsonObject:
     fields = [field for conflict in conflicts for field in conflict.fields]
     return {"conflicts": fields, "error": describe_conflicts(conflicts)}
 
 
-def _causes(found: list[Cause] | tuple[Cause, ...]) -> list[Tree]:
+def _causes(found: list[Cause] | tuple[Cause, ...]) -> list[JsonObject]:
     return [cause._asdict() for cause in found]
 
 
-def _configuration(question: Tree) -> KubeVirtConfiguration | None:
+def _configuration(question: JsonObject) -> KubeVirtConfiguration | None:
     return from_tree(question.get("configuration") or {}, KubeVirtConfiguration)
 
 
-def _vm_and_objects(question: Tree) -> tuple[VirtualMachine, Objects]:
+def _vm_and_objects(question: JsonObject) -> tuple[VirtualMachine, Objects]:
     objects = Objects(object_from_tree(tree) for tree in question.get("objects") or ())
     return from_tree(question["vm"], VirtualMachine), objects
 
 
 def _specs(
-    question: Tree,
+    question: JsonObject,
 ) -> tuple[VirtualMachineInstancetypeSpec | None, VirtualMachinePreferenceSpec | None, VirtualMachineInstanceSpec]:
     instancetype, preference = question.get("instancetypeSpec"), question.get("preferenceSpec")
     return (
@@ -168,7 +168,7 @@ def _specs(
     )
 
 
-ANSWERS: dict[str, Callable[[Tree], Tree]] = {
+ANSWERS: dict[str, Callable[[JsonObject], JsonObject]] = {
     "apply": answer_apply,
     "expand": answer_expand,
     "requirements": answer_requirements,
@@ -183,7 +183,7 @@ ANSWERS: dict[str, Callable[[Tree], Tree]] = {
 }
 
 
-def answer(op: str, question: Tree) -> Tree:
+def answer(op: str, question: JsonObject) -> JsonObject:
     """What virtshape says to one question."""
     try:
         return ANSWERS[op](question)

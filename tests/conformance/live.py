@@ -7,17 +7,16 @@ beside them is added first.
 
 import json
 from pathlib import Path
-from typing import Any
 
 from tests.support.loopback import Client, LoopbackServer, Response
 
 from virtshape.api.kinds import find_kind
+from virtshape.api.model import JsonObject
 
-Tree = dict[str, Any]
 CONFIGURATION = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
 
 
-def read_vectors(folder: Path, op: str) -> list[Tree]:
+def read_vectors(folder: Path, op: str) -> list[JsonObject]:
     lines = (folder / f"{op}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
@@ -30,12 +29,12 @@ class Live:
         self._client = client
         self._namespaces = {"default"}
 
-    def configure(self, configuration: Tree) -> None:
+    def configure(self, configuration: JsonObject) -> None:
         reply = self._client.get(CONFIGURATION)
         reply = self._client.put(CONFIGURATION, {**reply.tree, "spec": {"configuration": configuration}})
         assert reply.status == 200, reply.body
 
-    def request(self, question: Tree) -> Response:
+    def request(self, question: JsonObject) -> Response:
         """What the system says to the vector's VM, beside the vector's objects."""
         stored: list[str] = []
         try:
@@ -45,7 +44,7 @@ class Live:
             for path in stored:
                 self._client.delete(path)
 
-    def _try_vm(self, question: Tree, stored: list[str]) -> Response:
+    def _try_vm(self, question: JsonObject, stored: list[str]) -> Response:
         vm = complete_vm(question["vm"])
         self._enter(vm["metadata"]["namespace"])
         if question.get("operation", "CREATE") == "CREATE":
@@ -57,7 +56,7 @@ class Live:
         changed = {**vm, "metadata": {**vm["metadata"], "resourceVersion": version}}
         return self._client.put(stored[-1], changed, dryRun="All", fieldValidation="Ignore")
 
-    def _store(self, tree: Tree) -> str:
+    def _store(self, tree: JsonObject) -> str:
         self._enter(tree["metadata"].get("namespace"))
         path = path_of(tree)
         reply = self._client.post(path.rpartition("/")[0], tree)
@@ -71,7 +70,7 @@ class Live:
             self._client.post("/api/v1/namespaces", body)
 
 
-def path_of(tree: Tree) -> str:
+def path_of(tree: JsonObject) -> str:
     kind = find_kind(tree["apiVersion"], tree["kind"])
     assert kind is not None, tree
     root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
@@ -79,7 +78,7 @@ def path_of(tree: Tree) -> str:
     return f"{root}{namespace}/{kind.plural}/{tree['metadata']['name']}"
 
 
-def complete_vm(vm: Tree) -> Tree:
+def complete_vm(vm: JsonObject) -> JsonObject:
     """The VM with a namespace, memory, room for what its templates make, and volumes that use them."""
     spec = vm["spec"]
     guest = _with_memory(spec, spec["template"]["spec"])
@@ -91,7 +90,7 @@ def complete_vm(vm: Tree) -> Tree:
     return {**vm, "metadata": metadata, "spec": {**spec, "template": {**spec["template"], "spec": guest}}}
 
 
-def _with_memory(spec: Tree, guest: Tree) -> Tree:
+def _with_memory(spec: JsonObject, guest: JsonObject) -> JsonObject:
     """The guest with memory, if nothing else is sure to say how much it has."""
     domain = guest["domain"]
     matcher = spec.get("instancetype") or spec.get("flavor") or {}
@@ -101,12 +100,12 @@ def _with_memory(spec: Tree, guest: Tree) -> Tree:
     return {**guest, "domain": {**domain, "memory": {"guest": "64Gi"}}}
 
 
-def _with_claim(template: Tree) -> Tree:
+def _with_claim(template: JsonObject) -> JsonObject:
     spec = template["spec"]
     return template if "pvc" in spec or "storage" in spec else {**template, "spec": {**spec, "storage": {}}}
 
 
-def _list_missing(guest: Tree, templates: list[Tree]) -> list[Tree]:
+def _list_missing(guest: JsonObject, templates: list[JsonObject]) -> list[JsonObject]:
     used = {(volume.get("dataVolume") or {}).get("name") for volume in guest.get("volumes") or ()}
     names = [template["metadata"]["name"] for template in templates]
     return [{"name": f"also-{name}", "dataVolume": {"name": name}} for name in names if name not in used]

@@ -11,9 +11,9 @@ import yaml
 from virtshape import catalog
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.instancetype import v1beta1
+from virtshape.api.model import JsonObject
 
-Tree = dict[str, Any]
-Objects = dict[tuple[str, str], Tree]
+Objects = dict[tuple[str, str], JsonObject]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_no_text_is_copied_from_the_reference(ours: Objects, reference: Objects)
     assert [key for key, tree in ours.items() if texts & set(tree["metadata"]["annotations"].values())] == []
 
 
-def _index(trees: list[Tree]) -> Objects:
+def _index(trees: list[JsonObject]) -> Objects:
     return {(tree["kind"], tree["metadata"]["name"]): tree for tree in trees}
 
 
@@ -63,7 +63,7 @@ def _differences(ours: Objects, reference: Objects, *path: str) -> list[str]:
     return differences
 
 
-def _part(tree: Tree, path: tuple[str, ...]) -> Tree:
+def _part(tree: JsonObject, path: tuple[str, ...]) -> JsonObject:
     for name in path:
         tree = tree[name]
     return tree

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 from tests.support.commands import call_virtctl
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
 
 # Structs that KubeVirt writes even when there is nothing in them.
 ALWAYS_WRITTEN = {"devices", "metadata", "resources", "status"}
 RANDOM_NAME = re.compile(r"\b(imported-volume|vm)-[a-z0-9]{5}\b")
 
 
-def _load() -> list[Tree]:
+def _load() -> list[JsonObject]:
     folder = os.environ.get("VIRTSHAPE_VECTORS")
     cases = json.loads(Path(folder, "cli.json").read_text(encoding="utf-8")) if folder else []
     assert isinstance(cases, list)
     return cases
 
 
-def _settle(tree: Tree) -> Tree:
+def _settle(tree: JsonObject) -> JsonObject:
     """Make random names equal and leave out what is empty."""
     settled = _prune(json.loads(RANDOM_NAME.sub(r"\1-RANDOM", json.dumps(tree))))
     assert isinstance(settled, dict)
@@ -45,7 +45,9 @@ def test_recorded_command_lines_are_available() -> None:
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=" ".join(case["argv"])) for case in _load()])
-def test_command_line_output_matches_the_recording(case: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_line_output_matches_the_recording(
+    case: JsonObject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path(tmp_path, "pw.txt").write_text("s3cret\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     outcome = call_virtctl(*case["argv"])

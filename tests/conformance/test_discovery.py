@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.discovery import aggregated
 from virtshape.apiserver.discovery.discovery import write_discovery
 from virtshape.apiserver.discovery.document import Document
 from virtshape.apiserver.discovery.health import ENDPOINTS, list_health_paths
 from virtshape.apiserver.discovery.version import write_root
 from virtshape.apiserver.openapi.documents import write_v2, write_v3_index
-
-Tree = dict[str, Any]
 
 FOLDER = os.environ.get("VIRTSHAPE_WIRE")
 AGGREGATED = f"as={aggregated.KIND}"
@@ -102,7 +101,7 @@ def is_left_out(element: Any) -> bool:
 
 
 @pytest.mark.parametrize("step", list(list_exchanges()))
-def test_discovery_documents_contain_the_recording(step: Tree) -> None:
+def test_discovery_documents_contain_the_recording(step: JsonObject) -> None:
     accept = step["request"].get("headers", {}).get("Accept", "")
     document = find_document(step["request"]["path"], accept)
     assert list(find_missing(step["response"]["body"], json.loads(document.body))) == []

@@ -3,24 +3,23 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.support.linting import lint
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
 
 SHAPE_RULES = {"instancetype-conflict", "unmet-requirement", "indivisible-spread", "no-memory", "own-vcpus"}
 STORING = ("CREATE", "UPDATE")
 
 
-def _load(*files: str) -> list[Tree]:
+def _load(*files: str) -> list[JsonObject]:
     folder = os.environ.get("VIRTSHAPE_VECTORS")
     lines = [line for file in files for line in Path(folder, file).read_text().splitlines()] if folder else []
     return [json.loads(line) for line in lines]
 
 
-def _find_errors(*objects: Tree) -> set[str]:
+def _find_errors(*objects: JsonObject) -> set[str]:
     text = "\n".join(json.dumps(each) for each in objects)
     return {finding.rule for finding in lint(text) if finding.level == "error"}
 
@@ -34,7 +33,7 @@ VMS = [case for case in _load("admitVM.jsonl") if "configuration" not in case["i
 
 
 @pytest.mark.parametrize("case", VMS, ids=[case["id"] for case in VMS])
-def test_vm_findings_match_the_recording(case: Tree) -> None:
+def test_vm_findings_match_the_recording(case: JsonObject) -> None:
     objects, vm = case["input"].get("objects") or [], case["input"]["vm"]
     errors = _find_errors(*objects, {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", **vm})
     if "missing-reference" not in errors:  # recorded where what is missing is put up with
@@ -49,5 +48,5 @@ INSTANCETYPE_KINDS = [
 
 
 @pytest.mark.parametrize("case", INSTANCETYPE_KINDS, ids=[case["id"] for case in INSTANCETYPE_KINDS])
-def test_instancetype_findings_match_the_recording(case: Tree) -> None:
+def test_instancetype_findings_match_the_recording(case: JsonObject) -> None:
     assert bool(_find_errors(case["input"]["object"])) != case["expect"]["allowed"]

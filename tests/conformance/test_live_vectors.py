@@ -5,16 +5,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from tests.conformance.compare import compare
 from tests.conformance.live import Live, read_vectors
 from tests.support.loopback import LoopbackServer, Response
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
+
 FOLDER = os.environ.get("VIRTSHAPE_VECTORS")
-LENIENT: Tree = {"instancetype": {"missingReference": "Defer"}, "emulatedMachines": ["*"]}
+LENIENT: JsonObject = {"instancetype": {"missingReference": "Defer"}, "emulatedMachines": ["*"]}
 """So that what was recorded with made-up names counts: objects may come later, and every machine type exists."""
 
 
@@ -82,7 +83,7 @@ class Verdict(NamedTuple):
     rules: set[str]
 
 
-def judge(expected: Tree, reply: Response) -> Verdict:
+def judge(expected: JsonObject, reply: Response) -> Verdict:
     allowed = expected.get("allowed", "error" not in expected)
     if reply.status in (200, 201):
         return Verdict(_judge_matchers(expected, reply) if allowed else [f"accepted, expected {expected}"], set())
@@ -95,7 +96,7 @@ def judge(expected: Tree, reply: Response) -> Verdict:
     return Verdict(failures, {rule for rule in rules if rule is not None})
 
 
-def _leave_out_recorded(expected: Tree, reported: list[Cause]) -> list[Cause] | None:
+def _leave_out_recorded(expected: JsonObject, reported: list[Cause]) -> list[Cause] | None:
     """What is told beside what was recorded, which comes first; None if that is not told."""
     if expected.get("causes"):
         wanted = [(cause["type"], cause["field"]) for cause in expected["causes"]]
@@ -104,7 +105,7 @@ def _leave_out_recorded(expected: Tree, reported: list[Cause]) -> list[Cause] | 
     return reported[1:] if reported and reported[0].message.startswith(words) else None
 
 
-def _judge_matchers(expected: Tree, reply: Response) -> list[str]:
+def _judge_matchers(expected: JsonObject, reply: Response) -> list[str]:
     if "vm" not in expected:
         return []
     roles = ("instancetype", "preference")
@@ -116,7 +117,7 @@ def _judge_matchers(expected: Tree, reply: Response) -> list[str]:
 def test_running_server_matches_the_recording(live: Live, op: str) -> None:
     failures: list[str] = []
     counts: Counter[str] = Counter()
-    configured = Tree()
+    configured = JsonObject()
     for vector in read_vectors(Path(FOLDER or ""), op):
         configuration = {**(vector["input"].get("configuration") or {}), **LENIENT}
         if configuration != configured:

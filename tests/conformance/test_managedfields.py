@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from virtshape.api.kinds import Kind, find_resource
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write, entries_of, name_manager, record_update
 from virtshape.apiserver.managedfields.ssa import apply, check_apply_body, find_undeclared
-
-Tree = dict[str, Any]
 
 _PATH = re.compile(
     r"/(?:api|apis/(?P<group>[^/]+))/(?P<version>v[^/]+)(?:/namespaces/[^/]+)?/(?P<plural>[a-z]+)(?P<rest>/.*)?"
@@ -35,11 +34,11 @@ def _recordings() -> None:
 class Exchange:
     """A request that was answered, and what it was about."""
 
-    def __init__(self, request: Tree, response: Tree) -> None:
+    def __init__(self, request: JsonObject, response: JsonObject) -> None:
         self.method: str = request["method"]
         self.query = dict(request.get("query") or ())
         self.body: Any = request.get("body")
-        self.answer: Tree = response["body"]
+        self.answer: JsonObject = response["body"]
         self.status: int = response["status"]
         self.path: str = request["path"]
         self.type: str = next((v for k, v in (request.get("headers") or {}).items() if k.lower() == "content-type"), "")
@@ -66,9 +65,9 @@ def exchanges(path: Path) -> Iterator[Exchange]:
                 yield Exchange(pair["request"], pair["response"])
 
 
-def writes(path: Path) -> Iterator[tuple[Exchange, Tree | None]]:
+def writes(path: Path) -> Iterator[tuple[Exchange, JsonObject | None]]:
     """Yield each write that made an object, with the object before it."""
-    known: dict[tuple[str, str], Tree] = {}
+    known: dict[tuple[str, str], JsonObject] = {}
     for exchange in exchanges(path):
         metadata = exchange.answer.get("metadata") or {}
         if exchange.kind is None or exchange.answer.get("kind") != exchange.kind.kind or "name" not in metadata:
@@ -104,7 +103,7 @@ def test_object_after_an_apply_matches_the_recording(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_rejected_apply_has_the_recorded_message(path: Path) -> None:
-    known: dict[str, Tree] = {}
+    known: dict[str, JsonObject] = {}
     for exchange in exchanges(path):
         if exchange.kind is None:
             continue
@@ -122,9 +121,9 @@ def test_rejected_apply_has_the_recorded_message(path: Path) -> None:
             assert {tuple(cause) for cause in refusal.causes} == causes
 
 
-def _written(exchange: Exchange) -> Tree:
+def _written(exchange: Exchange) -> JsonObject:
     """What was to be stored, before admission had its say."""
-    new: Tree | None = exchange.body
+    new: JsonObject | None = exchange.body
     if exchange.method == "PATCH" or new is None:
         new = exchange.answer
     elif exchange.method == "POST":
@@ -141,7 +140,7 @@ def _known_fields(body: Any, answer: Any) -> Any:
     return {name: _known_fields(value, answer[name]) for name, value in body.items() if name in answer}
 
 
-def _refusal(exchange: Exchange, kind: Kind, live: Tree | None) -> StatusError | None:
+def _refusal(exchange: Exchange, kind: Kind, live: JsonObject | None) -> StatusError | None:
     try:
         check_apply_body(exchange.body, kind)
         apply(live, exchange.body, exchange.write, object_type(kind), force=exchange.query.get("force") == "true")
@@ -150,11 +149,11 @@ def _refusal(exchange: Exchange, kind: Kind, live: Tree | None) -> StatusError |
     return find_undeclared(exchange.body, kind)
 
 
-def _comparable(entries: list[Tree]) -> list[Tree]:
+def _comparable(entries: list[JsonObject]) -> list[JsonObject]:
     untimed = [{name: value for name, value in entry.items() if name != "time"} for entry in entries]
     return sorted(untimed, key=lambda entry: (entry["manager"], entry["operation"], entry.get("subresource", "")))
 
 
-def _without_server_fields(tree: Tree) -> Tree:
+def _without_server_fields(tree: JsonObject) -> JsonObject:
     metadata = {name: value for name, value in tree["metadata"].items() if name not in _SERVER_SET}
     return {**tree, "metadata": metadata}

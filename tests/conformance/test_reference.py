@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -13,9 +12,8 @@ from virtshape.api.instancetype import v1beta1, v1beta2
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.api.schema import structural_schema
-
-Tree = dict[str, Any]
 
 KINDS: dict[str, type[Struct]] = {
     "v1.KubeVirt": KubeVirt,
@@ -54,7 +52,7 @@ WIDER_NUMBERS = {
     "v1.TokenBucketRateLimiter.qps",
 }
 
-SCALARS: dict[str, Tree] = {
+SCALARS: dict[str, JsonObject] = {
     "k8s.io.apimachinery.pkg.api.resource.Quantity": {"x-kubernetes-int-or-string": True},
     "k8s.io.apimachinery.pkg.apis.meta.v1.Duration": {"type": "string"},
     "k8s.io.apimachinery.pkg.apis.meta.v1.FieldsV1": {"type": "object"},
@@ -63,38 +61,38 @@ SCALARS: dict[str, Tree] = {
 
 
 @pytest.fixture(scope="module")
-def reference() -> Tree:
+def reference() -> JsonObject:
     if "VIRTSHAPE_REFERENCE" not in os.environ:
         pytest.skip("VIRTSHAPE_REFERENCE names no folder with kubevirt-openapi.json")
     document = json.loads(Path(os.environ["VIRTSHAPE_REFERENCE"], "kubevirt-openapi.json").read_text())
-    definitions: Tree = document["definitions"]
+    definitions: JsonObject = document["definitions"]
     return definitions
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_kind_differs_from_the_reference_only_in_our_additions(name: str, reference: Tree) -> None:
+def test_kind_differs_from_the_reference_only_in_our_additions(name: str, reference: JsonObject) -> None:
     assert find_differences(reference, name, KINDS[name]) - ADDITIONS == set()
 
 
 @pytest.mark.parametrize("name", ["VirtualMachineClusterInstancetype", "VirtualMachineInstancetype"])
-def test_stored_version_differs_in_optional_sizes(name: str, reference: Tree) -> None:
+def test_stored_version_differs_in_optional_sizes(name: str, reference: JsonObject) -> None:
     found = find_differences(reference, f"v1beta1.{name}", getattr(v1beta2, name))
     assert found - ADDITIONS == OPTIONAL_SIZES
 
 
-def test_every_addition_exists(reference: Tree) -> None:
+def test_every_addition_exists(reference: JsonObject) -> None:
     found = {difference for name, kind in KINDS.items() for difference in find_differences(reference, name, kind)}
     assert found >= ADDITIONS
 
 
-def find_differences(definitions: Tree, name: str, kind: type[Struct]) -> set[str]:
+def find_differences(definitions: JsonObject, name: str, kind: type[Struct]) -> set[str]:
     ours = structural_schema(kind)
     del ours["properties"]["metadata"]  # which the schema of a kind leaves to the server; a VM's template has it too
     missing = {f"{name}.metadata: missing"}
     return set(_compare_objects(definitions, name, ours)) - missing
 
 
-def _compare_objects(definitions: Tree, name: str, ours: Tree) -> Iterator[str]:
+def _compare_objects(definitions: JsonObject, name: str, ours: JsonObject) -> Iterator[str]:
     theirs = definitions[name]
     wanted, found = theirs.get("properties", {}), ours.get("properties", {})
     yield from (f"{name}.{field}: missing" for field in wanted.keys() - found.keys())
@@ -109,7 +107,7 @@ def _compare_objects(definitions: Tree, name: str, ours: Tree) -> Iterator[str]:
         yield from _compare(definitions, f"{name}.{field}", wanted[field], found[field])
 
 
-def _compare(definitions: Tree, path: str, theirs: Tree, ours: Tree) -> Iterator[str]:
+def _compare(definitions: JsonObject, path: str, theirs: JsonObject, ours: JsonObject) -> Iterator[str]:
     target = theirs.get("$ref", "").removeprefix("#/definitions/")
     if target and target not in SCALARS:
         yield from _compare_objects(definitions, target, ours)
@@ -124,7 +122,7 @@ def _compare(definitions: Tree, path: str, theirs: Tree, ours: Tree) -> Iterator
             yield from _compare(definitions, path, theirs[inner], ours[inner])
 
 
-def _outline(schema: Tree) -> Tree:
+def _outline(schema: JsonObject) -> JsonObject:
     """What both must agree on of a schema, children aside."""
     names = schema.get("type", "any")
     named = {"type": names} if isinstance(names, str) else {"type": names[0]}

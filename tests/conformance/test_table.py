@@ -4,15 +4,13 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from virtshape.api.kinds import Kind, find_resource
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.encoding.partial import partial_list, partial_object
 from virtshape.apiserver.encoding.table import render_table
-
-Tree = dict[str, Any]
 
 FOLDER = os.environ.get("VIRTSHAPE_WIRE")
 VM = find_resource("kubevirt.io", "v1", "virtualmachines")
@@ -25,7 +23,7 @@ def _recordings() -> None:
         pytest.skip("VIRTSHAPE_WIRE names no folder with recordings")
 
 
-def read_answers(name: str) -> Iterator[Tree]:
+def read_answers(name: str) -> Iterator[JsonObject]:
     """The bodies of a scenario's answers, in order."""
     for step in json.loads(Path(FOLDER or "", f"{name}.json").read_text())["steps"]:
         for exchange in step.get("http", [step]):
@@ -33,7 +31,7 @@ def read_answers(name: str) -> Iterator[Tree]:
                 yield body
 
 
-def drop_messages(table: Tree) -> Tree:
+def drop_messages(table: JsonObject) -> JsonObject:
     """The table without the descriptions of its columns."""
     columns = [
         {key: value for key, value in column.items() if key != "description"} for column in table["columnDefinitions"]
@@ -41,7 +39,7 @@ def drop_messages(table: Tree) -> Tree:
     return table | {"columnDefinitions": columns}
 
 
-def render(kind: Kind | None, tree: Tree, revision: str) -> Tree:
+def render(kind: Kind | None, tree: JsonObject, revision: str) -> JsonObject:
     assert kind is not None
     table = json.loads(render_table(kind, [json.dumps(tree).encode()], revision))
     for row in table["rows"]:

@@ -16,17 +16,18 @@ import pytest
 from tests.conformance.answer import ANSWERS, answer
 from tests.conformance.compare import compare
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
+
 SAMPLE = Path(__file__).with_name("vectors.jsonl")
 SHOWN = 20
 
 
-def read_vectors(*files: Path) -> list[Tree]:
+def read_vectors(*files: Path) -> list[JsonObject]:
     return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 @cache
-def read_folder(folder: Path) -> list[Tree]:
+def read_folder(folder: Path) -> list[JsonObject]:
     return read_vectors(*sorted(folder.glob("*.jsonl")))
 
 
@@ -46,7 +47,7 @@ def load_answer_module(folder: Path) -> Any:
     return module.compare
 
 
-def ask(vector: Tree) -> Tree:
+def ask(vector: JsonObject) -> JsonObject:
     try:
         return answer(vector["op"], vector["input"])
     except Exception:  # noqa: BLE001 - a crash is an answer to report like any other
@@ -74,7 +75,7 @@ def test_every_vector_matches_the_recording(op: str) -> None:
 
 
 @pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["id"]) for vector in read_vectors(SAMPLE)])
-def test_sample_matches_the_recording(vector: Tree) -> None:
+def test_sample_matches_the_recording(vector: JsonObject) -> None:
     assert list(compare(vector["expect"], answer(vector["op"], vector["input"]))) == []
 
 
@@ -103,5 +104,5 @@ def test_sample_covers_every_verb() -> None:
         ({"goText": True, "error": "x"}, {"allowed": True}, ["a refusal was expected"]),
     ],
 )
-def test_comparison_reports_only_differences(want: Tree, got: Tree, differences: list[str]) -> None:
+def test_comparison_reports_only_differences(want: JsonObject, got: JsonObject, differences: list[str]) -> None:
     assert list(compare(want, got)) == differences

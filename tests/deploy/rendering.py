@@ -9,13 +9,14 @@ import pytest
 import yaml
 from tests.e2e.kubectl import CACHE, find_kubectls
 
+from virtshape.api.model import JsonObject
+
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy" / "helm" / "virtshape"
 BASE = ROOT / "deploy" / "kustomize" / "base"
 KUBERNETES = "1.36.0"
 
-Tree = dict[str, Any]
-Objects = dict[tuple[str, str, str], Tree]
+Objects = dict[tuple[str, str, str], JsonObject]
 
 
 def find_helm() -> Path:

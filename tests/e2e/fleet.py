@@ -17,6 +17,8 @@ from typing import Any
 from tests.e2e.manifests import build_instancetype, build_vm
 from tests.e2e.system import System
 
+from virtshape.api.model import JsonObject
+
 TIMEOUT = 300.0
 NAMESPACE = "fleet"
 MACHINES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines"
@@ -25,8 +27,6 @@ REVISIONS = f"/apis/apps/v1/namespaces/{NAMESPACE}/controllerrevisions"
 SIZES = f"/apis/instancetype.kubevirt.io/v1beta2/namespaces/{NAMESPACE}/virtualmachineinstancetypes"
 EVENTS = f"/api/v1/namespaces/{NAMESPACE}/events"
 ACTIONS = f"/apis/subresources.kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines"
-
-Tree = dict[str, Any]
 
 
 class Fleet:
@@ -72,11 +72,11 @@ class Fleet:
         data = answer.read()
         return answer.status, json.loads(data) if data else None
 
-    def list(self, path: str) -> list[Tree]:
+    def list(self, path: str) -> list[JsonObject]:
         """All objects there."""
         code, tree = self.request("GET", path)
         assert code == 200, tree
-        items: list[Tree] = tree["items"]
+        items: list[JsonObject] = tree["items"]
         return items
 
     def create(self) -> Iterator[int]:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from tests.e2e.system import System
-from tests.support.build import Tree
+
+from virtshape.api.model import JsonObject
 
 TIMEOUT: Final = 600.0
 KUBEVIRT: Final = "/apis/kubevirt.io/v1/namespaces/default"
@@ -22,9 +23,11 @@ FULL_DEMO: Final = "virtshape.local/demo-full"
 R = TypeVar("R")
 
 
-def build_guest(name: str, image: str = DEMO, *, domain: Tree | None = None, grace: int = 20, **spec: Any) -> Tree:
+def build_guest(
+    name: str, image: str = DEMO, *, domain: JsonObject | None = None, grace: int = 20, **spec: Any
+) -> JsonObject:
     """A VM that boots the demo guest from its first disk, small and quick to stop."""
-    template: Tree = {
+    template: JsonObject = {
         "terminationGracePeriodSeconds": grace,
         "domain": {"memory": {"guest": "192Mi"}, "devices": {}, **(domain or {})},
         "volumes": [{"name": "root", "containerDisk": {"image": image}}, *spec.pop("volumes", [])],
@@ -37,7 +40,7 @@ def build_guest(name: str, image: str = DEMO, *, domain: Tree | None = None, gra
     }
 
 
-def build_instancetype_or_preference(kind: str, name: str, **spec: Any) -> Tree:
+def build_instancetype_or_preference(kind: str, name: str, **spec: Any) -> JsonObject:
     """An instance type or a preference of this namespace."""
     return {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
@@ -53,7 +56,7 @@ class Guests:
     def __init__(self, system: System) -> None:
         self.system = system
 
-    def create(self, *trees: Tree) -> None:
+    def create(self, *trees: JsonObject) -> None:
         """Store objects."""
         homes = {"v1": CORE, "kubevirt.io/v1": KUBEVIRT, "cdi.kubevirt.io/v1beta1": CDI}
         for tree in trees:
@@ -61,12 +64,12 @@ class Guests:
             code, answer = self.system.request("POST", f"{home}/{tree['kind'].lower()}s", tree)
             assert code == 201, answer
 
-    def vm(self, name: str) -> Tree:
+    def vm(self, name: str) -> JsonObject:
         """A VM."""
-        tree: Tree = self.system.request("GET", f"{KUBEVIRT}/virtualmachines/{name}")[1]
+        tree: JsonObject = self.system.request("GET", f"{KUBEVIRT}/virtualmachines/{name}")[1]
         return tree
 
-    def vmi(self, name: str) -> Tree | None:
+    def vmi(self, name: str) -> JsonObject | None:
         """The instance of a VM, if it has one."""
         code, tree = self.system.request("GET", f"{KUBEVIRT}/virtualmachineinstances/{name}")
         return tree if code == 200 else None
@@ -86,10 +89,10 @@ class Guests:
         assert answer.status == 202, answer.read()
         with_code.close()
 
-    def wait_for_phase(self, name: str, phase: str, *, other_than: str = "") -> Tree:
+    def wait_for_phase(self, name: str, phase: str, *, other_than: str = "") -> JsonObject:
         """The instance, once it is in this phase; another one than that of a uid."""
 
-        def look() -> Tree | None:
+        def look() -> JsonObject | None:
             vmi = self.vmi(name)
             if vmi is None or vmi["metadata"]["uid"] == other_than:
                 return None
@@ -97,10 +100,10 @@ class Guests:
 
         return eventually(look, lambda: f"{name} is not {phase}: {json.dumps(self.vmi(name), indent=1)}")
 
-    def wait_for_status(self, name: str, word: str) -> Tree:
+    def wait_for_status(self, name: str, word: str) -> JsonObject:
         """The VM, once its state is this word."""
 
-        def look() -> Tree | None:
+        def look() -> JsonObject | None:
             vm = self.vm(name)
             return vm if vm.get("status", {}).get("printableStatus") == word else None
 
@@ -116,19 +119,19 @@ class Guests:
         connection.close()
         return text if answer.status == 200 else ""
 
-    def read_shape(self, name: str) -> Tree:
+    def read_shape(self, name: str) -> JsonObject:
         """What a guest says of itself, once it does."""
 
-        def look() -> Tree | None:
+        def look() -> JsonObject | None:
             lines = [line for line in self.read_console(name).splitlines(keepends=True) if line.endswith("\n")]
             return next((json.loads(line) for line in lines if line.lstrip().startswith('{"sockets"')), None)
 
         return eventually(look, lambda: f"{name} says nothing of itself: {self.read_console(name)[-2000:]}")
 
-    def read_now(self, name: str) -> Tree:
+    def read_now(self, name: str) -> JsonObject:
         """What a guest finds at this moment, asked over the port that it has open for the web."""
         with urllib.request.urlopen(f"http://{self.wait_for_ports(name)[80]}/cgi-bin/shape", timeout=TIMEOUT) as answer:
-            shape: Tree = json.load(answer)
+            shape: JsonObject = json.load(answer)
             return shape
 
     def wait_for_ports(self, name: str) -> dict[int, str]:
@@ -136,15 +139,15 @@ class Guests:
         words: str = self.wait_for_condition(name, "PortsOpen")["message"]
         return {int(port): here for port, here in re.findall(r"tcp (\d+) of \w+ is ([\d.:]+)", words)}
 
-    def conditions(self, name: str, kind: str = "virtualmachineinstances") -> dict[str, Tree]:
+    def conditions(self, name: str, kind: str = "virtualmachineinstances") -> dict[str, JsonObject]:
         """The conditions of an instance or a VM, by their types."""
         code, tree = self.system.request("GET", f"{KUBEVIRT}/{kind}/{name}")
         return {one["type"]: one for one in tree.get("status", {}).get("conditions", [])} if code == 200 else {}
 
-    def wait_for_condition(self, name: str, condition: str, reason: str = "") -> Tree:
+    def wait_for_condition(self, name: str, condition: str, reason: str = "") -> JsonObject:
         """A condition of an instance, once it has it, for this reason if one is given."""
 
-        def look() -> Tree | None:
+        def look() -> JsonObject | None:
             found = self.conditions(name).get(condition)
             return found if found is not None and reason in ("", found.get("reason")) else None
 
@@ -158,16 +161,16 @@ class Guests:
         )
         return written.replace("\r", "")
 
-    def wait_for_node(self) -> Tree:
+    def wait_for_node(self) -> JsonObject:
         """The node that this machine is, once the system has told of it."""
 
-        def look() -> Tree | None:
-            nodes: list[Tree] = self.system.request("GET", "/api/v1/nodes")[1]["items"]
+        def look() -> JsonObject | None:
+            nodes: list[JsonObject] = self.system.request("GET", "/api/v1/nodes")[1]["items"]
             return next((one for one in nodes if one.get("status", {}).get("conditions")), None)
 
         return eventually(look, lambda: "the system has no node")
 
-    def list_events(self, name: str) -> list[Tree]:
+    def list_events(self, name: str) -> list[JsonObject]:
         """What is told of objects of a name."""
         events = self.system.request("GET", f"{CORE}/events")[1]["items"]
         return [one for one in events if one["involvedObject"]["name"] == name]

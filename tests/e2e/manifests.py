@@ -2,11 +2,12 @@
 
 from typing import Any
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
+
 SIZES = "instancetype.kubevirt.io"
 
 
-def build_vm(name: str = "web", labels: dict[str, str] | None = None, **spec: Any) -> Tree:
+def build_vm(name: str = "web", labels: dict[str, str] | None = None, **spec: Any) -> JsonObject:
     """A VM that names a size and a guest of the catalog."""
     return {
         "apiVersion": "kubevirt.io/v1",
@@ -27,7 +28,9 @@ def build_vm(name: str = "web", labels: dict[str, str] | None = None, **spec: An
     }
 
 
-def build_instancetype(name: str = "small", version: str = "v1beta2", vcpus: int = 2, memory: str = "2Gi") -> Tree:
+def build_instancetype(
+    name: str = "small", version: str = "v1beta2", vcpus: int = 2, memory: str = "2Gi"
+) -> JsonObject:
     """An instance type of one namespace."""
     return {
         "apiVersion": f"{SIZES}/{version}",
@@ -37,6 +40,6 @@ def build_instancetype(name: str = "small", version: str = "v1beta2", vcpus: int
     }
 
 
-def build_config_map(name: str = "settings", **data: str) -> Tree:
+def build_config_map(name: str = "settings", **data: str) -> JsonObject:
     """A ConfigMap."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data or {"a": "1"}}

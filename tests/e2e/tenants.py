@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import yaml
 from tests.e2e.system import System, call_virtshape, wait_until
-from tests.support.build import Tree
+
+from virtshape.api.model import JsonObject
 
 CDI = "cdi.kubevirt.io/storage"
 
@@ -45,23 +46,23 @@ class Tenant:
         """Send a request as this user."""
         return self.system.request(method, path, tree, Authorization=f"Bearer {self.token}", **headers)
 
-    def create(self, tree: Tree) -> Tree:
+    def create(self, tree: JsonObject) -> JsonObject:
         """Create a claim or DataVolume."""
         code, answer = self.request("POST", self.claims if tree["apiVersion"] == "v1" else self.volumes, tree)
         assert code == 201, answer
-        created: Tree = answer
+        created: JsonObject = answer
         return created
 
-    def get(self, path: str) -> Tree:
+    def get(self, path: str) -> JsonObject:
         code, answer = self.request("GET", path)
         assert code == 200, answer
-        found: Tree = answer
+        found: JsonObject = answer
         return found
 
-    def wait_for_phase(self, name: str, *phases: str) -> Tree:
+    def wait_for_phase(self, name: str, *phases: str) -> JsonObject:
         """Wait until a DataVolume is in one of these phases; the DataVolume."""
 
-        def look() -> Tree | None:
+        def look() -> JsonObject | None:
             found = self.get(f"{self.volumes}/{name}")
             return found if found.get("status", {}).get("phase") in phases else None
 
@@ -100,7 +101,7 @@ class Tenant:
             return Answer(response.status, response.read().decode())
 
 
-def read_message(volume: Tree) -> str:
+def read_message(volume: JsonObject) -> str:
     """Return what a DataVolume says of its filling."""
     conditions = volume.get("status", {}).get("conditions", [])
     return next((one.get("message", "") for one in conditions if one["type"] == "Running"), "")

@@ -8,15 +8,15 @@ import pytest
 from tests.e2e.agent import START, build_agent
 from tests.e2e.guests import ACTIONS, Guests, build_guest, eventually
 from tests.e2e.system import call_virtshape
-from tests.support.build import Tree
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.images.errors import ImageError
 
 NAME = "told"
 
 
 @pytest.fixture(scope="module")
-def reported(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
+def reported(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JsonObject]:
     """An instance whose guest's agent has told of itself."""
     try:
         archive = build_agent(tmp_path_factory.mktemp("agent"))
@@ -25,7 +25,7 @@ def reported(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         raise
     added = call_virtshape("image", "add", "agent", archive, "--data-dir", guests.system.directory)
     assert added.returncode == 0, added.stderr
-    volumes: list[Tree] = [
+    volumes: list[JsonObject] = [
         {"name": "agent", "persistentVolumeClaim": {"claimName": "agent"}},
         {"name": "seed", "cloudInitNoCloud": {"userData": START}},
     ]
@@ -38,7 +38,7 @@ def reported(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     guests.delete(NAME)
 
 
-def find_reported(guests: Guests) -> Tree | None:
+def find_reported(guests: Guests) -> JsonObject | None:
     """The instance, once the agent has told of all that there is to tell of; it does not tell of all at once."""
     vmi = guests.vmi(NAME) or {}
     status = vmi.get("status", {})
@@ -53,7 +53,7 @@ def ask(guests: Guests, question: str) -> Any:
     return answer
 
 
-def test_instance_status_has_agent_information(guests: Guests, reported: Tree) -> None:
+def test_instance_status_has_agent_information(guests: Guests, reported: JsonObject) -> None:
     assert guests.wait_for_condition(NAME, "AgentConnected")["status"] == "True"
     found = reported["status"]["guestOSInfo"]
     kernel = guests.read_shape(NAME)["kernel"]
@@ -72,7 +72,7 @@ def test_instance_status_has_agent_information(guests: Guests, reported: Tree) -
     assert "10.0.2.15" in card["ipAddresses"]
 
 
-def test_agent_is_queried_through_the_api(guests: Guests, reported: Tree) -> None:
+def test_agent_is_queried_through_the_api(guests: Guests, reported: JsonObject) -> None:
     assert reported["metadata"]["name"] == NAME
     assert ask(guests, "guestosinfo")["os"]["prettyName"] == "The demo guest 1"
     assert ask(guests, "userlist")["items"] == []
@@ -80,7 +80,7 @@ def test_agent_is_queried_through_the_api(guests: Guests, reported: Tree) -> Non
     assert (seed["fileSystemType"], seed["diskName"]) == ("iso9660", "vdc")
 
 
-def test_agent_reboots_and_shuts_down_the_guest(guests: Guests, reported: Tree) -> None:
+def test_agent_reboots_and_shuts_down_the_guest(guests: Guests, reported: JsonObject) -> None:
     guests.act("virtualmachineinstances", NAME, "softreboot")
     guests.wait_for_text(NAME, "the agent was asked to reboot")
     eventually(

@@ -5,19 +5,20 @@ import urllib.request
 
 import pytest
 from tests.e2e.guests import FULL_DEMO, KUBEVIRT, TIMEOUT, Guests, build_guest, eventually
-from tests.support.build import Tree
 
-WEB: Tree = {"interfaces": [{"name": "default", "masquerade": {}, "ports": [{"port": 80}, {"port": 7}]}]}
-POD: list[Tree] = [{"name": "default", "pod": {}}]
+from virtshape.api.model import JsonObject
+
+WEB: JsonObject = {"interfaces": [{"name": "default", "masquerade": {}, "ports": [{"port": 80}, {"port": 7}]}]}
+POD: list[JsonObject] = [{"name": "default", "pod": {}}]
 
 
-def add_network(tree: Tree) -> Tree:
+def add_network(tree: JsonObject) -> JsonObject:
     tree["spec"]["template"]["spec"]["networks"] = POD
     return tree
 
 
 def test_running_guest_is_resized_with_its_vm(guests: Guests) -> None:
-    domain: Tree = {
+    domain: JsonObject = {
         "cpu": {"sockets": 1, "maxSockets": 4},
         "memory": {"guest": "1Gi", "maxGuest": "2Gi"},
         "devices": WEB,
@@ -29,14 +30,14 @@ def test_running_guest_is_resized_with_its_vm(guests: Guests) -> None:
     change = {"cpu": {"sockets": 3}, "memory": {"guest": "1536Mi"}}
     guests.patch(f"{KUBEVIRT}/virtualmachines/growing", spec={"template": {"spec": {"domain": change}}})
 
-    def look() -> Tree | None:
+    def look() -> JsonObject | None:
         found = guests.read_now("growing")
         return found if found["sockets"] == 3 and found["availableMiB"] > before["availableMiB"] + 400 else None
 
     eventually(look, lambda: f"it does not grow: {guests.read_now('growing')}")
     sizes = {"guestAtBoot": "1Gi", "guestRequested": "1536Mi", "guestCurrent": "1536Mi"}
 
-    def find_reported() -> Tree | None:
+    def find_reported() -> JsonObject | None:
         vmi = guests.wait_for_phase("growing", "Running")
         return vmi if vmi["status"]["memory"] == sizes else None
 
@@ -71,7 +72,7 @@ fi
 
 
 def test_firmware_and_tpm_state_survives_a_restart_and_is_deleted_with_the_vm(guests: Guests) -> None:
-    domain: Tree = {
+    domain: JsonObject = {
         "memory": {"guest": "384Mi"},
         "features": {"smm": {}},
         "firmware": {"bootloader": {"efi": {"secureBoot": True, "persistent": True}}},

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.e2e.guests import CDI, Guests, build_guest, build_instancetype_or_preference, eventually
 from tests.e2e.system import call_virtshape
-from tests.support.build import Tree
 from tests.support.containers import build_layer, build_layout, write_archive
 from tests.support.webserver import serve, serve_file
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest
 
 SCRIPT = """\
@@ -42,7 +42,7 @@ def settings(guests: Guests) -> Iterator[Path]:
     path.unlink(missing_ok=True)
 
 
-def build_volume(name: str, source: Tree, size: str | None = None) -> Tree:
+def build_volume(name: str, source: JsonObject, size: str | None = None) -> JsonObject:
     storage = {"resources": {"requests": {"storage": size}}} if size else {}
     return {
         "apiVersion": "cdi.kubevirt.io/v1beta1",
@@ -52,11 +52,11 @@ def build_volume(name: str, source: Tree, size: str | None = None) -> Tree:
     }
 
 
-def build_core(kind: str, name: str, **fields: object) -> Tree:
+def build_core(kind: str, name: str, **fields: object) -> JsonObject:
     return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "default"}, **fields}
 
 
-def build_claim(name: str) -> Tree:
+def build_claim(name: str) -> JsonObject:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "8Mi"}}}
     return build_core("PersistentVolumeClaim", name, spec=spec)
 
@@ -72,7 +72,7 @@ def test_every_volume_type_is_visible_inside_the_guest(guests: Guests, settings:
     )
     fields = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels['tier']"}}]
     host_disk = {"path": str(tmp_path / "new.img"), "type": "DiskOrCreate", "capacity": "32Mi"}
-    volumes: list[Tree] = [
+    volumes: list[JsonObject] = [
         {"name": "seed", "cloudInitConfigDrive": {"userData": SCRIPT}},
         {"name": "settings", "configMap": {"name": "settings"}},
         {"name": "keys", "secret": {"secretName": "keys"}},
@@ -134,7 +134,7 @@ def test_added_image_is_copied_resized_and_booted(guests: Guests, demo: DemoGues
         "metadata": {"name": "imaged-root"},
         "spec": {"sourceRef": {"kind": "DataSource", "name": "golden"}, "storage": {}},
     }
-    matchers: Tree = {role: {"inferFromVolume": "root"} for role, _ in kinds}
+    matchers: JsonObject = {role: {"inferFromVolume": "root"} for role, _ in kinds}
     tree = build_guest("imaged", dataVolumeTemplates=[template], **matchers)
     tree["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "dataVolume": {"name": "imaged-root"}}]
     del tree["spec"]["template"]["spec"]["domain"]["memory"]
@@ -189,11 +189,11 @@ def test_two_guests_share_a_read_write_many_claim(guests: Guests) -> None:
     guests.create(claim)
     words = {"writer": (WRITE, "it is written"), "reader": (READ, "it says: from one to the other")}
     for name, (script, said) in words.items():
-        volumes: list[Tree] = [
+        volumes: list[JsonObject] = [
             {"name": "common", "persistentVolumeClaim": {"claimName": "common"}},
             {"name": "seed", "cloudInitNoCloud": {"userData": script}},
         ]
-        disks: list[Tree] = [{"name": one, "disk": {"bus": "virtio"}} for one in ("root", "common", "seed")]
+        disks: list[JsonObject] = [{"name": one, "disk": {"bus": "virtio"}} for one in ("root", "common", "seed")]
         disks[1]["shareable"] = True
         domain = {"memory": {"guest": "192Mi"}, "devices": {"disks": disks}}
         guests.create(build_guest(name, grace=0, domain=domain, volumes=volumes))

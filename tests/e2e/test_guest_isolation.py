@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 from tests.e2e.guests import Guests, build_guest
 from tests.e2e.system import System
-from tests.support.build import Tree
 from tests.support.netns import INTERNET, MACHINE, OTHER_MACHINE, isolate_network, serve_directory, serve_dns
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest
 
 LOCAL_PORT = 8001
@@ -38,7 +38,7 @@ echo "attack: over"
 CLOSED = ("api", "loopback", "resolver-as-web", "neighbour", "machine", "machine-again")
 
 
-def build_victim() -> Tree:
+def build_victim() -> JsonObject:
     """A guest with a web server, whose port is open on the machine's loopback address."""
     interface = {"name": "default", "masquerade": {}, "ports": [{"port": 80}]}
     tree = build_guest("victim", domain={"devices": {"interfaces": [interface]}})
@@ -46,7 +46,7 @@ def build_victim() -> Tree:
     return tree
 
 
-def build_attacker(script: str) -> Tree:
+def build_attacker(script: str) -> JsonObject:
     disks = [{"name": name, "disk": {"bus": "virtio"}} for name in ("root", "seed")]
     seed = {"name": "seed", "cloudInitNoCloud": {"userData": script}}
     return build_guest("attacker", domain={"devices": {"disks": disks}}, volumes=[seed])

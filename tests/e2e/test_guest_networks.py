@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.guests import TIMEOUT, Guests, build_guest, eventually
 from tests.support.bridges import create_bridge, list_bridge_ports
-from tests.support.build import Tree
+
+from virtshape.api.model import JsonObject
 
 BRIDGE = "vstest0"
 HERE, THERE = "10.213.7.1", "10.213.7.2"
@@ -20,7 +21,7 @@ echo "eth0 is on the bridge"
 """
 
 
-def build_plugged(name: str) -> Tree:
+def build_plugged(name: str) -> JsonObject:
     """A guest whose only interface has several queues and is on a network of the machine's."""
     tree = build_guest(
         name,
@@ -48,10 +49,10 @@ def settings(guests: Guests) -> Iterator[Path]:
     path.unlink()
 
 
-def _read_shape() -> Tree | None:
+def _read_shape() -> JsonObject | None:
     try:
         with urllib.request.urlopen(f"http://{THERE}/shape.json", timeout=TIMEOUT) as answer:
-            shape: Tree = json.load(answer)
+            shape: JsonObject = json.load(answer)
             return shape
     except OSError:  # it is plugged in, and nobody has found it yet
         return None

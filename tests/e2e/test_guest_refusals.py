@@ -9,7 +9,8 @@ from typing import NamedTuple
 import pytest
 from tests.e2e.guests import Guests, build_guest, eventually
 from tests.e2e.system import System
-from tests.support.build import Tree
+
+from virtshape.api.model import JsonObject
 
 MACHINES = "virtualmachines"
 INSTANCES = "virtualmachineinstances"
@@ -24,8 +25,8 @@ class Reason(NamedTuple):
     """The condition that tells it, of the instance unless there is none yet."""
     reason: str
     message: str
-    domain: Tree | None = None
-    volume: Tree | None = None
+    domain: JsonObject | None = None
+    volume: JsonObject | None = None
     kind: str = INSTANCES
 
 
@@ -144,7 +145,7 @@ REASONS: dict[str, Reason] = {
 @pytest.fixture
 def failed(guests: Guests) -> Iterator[None]:
     """A DataVolume that cannot be filled."""
-    volume: Tree = {
+    volume: JsonObject = {
         "apiVersion": "cdi.kubevirt.io/v1beta1",
         "kind": "DataVolume",
         "metadata": {"name": "failed", "namespace": "default"},

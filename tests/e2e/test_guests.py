@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from tests.e2e.guests import FULL_DEMO, INSTANCETYPES, KUBEVIRT, Guests, build_guest, build_instancetype_or_preference
 from tests.e2e.system import COMMAND, System
-from tests.support.build import Tree
 from tests.support.demo import PROMPT
 from tests.support.terminals import Terminal
 
+from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.launcher.node.hardware import measure_memory
 
-TOPOLOGIES: dict[str, tuple[Tree, Tree | None, tuple[int, int, int]]] = {
+TOPOLOGIES: dict[str, tuple[JsonObject, JsonObject | None, tuple[int, int, int]]] = {
     "three-two-one": ({"topology": {"sockets": 3, "cores": 2, "threads": 1}}, None, (3, 2, 1)),
     "cores": ({"guest": 2}, {"preferredCPUTopology": "cores"}, (1, 2, 1)),
     "threads": ({"guest": 2}, {"preferredCPUTopology": "threads"}, (1, 1, 2)),
@@ -28,11 +28,11 @@ TOPOLOGIES: dict[str, tuple[Tree, Tree | None, tuple[int, int, int]]] = {
 
 @pytest.mark.parametrize(("cpu", "preferred", "shape"), TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
 def test_guest_has_the_designed_topology(
-    guests: Guests, cpu: Tree, preferred: Tree | None, shape: tuple[int, int, int]
+    guests: Guests, cpu: JsonObject, preferred: JsonObject | None, shape: tuple[int, int, int]
 ) -> None:
     name = f"topology-{'-'.join(map(str, shape))}"
     guests.create(build_instancetype_or_preference("Instancetype", name, cpu=cpu, memory={"guest": "192Mi"}))
-    spec: Tree = {"instancetype": {"kind": "VirtualMachineInstancetype", "name": name}}
+    spec: JsonObject = {"instancetype": {"kind": "VirtualMachineInstancetype", "name": name}}
     if preferred is not None:
         guests.create(build_instancetype_or_preference("Preference", name, cpu=preferred))
         spec["preference"] = {"kind": "VirtualMachinePreference", "name": name}
@@ -62,16 +62,16 @@ def test_guest_has_the_vcpus_of_its_own_template(guests: Guests, preferred: str,
 
 def test_disks_have_the_bus_of_the_user_or_the_preference(guests: Guests) -> None:
     guests.create(build_instancetype_or_preference("Preference", "sata", devices={"preferredDiskBus": "sata"}))
-    disks: list[Tree] = [
+    disks: list[JsonObject] = [
         {"name": "root", "disk": {}, "bootOrder": 1},
         {"name": "fast", "disk": {"bus": "virtio"}, "serial": "FAST01"},
         {"name": "seed", "disk": {}},
     ]
-    volumes: list[Tree] = [
+    volumes: list[JsonObject] = [
         {"name": "fast", "emptyDisk": {"capacity": "64Mi"}},
         {"name": "seed", "cloudInitNoCloud": {"userData": "#!/bin/sh\necho seeded by the VM\n"}},
     ]
-    domain: Tree = {"memory": {"guest": "256Mi"}, "devices": {"disks": disks}}
+    domain: JsonObject = {"memory": {"guest": "256Mi"}, "devices": {"disks": disks}}
     preference = {"kind": "VirtualMachinePreference", "name": "sata"}
     guests.create(build_guest("disks", FULL_DEMO, domain=domain, volumes=volumes, preference=preference))
     found = guests.read_shape("disks")
@@ -87,7 +87,7 @@ def test_disks_have_the_bus_of_the_user_or_the_preference(guests: Guests) -> Non
     guests.delete("disks")
 
 
-WINDOWS_LIKE: Tree = {
+WINDOWS_LIKE: JsonObject = {
     "clock": {
         "preferredClockOffset": {"utc": {}},
         "preferredTimer": {
@@ -190,7 +190,7 @@ def test_guest_with_killed_qemu_is_rerun_only_on_failure(guests: Guests) -> None
 
 
 def test_run_strategy_decides_after_a_panic_and_a_shutdown(guests: Guests) -> None:
-    domain: Tree = {"memory": {"guest": "256Mi"}, "devices": {"panicDevices": [{"model": "isa"}]}}
+    domain: JsonObject = {"memory": {"guest": "256Mi"}, "devices": {"panicDevices": [{"model": "isa"}]}}
     guests.create(build_guest("moody", FULL_DEMO, domain=domain, runStrategy="RerunOnFailure"))
     first = _do_inside(guests, "moody", "echo c >/proc/sysrq-trigger")
     guests.wait_for_phase("moody", "Running", other_than=first)

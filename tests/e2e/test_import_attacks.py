@@ -12,8 +12,9 @@ import pytest
 from tests.e2e.system import System, wait_until
 from tests.e2e.tenants import Tenant, read_message
 from tests.e2e.uploads import build_volume
-from tests.support.build import Tree
 from tests.support.webserver import Request, Response, serve, serve_file
+
+from virtshape.api.model import JsonObject
 
 MIB = 1 << 20
 SECRET = b"secret" * 1000
@@ -41,7 +42,7 @@ def configure(system: System) -> Iterator[Any]:
     path.unlink(missing_ok=True)
 
 
-def import_from(name: str, source: Tree, size: str | None = "8Mi") -> Tree:
+def import_from(name: str, source: JsonObject, size: str | None = "8Mi") -> JsonObject:
     return build_volume(name, size, source=source)
 
 

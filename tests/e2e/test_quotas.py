@@ -8,8 +8,9 @@ import pytest
 from tests.e2e.system import System, wait_until
 from tests.e2e.tenants import Tenant
 from tests.e2e.uploads import build_volume
-from tests.support.build import Tree
 from tests.support.webserver import serve, serve_file
+
+from virtshape.api.model import JsonObject
 
 MIB = 1 << 20
 
@@ -35,12 +36,12 @@ def limit(system: System, namespace: str, **hard: str) -> Tenant:
     return tenant
 
 
-def build_claim(name: str, size: str) -> Tree:
+def build_claim(name: str, size: str) -> JsonObject:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
 
 
-def get_usage(tenant: Tenant) -> Tree:
+def get_usage(tenant: Tenant) -> JsonObject:
     quota = tenant.get(f"/api/v1/namespaces/{tenant.namespace}/resourcequotas/storage")
     return quota.get("status", {}).get("used") or {}
 

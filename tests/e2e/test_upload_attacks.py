@@ -12,7 +12,8 @@ from tests.e2e.system import System, wait_until
 from tests.e2e.tenants import CDI, Tenant
 from tests.e2e.uploads import build_claim, build_volume
 from tests.support.archives import build_archive, build_entry_bomb, build_long_chain, build_pax_bomb
-from tests.support.build import Tree
+
+from virtshape.api.model import JsonObject
 
 MIB = 1 << 20
 EVIL = b"evil" * 1024
@@ -36,7 +37,7 @@ def prod(system: System) -> Tenant:
     return Tenant(system, "prod")
 
 
-def archive_claim(name: str, size: str = "8Mi") -> Tree:
+def archive_claim(name: str, size: str = "8Mi") -> JsonObject:
     return build_claim(name, size, **{f"{CDI}.contentType": "archive"})
 
 
@@ -154,7 +155,7 @@ def test_users_cannot_write_status_of_storage_objects(dev: Tenant, prod: Tenant)
     assert dev.request("PATCH", f"{dev.claims}/stolen/status", {"status": {"phase": "Bound"}}, **merge)[0] == 403
 
 
-def own(claim: Tree, name: str, uid: str) -> Tree:
+def own(claim: JsonObject, name: str, uid: str) -> JsonObject:
     owner = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume", "name": name, "uid": uid}
     claim["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
     claim["metadata"]["finalizers"] = ["example.com/hold"]  # or the claim is collected with an owner that is not there

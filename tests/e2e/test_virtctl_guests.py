@@ -17,10 +17,10 @@ import pytest
 from tests.e2e.guests import Guests, build_guest, eventually
 from tests.e2e.kubectl import KubectlResult
 from tests.e2e.sshd import START, build_sshd
-from tests.support.build import Tree
 from tests.support.demo import PROMPT
 from tests.support.terminals import Terminal
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.images.errors import ImageError
 
@@ -133,10 +133,10 @@ def end(process: "subprocess.Popen[str]") -> tuple[int, str]:
 def test_ports_are_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
     process, (web, echo) = forward(virtctl, "0:80", "0:7")
 
-    def look() -> Tree | None:
+    def look() -> JsonObject | None:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{web}/shape.json", timeout=TIMEOUT) as answer:
-                shape: Tree = json.load(answer)
+                shape: JsonObject = json.load(answer)
                 return shape
         except (OSError, http.client.HTTPException):  # the guest is still joining its network
             return None
@@ -259,7 +259,9 @@ def test_vm_boots_from_an_uploaded_image(guests: Guests, virtctl: Virtctl, qcow2
     result = virtctl("image-upload", kind, name, "--size", "128Mi", "--image-path", qcow2, *words)
     assert result.status == 0, result.err
     assert result.out.endswith(f"Processing completed successfully\nUploading {qcow2} completed successfully\n")
-    source: Tree = {"dataVolume": {"name": name}} if kind == "dv" else {"persistentVolumeClaim": {"claimName": name}}
+    source: JsonObject = (
+        {"dataVolume": {"name": name}} if kind == "dv" else {"persistentVolumeClaim": {"claimName": name}}
+    )
     tree = build_guest(name, instancetype={"inferFromVolume": "root"}, preference={"inferFromVolume": "root"})
     tree["spec"]["template"]["spec"]["volumes"] = [{"name": "root", **source}]
     del tree["spec"]["template"]["spec"]["domain"]["memory"]

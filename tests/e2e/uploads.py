@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tests.e2e.system import System, wait_until
-from tests.support.build import Tree
+
+from virtshape.api.model import JsonObject
 
 CDI = "cdi.kubevirt.io/storage"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
@@ -24,7 +25,7 @@ class ProxyResponse(NamedTuple):
     message: str
 
 
-def build_claim(name: str, size: str = "8Mi", **annotations: str) -> Tree:
+def build_claim(name: str, size: str = "8Mi", **annotations: str) -> JsonObject:
     """A claim that waits for an upload, as virtctl makes it."""
     marks = {f"{CDI}.upload.target": "", f"{CDI}.contentType": "kubevirt", **annotations}
     return {
@@ -36,7 +37,7 @@ def build_claim(name: str, size: str = "8Mi", **annotations: str) -> Tree:
     }
 
 
-def build_volume(name: str, size: str | None = "8Mi", **spec: Any) -> Tree:
+def build_volume(name: str, size: str | None = "8Mi", **spec: Any) -> JsonObject:
     """A DataVolume that waits for an upload, as virtctl makes it."""
     storage = {"resources": {"requests": {"storage": size}}} if size else {}
     return {
@@ -54,16 +55,16 @@ class Uploader:
     def __init__(self, system: System) -> None:
         self.system = system
 
-    def create(self, tree: Tree) -> None:
+    def create(self, tree: JsonObject) -> None:
         """Store a claim or DataVolume."""
         code, answer = self.system.request("POST", CLAIMS if tree["apiVersion"] == "v1" else VOLUMES, tree)
         assert code == 201, answer
 
-    def claim(self, name: str) -> Tree:
+    def claim(self, name: str) -> JsonObject:
         """A claim."""
         code, tree = self.system.request("GET", f"{CLAIMS}/{name}")
         assert code == 200, tree
-        found: Tree = tree
+        found: JsonObject = tree
         return found
 
     def annotation(self, name: str, key: str) -> str | None:
@@ -79,7 +80,7 @@ class Uploader:
         """Wait as virtctl does for what it has sent."""
         wait_until(lambda: self.annotation(name, "pod.phase") == "Succeeded", f"{name} is never filled")
 
-    def request_token(self, name: str, **headers: str) -> tuple[int, Tree]:
+    def request_token(self, name: str, **headers: str) -> tuple[int, JsonObject]:
         """The answer to the request for a token."""
         body = {
             "kind": "UploadTokenRequest",
@@ -139,7 +140,7 @@ class Uploader:
         volume: str = self.claim(name)["spec"]["volumeName"]
         return (self.system.directory / "volumes" / volume / "disk.img").read_bytes()
 
-    def audit(self, name: str) -> list[Tree]:
+    def audit(self, name: str) -> list[JsonObject]:
         """What is on record about uploads to a claim."""
         found = [line for line in self.system.read_audit_log() if line.get("subresource") == "upload"]
         return [line for line in found if line["name"] == name]

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 from tests.support.loopback import Client
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
+
 GROUP = "instancetype.kubevirt.io"
 CLUSTER_INSTANCETYPES = f"/apis/{GROUP}/v1beta1/virtualmachineclusterinstancetypes"
 
@@ -36,7 +37,7 @@ def build_instancetype(
     version: str = "v1beta1",
     kind: str = "VirtualMachineInstancetype",
     **metadata: Any,
-) -> Tree:
+) -> JsonObject:
     """An instance type; further keywords go to its metadata."""
     sizes = {"cpu": {"guest": guest} if guest is not None else {}, "memory": {"guest": memory} if memory else {}}
     return {
@@ -47,7 +48,9 @@ def build_instancetype(
     }
 
 
-def build_vm(name: str = "vm1", *, status: Tree | None = None, version: str = "v1", **metadata: Any) -> Tree:
+def build_vm(
+    name: str = "vm1", *, status: JsonObject | None = None, version: str = "v1", **metadata: Any
+) -> JsonObject:
     """A VM that fits the schema and is not to run; further keywords go to its metadata."""
     template = {"spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}}}
     return {
@@ -59,24 +62,24 @@ def build_vm(name: str = "vm1", *, status: Tree | None = None, version: str = "v
     }
 
 
-def build_config(name: str = "settings", *, data: dict[str, str] | None = None, **metadata: Any) -> Tree:
+def build_config(name: str = "settings", *, data: dict[str, str] | None = None, **metadata: Any) -> JsonObject:
     """A ConfigMap; further keywords go to its metadata."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data or {"a": "1"}}
 
 
-def create(client: Client, path: str, *bodies: Tree) -> list[Tree]:
+def create(client: Client, path: str, *bodies: JsonObject) -> list[JsonObject]:
     """Store new objects; what became of them."""
     replies = [client.post(path, body) for body in bodies]
     assert [reply.status for reply in replies] == [201] * len(bodies), [reply.body for reply in replies]
     return [reply.tree for reply in replies]
 
 
-def names(listing: Tree) -> list[str]:
+def names(listing: JsonObject) -> list[str]:
     """The names of a list's items, in their order."""
     return [item["metadata"]["name"] for item in listing["items"]]
 
 
-def revision(tree: Tree) -> str:
+def revision(tree: JsonObject) -> str:
     """An object's or list's resourceVersion."""
     version: str = tree["metadata"]["resourceVersion"]
     return version

@@ -10,7 +10,8 @@ import pytest
 from tests.integration.objects import NamespacePaths, build_instancetype
 from tests.support.loopback import TIMEOUT, Client, LoopbackServer, Response
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
+
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 AUTHORIZATION = "/apis/authorization.k8s.io/v1"
 AUTHENTICATION = "/apis/authentication.k8s.io/v1"
@@ -26,7 +27,9 @@ def wait_for(look: Callable[[], Any]) -> Any:
     return found
 
 
-def grant(client: Client, paths: NamespacePaths, *rules: Tree, subject: Tree, name: str = "granted") -> None:
+def grant(
+    client: Client, paths: NamespacePaths, *rules: JsonObject, subject: JsonObject, name: str = "granted"
+) -> None:
     group = "rbac.authorization.k8s.io"
     role = {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": {"name": name}, "rules": list(rules)}
     reference = {"apiGroup": group, "kind": "Role", "name": name}
@@ -36,7 +39,7 @@ def grant(client: Client, paths: NamespacePaths, *rules: Tree, subject: Tree, na
     assert client.post(f"{RBAC}/namespaces/{paths.namespace}/rolebindings", binding).status == 201
 
 
-def rule(verbs: str, resources: str, group: str = "", **rest: Any) -> Tree:
+def rule(verbs: str, resources: str, group: str = "", **rest: Any) -> JsonObject:
     return {"verbs": verbs.split(), "resources": resources.split(), "apiGroups": [group], **rest}
 
 
@@ -62,9 +65,9 @@ def request_token(client: Client, paths: NamespacePaths, account: str = "default
     return client.post(path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
 
 
-def who_is(client: Client) -> Tree:
+def who_is(client: Client) -> JsonObject:
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-    info: Tree = client.post(f"{AUTHENTICATION}/selfsubjectreviews", review).tree["status"]["userInfo"]
+    info: JsonObject = client.post(f"{AUTHENTICATION}/selfsubjectreviews", review).tree["status"]["userInfo"]
     return info
 
 
@@ -220,7 +223,7 @@ def test_service_account_token_authenticates_its_account(
     account.close()
 
 
-REFUSED_TOKENS: dict[str, tuple[str, Tree, tuple[int, str]]] = {
+REFUSED_TOKENS: dict[str, tuple[str, JsonObject, tuple[int, str]]] = {
     "too short": ("default", {"expirationSeconds": 5}, (422, "Invalid")),
     "no such account": ("nobody", {}, (404, "NotFound")),
     "bound to nothing": ("default", {"boundObjectRef": {"kind": "Pod", "name": "x"}}, (404, "NotFound")),
@@ -229,7 +232,7 @@ REFUSED_TOKENS: dict[str, tuple[str, Tree, tuple[int, str]]] = {
 
 @pytest.mark.parametrize(("account", "spec", "reason"), REFUSED_TOKENS.values(), ids=REFUSED_TOKENS.keys())
 def test_invalid_token_requests_are_rejected(
-    client: Client, paths: NamespacePaths, account: str, spec: Tree, reason: tuple[int, str]
+    client: Client, paths: NamespacePaths, account: str, spec: JsonObject, reason: tuple[int, str]
 ) -> None:
     wait_for_account(client, paths)
     assert request_token(client, paths, account, **spec).reason == reason
@@ -292,7 +295,7 @@ def test_aggregated_role_is_served_with_its_rules(client: Client) -> None:
     assert client.post(f"{RBAC}/clusterroles", whole).status == 201
     assert client.post(f"{RBAC}/clusterroles", part).status == 201
 
-    def has(rules: list[Tree] | None) -> Callable[[], bool]:
+    def has(rules: list[JsonObject] | None) -> Callable[[], bool]:
         return lambda: client.get(f"{RBAC}/clusterroles/whole").tree.get("rules") == rules
 
     assert wait_for(has([rule("get", "pods")]))
@@ -327,7 +330,7 @@ def may(client: Client, **attributes: str) -> bool:
     ],
 )
 def test_invalid_access_reviews_are_rejected(
-    client: Client, question: str, body: Tree, refusal: tuple[int, str], details: set[str]
+    client: Client, question: str, body: JsonObject, refusal: tuple[int, str], details: set[str]
 ) -> None:
     reply = client.post(f"{AUTHORIZATION}/{question}", body)
     assert (reply.reason, reply.tree.get("details", {}).keys()) == (refusal, details)
@@ -396,7 +399,7 @@ def find_audit(server: LoopbackServer) -> Path:
     return server.system.directory.kubeconfig.with_name("audit.log")
 
 
-def read_audit(server: LoopbackServer, user: str) -> list[Tree]:
+def read_audit(server: LoopbackServer, user: str) -> list[JsonObject]:
     lines = [json.loads(line) for line in find_audit(server).read_text().splitlines()]
     return [line for line in lines if line["user"] == user]
 

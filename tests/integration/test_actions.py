@@ -4,19 +4,21 @@ from typing import Any
 
 import pytest
 from tests.integration.objects import NamespacePaths
-from tests.support.loopback import Client, Response, Tree
+from tests.support.loopback import Client, Response
 
-SMALL: Tree = {
+from virtshape.api.model import JsonObject
+
+SMALL: JsonObject = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1",
     "kind": "VirtualMachineInstancetype",
     "metadata": {"name": "small"},
     "spec": {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}},
 }
-MATCHER: Tree = {"name": "small", "kind": "VirtualMachineInstancetype"}
+MATCHER: JsonObject = {"name": "small", "kind": "VirtualMachineInstancetype"}
 VERSIONS = ("v1", "v1alpha3")
 
 
-def build_vm(name: str = "vm", **spec: Any) -> Tree:
+def build_vm(name: str = "vm", **spec: Any) -> JsonObject:
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -29,7 +31,7 @@ def build_vm(name: str = "vm", **spec: Any) -> Tree:
     }
 
 
-def build_sized(**domain: Any) -> Tree:
+def build_sized(**domain: Any) -> JsonObject:
     return build_vm(instancetype=MATCHER, template={"spec": {"domain": {"devices": {}, **domain}}})
 
 
@@ -41,7 +43,7 @@ class Acting:
         self.namespace = paths.namespace
         self.machines = f"/apis/kubevirt.io/v1/namespaces/{paths.namespace}/virtualmachines"
 
-    def create(self, vm: Tree) -> None:
+    def create(self, vm: JsonObject) -> None:
         reply = self.client.post(self.machines, vm)
         assert reply.status == 201, reply.body
 
@@ -49,8 +51,8 @@ class Acting:
         path = f"/apis/subresources.kubevirt.io/{version}/namespaces/{self.namespace}/{action}"
         return self.client.send(method, path, body)
 
-    def read(self, name: str = "vm") -> Tree:
-        tree: Tree = self.client.get(f"{self.machines}/{name}").tree
+    def read(self, name: str = "vm") -> JsonObject:
+        tree: JsonObject = self.client.get(f"{self.machines}/{name}").tree
         return tree
 
 

@@ -5,10 +5,12 @@ import threading
 
 import pytest
 from tests.integration.objects import NamespacePaths, build_config, build_instancetype, build_vm, create, revision
-from tests.support.loopback import Client, LoopbackServer, Tree
+from tests.support.loopback import Client, LoopbackServer
+
+from virtshape.api.model import JsonObject
 
 
-def owners(tree: Tree) -> dict[tuple[str, str, str], Tree]:
+def owners(tree: JsonObject) -> dict[tuple[str, str, str], JsonObject]:
     """Who owns what, by manager, operation and subresource."""
     return {
         (entry["manager"], entry["operation"], entry.get("subresource", "")): entry["fieldsV1"]
@@ -19,7 +21,7 @@ def owners(tree: Tree) -> dict[tuple[str, str, str], Tree]:
 def test_apply_creates_a_missing_object_and_owns_its_fields(client: Client, paths: NamespacePaths) -> None:
     made = client.apply(paths.instancetypes("one"), build_instancetype("one", labels={"a": "b"}), "first")
     assert made.status == 201
-    spec: Tree = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}}
+    spec: JsonObject = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}}
     fields = {"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": spec}
     assert owners(made.tree) == {("first", "Apply", ""): fields}
     again = client.apply(paths.instancetypes("one"), build_instancetype("one", labels={"a": "b"}), "first")
@@ -135,7 +137,7 @@ def test_resource_version_in_apply_must_be_current(client: Client, paths: Namesp
     ],
 )
 def test_invalid_apply_is_rejected(
-    client: Client, paths: NamespacePaths, change: Tree, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, change: JsonObject, refusal: tuple[int, str]
 ) -> None:
     assert client.apply(paths.instancetypes("one"), build_instancetype("one") | change).reason == refusal
     assert client.get(paths.instancetypes("one")).status == 404

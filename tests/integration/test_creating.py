@@ -13,7 +13,9 @@ from tests.integration.objects import (
     names,
     revision,
 )
-from tests.support.loopback import Client, Response, Tree
+from tests.support.loopback import Client, Response
+
+from virtshape.api.model import JsonObject
 
 
 def test_server_sets_metadata_of_a_new_object(client: Client, paths: NamespacePaths) -> None:
@@ -134,7 +136,7 @@ def test_generate_name_returns_409_after_repeated_collisions(
         ),
     ],
 )
-def test_invalid_metadata_returns_422(client: Client, paths: NamespacePaths, metadata: Tree, field: str) -> None:
+def test_invalid_metadata_returns_422(client: Client, paths: NamespacePaths, metadata: JsonObject, field: str) -> None:
     sent = build_instancetype()
     sent["metadata"] |= metadata
     reply = client.post(paths.instancetypes(), sent)
@@ -226,7 +228,7 @@ def test_dry_run_returns_a_uid_without_resource_version_and_stores_nothing(
         pytest.param({"fieldManager": "a\tb"}, "fieldManager", id="an unprintable manager"),
     ],
 )
-def test_invalid_options_return_422(client: Client, paths: NamespacePaths, query: Tree, field: str) -> None:
+def test_invalid_options_return_422(client: Client, paths: NamespacePaths, query: JsonObject, field: str) -> None:
     reply = client.post(paths.instancetypes(), build_instancetype(), **query)
     assert (reply.reason, reply.tree["details"]["kind"]) == ((422, "Invalid"), "CreateOptions")
     assert [cause["field"] for cause in reply.tree["details"]["causes"]] == [field]
@@ -239,7 +241,9 @@ def send_unknown(client: Client, paths: NamespacePaths, **query: str) -> Respons
 
 
 @pytest.mark.parametrize("query", [{}, {"fieldValidation": "Warn"}], ids=["by default", "when asked"])
-def test_unknown_fields_give_a_warning_and_are_dropped(client: Client, paths: NamespacePaths, query: Tree) -> None:
+def test_unknown_fields_give_a_warning_and_are_dropped(
+    client: Client, paths: NamespacePaths, query: JsonObject
+) -> None:
     reply = send_unknown(client, paths, **query)
     assert reply.warnings == ['unknown field \\"spec.cpuu\\"', 'unknown field \\"spec.memory.hugepage\\"']
     assert (reply.status, reply.tree["spec"]) == (201, {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}})
@@ -284,7 +288,7 @@ def test_nulls_are_dropped(client: Client, paths: NamespacePaths) -> None:
     ],
 )
 def test_malformed_objects_are_rejected(
-    client: Client, paths: NamespacePaths, change: Tree, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, change: JsonObject, refusal: tuple[int, str]
 ) -> None:
     assert client.post(paths.instancetypes(), build_instancetype() | change).reason == refusal
 

@@ -2,7 +2,9 @@
 
 import pytest
 from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, build_instancetype, create, names, revision
-from tests.support.loopback import Client, Tree
+from tests.support.loopback import Client
+
+from virtshape.api.model import JsonObject
 
 HELD = ["example.com/hold"]
 
@@ -22,7 +24,7 @@ def test_deleted_object_is_gone_and_its_uid_returned(client: Client, paths: Name
 
 
 @pytest.mark.parametrize("options", [{}, {"dryRun": "All"}, {"orphanDependents": "false"}], ids=str)
-def test_delete_of_some_kinds_returns_the_object(client: Client, paths: NamespacePaths, options: Tree) -> None:
+def test_delete_of_some_kinds_returns_the_object(client: Client, paths: NamespacePaths, options: JsonObject) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "one"}}
     (made,) = create(client, paths.core("serviceaccounts"), account)
     gone = client.delete(paths.core("serviceaccounts", "one"), **options)
@@ -69,7 +71,7 @@ def test_deletion_cannot_be_undone(client: Client, paths: NamespacePaths) -> Non
     ],
 )
 def test_propagation_policy_adds_a_finalizer(
-    client: Client, paths: NamespacePaths, body: Tree | None, query: Tree, finalizer: str
+    client: Client, paths: NamespacePaths, body: JsonObject | None, query: JsonObject, finalizer: str
 ) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     assert client.delete(paths.instancetypes("one"), body, **query).tree["metadata"]["finalizers"] == [finalizer]
@@ -77,7 +79,9 @@ def test_propagation_policy_adds_a_finalizer(
 
 
 @pytest.mark.parametrize("options", [{}, {"propagationPolicy": "Background"}, {"gracePeriodSeconds": 30}])
-def test_object_without_finalizers_is_removed_at_once(client: Client, paths: NamespacePaths, options: Tree) -> None:
+def test_object_without_finalizers_is_removed_at_once(
+    client: Client, paths: NamespacePaths, options: JsonObject
+) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     assert client.delete(paths.instancetypes("one"), options or None).tree["status"] == "Success"
 
@@ -91,7 +95,7 @@ def test_foreground_deletion_returns_202(client: Client, paths: NamespacePaths) 
 @pytest.mark.parametrize(
     "wanted", [{"uid": "11111111-1111-1111-1111-111111111111"}, {"resourceVersion": "1"}], ids=["uid", "revision"]
 )
-def test_failed_preconditions_prevent_deletion(client: Client, paths: NamespacePaths, wanted: Tree) -> None:
+def test_failed_preconditions_prevent_deletion(client: Client, paths: NamespacePaths, wanted: JsonObject) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     reply = client.delete(paths.instancetypes("one"), {"preconditions": wanted})
     assert (reply.reason, reply.tree["details"]["kind"]) == ((409, "Conflict"), "VirtualMachineInstancetype")

@@ -8,13 +8,14 @@ from tests.integration.objects import NamespacePaths, build_vm, create
 from tests.integration.test_access import RBAC, acting, grant, request_token, rule
 from tests.support.loopback import JSON_PATCH, Client, LoopbackServer
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
+
 GROUP = "rbac.authorization.k8s.io"
 CLUSTER_ADMIN = f"{RBAC}/clusterroles/cluster-admin"
 TO_VIEW = {"metadata": {"labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}}}
 
 
-def build_cluster(kind: str, name: str, **rest: Any) -> Tree:
+def build_cluster(kind: str, name: str, **rest: Any) -> JsonObject:
     return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": name}, **rest}
 
 

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, Tree, build_instancetype
+from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, build_instancetype
 from tests.integration.test_access import RBAC, acting, grant, rule
 from tests.support.loopback import Client, LoopbackServer, Response
+
+from virtshape.api.model import JsonObject
 
 GROUP = "rbac.authorization.k8s.io"
 NAME = "instancetype.kubevirt.io/default-instancetype"
@@ -16,7 +18,7 @@ def name_sources(paths: NamespacePaths) -> str:
     return f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{paths.namespace}/datasources"
 
 
-def build_data_source(name: str) -> Tree:
+def build_data_source(name: str) -> JsonObject:
     """A data source that points to the claim in the other namespace."""
     origin = {"pvc": {"namespace": "images", "name": "golden"}}
     head = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource", "metadata": {"name": name}}
@@ -54,7 +56,7 @@ def dev(server: LoopbackServer, client: Client, paths: NamespacePaths) -> Iterat
 
 def expand(client: Client, paths: NamespacePaths, **source: Any) -> Response:
     template = {"metadata": {"name": "root"}, "spec": {**source, "storage": {}}}
-    vm: Tree = {
+    vm: JsonObject = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
         "metadata": {"name": "spy"},
@@ -70,11 +72,11 @@ def expand(client: Client, paths: NamespacePaths, **source: Any) -> Response:
     return client.put(f"/apis/subresources.kubevirt.io/v1/namespaces/{paths.namespace}/expand-vm-spec", vm)
 
 
-def from_claim(name: str, namespace: str = "images") -> Tree:
+def from_claim(name: str, namespace: str = "images") -> JsonObject:
     return {"source": {"pvc": {"namespace": namespace, "name": name}}}
 
 
-def from_data_source(name: str, namespace: str = "images") -> Tree:
+def from_data_source(name: str, namespace: str = "images") -> JsonObject:
     return {"sourceRef": {"kind": "DataSource", "namespace": namespace, "name": name}}
 
 

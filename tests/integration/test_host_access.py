@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, Tree, build_instancetype, build_vm
+from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, build_instancetype, build_vm
 from tests.integration.test_access import RBAC, acting
 from tests.support.loopback import Client, LoopbackServer, Response
+
+from virtshape.api.model import JsonObject
 
 CONFIGURATION = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
 DEV = NamespacePaths("dev")
@@ -57,7 +59,7 @@ def configure(admin: Client, *gates: str, **settings: Any) -> None:
     assert admin.patch(CONFIGURATION, {"spec": {"configuration": configuration}}).status == 200
 
 
-def build_host_vm(name: str, *, devices: Tree | None = None, path: str = "", **spec: Any) -> Tree:
+def build_host_vm(name: str, *, devices: JsonObject | None = None, path: str = "", **spec: Any) -> JsonObject:
     vm = build_vm(name)
     template = vm["spec"]["template"]["spec"]
     template["domain"]["devices"] = devices or {}
@@ -67,7 +69,7 @@ def build_host_vm(name: str, *, devices: Tree | None = None, path: str = "", **s
     return vm
 
 
-def build_vmi(vm: Tree) -> Tree:
+def build_vmi(vm: JsonObject) -> JsonObject:
     return {**vm, "kind": "VirtualMachineInstance", "spec": vm["spec"]["template"]["spec"]}
 
 

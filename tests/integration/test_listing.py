@@ -13,10 +13,12 @@ from tests.integration.objects import (
     names,
     revision,
 )
-from tests.support.loopback import Client, LoopbackServer, Tree
+from tests.support.loopback import Client, LoopbackServer
+
+from virtshape.api.model import JsonObject
 
 
-def fill(client: Client, paths: NamespacePaths, count: int = 5) -> list[Tree]:
+def fill(client: Client, paths: NamespacePaths, count: int = 5) -> list[JsonObject]:
     return create(client, paths.instancetypes(), *(build_instancetype(f"it-{number}") for number in range(count)))
 
 
@@ -56,7 +58,7 @@ def test_limit_above_the_count_returns_one_page(client: Client, paths: Namespace
 def test_pages_across_namespaces_continue_after_the_last_object(client: Client, paths: NamespacePaths) -> None:
     fill(client, paths, 3)
     path = "/apis/instancetype.kubevirt.io/v1beta1/virtualmachineinstancetypes"
-    query: Tree = {"limit": 2, "labelSelector": ""}
+    query: JsonObject = {"limit": 2, "labelSelector": ""}
     found: list[tuple[str, str]] = []
     while True:
         page = client.get(path, **query).tree
@@ -116,7 +118,7 @@ def test_list_at_an_exact_resource_version_returns_that_state(client: Client, pa
     ],
 )
 def test_list_not_older_than_a_version_returns_the_current_state(
-    client: Client, paths: NamespacePaths, query: Tree
+    client: Client, paths: NamespacePaths, query: JsonObject
 ) -> None:
     fill(client, paths, 2)
     assert names(client.get(paths.instancetypes(), **query).tree) == ["it-0", "it-1"]
@@ -167,7 +169,7 @@ def test_future_resource_version_returns_504_with_retry(client: Client, paths: N
     ],
 )
 def test_invalid_list_parameters_are_rejected(
-    client: Client, paths: NamespacePaths, query: Tree, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, query: JsonObject, refusal: tuple[int, str]
 ) -> None:
     assert client.get(paths.instancetypes(), **query).reason == refusal
 

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, build_config, build_instancetype, build_vm
-from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Response, Tree
+from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Response
+
+from virtshape.api.model import JsonObject
 
 PLACE = NamespacePaths("default")
 SETTINGS = settings(
@@ -53,26 +55,26 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     max_leaves=6,
 )
 
-EVENT: Tree = {
+EVENT: JsonObject = {
     "apiVersion": "v1",
     "kind": "Event",
     "metadata": {"name": "fuzzed"},
     "involvedObject": {"kind": "Pod", "name": "x", "namespace": "default"},
 }
-SERVICE: Tree = {
+SERVICE: JsonObject = {
     "apiVersion": "v1",
     "kind": "Service",
     "metadata": {"name": "fuzzed"},
     "spec": {"ports": [{"name": "a", "port": 1}, {"name": "b", "port": 2}], "selector": {"a": "b"}},
 }
-ROLE: Tree = {
+ROLE: JsonObject = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
     "kind": "Role",
     "metadata": {"name": "fuzzed"},
     "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
 }
-NAMESPACE: Tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "fuzzed"}, "spec": {}}
-RICH: Tree = {
+NAMESPACE: JsonObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "fuzzed"}, "spec": {}}
+RICH: JsonObject = {
     "labels": {"a": "b"},
     "annotations": {"c": "d"},
     "finalizers": ["example.com/x"],
@@ -81,7 +83,7 @@ RICH: Tree = {
         {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:x": {}}}
     ],
 }
-OBJECTS: list[tuple[str, Tree]] = [
+OBJECTS: list[tuple[str, JsonObject]] = [
     (PLACE.instancetypes(), build_instancetype("fuzzed", **RICH)),
     (PLACE.vms(), build_vm("fuzzed", status={"conditions": [{"type": "Ready", "status": "True"}]}, **RICH)),
     (PLACE.core("configmaps"), build_config("fuzzed", **RICH)),
@@ -252,7 +254,9 @@ ACCEPTED = st.sampled_from(
 
 @SETTINGS
 @given(query=QUERIES, accept=ACCEPTED, method=st.sampled_from(["GET", "DELETE", "POST", "HEAD"]))
-def test_random_parameters_never_cause_a_server_error(client: Client, query: Tree, accept: str, method: str) -> None:
+def test_random_parameters_never_cause_a_server_error(
+    client: Client, query: JsonObject, accept: str, method: str
+) -> None:
     for path in (PLACE.core("configmaps"), f"{CLUSTER_INSTANCETYPES}/none", "/apis", "/openapi/v2"):
         reply = client.send(method, path, query=query, headers={"Accept": accept})
         assert method == "HEAD" or not has_failed(reply), reply.body

@@ -2,7 +2,9 @@
 
 import pytest
 from tests.integration.objects import NamespacePaths, build_config, build_instancetype, build_vm, create, revision
-from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Tree
+from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
+
+from virtshape.api.model import JsonObject
 
 
 @pytest.mark.parametrize(
@@ -22,7 +24,7 @@ def test_patch_changes_only_the_named_fields(client: Client, paths: NamespacePat
 
 def test_strategic_merge_patch_merges_lists_of_built_in_kinds_by_key(client: Client, paths: NamespacePaths) -> None:
     ports = [{"name": "a", "port": 1}, {"name": "b", "port": 2}]
-    body: Tree = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "one"}, "spec": {"ports": ports}}
+    body: JsonObject = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "one"}, "spec": {"ports": ports}}
     create(client, paths.core("services"), body)
     patch = {"spec": {"ports": [{"port": 2, "name": "c"}, {"port": 1, "$patch": "delete"}]}}
     patched = client.patch(paths.core("services", "one"), patch, STRATEGIC_PATCH).tree
@@ -49,7 +51,7 @@ def test_unsupported_patch_types_of_custom_resources_return_415(
     ],
 )
 def test_patch_with_a_resource_version_is_conditional(
-    client: Client, paths: NamespacePaths, metadata: Tree, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, metadata: JsonObject, refusal: tuple[int, str]
 ) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     patch = {"metadata": metadata, "spec": {"cpu": {"guest": 2}}}
@@ -90,7 +92,9 @@ def test_inapplicable_patches_are_rejected(
 
 
 @pytest.mark.parametrize("patch", [{"kind": "Other"}, {"apiVersion": "v2"}], ids=["kind", "version"])
-def test_patch_cannot_change_the_kind_of_a_built_in_object(client: Client, paths: NamespacePaths, patch: Tree) -> None:
+def test_patch_cannot_change_the_kind_of_a_built_in_object(
+    client: Client, paths: NamespacePaths, patch: JsonObject
+) -> None:
     create(client, paths.core("configmaps"), build_config("one"))
     refused = client.patch(paths.core("configmaps", "one"), patch)
     assert (refused.reason, refused.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "patch")
@@ -145,7 +149,7 @@ def test_duplicate_keys_in_a_patch_give_a_warning_or_an_error(
 
 @pytest.mark.parametrize("field", ["labels", "annotations", "finalizers", "ownerReferences"])
 def test_empty_metadata_fields_are_omitted(client: Client, paths: NamespacePaths, field: str) -> None:
-    some: Tree = {
+    some: JsonObject = {
         "labels": {"a": "1"},
         "annotations": {"a": "1"},
         "finalizers": ["a.io/b"],

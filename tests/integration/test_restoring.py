@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 from tests.integration.objects import build_config, create, names, revision
-from tests.support.loopback import Client, LoopbackServer, Tree
+from tests.support.loopback import Client, LoopbackServer
 
+from virtshape.api.model import JsonObject
 from virtshape.standalone.backup import copy_system
 
 CONFIGS = "/api/v1/namespaces/default/configmaps"
@@ -50,7 +51,7 @@ def test_clients_of_the_original_must_list_again_after_a_restore(
         client.close()
 
 
-def _update(client: Client, item: Tree) -> None:
+def _update(client: Client, item: JsonObject) -> None:
     item |= {"apiVersion": "v1", "kind": "ConfigMap", "data": {"changed": "1"}}
     assert client.put(f"{CONFIGS}/a", item).status == 200
 

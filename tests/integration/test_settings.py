@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.support.loopback import Client, Response, Tree
+from tests.support.loopback import Client, Response
+
+from virtshape.api.model import JsonObject
 
 PATH = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
 OLDER = "/apis/kubevirt.io/v1alpha3/namespaces/kubevirt/kubevirts/kubevirt"
-SETTINGS: Tree = {"cpuModel": "host-model", "colour": {"shade": "blue"}, "network": {"speed": 10}}
-HEAD: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}}
+SETTINGS: JsonObject = {"cpuModel": "host-model", "colour": {"shade": "blue"}, "network": {"speed": 10}}
+HEAD: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}}
 
 
 @pytest.fixture(autouse=True)

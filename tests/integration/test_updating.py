@@ -12,14 +12,16 @@ from tests.integration.objects import (
     create,
     revision,
 )
-from tests.support.loopback import Client, LoopbackServer, Tree
+from tests.support.loopback import Client, LoopbackServer
+
+from virtshape.api.model import JsonObject
 
 
-def with_metadata(tree: Tree, **metadata: object) -> Tree:
+def with_metadata(tree: JsonObject, **metadata: object) -> JsonObject:
     return {**tree, "metadata": {**tree["metadata"], **metadata}}
 
 
-def with_guest(tree: Tree, guest: int) -> Tree:
+def with_guest(tree: JsonObject, guest: int) -> JsonObject:
     return {**tree, "spec": {**tree["spec"], "cpu": {"guest": guest}}}
 
 
@@ -58,7 +60,7 @@ def test_server_set_metadata_cannot_be_changed(client: Client, paths: NamespaceP
     ],
 )
 def test_update_with_another_name_or_stale_version_is_rejected(
-    client: Client, paths: NamespacePaths, metadata: Tree, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, metadata: JsonObject, refusal: tuple[int, str]
 ) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     sent = with_metadata(with_guest(made, 2), **metadata)
@@ -198,7 +200,7 @@ def test_immutable_config_map_cannot_be_changed(client: Client, paths: Namespace
 
 
 def test_secret_type_is_immutable(client: Client, paths: NamespacePaths) -> None:
-    secret: Tree = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "stringData": {"a": "b"}}
+    secret: JsonObject = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "stringData": {"a": "b"}}
     (made,) = create(client, paths.core("secrets"), secret)
     refused = client.put(paths.core("secrets", "one"), secret | {"type": "example.com/other"})
     assert (refused.reason, refused.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "type")

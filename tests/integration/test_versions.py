@@ -2,13 +2,15 @@
 
 import pytest
 from tests.integration.objects import GROUP, NamespacePaths, build_instancetype, build_vm, create, names, revision
-from tests.support.loopback import Client, Tree
+from tests.support.loopback import Client
+
+from virtshape.api.model import JsonObject
 
 VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
 DEPRECATED = ("v1alpha1", "v1alpha2")
 
 
-def at(tree: Tree, version: str) -> Tree:
+def at(tree: JsonObject, version: str) -> JsonObject:
     """The same object at another version; who wrote it at which does not change."""
     return {**tree, "apiVersion": f"{GROUP}/{version}"}
 
@@ -69,7 +71,7 @@ def test_object_without_a_size_is_served_at_older_versions(client: Client, paths
     ],
 )
 def test_write_at_an_older_version_without_a_size_returns_422_with_the_path(
-    client: Client, paths: NamespacePaths, sizes: Tree, field: str
+    client: Client, paths: NamespacePaths, sizes: JsonObject, field: str
 ) -> None:
     refused = client.post(paths.instancetypes(), build_instancetype("one", **sizes))
     assert refused.reason == (422, "Invalid")

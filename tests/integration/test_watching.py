@@ -12,13 +12,15 @@ from tests.integration.objects import (
     names,
     revision,
 )
-from tests.support.loopback import TIMEOUT, Client, LoopbackServer, Tree
+from tests.support.loopback import TIMEOUT, Client, LoopbackServer
+
+from virtshape.api.model import JsonObject
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 
 
-def show(events: list[Tree]) -> list[tuple[str, str]]:
+def show(events: list[JsonObject]) -> list[tuple[str, str]]:
     """What happened to which object."""
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
@@ -39,7 +41,7 @@ def test_changes_after_a_resource_version_arrive_in_order(client: Client, paths:
 
 @pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no revision", "any revision"])
 def test_watch_without_resource_version_starts_with_existing_objects(
-    client: Client, paths: NamespacePaths, query: Tree
+    client: Client, paths: NamespacePaths, query: JsonObject
 ) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two"))
     with client.watch(paths.instancetypes(), **query) as watch:
@@ -104,7 +106,7 @@ def test_watch_ends_cleanly_after_its_timeout(client: Client, paths: NamespacePa
 
 def test_bookmark_precedes_the_end_if_the_revision_advanced(client: Client, paths: NamespacePaths) -> None:
     since = revision(client.get(paths.instancetypes()).tree)
-    query: Tree = {"resourceVersion": since, "labelSelector": "nobody=has", "seconds": 3}
+    query: JsonObject = {"resourceVersion": since, "labelSelector": "nobody=has", "seconds": 3}
     with (
         client.watch(paths.instancetypes(), allowWatchBookmarks="true", **query) as marked,
         client.watch(paths.instancetypes(), **query) as unmarked,
@@ -149,7 +151,11 @@ def test_no_bookmark_is_sent_without_changes(server: LoopbackServer, client: Cli
 
 def test_initial_events_end_with_an_annotated_bookmark(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two", labels={"a": "b"}))
-    query: Tree = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
+    query: JsonObject = {
+        "sendInitialEvents": "true",
+        "resourceVersionMatch": "NotOlderThan",
+        "allowWatchBookmarks": "true",
+    }
     with client.watch(paths.instancetypes(), labelSelector="a=b", **query) as watch:
         events = watch.read(2)
         create(client, paths.instancetypes(), build_instancetype("three", labels={"a": "b"}))
@@ -160,7 +166,7 @@ def test_initial_events_end_with_an_annotated_bookmark(client: Client, paths: Na
 
 
 @pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no revision", "any revision"])
-def test_watch_from_version_zero_sends_initial_events(client: Client, paths: NamespacePaths, query: Tree) -> None:
+def test_watch_from_version_zero_sends_initial_events(client: Client, paths: NamespacePaths, query: JsonObject) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     with client.watch(paths.instancetypes(), allowWatchBookmarks="true", **query) as watch:
         events = watch.read(2)
@@ -170,7 +176,7 @@ def test_watch_from_version_zero_sends_initial_events(client: Client, paths: Nam
 
 def test_watch_can_start_without_initial_events(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
-    query: Tree = {"sendInitialEvents": "false", "resourceVersionMatch": "NotOlderThan"}
+    query: JsonObject = {"sendInitialEvents": "false", "resourceVersionMatch": "NotOlderThan"}
     with client.watch(paths.instancetypes(), **query) as watch:
         create(client, paths.instancetypes(), build_instancetype("two"))
         assert show(watch.read(1)) == [("ADDED", "two")]
@@ -188,7 +194,7 @@ def test_watch_can_start_without_initial_events(client: Client, paths: Namespace
         pytest.param({"continue": "x"}, id="a continuation"),
     ],
 )
-def test_invalid_watch_parameters_return_422(client: Client, paths: NamespacePaths, query: Tree) -> None:
+def test_invalid_watch_parameters_return_422(client: Client, paths: NamespacePaths, query: JsonObject) -> None:
     assert client.get(paths.instancetypes(), watch="true", **query).reason == (422, "Invalid")
 
 
@@ -229,7 +235,11 @@ def test_missed_changes_are_sent_in_batches(
 
 
 def test_initial_events_at_a_future_version_are_rejected(client: Client, paths: NamespacePaths) -> None:
-    query: Tree = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "resourceVersion": "999999999"}
+    query: JsonObject = {
+        "sendInitialEvents": "true",
+        "resourceVersionMatch": "NotOlderThan",
+        "resourceVersion": "999999999",
+    }
     with client.watch(paths.instancetypes(), **query) as watch:
         events = list(watch)
     assert [(event["type"], event["object"]["code"]) for event in events] == [("ERROR", 504)]

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_instancetype, build_preference, build_vm
+from tests.support.build import build_instancetype, build_preference, build_vm
 
 from virtshape.admission.instancetype import check_instancetype
 from virtshape.admission.vm import check_vm
 from virtshape.api.codec import to_tree
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.catalog import loader
 from virtshape.controllers.vm.start import make_instance
 from virtshape.offline.objects import Objects
@@ -21,7 +21,7 @@ CUSTOM = build_instancetype(
     ioThreadsPolicy="auto",
     memory={"hugepages": {"pageSize": "2Mi"}},
 )
-DOMAIN: Tree = {
+DOMAIN: JsonObject = {
     "cpu": {
         "sockets": 4,
         "cores": 1,
@@ -43,11 +43,11 @@ def find_in_catalog() -> Any:
     return found
 
 
-def start(vm: Any, *objects: Model) -> Tree:
+def start(vm: Any, *objects: Model) -> JsonObject:
     shape = find_shape(vm, Objects(objects).find)
     assert check_vm(vm, shape) == []
     _, spec = make_instance(vm, shape, firmware_uuid=UUID)
-    domain: Tree = to_tree(spec.domain)
+    domain: JsonObject = to_tree(spec.domain)
     return {key: domain[key] for key in DOMAIN}
 
 
@@ -65,7 +65,7 @@ def test_vm_sets_its_size_with_an_instancetype_that_has_none(custom: Any) -> Non
         ("spread", {"sockets": 2, "cores": 2, "threads": 1}),
     ],
 )
-def test_preference_lays_out_the_vcpus_of_the_vm(topology: str, cpu: Tree) -> None:
+def test_preference_lays_out_the_vcpus_of_the_vm(topology: str, cpu: JsonObject) -> None:
     preference = build_preference("layout", cpu={"preferredCPUTopology": topology})
     vm = build_vm(instancetype="cx1.custom", preference="layout", cpu_guest=4, memory="4Gi")
     assert start(vm, CUSTOM, preference) == {**DOMAIN, "cpu": {**DOMAIN["cpu"], **cpu}}

@@ -2,13 +2,14 @@
 
 import copy
 
-from tests.support.build import Tree, build_flavor, build_flavor_preference, build_vm
+from tests.support.build import build_flavor, build_flavor_preference, build_vm
 
 from virtshape.admission.mutate import mutate_vm
 from virtshape.admission.vm import check_vm
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.start import make_instance
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
@@ -43,7 +44,7 @@ WINDOWS = build_flavor_preference(
 )
 OBJECTS = Objects([CLARGE, WINDOWS])
 
-INSTANCE_SPEC: Tree = {
+INSTANCE_SPEC: JsonObject = {
     "domain": {
         "clock": {
             "timer": {

@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_instancetype, build_preference, build_source, build_vm
+from tests.support.build import build_instancetype, build_preference, build_source, build_vm
 
 from virtshape.admission.mutate import mutate_vm
 from virtshape.admission.vm import check_vm
 from virtshape.api.codec import to_tree
+from virtshape.api.model import JsonObject
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
 
@@ -19,11 +20,11 @@ CLAIM = build_source(
         "instancetype.kubevirt.io/defaultPreference": "cirros",
     },
 )
-SIZE: Tree = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-COPY: Tree = {"pvc": SIZE, "source": {"pvc": {"name": "cirros", "namespace": "default"}}}
-REFERENCE: Tree = {"pvc": SIZE, "sourceRef": {"kind": "DataSource", "name": "cirros", "namespace": "default"}}
-OF_CLAIM: Tree = {"persistentVolumeClaim": {"claimName": "cirros"}}
-OF_DATA_VOLUME: Tree = {"dataVolume": {"name": "cirros-dv"}}
+SIZE: JsonObject = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+COPY: JsonObject = {"pvc": SIZE, "source": {"pvc": {"name": "cirros", "namespace": "default"}}}
+REFERENCE: JsonObject = {"pvc": SIZE, "sourceRef": {"kind": "DataSource", "name": "cirros", "namespace": "default"}}
+OF_CLAIM: JsonObject = {"persistentVolumeClaim": {"claimName": "cirros"}}
+OF_DATA_VOLUME: JsonObject = {"dataVolume": {"name": "cirros-dv"}}
 CATALOGUE = [
     build_instancetype("server.tiny", version="v1beta1", cpu={"guest": 1}, memory={"guest": "1536Mi"}),
     build_preference("cirros", version="v1beta1", devices={"preferredDiskBus": "virtio"}),
@@ -44,7 +45,9 @@ CATALOGUE = [
         ),
     ],
 )
-def test_instancetype_and_preference_are_inferred(volume: Tree, templates: list[Tree], sources: list[Any]) -> None:
+def test_instancetype_and_preference_are_inferred(
+    volume: JsonObject, templates: list[JsonObject], sources: list[Any]
+) -> None:
     vm = build_vm(
         name="cirros",
         instancetype={"inferFromVolume": "cirros-disk"},

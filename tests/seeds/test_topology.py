@@ -1,13 +1,14 @@
 """The topology design's two examples: vCPUs laid out by a preference, and by the instance type itself."""
 
 import pytest
-from tests.support.build import Tree, build_instancetype, build_preference
+from tests.support.build import build_instancetype, build_preference
 from tests.support.commands import call_virtctl
 
 from virtshape.admission.instancetype import check_instancetype
 from virtshape.admission.vm import check_vm
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.start import make_instance
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
@@ -20,8 +21,8 @@ CREATE = (
     "--name=example",
 )
 WITH_PREFERENCE = (*CREATE, "--preference=virtualmachinepreference/preference-example")
-MEMORY: Tree = {"guest": "128Mi"}
-TOPOLOGY: Tree = {"sockets": 3, "cores": 2, "threads": 1}
+MEMORY: JsonObject = {"guest": "128Mi"}
+TOPOLOGY: JsonObject = {"sockets": 3, "cores": 2, "threads": 1}
 PREFER_CORES = build_preference(
     "preference-example", namespace="default", version="v1beta1", cpu={"preferredCPUTopology": "preferCores"}
 )
@@ -42,7 +43,7 @@ PREFER_CORES = build_preference(
         ),
     ],
 )
-def test_vcpu_topology_of_the_instance(given: Tree, command: tuple[str, ...], cpu: Tree) -> None:
+def test_vcpu_topology_of_the_instance(given: JsonObject, command: tuple[str, ...], cpu: JsonObject) -> None:
     instancetype = build_instancetype(
         "instancetype-example", namespace="default", version="v1beta1", cpu=given, memory=MEMORY
     )

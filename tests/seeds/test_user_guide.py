@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_instancetype, build_preference, build_revision, build_vm
+from tests.support.build import build_instancetype, build_preference, build_revision, build_vm
 
 from virtshape.api.codec import to_tree
+from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.start import make_instance, shape_instance
 from virtshape.engine.expand import expand_vm
 from virtshape.offline.objects import Objects
@@ -13,16 +14,16 @@ from virtshape.resolve.find import find_shape
 
 UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
 IMAGE = "registry:5000/kubevirt/cirros-container-disk-demo:devel"
-VOLUMES: list[Tree] = [
+VOLUMES: list[JsonObject] = [
     {"containerDisk": {"image": IMAGE}, "name": "containerdisk"},
     {"cloudInitNoCloud": {"userData": "#!/bin/sh\n"}, "name": "cloudinitdisk"},
 ]
-DISKS: list[Tree] = [{"disk": {"bus": "sata"}, "name": "containerdisk"}, {"disk": {}, "name": "cloudinitdisk"}]
+DISKS: list[JsonObject] = [{"disk": {"bus": "sata"}, "name": "containerdisk"}, {"disk": {}, "name": "cloudinitdisk"}]
 
 
-def start(vm: Any, *objects: Any) -> Tree:
+def start(vm: Any, *objects: Any) -> JsonObject:
     _, spec = make_instance(vm, find_shape(vm, Objects(objects).find), firmware_uuid=UUID)
-    tree: Tree = to_tree(spec)
+    tree: JsonObject = to_tree(spec)
     return tree
 
 

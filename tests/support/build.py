@@ -15,8 +15,8 @@ from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 
-Tree = dict[str, Any]
 SourceKind = Literal["PersistentVolumeClaim", "DataVolume", "DataSource", "VolumeSnapshot"]
 
 INSTANCETYPE_GROUP = "instancetype.kubevirt.io"
@@ -33,27 +33,27 @@ _SOURCES: dict[SourceKind, str] = {
 
 def build_vm(
     *,
-    instancetype: str | Tree | None = None,
-    preference: str | Tree | None = None,
-    flavor: str | Tree | None = None,
+    instancetype: str | JsonObject | None = None,
+    preference: str | JsonObject | None = None,
+    flavor: str | JsonObject | None = None,
     cpu_guest: int | None = None,
     memory: str | None = None,
-    domain: Tree | None = None,
-    template: Tree | None = None,
+    domain: JsonObject | None = None,
+    template: JsonObject | None = None,
     annotations: dict[str, str] | None = None,
     name: str = "vm1",
     namespace: str | None = None,
-    status: Tree | None = None,
+    status: JsonObject | None = None,
     **spec: Any,
 ) -> VirtualMachine:
     """Build a VM; `cpu_guest` and `memory` override `domain`, and further keywords go to its spec."""
-    shaped: Tree = {"devices": {}, **(domain or {})}
+    shaped: JsonObject = {"devices": {}, **(domain or {})}
     if cpu_guest is not None:
         shaped["cpu"] = {**shaped.get("cpu", {}), "guest": cpu_guest}
     if memory is not None:
         shaped["memory"] = {**shaped.get("memory", {}), "guest": memory}
     matchers = {"instancetype": instancetype, "preference": preference, "flavor": flavor}
-    tree: Tree = {
+    tree: JsonObject = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
         "metadata": {"name": name, "namespace": namespace},
@@ -70,14 +70,14 @@ def build_vm(
     return from_tree(tree, VirtualMachine)
 
 
-def _build_matcher(matcher: str | Tree | None) -> Tree | None:
+def _build_matcher(matcher: str | JsonObject | None) -> JsonObject | None:
     if not isinstance(matcher, str):
         return matcher
     kind, _, name = matcher.rpartition("/")
     return {"name": name, "kind": kind or None}
 
 
-def build_spec(domain: Tree | None = None, **spec: Any) -> VirtualMachineInstanceSpec:
+def build_spec(domain: JsonObject | None = None, **spec: Any) -> VirtualMachineInstanceSpec:
     """Build the spec of a VMI with this domain."""
     return from_tree({"domain": {"devices": {}, **(domain or {})}, **spec}, VirtualMachineInstanceSpec)
 

@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.support.build import Tree
 from tests.support.systems import open_system
 
 from virtshape.api.apps import ControllerRevision
@@ -23,7 +22,7 @@ from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.apiserver.server import Server
@@ -152,7 +151,7 @@ class ControlledSystem:
         listings = await asyncio.gather(*(self.client.list(kind) for kind in _WATCHED))
         return {kind: list_versions(listing.items) for kind, listing in zip(_WATCHED, listings, strict=True)}
 
-    async def create(self, *trees: Tree) -> None:
+    async def create(self, *trees: JsonObject) -> None:
         """Create objects."""
         for tree in trees:
             await self.client.create(object_from_tree(tree))
@@ -264,7 +263,7 @@ async def open_controlled_system(directory: Path) -> AsyncIterator[ControlledSys
         yield ControlledSystem(system.system, system.client, directory, played)
 
 
-def instancetype_tree(name: str = "small", guest: int = 2, memory: str = "2Gi") -> Tree:
+def instancetype_tree(name: str = "small", guest: int = 2, memory: str = "2Gi") -> JsonObject:
     """Return a cluster instance type."""
     return {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
@@ -274,7 +273,7 @@ def instancetype_tree(name: str = "small", guest: int = 2, memory: str = "2Gi") 
     }
 
 
-def preference_tree(name: str = "linux") -> Tree:
+def preference_tree(name: str = "linux") -> JsonObject:
     """Return a cluster preference."""
     return {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
@@ -284,7 +283,7 @@ def preference_tree(name: str = "linux") -> Tree:
     }
 
 
-def vm_tree(name: str = "vm1", *, template: Tree | None = None, **spec: Any) -> Tree:
+def vm_tree(name: str = "vm1", *, template: JsonObject | None = None, **spec: Any) -> JsonObject:
     """Return a VM with the instance type `small` and the preference `linux`; runs by default."""
     return {
         "apiVersion": "kubevirt.io/v1",

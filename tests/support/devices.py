@@ -10,20 +10,23 @@ from xml.etree.ElementTree import indent, tostring
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.launcher.design.devices.devices import DeviceDesign, design_devices
 from virtshape.launcher.domain.devices.devices import render_devices
 from virtshape.launcher.host import Host
 from virtshape.launcher.source import Source
 
-Tree = dict[str, Any]
-
 DIRECTORY = "/guest"
 MEDIATED = "8d7bbf9e-4d35-4f4c-9b7c-0b8b5e5b5f10"
-POD_NETWORK: Tree = {"networks": [{"name": "default", "pod": {}}]}
+POD_NETWORK: JsonObject = {"networks": [{"name": "default", "pod": {}}]}
 
 
 def build_instance(
-    devices: Tree | None = None, *, domain: Tree | None = None, status: Tree | None = None, **spec: Any
+    devices: JsonObject | None = None,
+    *,
+    domain: JsonObject | None = None,
+    status: JsonObject | None = None,
+    **spec: Any,
 ) -> VirtualMachineInstance:
     """Build an instance with these devices; further keywords go to its spec."""
     tree = {
@@ -37,7 +40,7 @@ def build_instance(
 
 
 def design_with(
-    devices: Tree | None = None,
+    devices: JsonObject | None = None,
     *,
     host: Host | None = None,
     sources: Mapping[str, Source] | None = None,
@@ -53,19 +56,19 @@ def list_refusals(design: DeviceDesign) -> dict[str, str]:
     return {item.field.removeprefix("spec.domain.devices."): item.reason for item in design.refusals}
 
 
-def build_disk(name: str = "root", **fields: Any) -> Tree:
+def build_disk(name: str = "root", **fields: Any) -> JsonObject:
     """Return one disk."""
     return {"disks": [{"name": name, **fields}]}
 
 
-def build_interface(**interface: Any) -> Tree:
+def build_interface(**interface: Any) -> JsonObject:
     """Return one interface on the pod network, with masquerade binding by default."""
     bindings = {"bridge", "sriov", "passtBinding", "binding", "slirp", "macvtap", "passt"}
-    binding: Tree = {} if bindings & set(interface) else {"masquerade": {}}
+    binding: JsonObject = {} if bindings & set(interface) else {"masquerade": {}}
     return {"interfaces": [{"name": "default", **binding, **interface}]}
 
 
-def build_volumes(*names: str) -> Tree:
+def build_volumes(*names: str) -> JsonObject:
     """Return empty volumes."""
     return {"volumes": [{"name": name, "emptyDisk": {"capacity": "1Gi"}} for name in names]}
 

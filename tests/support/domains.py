@@ -9,11 +9,10 @@ from typing import Any
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.launcher.design.domain import Design, design_domain
 from virtshape.launcher.host import Firmware, Host, NumaCell
 from virtshape.launcher.source import Source
-
-Tree = dict[str, Any]
 
 DIRECTORY = "/guest"
 STATE = "/state"
@@ -66,10 +65,10 @@ ACCELERATED = Host(
 
 
 def build_guest(
-    domain: Tree | None = None,
+    domain: JsonObject | None = None,
     *,
     annotations: dict[str, str] | None = None,
-    status: Tree | None = None,
+    status: JsonObject | None = None,
     uid: str | None = None,
     **spec: Any,
 ) -> VirtualMachineInstance:
@@ -85,7 +84,7 @@ def build_guest(
 
 
 def design_guest(
-    domain: Tree | None = None,
+    domain: JsonObject | None = None,
     *,
     host: Host = ACCELERATED,
     sources: Mapping[str, Source] | None = None,

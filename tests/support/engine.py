@@ -6,31 +6,32 @@ An instance type has 2 vCPUs and 2Gi by default, as in `build_instancetype_spec`
 
 from typing import Any, NamedTuple
 
-from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
+from tests.support.build import build_instancetype_spec, build_preference_spec, build_spec
 
 from virtshape.api.codec import to_tree
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.engine.apply import TEMPLATE_ROOT, apply
 from virtshape.engine.conflict import Conflict
 from virtshape.engine.draft import Draft
 from virtshape.engine.topology import Layout
 
-WITHOUT_SIZE: Tree = {"cpu": None, "memory": None}
-SIZED: Tree = {"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "2Gi"}}
+WITHOUT_SIZE: JsonObject = {"cpu": None, "memory": None}
+SIZED: JsonObject = {"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "2Gi"}}
 
 
 class Applied(NamedTuple):
     """A VMI after applying an instance type and a preference, and the conflicts."""
 
-    spec: Tree
-    metadata: Tree
+    spec: JsonObject
+    metadata: JsonObject
     conflicts: list[Conflict]
 
 
 def apply_trees(
-    domain: Tree | None = None,
-    instancetype: Tree | None = None,
-    preference: Tree | None = None,
+    domain: JsonObject | None = None,
+    instancetype: JsonObject | None = None,
+    preference: JsonObject | None = None,
     *,
     annotations: dict[str, str] | None = None,
     root: str = TEMPLATE_ROOT,
@@ -50,8 +51,11 @@ def apply_trees(
 
 
 def apply_to_spec(
-    domain: Tree | None = None, instancetype: Tree | None = None, preference: Tree | None = None, **spec: Any
-) -> Tree:
+    domain: JsonObject | None = None,
+    instancetype: JsonObject | None = None,
+    preference: JsonObject | None = None,
+    **spec: Any,
+) -> JsonObject:
     """Return the resulting spec; fail on conflicts."""
     shaped = apply_trees(domain, instancetype, preference, **spec)
     assert shaped.conflicts == []
@@ -59,14 +63,17 @@ def apply_to_spec(
 
 
 def apply_to_domain(
-    domain: Tree | None = None, instancetype: Tree | None = None, preference: Tree | None = None, **spec: Any
-) -> Tree:
+    domain: JsonObject | None = None,
+    instancetype: JsonObject | None = None,
+    preference: JsonObject | None = None,
+    **spec: Any,
+) -> JsonObject:
     """Return the resulting domain; fail on conflicts."""
-    shaped: Tree = apply_to_spec(domain, instancetype, preference, **spec)["domain"]
+    shaped: JsonObject = apply_to_spec(domain, instancetype, preference, **spec)["domain"]
     return shaped
 
 
-def list_conflicts(domain: Tree, instancetype: Tree, **spec: Any) -> list[str]:
+def list_conflicts(domain: JsonObject, instancetype: JsonObject, **spec: Any) -> list[str]:
     """Return the fields below the template's spec that both the VM and its instance type set."""
     conflicts = apply_trees(domain, instancetype, **spec).conflicts
     assert all(c.message == f"VM field(s) {c.fields[0]} conflicts with selected instance type" for c in conflicts)

@@ -16,6 +16,7 @@ import pytest
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guests import Guests
@@ -24,15 +25,14 @@ from virtshape.launcher.node.requirements import find_missing_packages
 from virtshape.launcher.report import Report
 from virtshape.supervise.supervisor import Supervisor
 
-Tree = dict[str, Any]
 TIMEOUT: Final = 120.0
 BOOT_TIMEOUT: Final = 300.0
 PROMPT: Final = "demo# "
 
 
-def build_guest(uid: str, domain: Tree | None = None, disk: str = "", **spec: Any) -> VirtualMachineInstance:
+def build_guest(uid: str, domain: JsonObject | None = None, disk: str = "", **spec: Any) -> VirtualMachineInstance:
     """Build a minimal instance; `disk` is the image of its only disk."""
-    devices: Tree = {"interfaces": [{"name": "default", "masquerade": {}}]}
+    devices: JsonObject = {"interfaces": [{"name": "default", "masquerade": {}}]}
     if disk:
         devices["disks"] = [{"name": "root", "disk": {"bus": "virtio"}}]
         spec["volumes"] = [{"name": "root", "containerDisk": {"image": disk}}]
@@ -64,7 +64,7 @@ class GuestHarness:
         self._consoles: dict[str, asyncio.StreamWriter] = {}
 
     async def start(
-        self, domain: Tree | None = None, disk: Path | None = None, mounts: Tree | None = None, **spec: Any
+        self, domain: JsonObject | None = None, disk: Path | None = None, mounts: JsonObject | None = None, **spec: Any
     ) -> str:
         """Start a guest, wait until it runs or has failed, and return its uid."""
         uid = await self.request_start(domain, disk, mounts, **spec)
@@ -72,7 +72,7 @@ class GuestHarness:
         return uid
 
     async def request_start(
-        self, domain: Tree | None = None, disk: Path | None = None, mounts: Tree | None = None, **spec: Any
+        self, domain: JsonObject | None = None, disk: Path | None = None, mounts: JsonObject | None = None, **spec: Any
     ) -> str:
         """Request the start of a guest and return its uid."""
         uid = str(uuid.uuid4())
@@ -80,7 +80,7 @@ class GuestHarness:
         await self.guests.start(uid, vmi, {"root": str(disk)} if disk else mounts or {})
         return uid
 
-    async def boot(self, disk: Path, domain: Tree | None = None) -> str:
+    async def boot(self, disk: Path, domain: JsonObject | None = None) -> str:
         """Start the demo guest, wait for its prompt, and return its uid."""
         uid = await self.start(domain, disk)
         assert self.report(uid).state == "running", self.report(uid)
@@ -113,10 +113,10 @@ class GuestHarness:
                 await asyncio.sleep(0.1)
         return printed
 
-    async def read_shape(self, uid: str) -> Tree:
+    async def read_shape(self, uid: str) -> JsonObject:
         """Return the JSON line that the demo guest prints about itself."""
         printed = await self.read_until(uid, PROMPT)
-        shape: Tree = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
+        shape: JsonObject = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
         return shape
 
     async def type(self, uid: str, line: str) -> None:

@@ -6,11 +6,10 @@ Trees are plain JSON; the phases of an instance are given in order.
 
 from typing import Any
 
-from tests.support.build import Tree
-
 from virtshape.api.codec import from_tree
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 
 NOW = 1_800_000_000.0
 STAMP = "2027-01-15T08:00:00Z"
@@ -23,13 +22,13 @@ def build_vmi(
     uid: str = "i1",
     name: str = "vm1",
     is_deleting: bool = False,
-    conditions: list[Tree] | None = None,
+    conditions: list[JsonObject] | None = None,
     annotations: dict[str, str] | None = None,
-    domain: Tree | None = None,
+    domain: JsonObject | None = None,
     **spec: Any,
 ) -> VirtualMachineInstance:
     """Build an instance that went through these phases and is in the last one."""
-    metadata: Tree = {"name": name, "namespace": "default", "uid": uid, "annotations": annotations}
+    metadata: JsonObject = {"name": name, "namespace": "default", "uid": uid, "annotations": annotations}
     if is_deleting:
         metadata["deletionTimestamp"] = EARLIER
     stamps = [{"phase": phase, "phaseTransitionTimestamp": EARLIER} for phase in phases]
@@ -45,7 +44,7 @@ def build_vmi(
 
 
 def build_node(
-    name: str = "node1", *, labels: dict[str, str] | None = None, spec: Tree | None = None, **has: Any
+    name: str = "node1", *, labels: dict[str, str] | None = None, spec: JsonObject | None = None, **has: Any
 ) -> Node:
     """Build a node with 4 CPUs and 8Gi by default."""
     offered = {"cpu": "4", "memory": "8Gi", **has}

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 import uvloop
 
 from virtshape.api.kinds import find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.timestamp import now
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.users import ensure_admin
@@ -24,7 +25,6 @@ from virtshape.apiserver.objects import initialize_object, make_write
 from virtshape.apiserver.resource import resource_of
 from virtshape.standalone.server import Settings, assemble
 
-Tree = dict[str, Any]
 HOST = "127.0.0.1"
 TIMEOUT = 60.0
 
@@ -62,12 +62,12 @@ class WatchStream:
         self._connection = connection
         self.response = response
 
-    def __iter__(self) -> Iterator[Tree]:
+    def __iter__(self) -> Iterator[JsonObject]:
         """Yield events until the server ends the watch."""
         while line := self.response.readline():
             yield json.loads(line)
 
-    def read(self, count: int) -> list[Tree]:
+    def read(self, count: int) -> list[JsonObject]:
         """Return the next `count` events."""
         return [json.loads(self.response.readline()) for _ in range(count)]
 
@@ -174,7 +174,7 @@ class LoopbackServer:
         store = self.system.store
         asyncio.run_coroutine_threadsafe(store.compact(store.revision), self._loop).result(TIMEOUT)
 
-    def store_directly(self, tree: Tree) -> None:
+    def store_directly(self, tree: JsonObject) -> None:
         """Store an object without admission."""
         kind = find_kind(tree["apiVersion"], tree["kind"])
         assert kind is not None, tree

@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
-from tests.support.build import Tree
 from tests.support.controllers import instancetype_tree, preference_tree, vm_tree
 
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
@@ -20,7 +19,7 @@ from virtshape.api.core.podspec import Pod
 from virtshape.api.core.podstatus import PodStatus
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.ownerreferences import is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.client.informers import Informers
@@ -128,7 +127,7 @@ class PodDriver:
         return await self.client.get(Pod, name, self.namespace)
 
     async def set_pod_status(
-        self, pod: Pod, phase: str, state: Tree | None = None, *, ready: bool = False, **more: Any
+        self, pod: Pod, phase: str, state: JsonObject | None = None, *, ready: bool = False, **more: Any
     ) -> Pod:
         """Write the status of a pod, as a kubelet does."""
         assert pod.metadata is not None

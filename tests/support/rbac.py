@@ -7,11 +7,11 @@ A subject or role is `Kind/name`; a service account is `ServiceAccount/namespace
 from typing import Any
 
 from virtshape.api.codec import from_tree
+from virtshape.api.model import JsonObject
 from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import AccessObject, Attributes, Authorizer
 
-Tree = dict[str, Any]
 RBAC = "rbac.authorization.k8s.io"
 BOB = User("bob", ("dev", "system:authenticated"))
 ADMIN = User("admin", ("system:masters", "system:authenticated"))
@@ -25,7 +25,7 @@ _STRUCTS: dict[str, type[AccessObject]] = {
 }
 
 
-def build(kind: str, name: str, namespace: str | None = None, labels: Tree | None = None, **rest: Any) -> Any:
+def build(kind: str, name: str, namespace: str | None = None, labels: JsonObject | None = None, **rest: Any) -> Any:
     tree = {
         "apiVersion": f"{RBAC}/v1",
         "kind": kind,
@@ -35,14 +35,14 @@ def build(kind: str, name: str, namespace: str | None = None, labels: Tree | Non
     return from_tree(tree, _STRUCTS[kind])
 
 
-def build_rule(verbs: str, resources: str = "", groups: str = "kubevirt.io", **rest: Any) -> Tree:
-    rule: Tree = {"verbs": verbs.split(), **rest}
+def build_rule(verbs: str, resources: str = "", groups: str = "kubevirt.io", **rest: Any) -> JsonObject:
+    rule: JsonObject = {"verbs": verbs.split(), **rest}
     if resources:
         rule |= {"resources": resources.split(), "apiGroups": groups.split() or [""]}
     return rule
 
 
-def build_role(*rules: Tree, name: str = "r", namespace: str | None = None, **rest: Any) -> Any:
+def build_role(*rules: JsonObject, name: str = "r", namespace: str | None = None, **rest: Any) -> Any:
     return build("Role" if namespace else "ClusterRole", name, namespace, rules=list(rules), **rest)
 
 

@@ -9,21 +9,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.support.build import Tree
 from tests.support.controllers import ControlledSystem, eventually
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.event import Event
 from virtshape.api.core.persistentvolume import PersistentVolume
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.client.resources import metadata_of
 
 T = TypeVar("T", bound=Model)
 MIB = 1 << 20
 
 
-def claim_tree(name: str = "c1", size: str = "8Mi", *, metadata: Tree | None = None, **spec: Any) -> Tree:
+def claim_tree(name: str = "c1", size: str = "8Mi", *, metadata: JsonObject | None = None, **spec: Any) -> JsonObject:
     """Return a ReadWriteOnce claim of the default class."""
     return {
         "apiVersion": "v1",
@@ -33,9 +32,11 @@ def claim_tree(name: str = "c1", size: str = "8Mi", *, metadata: Tree | None = N
     }
 
 
-def volume_tree(name: str = "dv1", size: str | None = "8Mi", *, metadata: Tree | None = None, **spec: Any) -> Tree:
+def volume_tree(
+    name: str = "dv1", size: str | None = "8Mi", *, metadata: JsonObject | None = None, **spec: Any
+) -> JsonObject:
     """Return a DataVolume, blank by default."""
-    storage: Tree = {"resources": {"requests": {"storage": size}}} if size else {}
+    storage: JsonObject = {"resources": {"requests": {"storage": size}}} if size else {}
     if "source" not in spec and "sourceRef" not in spec:
         spec["source"] = {"blank": {}}
     return {
@@ -46,7 +47,7 @@ def volume_tree(name: str = "dv1", size: str | None = "8Mi", *, metadata: Tree |
     }
 
 
-def class_tree(name: str, **fields: Any) -> Tree:
+def class_tree(name: str, **fields: Any) -> JsonObject:
     """Return a storage class of the local provisioner."""
     return {
         "apiVersion": "storage.k8s.io/v1",
@@ -57,7 +58,7 @@ def class_tree(name: str, **fields: Any) -> Tree:
     }
 
 
-def instance_tree(name: str = "vmi1", claim: str = "c1", **volume: Any) -> Tree:
+def instance_tree(name: str = "vmi1", claim: str = "c1", **volume: Any) -> JsonObject:
     """Return an instance with one disk, on a claim by default."""
     source = volume or {"persistentVolumeClaim": {"claimName": claim}}
     return {

@@ -11,13 +11,13 @@ from tests.support.systems import RunningSystem, serve_system
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient
 from virtshape.standalone.inprocess import connect
 
-Tree = dict[str, Any]
 NAMESPACE = "default"
 
 
@@ -46,13 +46,13 @@ class StreamSetup(NamedTuple):
         held = [{"type": condition, "status": "True"} for condition in conditions]
         vmi = build_vmi(name, **changes)
         made = await self.system.client.create(vmi)
-        status: Tree = {"phase": changes.get("phase", "Running"), "conditions": held}
+        status: JsonObject = {"phase": changes.get("phase", "Running"), "conditions": held}
         patch = {"status": status}
         assert made.metadata is not None
         await self.controller.patch(VirtualMachineInstance, name, NAMESPACE, patch=patch)
 
 
-def build_vmi(name: str = "web", devices: Tree | None = None, **_: Any) -> VirtualMachineInstance:
+def build_vmi(name: str = "web", devices: JsonObject | None = None, **_: Any) -> VirtualMachineInstance:
     tree = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",

@@ -6,14 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.build import (
-    Tree,
-    build_flavor,
-    build_flavor_preference,
-    build_instancetype,
-    build_preference,
-    build_vm,
-)
+from tests.support.build import build_flavor, build_flavor_preference, build_instancetype, build_preference, build_vm
 from tests.support.strategies import structs
 
 from virtshape.admission.mutate import mutate_vm
@@ -27,7 +20,7 @@ from virtshape.api.kubevirt.domain import Firmware
 from virtshape.api.kubevirt.features import Clock, Features
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.controllers.vm.start import make_instance, shape_instance
 from virtshape.engine.apply import apply
@@ -40,7 +33,7 @@ from virtshape.offline.objects import Objects
 UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
 GROUP = "instancetype.kubevirt.io/v1beta2"
 
-RICH_TYPE: Tree = {
+RICH_TYPE: JsonObject = {
     "cpu": {"guest": 4, "numa": {"guestMappingPassthrough": {}}, "realtime": {"mask": "0"}},
     "memory": {"guest": "4Gi", "hugepages": {"pageSize": "2Mi"}},
     "gpus": [{"name": "g", "deviceName": "d"}],
@@ -50,7 +43,7 @@ RICH_TYPE: Tree = {
     "nodeSelector": {"pool": "fast"},
     "annotations": {"a": "1"},
 }
-RICH_PREFERENCE: Tree = {
+RICH_PREFERENCE: JsonObject = {
     "cpu": {"preferredCPUFeatures": [{"name": "vmx"}]},
     "devices": {
         "preferredDiskBus": "virtio",
@@ -71,7 +64,7 @@ RICH_PREFERENCE: Tree = {
     "volumes": {"preferredStorageClassName": "fast"},
     "annotations": {"b": "1"},
 }
-TEMPLATE: Tree = {"volumes": [{"name": "root", "containerDisk": {"image": "fedora:40"}}]}
+TEMPLATE: JsonObject = {"volumes": [{"name": "root", "containerDisk": {"image": "fedora:40"}}]}
 
 wide = settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -185,7 +178,7 @@ def test_expansion_does_not_depend_on_earlier_ones() -> None:
     ],
     ids=["instance type", "flavor"],
 )
-def test_modified_result_does_not_affect_the_next(vm: Tree, objects: list[Model]) -> None:
+def test_modified_result_does_not_affect_the_next(vm: JsonObject, objects: list[Model]) -> None:
     expander = Expander(objects)
     untouched = expander.expand(encode(build_rich_vm("second", **vm)))
     spoil(json.loads(expander.expand(encode(build_rich_vm("first", **vm)))))

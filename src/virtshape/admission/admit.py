@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from virtshape.admission.clusterstate import Admitted, ClusterState, Tree
+from virtshape.admission.clusterstate import Admitted, ClusterState
 from virtshape.admission.configuration import admit_configuration
 from virtshape.admission.datavolume import check_data_volume
 from virtshape.admission.instance import admit_vmi, complete_vmi
@@ -12,6 +12,7 @@ from virtshape.admission.violation import split_violations
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import from_tree
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP
 from virtshape.resolve.reference import Reference
 
@@ -23,7 +24,9 @@ def has_rules(kind: Kind) -> bool:
     return kind.group in _GROUPS
 
 
-def admit(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool = False) -> Admitted:
+def admit(
+    kind: Kind, new: JsonObject, old: JsonObject | None, cluster: ClusterState, *, trusted: bool = False
+) -> Admitted:
     """Return the object to store; `old` is the object it replaces. Raise StatusError with one cause per violation."""
     match kind.group, kind.kind:
         case "kubevirt.io", "VirtualMachine":
@@ -40,7 +43,9 @@ def admit(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState, *, tru
             return Admitted(new, [])
 
 
-def complete(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool = False) -> Admitted:
+def complete(
+    kind: Kind, new: JsonObject, old: JsonObject | None, cluster: ClusterState, *, trusted: bool = False
+) -> Admitted:
     """Return the object with the defaults that admission adds, without validating it."""
     match kind.group, kind.kind:
         case "kubevirt.io", "VirtualMachine":
@@ -51,7 +56,7 @@ def complete(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState, *, 
             return Admitted(new, [])
 
 
-def _admit_data_volume(new: Tree, old: Tree | None) -> Admitted:
+def _admit_data_volume(new: JsonObject, old: JsonObject | None) -> Admitted:
     if old is not None and new.get("spec") == old.get("spec"):
         return Admitted(new, [])
     result = split_violations(check_data_volume(from_tree(new, DataVolume).spec, "spec"))
@@ -60,7 +65,7 @@ def _admit_data_volume(new: Tree, old: Tree | None) -> Admitted:
     return Admitted(new, result.warnings)
 
 
-def _admit_sizing(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
+def _admit_sizing(kind: Kind, new: JsonObject, old: JsonObject | None, cluster: ClusterState) -> Admitted:
     if old is not None and new.get("spec") == old.get("spec"):
         return Admitted(new, [])
     found: Any = from_tree(new, kind.struct)
@@ -70,7 +75,7 @@ def _admit_sizing(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState
     return Admitted(new, result.warnings + (_warn_of_users(kind, new, cluster) if old is not None else []))
 
 
-def _warn_of_users(kind: Kind, new: Tree, cluster: ClusterState) -> list[str]:
+def _warn_of_users(kind: Kind, new: JsonObject, cluster: ClusterState) -> list[str]:
     metadata = new["metadata"]
     users = cluster.count_machines(
         Reference(kind.group, kind.kind, metadata.get("namespace") or "", metadata.get("name") or "")

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from virtshape.admission.clusterstate import Tree
 from virtshape.api.cdi import DataSource, DataSourceSource, DataVolume, DataVolumeSource, DataVolumeSpec
 from virtshape.api.codec import from_tree
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.reference import Lookup, Reference
 
@@ -22,7 +22,9 @@ class CloneSources(NamedTuple):
     account: str = ""
 
 
-def find_clone_sources(kind: Kind, new: Tree, old: Tree | None, namespace: str, lookup: Lookup) -> CloneSources:
+def find_clone_sources(
+    kind: Kind, new: JsonObject, old: JsonObject | None, namespace: str, lookup: Lookup
+) -> CloneSources:
     """Return the namespaces that an object clones from, or none if its spec did not change."""
     if old is not None and new.get("spec") == old.get("spec"):
         return CloneSources()

@@ -5,19 +5,17 @@ Only protocols: the API server implements them with its store, the webhook with 
 """
 
 from collections.abc import Collection
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.resolve.reference import Reference
-
-Tree = dict[str, Any]
 
 
 class Admitted(NamedTuple):
     """The object to store, and warnings for its author."""
 
-    tree: Tree
+    tree: JsonObject
     warnings: list[str]
 
 

@@ -4,13 +4,14 @@ Decode ConversionReview requests and encode responses.
 Versions of our groups share their fields, so only apiVersion changes.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct, field
 
 from virtshape.api.codec import to_tree
 from virtshape.api.conversion import VERSIONS, convert_bytes
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 
 API_VERSION: Final = "apiextensions.k8s.io/v1"
@@ -60,7 +61,7 @@ def _convert(item: bytes, desired: str) -> bytes:
     return convert_bytes(item, desired)
 
 
-def _write(uid: str, objects: list[bytes], result: dict[str, Any]) -> bytes:
+def _write(uid: str, objects: list[bytes], result: JsonObject) -> bytes:
     response = {"uid": uid, "result": result, "convertedObjects": [msgspec.Raw(item) for item in objects]}
     return msgspec.json.encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
 

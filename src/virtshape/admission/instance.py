@@ -5,9 +5,9 @@ Values that the VM controller has already set are kept.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from virtshape.admission.clusterstate import Admitted, ClusterState, Tree
+from virtshape.admission.clusterstate import Admitted, ClusterState
 from virtshape.admission.machine import refuse
 from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
@@ -19,6 +19,7 @@ from virtshape.admission.vm import with_default_field
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause
 from virtshape.engine.conflict import causes
 from virtshape.engine.defaults import apply_defaults
@@ -35,7 +36,7 @@ _GUEST_USER: Final = 107
 _RESTRICTED: Final = Cause("FieldValueNotSupported", "update of VMI object is restricted", "")
 
 
-def admit_vmi(new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool) -> Admitted:
+def admit_vmi(new: JsonObject, old: JsonObject | None, cluster: ClusterState, *, trusted: bool) -> Admitted:
     """Return the VMI to store; `trusted` means that a controller writes it."""
     if old is not None:
         if not trusted:
@@ -51,7 +52,7 @@ def admit_vmi(new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bo
     return Admitted(_write(new, given, vmi, cluster, trusted=trusted), result.warnings)
 
 
-def complete_vmi(new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool) -> Admitted:
+def complete_vmi(new: JsonObject, old: JsonObject | None, cluster: ClusterState, *, trusted: bool) -> Admitted:
     """Return the completed VMI, before other webhooks change it; StatusError if it cannot be completed."""
     if old is not None:
         return Admitted(_keep_status(new, old, trusted=trusted), [])
@@ -63,7 +64,7 @@ def complete_vmi(new: Tree, old: Tree | None, cluster: ClusterState, *, trusted:
     return Admitted(_write(new, given, vmi, cluster, trusted=trusted), [])
 
 
-def _keep_status(new: Tree, old: Tree, *, trusted: bool) -> Tree:
+def _keep_status(new: JsonObject, old: JsonObject, *, trusted: bool) -> JsonObject:
     """Ignore a status that a user writes: VMIs have no status subresource that RBAC could protect."""
     if trusted or new.get("status") == old.get("status"):
         return new
@@ -71,13 +72,15 @@ def _keep_status(new: Tree, old: Tree, *, trusted: bool) -> Tree:
     return {**kept, "status": old["status"]} if "status" in old else kept
 
 
-def _write(new: Tree, given: Tree, vmi: VirtualMachineInstance, cluster: ClusterState, *, trusted: bool) -> Tree:
+def _write(
+    new: JsonObject, given: JsonObject, vmi: VirtualMachineInstance, cluster: ClusterState, *, trusted: bool
+) -> JsonObject:
     stated = (new.get("status") or {}) if trusted else {}
     status = {**_begin_status(vmi.spec, cluster.now()), **stated}
     return {**overlay(new, given, to_tree(vmi)), "status": status}
 
 
-def _check_changed(new: Tree, old: Tree) -> None:
+def _check_changed(new: JsonObject, old: JsonObject) -> None:
     if new["spec"] != old["spec"]:
         refuse([_RESTRICTED])
     labels, before = (tree["metadata"].get("labels") or {} for tree in (new, old))
@@ -111,11 +114,11 @@ def _complete(vmi: VirtualMachineInstance, cluster: ClusterState) -> list[Cause]
     return []
 
 
-def _begin_status(spec: VirtualMachineInstanceSpec, now: str) -> Tree:
+def _begin_status(spec: VirtualMachineInstanceSpec, now: str) -> JsonObject:
     """Return the initial status of a VMI."""
     cpu, memory = spec.domain.cpu, spec.domain.memory
     guest = memory.guest if memory else None
-    status: dict[str, Any] = {
+    status: JsonObject = {
         "phase": "Pending",
         "phaseTransitionTimestamps": [{"phase": "Pending", "phaseTransitionTimestamp": now}],
         "guestOSInfo": {},

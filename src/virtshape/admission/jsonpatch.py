@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-Operation = dict[str, Any]
+from virtshape.api.model import JsonObject
 
 
-def create_json_patch(before: Any, after: Any) -> list[Operation]:
+def create_json_patch(before: Any, after: Any) -> list[JsonObject]:
     """Return the operations that turn `before` into `after`; empty if they are equal."""
     return list(_compare(before, after, ""))
 
 
-def _compare(before: Any, after: Any, path: str) -> Iterator[Operation]:
+def _compare(before: Any, after: Any, path: str) -> Iterator[JsonObject]:
     if before is after:
         return
     if isinstance(before, dict) and isinstance(after, dict):
@@ -23,7 +23,7 @@ def _compare(before: Any, after: Any, path: str) -> Iterator[Operation]:
         yield {"op": "replace", "path": path, "value": after}
 
 
-def _compare_members(before: dict[str, Any], after: dict[str, Any], path: str) -> Iterator[Operation]:
+def _compare_members(before: JsonObject, after: JsonObject, path: str) -> Iterator[JsonObject]:
     for key, value in before.items():
         if key not in after:
             yield {"op": "remove", "path": f"{path}/{_escape(key)}"}

@@ -8,7 +8,7 @@ deleted.
 from collections.abc import Iterable
 from typing import Final, NamedTuple, NoReturn
 
-from virtshape.admission.clusterstate import Admitted, ClusterState, Tree
+from virtshape.admission.clusterstate import Admitted, ClusterState
 from virtshape.admission.fit import Fit
 from virtshape.admission.hostaccess import check_vm_host_access
 from virtshape.admission.missing import explain_missing, list_candidates
@@ -22,7 +22,7 @@ from virtshape.admission.violation import CheckResult, split_violations
 from virtshape.admission.vm import DryRun, describe_unmet, dry_run_vm_in_place, with_default_field
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import Cause, StatusError
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.conflict import VALUE_INVALID, Conflict
@@ -36,7 +36,7 @@ _DEFER: Final = "Defer"
 _ARCHITECTURE: Final = (f"{TEMPLATE_ROOT}.architecture",)
 
 
-def admit_vm(new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
+def admit_vm(new: JsonObject, old: JsonObject | None, cluster: ClusterState) -> Admitted:
     """Return the VM to store; raise StatusError with one cause per violation."""
     if _is_unchanged(new, old):
         return Admitted(new, [])
@@ -50,7 +50,7 @@ def admit_vm(new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
     return Admitted(admitted, draft.warnings + result.warnings)
 
 
-def complete_vm(new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
+def complete_vm(new: JsonObject, old: JsonObject | None, cluster: ClusterState) -> Admitted:
     """Return the VM with defaults, before other webhooks change it. Raise StatusError if that is not possible."""
     if _is_unchanged(new, old):
         return Admitted(new, [])
@@ -62,21 +62,21 @@ class _Draft(NamedTuple):
     """A VM during admission: with defaults, as it was sent, and the stored VM that it replaces."""
 
     vm: VirtualMachine
-    given: Tree
+    given: JsonObject
     before: VirtualMachine | None
     warnings: list[str]
 
-    def write(self, new: Tree) -> Tree:
+    def write(self, new: JsonObject) -> JsonObject:
         """Return the tree as it was sent, plus the defaults."""
-        tree: Tree = overlay(new, self.given, to_tree(self.vm))
+        tree: JsonObject = overlay(new, self.given, to_tree(self.vm))
         return tree
 
 
-def _is_unchanged(new: Tree, old: Tree | None) -> bool:
+def _is_unchanged(new: JsonObject, old: JsonObject | None) -> bool:
     return old is not None and (bool(new["metadata"].get("deletionTimestamp")) or new["spec"] == old["spec"])
 
 
-def _draft(new: Tree, old: Tree | None, cluster: ClusterState) -> _Draft:
+def _draft(new: JsonObject, old: JsonObject | None, cluster: ClusterState) -> _Draft:
     vm = from_tree(new, VirtualMachine)
     before = from_tree(old, VirtualMachine) if old is not None else None
     given = to_tree(vm)
@@ -119,7 +119,7 @@ def _complete(vm: VirtualMachine, before: VirtualMachine | None, cluster: Cluste
     return warnings
 
 
-def _check(admitted: Tree, draft: _Draft, cluster: ClusterState) -> CheckResult:
+def _check(admitted: JsonObject, draft: _Draft, cluster: ClusterState) -> CheckResult:
     """Return the violations of a VM that would be stored as this tree. Consumes the draft."""
     vm, configuration = draft.vm, cluster.configuration
     result = split_violations(check_machine_without_guest(vm))

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from virtshape.api.model import JsonObject
+
 
 def overlay(tree: Any, before: Any, after: Any) -> Any:
     """Return the tree with all differences between `before` and `after`, two encodings of its struct."""
@@ -18,7 +20,7 @@ def _overlay_unequal(tree: Any, before: Any, after: Any) -> Any:
     return after
 
 
-def _overlay_members(tree: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+def _overlay_members(tree: JsonObject, before: JsonObject, after: JsonObject) -> JsonObject:
     result = dict(tree)
     for key, value in after.items():
         if key not in before:

@@ -2,15 +2,16 @@
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct, field
 
-from virtshape.admission.clusterstate import Admitted, Tree
+from virtshape.admission.clusterstate import Admitted
 from virtshape.admission.jsonpatch import create_json_patch
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 
 API_VERSION: Final = "admission.k8s.io/v1"
@@ -44,8 +45,8 @@ class AdmissionRequest(Struct, frozen=True, rename="camel"):
     namespace: str = ""
     sub_resource: str = ""
     user_info: UserInfo = UserInfo()
-    new: Tree | None = field(default=None, name="object")
-    old: Tree | None = field(default=None, name="oldObject")
+    new: JsonObject | None = field(default=None, name="object")
+    old: JsonObject | None = field(default=None, name="oldObject")
     dry_run: bool | None = None
 
     def find_kind(self) -> Kind | None:
@@ -75,7 +76,7 @@ def parse_admission_request(data: bytes) -> AdmissionRequest:
 
 def allow(request: AdmissionRequest, admitted: Admitted | None = None) -> bytes:
     """Return the response that allows the write, with a JSON patch if the admitted object differs."""
-    response: Tree = {"uid": request.uid, "allowed": True}
+    response: JsonObject = {"uid": request.uid, "allowed": True}
     if admitted is not None and admitted.tree is not request.new:
         patch = create_json_patch(request.new, admitted.tree)
         if patch:
@@ -87,11 +88,11 @@ def allow(request: AdmissionRequest, admitted: Admitted | None = None) -> bytes:
 
 def deny(request: AdmissionRequest, error: StatusError) -> bytes:
     """Return the response that rejects the write, with all causes."""
-    response: Tree = {"uid": request.uid, "allowed": False, "status": to_tree(error.status)}
+    response: JsonObject = {"uid": request.uid, "allowed": False, "status": to_tree(error.status)}
     return _write(response | ({"warnings": list(error.warnings)} if error.warnings else {}))
 
 
-def _write(response: dict[str, Any]) -> bytes:
+def _write(response: JsonObject) -> bytes:
     return msgspec.json.encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
 
 

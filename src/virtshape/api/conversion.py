@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from virtshape.api import codec
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta2
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
 
@@ -98,7 +98,7 @@ def read_payload_version(data: Any, kind: str) -> str:
     return api_version
 
 
-def _complete(data: Any, kind: str) -> dict[str, Any]:
+def _complete(data: Any, kind: str) -> JsonObject:
     match data:
         case {"apiVersion": str(), "kind": str()}:
             return dict(data)

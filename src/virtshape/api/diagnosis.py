@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from msgspec import inspect
 
 from virtshape.api.kinds import KINDS
+from virtshape.api.model import JsonObject
 from virtshape.api.path import Part, format_path
 from virtshape.api.problems import Problem, ProblemKind
 
@@ -123,7 +124,7 @@ def _walk(value: Any, shape: inspect.Type, at: tuple[Part, ...]) -> Iterator[Fin
             yield from _check_scalar(value, fitting, at)
 
 
-def _walk_struct(value: dict[str, Any], shape: inspect.StructType, at: tuple[Part, ...]) -> Iterator[Finding]:
+def _walk_struct(value: JsonObject, shape: inspect.StructType, at: tuple[Part, ...]) -> Iterator[Finding]:
     fields = {field.encode_name: field for field in shape.fields}
     for key, item in value.items():
         if key in fields:

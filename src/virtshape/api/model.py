@@ -1,11 +1,11 @@
 """
-Base class and scalar types of the API structs.
+Base class and scalar types of the API structs, and the type of a decoded JSON object.
 
 An optional field is `T | None = None`: absent and `null` are the same, and neither is encoded.
 The docstring under a field is its description; `schema` reads it from the source.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -21,6 +21,8 @@ class Model(Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=Tr
 class Settings(Model, forbid_unknown_fields=False):
     """Settings of an administrator. Unknown fields are kept in the store and have no effect."""
 
+
+JsonObject = dict[str, Any]
 
 UInt32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from msgspec import Struct, inspect
 
 from virtshape.api.meta import ListMeta
-from virtshape.api.schema import Schema, WriteStruct, inspect_struct, write_kind, write_struct
+from virtshape.api.model import JsonObject
+from virtshape.api.schema import WriteStruct, inspect_struct, write_kind, write_struct
 
 _IN_V3 = "#/components/schemas/"
 _IN_V2 = "#/definitions/"
@@ -49,12 +50,12 @@ class ServedKind(Protocol):
         """The struct of the kind at that version."""
 
 
-def write_components(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, Schema]:
+def write_components(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, JsonObject]:
     """Return the schemas of an OpenAPI v3 document: kinds, their lists, other structs and all references."""
-    components: dict[str, Schema] = {}
+    components: dict[str, JsonObject] = {}
     named: dict[str, type[Struct]] = {}
 
-    def refer(struct: inspect.StructType) -> Schema:
+    def refer(struct: inspect.StructType) -> JsonObject:
         name = struct_name(struct.cls)
         if name not in named:
             named[name] = struct.cls  # before its schema, as a struct may contain itself
@@ -72,7 +73,7 @@ def write_components(kinds: Iterable[ServedKind], others: Iterable[type[Struct]]
     return components
 
 
-def write_definitions(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, Schema]:
+def write_definitions(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, JsonObject]:
     """Return the schemas of an OpenAPI v2 document, which has no alternatives."""
     return {name: _as_v2(schema) for name, schema in write_components(kinds, others).items()}
 
@@ -93,7 +94,7 @@ def _package_name(struct: type[Struct]) -> str:
     return _NAMES.get(module) or _NAMES.get(package) or f"io.k8s.api.{package}.v1"
 
 
-def _write_served(kind: ServedKind, refer: WriteStruct) -> Schema:
+def _write_served(kind: ServedKind, refer: WriteStruct) -> JsonObject:
     # Clients look for what a kind requires right in its schema, so its spec and status are inlined.
     in_place = {part.cls for part in _find_parts(kind.struct)}
     schema = write_kind(
@@ -109,7 +110,7 @@ def _find_parts(struct: type[Struct]) -> Iterator[inspect.StructType]:
             yield from (type_ for type_ in types if isinstance(type_, inspect.StructType))
 
 
-def _write_list(kind: ServedKind, refer: WriteStruct) -> Schema:
+def _write_list(kind: ServedKind, refer: WriteStruct) -> JsonObject:
     return {
         "description": f"Objects of kind {kind.kind}.",
         "type": "object",
@@ -123,11 +124,11 @@ def _write_list(kind: ServedKind, refer: WriteStruct) -> Schema:
     } | _kind_extension(kind, f"{kind.kind}List")
 
 
-def _kind_extension(kind: ServedKind, name: str) -> Schema:
+def _kind_extension(kind: ServedKind, name: str) -> JsonObject:
     return {"x-kubernetes-group-version-kind": [{"group": kind.group, "version": kind.version, "kind": name}]}
 
 
-def _refer_to(name: str) -> Schema:
+def _refer_to(name: str) -> JsonObject:
     return {"allOf": [{"$ref": f"{_IN_V3}{name}"}]}  # a bare $ref cannot have a description
 
 

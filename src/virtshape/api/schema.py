@@ -7,20 +7,18 @@ beyond that, such as list types.
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from msgspec import Struct, inspect
 
 from virtshape.api.description import Description, describe
-from virtshape.api.model import Settings
+from virtshape.api.model import JsonObject, Settings
 from virtshape.api.quantity import Quantity
 
-Schema = dict[str, Any]
-WriteStruct = Callable[[inspect.StructType], Schema]
+WriteStruct = Callable[[inspect.StructType], JsonObject]
 
 _NO_TEXTS = Description("", {})
-_INT_OR_STRING: Schema = {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
-_ANY_OBJECT: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_INT_OR_STRING: JsonObject = {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
+_ANY_OBJECT: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _QUANTITY = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 )
@@ -52,7 +50,7 @@ _ATOMIC_STRUCTS = frozenset(
     }
 )
 
-_RULES: dict[str, Schema] = {
+_RULES: dict[str, JsonObject] = {
     "CPUInstancetype": {
         "rule": "!(has(self.guest) && has(self.topology))",
         "message": "spec.cpu.guest and spec.cpu.topology are mutually exclusive: keep one of them",
@@ -61,14 +59,14 @@ _RULES: dict[str, Schema] = {
 }
 
 
-def structural_schema(kind: type[Struct]) -> Schema:
+def structural_schema(kind: type[Struct]) -> JsonObject:
     """Return the schema of a kind with all nested structs inlined."""
     schema = write_kind(kind, lambda nested: _write_inline(nested, (kind,)))
     schema["properties"]["metadata"] = {"type": "object"}  # the API server knows it and accepts no more than this
     return schema
 
 
-def write_kind(kind: type[Struct], write_nested: WriteStruct) -> Schema:
+def write_kind(kind: type[Struct], write_nested: WriteStruct) -> JsonObject:
     """Return the schema of a kind, in which `apiVersion` and `kind` are optional."""
     schema = write_struct(inspect_struct(kind), write_nested)
     required = [name for name in schema.pop("required", ()) if name not in ("apiVersion", "kind")]
@@ -84,10 +82,10 @@ def inspect_struct(struct: type[Struct]) -> inspect.StructType:
     return info
 
 
-def write_struct(struct: inspect.StructType, write_nested: WriteStruct, *, texts: bool = True) -> Schema:
+def write_struct(struct: inspect.StructType, write_nested: WriteStruct, *, texts: bool = True) -> JsonObject:
     """Return the schema of a struct; `write_nested` inlines or references the structs in its fields."""
     description = describe(struct.cls) if texts else _NO_TEXTS
-    schema: Schema = {"description": description.summary} if description.summary else {}
+    schema: JsonObject = {"description": description.summary} if description.summary else {}
     schema["type"] = "object"
     if struct.fields:
         schema["properties"] = {
@@ -105,14 +103,14 @@ def write_struct(struct: inspect.StructType, write_nested: WriteStruct, *, texts
     return schema
 
 
-def _write_field(owner: str, field: inspect.Field, texts: dict[str, str], write_nested: WriteStruct) -> Schema:
+def _write_field(owner: str, field: inspect.Field, texts: dict[str, str], write_nested: WriteStruct) -> JsonObject:
     schema = _write_type(field.type, write_nested)
     if schema.get("type") == "array":
         schema |= _list_type(owner, field.encode_name)
     return schema | ({"description": texts[field.name]} if field.name in texts else {})
 
 
-def _list_type(owner: str, name: str) -> Schema:
+def _list_type(owner: str, name: str) -> JsonObject:
     keys = _MERGED_LISTS.get((owner, name))
     match keys:
         case None:
@@ -123,13 +121,13 @@ def _list_type(owner: str, name: str) -> Schema:
             return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
 
 
-def _write_inline(struct: inspect.StructType, enclosing: tuple[type, ...]) -> Schema:
+def _write_inline(struct: inspect.StructType, enclosing: tuple[type, ...]) -> JsonObject:
     if struct.cls in enclosing:  # a schema without references cannot be recursive
         return _ANY_OBJECT.copy()
     return write_struct(struct, lambda nested: _write_inline(nested, (*enclosing, struct.cls)))
 
 
-def _write_type(type_: inspect.Type, write_nested: WriteStruct) -> Schema:
+def _write_type(type_: inspect.Type, write_nested: WriteStruct) -> JsonObject:
     match type_:
         case inspect.Metadata(type=inner, extra_json_schema=extra):
             return _write_type(inner, write_nested) | (extra or {})
@@ -147,7 +145,7 @@ def _write_type(type_: inspect.Type, write_nested: WriteStruct) -> Schema:
             return _write_scalar(type_)
 
 
-def _write_union(types: list[inspect.Type], write_nested: WriteStruct) -> Schema:
+def _write_union(types: list[inspect.Type], write_nested: WriteStruct) -> JsonObject:
     match types:
         case [only]:
             return _write_type(only, write_nested)
@@ -157,7 +155,7 @@ def _write_union(types: list[inspect.Type], write_nested: WriteStruct) -> Schema
             raise TypeError(f"no structural schema for a choice of {types}")
 
 
-def _write_scalar(type_: inspect.Type) -> Schema:
+def _write_scalar(type_: inspect.Type) -> JsonObject:
     match type_:
         case inspect.BoolType():
             return {"type": "boolean"}
@@ -179,7 +177,7 @@ def _write_scalar(type_: inspect.Type) -> Schema:
             raise TypeError(f"no structural schema for {type_}")
 
 
-def _write_integer(type_: inspect.IntType) -> Schema:
+def _write_integer(type_: inspect.IntType) -> JsonObject:
     if (type_.ge, type_.le) == (-(2**31), 2**31 - 1):
         return {"type": "integer", "format": "int32"}
     limits = {"minimum": type_.ge, "maximum": type_.le}

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_yaml
@@ -9,7 +10,7 @@ from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.ssa import apply, check_apply_body
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import Tree, initialize_object, metadata_of
+from virtshape.apiserver.objects import initialize_object, metadata_of
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import build_response
@@ -41,7 +42,7 @@ async def apply_object(
     stated, uid = sent.get("resourceVersion") or "", sent.get("uid") or ""
     authorship = authorship_of(route, options)
 
-    def change(old: Tree, record: Record) -> Tree:
+    def change(old: JsonObject, record: Record) -> JsonObject:
         if stated and stated != str(record.revision):
             raise conflict(resource, route.name)
         if uid and uid != old["metadata"]["uid"]:
@@ -59,7 +60,7 @@ async def _create(
     request: Request,
     route: Route,
     user: User,
-    applied: Tree,
+    applied: JsonObject,
     options: WriteOptions,
     warnings: list[str],
 ) -> Response | None:
@@ -81,7 +82,7 @@ async def _create(
     return build_response(request, form, render_object(resource, form, record, request), 201, warnings + more)
 
 
-def _read_applied(body: bytes, validation: str) -> tuple[Tree, list[str]]:
+def _read_applied(body: bytes, validation: str) -> tuple[JsonObject, list[str]]:
     """Return the object in a body, and warnings; duplicate keys are an error only with strict validation."""
     try:
         tree = msgspec.json.decode(body)
@@ -98,7 +99,7 @@ def _read_applied(body: bytes, validation: str) -> tuple[Tree, list[str]]:
     return tree, limit_warnings([message])
 
 
-def _check_head(applied: Tree) -> None:
+def _check_head(applied: JsonObject) -> None:
     """Raise StatusError if apiVersion, kind or metadata have the wrong type."""
     for field, wanted in (("apiVersion", str), ("kind", str), ("metadata", dict)):
         if not isinstance(applied.get(field), wanted | None):

@@ -5,17 +5,19 @@ from typing import Any
 import msgspec
 
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.api.yaml import read_documents
 from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.encoding.negotiation import ACCEPTED, media_type
 from virtshape.apiserver.message import JSON, YAML, Request
-from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.validation.strictness import admit_fields
 from virtshape.apiserver.validation.violation import invalid_error, invalid_value
 
 
-def read_object(request: Request, kind: Kind, validation: str, *, creating: bool = False) -> tuple[Tree, list[str]]:
+def read_object(
+    request: Request, kind: Kind, validation: str, *, creating: bool = False
+) -> tuple[JsonObject, list[str]]:
     """Return the object in a request body, and warnings for the client."""
     media = media_type(request.headers.get("content-type", "")) or JSON
     text: bytes | None = None
@@ -30,7 +32,7 @@ def read_object(request: Request, kind: Kind, validation: str, *, creating: bool
     return admit_fields(with_type(tree, kind), text, kind, validation, creating=creating)
 
 
-def with_type(tree: Tree, kind: Kind, *, patching: bool = False) -> Tree:
+def with_type(tree: JsonObject, kind: Kind, *, patching: bool = False) -> JsonObject:
     """Return the tree with apiVersion and kind, which must match this kind; built-in kinds may omit both."""
     version, name = tree.get("apiVersion") or "", tree.get("kind") or ""
     if (version, name) == (kind.api_version, kind.kind):
@@ -55,7 +57,7 @@ def with_type(tree: Tree, kind: Kind, *, patching: bool = False) -> Tree:
     return {**tree, "apiVersion": kind.api_version, "kind": kind.kind}
 
 
-def _check_patched(tree: Tree, kind: Kind) -> None:
+def _check_patched(tree: JsonObject, kind: Kind) -> None:
     """Raise StatusError if a patch changed the type of the object."""
     version, name = str(tree.get("apiVersion") or ""), tree.get("kind") or ""
     custom = is_custom_resource(kind)
@@ -68,12 +70,12 @@ def _check_patched(tree: Tree, kind: Kind) -> None:
         raise invalid_error("", "", "", [invalid_value("patch", msgspec.json.encode(tree).decode(), message)])
 
 
-def _read_name(tree: Tree) -> str:
+def _read_name(tree: JsonObject) -> str:
     metadata = tree.get("metadata")
     return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
-def _kind_error(tree: Tree, kind: Kind) -> StatusError:
+def _kind_error(tree: JsonObject, kind: Kind) -> StatusError:
     given = tree["kind"]
     if not is_custom_resource(kind):
         head = f'{given} in version "{kind.version}" cannot be handled as a {kind.kind}'
@@ -90,12 +92,12 @@ def read_json(body: bytes) -> Any:
         raise StatusError(400, "BadRequest", f"couldn't get version/kind; json parse error: {error}") from None
 
 
-def read_yaml(body: bytes) -> Tree:
+def read_yaml(body: bytes) -> JsonObject:
     """Decode a YAML body that contains exactly one object."""
     documents = read_documents(body, "body", most=2)
     if len(documents) != 1 or not isinstance(documents[0].tree, dict):
         raise StatusError(400, "BadRequest", "error decoding patch: expected one object")
-    tree: Tree = documents[0].tree
+    tree: JsonObject = documents[0].tree
     return tree
 
 

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_object
@@ -10,7 +11,7 @@ from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import record_update
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import Tree, initialize_object, metadata_of
+from virtshape.apiserver.objects import initialize_object, metadata_of
 from virtshape.apiserver.reading import render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import build_response
@@ -35,7 +36,7 @@ async def create_object(context: WriteContext, request: Request, route: Route, u
     sent = _address(body, route)
     authorship = authorship_of(route, options)
 
-    def claim(new: Tree) -> list[Tree]:
+    def claim(new: JsonObject) -> list[JsonObject]:
         return record_update(None, new, authorship, object_type(route.kind))
 
     name = sent.get("name") or ""
@@ -54,7 +55,7 @@ async def create_object(context: WriteContext, request: Request, route: Route, u
     raise error.about(route.kind.group, route.kind.plural, name)
 
 
-def _address(body: Tree, route: Route) -> Tree:
+def _address(body: JsonObject, route: Route) -> JsonObject:
     """Return the metadata of the body; raise StatusError if it contradicts the path."""
     sent = metadata_of(body)
     check_address(sent, namespace=route.namespace)

@@ -5,20 +5,19 @@ Nothing is stored here. Grace periods are parsed and ignored.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.bodies import media_type_error, read_yaml
 from virtshape.apiserver.encoding.negotiation import ACCEPTED, media_type
 from virtshape.apiserver.message import JSON, YAML
 from virtshape.apiserver.validation.metadata import FOREGROUND, ORPHAN
 from virtshape.apiserver.validation.violation import invalid_error, invalid_value, unsupported_value
-
-Tree = dict[str, Any]
 
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
@@ -45,7 +44,7 @@ class Deletion(NamedTuple):
     """The result of a delete request: whether the object is removed, and the object to store otherwise."""
 
     gone: bool
-    tree: Tree
+    tree: JsonObject
 
 
 def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]], content_type: str = JSON) -> DeleteOptions:
@@ -61,7 +60,7 @@ def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]], content
     return options
 
 
-def decide_deletion(tree: Tree, options: DeleteOptions, kind: Kind, now: str) -> Deletion:
+def decide_deletion(tree: JsonObject, options: DeleteOptions, kind: Kind, now: str) -> Deletion:
     """Return what the options do to the object; raise StatusError 409 if a precondition is not met."""
     metadata = tree["metadata"]
     _check_preconditions(metadata, options.preconditions or Preconditions(), kind)
@@ -71,7 +70,7 @@ def decide_deletion(tree: Tree, options: DeleteOptions, kind: Kind, now: str) ->
     return Deletion(False, _mark(tree, finalizers, kind, now))
 
 
-def is_finished(tree: Tree, kind: Kind) -> bool:
+def is_finished(tree: JsonObject, kind: Kind) -> bool:
     """Return True if an object is being deleted and has no finalizers left."""
     metadata = tree["metadata"]
     if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):
@@ -88,7 +87,9 @@ def _read_body(body: bytes, media: str) -> DeleteOptions:
 
 
 def _read_query(query: Mapping[str, Sequence[str]]) -> DeleteOptions:
-    given: Tree = {name: query[name][0] for name in ("propagationPolicy", "gracePeriodSeconds") if query.get(name)}
+    given: JsonObject = {
+        name: query[name][0] for name in ("propagationPolicy", "gracePeriodSeconds") if query.get(name)
+    }
     if query.get("orphanDependents"):
         given["orphanDependents"] = query["orphanDependents"][0].lower() not in ("false", "0")
     if query.get("dryRun"):
@@ -109,7 +110,7 @@ def _check_options(options: DeleteOptions) -> list[Cause]:
     return causes
 
 
-def _check_preconditions(metadata: Tree, wanted: Preconditions, kind: Kind) -> None:
+def _check_preconditions(metadata: JsonObject, wanted: Preconditions, kind: Kind) -> None:
     uid, version = metadata.get("uid"), metadata.get("resourceVersion")
     reason = ""
     if wanted.uid is not None and wanted.uid != uid:
@@ -146,7 +147,7 @@ def _choose_finalizers(finalizers: list[str], options: DeleteOptions) -> list[st
     return [name for name in finalizers if name not in (ORPHAN, FOREGROUND)] + wanted
 
 
-def _has_namespace_finalizers(tree: Tree, kind: Kind) -> bool:
+def _has_namespace_finalizers(tree: JsonObject, kind: Kind) -> bool:
     """Return True if the object is a namespace whose spec still has finalizers."""
     return _is_namespace(kind) and bool((tree.get("spec") or {}).get("finalizers"))
 
@@ -155,10 +156,10 @@ def _is_namespace(kind: Kind) -> bool:
     return kind.group == "" and kind.kind == "Namespace"
 
 
-def _mark(tree: Tree, finalizers: list[str], kind: Kind, now: str) -> Tree:
+def _mark(tree: JsonObject, finalizers: list[str], kind: Kind, now: str) -> JsonObject:
     """Return the object with a deletionTimestamp, unless it already has one."""
     metadata = tree["metadata"]
-    changes: Tree = {}
+    changes: JsonObject = {}
     if finalizers != (metadata.get("finalizers") or []):
         changes["finalizers"] = finalizers or None
     if not metadata.get("deletionTimestamp"):

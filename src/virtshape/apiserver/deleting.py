@@ -2,6 +2,7 @@
 
 from virtshape.api.codec import encode
 from virtshape.api.meta import ListMeta
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Status, StatusDetails
 from virtshape.api.timestamp import now
 from virtshape.apiserver.auth.authentication import User
@@ -10,7 +11,7 @@ from virtshape.apiserver.deleteoptions import DeleteOptions, decide_deletion, re
 from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.listoptions import read_options
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import Tree, encode_tree, make_write
+from virtshape.apiserver.objects import encode_tree, make_write
 from virtshape.apiserver.reading import find_continuation, find_page, not_found, render_list, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.responses import build_response
@@ -54,7 +55,7 @@ async def _delete(
     if not deletion.gone and deletion.tree is old:
         return record, False
     shown = not deletion.gone or returns_deleted(route.kind)
-    stored: Tree = {**deletion.tree, "apiVersion": resource.stored.api_version}
+    stored: JsonObject = {**deletion.tree, "apiVersion": resource.stored.api_version}
     if dry_run:
         return Record(record.key, record.revision, encode_tree(stored)) if shown else None, deletion.gone
     event = await context.store.write(

@@ -10,13 +10,12 @@ from typing import Any, Final
 
 import msgspec
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.limits import MAX_OBJECT_BYTES, check_object_size
 from virtshape.apiserver.resource import Resource
 from virtshape.apiserver.validation.metadata import restore_metadata
 from virtshape.store.record import Key
 from virtshape.store.writer import Write
-
-Tree = dict[str, Any]
 
 _PLACEHOLDER: Final = "~"
 _MARK: Final = f'"resourceVersion":"{_PLACEHOLDER}"'.encode()
@@ -42,13 +41,13 @@ _STATED_EMPTY: Final = frozenset({"resourceVersion", "deletionGracePeriodSeconds
 _HEAD: Final = ("apiVersion", "kind", "metadata")
 
 
-def metadata_of(tree: Mapping[str, Any]) -> Tree:
+def metadata_of(tree: Mapping[str, Any]) -> JsonObject:
     """Return an object's metadata."""
-    metadata: Tree = tree.get("metadata") or {}
+    metadata: JsonObject = tree.get("metadata") or {}
     return metadata
 
 
-def assemble(tree: Mapping[str, Any], metadata: Mapping[str, Any], **parts: object) -> Tree:
+def assemble(tree: Mapping[str, Any], metadata: Mapping[str, Any], **parts: object) -> JsonObject:
     """Return the object with this metadata and these parts replaced (None removes one), in storage order."""
     ordered = {
         name: value for name in _ORDER if (value := metadata.get(name)) or (name in _STATED_EMPTY and value is not None)
@@ -66,7 +65,7 @@ def make_uid() -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
-def initialize_object(resource: Resource, tree: Tree, namespace: str, name: str, now: str) -> Tree:
+def initialize_object(resource: Resource, tree: JsonObject, namespace: str, name: str, now: str) -> JsonObject:
     """Return a new object with the metadata that the server sets."""
     own = metadata_of(tree)
     metadata = {
@@ -83,7 +82,7 @@ def initialize_object(resource: Resource, tree: Tree, namespace: str, name: str,
     return assemble(tree, metadata)
 
 
-def replace(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> Tree:
+def replace(resource: Resource, old: JsonObject, new: JsonObject, subresource: str = "") -> JsonObject:
     """Return the object after a client writes `new` over it: spec and metadata, or a subresource only."""
     if subresource == "status":
         return assemble(old, metadata_of(old), status=new.get("status"))
@@ -96,7 +95,7 @@ def replace(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> 
     return update_generation(resource, old, assemble(new, metadata, **status))
 
 
-def update_generation(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> Tree:
+def update_generation(resource: Resource, old: JsonObject, new: JsonObject, subresource: str = "") -> JsonObject:
     """Return the new object with its generation, incremented if its content changed."""
     if subresource or not resource.has_generation:
         return new
@@ -105,13 +104,13 @@ def update_generation(resource: Resource, old: Tree, new: Tree, subresource: str
     return assemble(new, {**new["metadata"], "generation": generation or None})
 
 
-def has_same_content(old: Tree, new: Tree) -> bool:
+def has_same_content(old: JsonObject, new: JsonObject) -> bool:
     """Return True if two objects are equal apart from metadata."""
     return {n: v for n, v in old.items() if n not in _HEAD} == {n: v for n, v in new.items() if n not in _HEAD}
 
 
 def make_write(
-    key: Key, expected: int, tree: Tree, *, removes: bool = False, largest: int | None = MAX_OBJECT_BYTES
+    key: Key, expected: int, tree: JsonObject, *, removes: bool = False, largest: int | None = MAX_OBJECT_BYTES
 ) -> Write:
     """Return the write that stores an object; raise StatusError 413 if it has more than `largest` bytes."""
     data = msgspec.json.encode({**tree, "metadata": {**tree["metadata"], "resourceVersion": _PLACEHOLDER}})
@@ -121,7 +120,7 @@ def make_write(
     return Write(key, expected, data[:at], data[at + len(_PLACEHOLDER) :], removes)
 
 
-def encode_tree(tree: Tree) -> bytes:
+def encode_tree(tree: JsonObject) -> bytes:
     """Encode an object that is not stored; a missing resourceVersion is omitted."""
     if not tree["metadata"].get("resourceVersion"):
         metadata = {name: value for name, value in tree["metadata"].items() if name != "resourceVersion"}

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.applying import apply_object
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import media_type_error, read_json, with_type
 from virtshape.apiserver.encoding.negotiation import media_type
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import Tree, metadata_of
+from virtshape.apiserver.objects import metadata_of
 from virtshape.apiserver.patches.jsonpatch import patch_json
 from virtshape.apiserver.patches.mergepatch import patch_merge
 from virtshape.apiserver.patches.strategic import patch_strategic
@@ -26,7 +27,7 @@ from virtshape.store.record import Record
 JSON_PATCH: Final = "application/json-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 
-_PATCHERS: Final[dict[str, Callable[[Tree, Any, Kind], Tree]]] = {
+_PATCHERS: Final[dict[str, Callable[[JsonObject, Any, Kind], JsonObject]]] = {
     JSON_PATCH: lambda old, patch, _: patch_json(old, patch),
     "application/merge-patch+json": lambda old, patch, _: patch_merge(old, patch),
     STRATEGIC_PATCH: lambda old, patch, kind: patch_strategic(old, patch, kind.struct),
@@ -49,7 +50,7 @@ async def patch_object(context: WriteContext, request: Request, route: Route, us
     mistakes = check_patch_text(request.body, patch, media == JSON_PATCH, options.validation)
     warnings = list(mistakes)
 
-    def change(old: Tree, record: Record) -> Tree:
+    def change(old: JsonObject, record: Record) -> JsonObject:
         patched = _PATCHERS[media](old, patch, route.kind)
         if patched is old:
             return old

@@ -4,17 +4,16 @@ Fields of core kinds that only the server sets: initial status, finalizers of na
 Functions work on plain trees and never modify their arguments.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from virtshape.api.kinds import Kind
-
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
 
 NAMESPACE_FINALIZER: Final = "kubernetes"
 _EVENT: Final = {"eventTime": None, "reportingComponent": "", "reportingInstance": ""}
 
 
-def prepare_for_create(kind: Kind, tree: Tree) -> Tree:
+def prepare_for_create(kind: Kind, tree: JsonObject) -> JsonObject:
     """Return a new object with its initial status and required fields."""
     match kind.group, kind.kind:
         case "", "Namespace":
@@ -29,14 +28,14 @@ def prepare_for_create(kind: Kind, tree: Tree) -> Tree:
             return tree
 
 
-def prepare_for_update(kind: Kind, tree: Tree, old: Tree, subresource: str) -> Tree:
+def prepare_for_update(kind: Kind, tree: JsonObject, old: JsonObject, subresource: str) -> JsonObject:
     """Return an updated object with the fields that this kind of write cannot change, such as a namespace's spec."""
     if kind.group or kind.kind != "Namespace" or subresource or "spec" not in old:
         return tree
     return {**tree, "spec": old["spec"]}
 
 
-def _with_finalizer(spec: Tree) -> Tree:
+def _with_finalizer(spec: JsonObject) -> JsonObject:
     finalizers = spec.get("finalizers") or []
     if NAMESPACE_FINALIZER not in finalizers:
         finalizers = [*finalizers, NAMESPACE_FINALIZER]

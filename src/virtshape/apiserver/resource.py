@@ -5,16 +5,15 @@ All versions of a kind are one resource, stored at the newest version.
 """
 
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from virtshape.api.conversion import VERSIONS, convert_bytes
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.capability import is_custom_resource, list_subresources
 from virtshape.store.record import Key
-
-Tree = dict[str, Any]
 
 
 class Resource:
@@ -55,7 +54,7 @@ def with_revision(value: bytes, old: int, new: int) -> bytes:
     return value.replace(b'"resourceVersion":"%d"' % old, b'"resourceVersion":"%d"' % new, 1)
 
 
-def read_tree(value: bytes) -> Tree:
+def read_tree(value: bytes) -> JsonObject:
     """Decode stored bytes as plain dicts and lists."""
-    tree: Tree = msgspec.json.decode(value)
+    tree: JsonObject = msgspec.json.decode(value)
     return tree

@@ -1,10 +1,11 @@
 """Update: replace an object or its status, if the client's resourceVersion is current."""
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_object
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import Tree, metadata_of
+from virtshape.apiserver.objects import metadata_of
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.metadata import check_address
@@ -23,14 +24,14 @@ async def update_object(context: WriteContext, request: Request, route: Route, u
     check_address(sent, name=route.name, namespace=route.namespace)
     stated = sent.get("resourceVersion") or ""
 
-    def change(old: Tree, record: Record) -> Tree:
+    def change(old: JsonObject, record: Record) -> JsonObject:
         _check_preconditions(sent, old, record, route)
         return body
 
     return await change_object(context, request, route, user, options, change, warnings, retries=stated in ("", "0"))
 
 
-def _check_preconditions(sent: Tree, old: Tree, record: Record, route: Route) -> None:
+def _check_preconditions(sent: JsonObject, old: JsonObject, record: Record, route: Route) -> None:
     """Raise StatusError if the body has another UID or an older resourceVersion than the stored object."""
     resource = resource_of(route.kind)
     uid, there = sent.get("uid"), metadata_of(old).get("uid")

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.deleteoptions import is_finished
@@ -19,7 +20,7 @@ from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write as Authorship
 from virtshape.apiserver.managedfields.managedfields import keep_times, record_update
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import Tree, assemble, encode_tree, make_write, metadata_of, replace, update_generation
+from virtshape.apiserver.objects import assemble, encode_tree, make_write, metadata_of, replace, update_generation
 from virtshape.apiserver.prepare import prepare_for_create, prepare_for_update
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
@@ -40,9 +41,9 @@ from virtshape.store.store import Store
 
 MAX_TRIES: Final = 8
 
-Changer = Callable[[Tree, Record], Tree]
+Changer = Callable[[JsonObject, Record], JsonObject]
 """Returns the object that the client wants, given the current one; the identical tree if nothing changes."""
-Claim = Callable[[Tree], list[Tree]]
+Claim = Callable[[JsonObject], list[JsonObject]]
 """Returns the managedFields of a new object."""
 
 
@@ -50,8 +51,8 @@ class Admission(Protocol):
     """An admission step: completes or rejects objects before they are stored."""
 
     async def admit(
-        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
-    ) -> tuple[Tree | None, list[str]]:
+        self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
+    ) -> tuple[JsonObject | None, list[str]]:
         """Return the object to store and warnings for the client; raise StatusError to reject it."""
 
 
@@ -69,7 +70,7 @@ def authorship_of(route: Route, options: WriteOptions) -> Authorship:
 
 
 async def store_new(
-    context: WriteContext, route: Route, user: User, new: Tree, options: WriteOptions, claim: Claim
+    context: WriteContext, route: Route, user: User, new: JsonObject, options: WriteOptions, claim: Claim
 ) -> tuple[Record | None, list[str]]:
     """Validate and store a new object; return its record, or None if the name exists, and warnings."""
     resource = resource_of(route.kind)
@@ -99,7 +100,7 @@ async def store_new(
     return Record(key, event.revision, event.value), warnings + more
 
 
-def _with_managed_fields(tree: Tree, entries: list[Tree]) -> Tree:
+def _with_managed_fields(tree: JsonObject, entries: list[JsonObject]) -> JsonObject:
     return assemble(tree, {**tree["metadata"], "managedFields": entries or None})
 
 
@@ -177,7 +178,7 @@ async def _try_change(
 
 
 async def _store_changed(
-    context: WriteContext, resource: Resource, record: Record, old: Tree, new: Tree, *, dry_run: bool
+    context: WriteContext, resource: Resource, record: Record, old: JsonObject, new: JsonObject, *, dry_run: bool
 ) -> Record:
     version = {"apiVersion": resource.stored.api_version}
     finished = is_finished(new, resource.kind)

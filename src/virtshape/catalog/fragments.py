@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+from virtshape.api.model import JsonObject
+
 Fragment = Mapping[str, Any]
 
 
-def merge(*fragments: Fragment) -> dict[str, Any]:
+def merge(*fragments: Fragment) -> JsonObject:
     """Combine the fragments into one tree; where two give the same field, the later one wins."""
-    merged: dict[str, Any] = {}
+    merged: JsonObject = {}
     for fragment in fragments:
         for key, value in fragment.items():
             before = merged.get(key)

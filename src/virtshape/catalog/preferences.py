@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from virtshape.api.model import JsonObject
 from virtshape.catalog.fragments import (
     AMD64,
     ARM64,
@@ -132,7 +133,7 @@ def names() -> list[str]:
     return list(PREFERENCES)
 
 
-def describe(name: str) -> dict[str, Any]:
+def describe(name: str) -> JsonObject:
     """Compose the metadata and spec of a preference."""
     guest = PREFERENCES[name]
     spec = merge(*guest.fragments)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from virtshape.api.model import JsonObject
 from virtshape.catalog.fragments import (
     DEDICATED_CPUS,
     HOST_NUMA,
@@ -175,7 +176,7 @@ def is_custom(name: str) -> bool:
     return name.endswith(f".{_CUSTOM}")
 
 
-def describe(name: str) -> dict[str, Any]:
+def describe(name: str) -> JsonObject:
     """Compose the metadata and spec of an instance type."""
     prefix, size = name.split(".")
     series = SERIES[prefix]
@@ -188,7 +189,7 @@ def describe(name: str) -> dict[str, Any]:
     return {"metadata": {"name": name, "labels": labels, "annotations": annotations}, "spec": spec}
 
 
-def _build_spec(series: Series, size: str) -> dict[str, Any]:
+def _build_spec(series: Series, size: str) -> JsonObject:
     fragments = [*series.shape]
     page_size = next((each for each in series.page_sizes[1:] if size.endswith(each.lower())), None)
     if page_size:

@@ -1,11 +1,11 @@
 """`virtctl drift`: show VMs whose stored instance type or preference differs from the live object."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import click
 
 from virtshape.api.kinds import KINDS
+from virtshape.api.model import JsonObject
 from virtshape.cli.command import Command, Example, output_choice, switch
 from virtshape.cli.connection import Session, Target, complete_vm, connection_options, run_session
 from virtshape.cli.driftsurvey import Holder, Survey, survey_all, survey_named
@@ -112,7 +112,7 @@ def describe_change(change: Change) -> str:
     return f"{change.field}: {then} -> {now}"
 
 
-def describe_holder(holder: Holder) -> dict[str, Any]:
+def describe_holder(holder: Holder) -> JsonObject:
     """Return a revision as a tree."""
     drift = holder.drift
     return {

@@ -6,11 +6,11 @@ Prints all VMs, or none if one cannot be expanded.
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.cli import serverexpand
 from virtshape.cli.command import Command, Example, switch
 from virtshape.cli.connection import Target, complete_vm, connection_options, run_session
@@ -164,7 +164,7 @@ def print_origins(vms: Sequence[ExpandedVM], output: str) -> None:
         print_object([describe_origin(each, vm) for vm, each in origins], output)
 
 
-def describe_origin(origin: Origin, vm: str | None) -> dict[str, Any]:
+def describe_origin(origin: Origin, vm: str | None) -> JsonObject:
     """Return an origin as a tree, without an empty VM or revision."""
     tree = {"vm": vm, **origin._asdict()}
     return {key: value for key, value in tree.items() if value is not None or key not in ("vm", "revision")}

@@ -1,7 +1,7 @@
 """`virtctl recommend`: find the smallest matching instance types of a server, of files or of the built-in catalog."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
@@ -9,6 +9,7 @@ from click.shell_completion import CompletionItem
 from virtshape import catalog as builtin
 from virtshape.admission.recommend import Miss, Need, Offer, recommend
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.cli.cluster import PLACE, Cluster
 from virtshape.cli.command import Command, Example, Integer, output_choice, switch
@@ -226,7 +227,7 @@ def describe_row(offer: Offer) -> list[object]:
     return [offer.name, offer.vcpus, offer.memory, str(offer.is_dedicated).lower(), offer.kind]
 
 
-def describe_offer(offer: Offer) -> dict[str, Any]:
+def describe_offer(offer: Offer) -> JsonObject:
     """Return an instance type as a tree."""
     return {
         "kind": offer.kind,

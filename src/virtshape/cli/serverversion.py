@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from virtshape.api.model import JsonObject
 from virtshape.cli.command import Command, Example, switch
 from virtshape.cli.connection import Session, Target, connection_options, run_session
 from virtshape.cli.errors import CommandError
@@ -69,7 +70,7 @@ def describe_client() -> dict[str, str]:
     }
 
 
-def print_versions(versions: dict[str, Any], output: str | None) -> None:
+def print_versions(versions: JsonObject, output: str | None) -> None:
     """Print the versions."""
     if output is not None:
         from virtshape.cli.output import print_object
@@ -81,7 +82,7 @@ def print_versions(versions: dict[str, Any], output: str | None) -> None:
             click.echo(f"{title}: {format_version(versions[key])}")
 
 
-def format_version(tree: dict[str, Any]) -> str:
+def format_version(tree: JsonObject) -> str:
     """Return a version in the format of KubeVirt's virtctl, which scripts may parse."""
     parts = ", ".join(f'{key[0].upper()}{key[1:]}:"{tree.get(key) or ""}"' for key in PARTS)
     return f"version.Info{{{parts}}}"

@@ -5,10 +5,10 @@ Only clears the names of revisions; the server stores new ones. No guest is rest
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import click
 
+from virtshape.api.model import JsonObject
 from virtshape.cli.command import Command, Example, output_choice, switch
 from virtshape.cli.connection import Session, Target, complete_vm, connection_options, run_session
 from virtshape.cli.drift import describe_change, describe_object
@@ -119,7 +119,7 @@ def list_rows(step: Step) -> Iterator[list[str]]:
     return ([*row, text] for text in texts or [UNCHANGED])
 
 
-def describe_step(step: Step) -> dict[str, Any]:
+def describe_step(step: Step) -> JsonObject:
     """Return a VM and its changes as a tree."""
     return {
         "namespace": step.namespace,

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import httptools
 
+from virtshape.api.model import JsonObject
 from virtshape.client.errors import UnreachableError
 from virtshape.client.tunnel import open_tunnel
 
@@ -61,7 +62,7 @@ def format_head(method: str, target: str, host: str, headers: Iterable[tuple[str
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-async def _find_route(endpoint: Endpoint) -> dict[str, Any]:
+async def _find_route(endpoint: Endpoint) -> JsonObject:
     if endpoint.proxy:
         return {"sock": await open_tunnel(endpoint.proxy, endpoint.host, endpoint.port)}
     return {"host": endpoint.host, "port": endpoint.port}

@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, field
 
+from virtshape.api.model import JsonObject
 from virtshape.client.access import Credentials, Identity
 from virtshape.client.errors import ConfigError
 
@@ -115,14 +116,14 @@ class ExecPlugin:
         return output
 
     def _describe(self) -> str:
-        spec: dict[str, Any] = {"interactive": False}
+        spec: JsonObject = {"interactive": False}
         if self._config.provide_cluster_info:
             spec["cluster"] = self._cluster
         about = {"kind": "ExecCredential", "apiVersion": self._config.api_version, "spec": spec}
         return msgspec.json.encode(about).decode()
 
 
-def describe_cluster(server: str, server_name: str, authority: bytes, insecure: bool) -> dict[str, Any]:
+def describe_cluster(server: str, server_name: str, authority: bytes, insecure: bool) -> JsonObject:
     """Return the cluster information for plugins with `provideClusterInfo`."""
     about = {
         "server": server,

@@ -1,9 +1,10 @@
 """Translation between KubeVirt's subresources and the requests and responses of launcher processes."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction
 from virtshape.launcher.request import (
     Answer,
@@ -35,7 +36,7 @@ def format_agent_response(question: AgentQuery, answer: Answer) -> bytes:
     return msgspec.json.encode(_write_os(answer) if question == "guestosinfo" else {"items": _write_items(answer)})
 
 
-def _write_os(answer: Answer) -> dict[str, Any]:
+def _write_os(answer: Answer) -> JsonObject:
     found = answer.os
     if found is None:
         return {"os": {}}
@@ -53,7 +54,7 @@ def _write_os(answer: Answer) -> dict[str, Any]:
     return {**{name: value for name, value in host.items() if value}, "os": {k: v for k, v in system.items() if v}}
 
 
-def _write_items(answer: Answer) -> list[dict[str, Any]]:
+def _write_items(answer: Answer) -> list[JsonObject]:
     if answer.users is not None:
         return [{"userName": user.name, "domain": user.domain, "loginTime": user.login_time} for user in answer.users]
     return [

@@ -7,11 +7,12 @@ Pure: renderers yield their output in parts, in the order of the findings.
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
 
+from virtshape.api.model import JsonObject
 from virtshape.offline.lint.finding import Finding
 from virtshape.offline.lint.rules import RULES, Level, Rule
 
@@ -72,12 +73,12 @@ def render_sarif(findings: Iterable[Finding]) -> Iterator[str]:
     yield msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
 
 
-def _describe_tool() -> dict[str, Any]:
+def _describe_tool() -> JsonObject:
     release = version("virtshape")
     return {"name": "virtshape", "semanticVersion": release, "rules": [_describe_rule(rule) for rule in RULES.values()]}
 
 
-def _describe_rule(rule: Rule) -> dict[str, Any]:
+def _describe_rule(rule: Rule) -> JsonObject:
     return {
         "id": rule.id,
         "name": "".join(word.capitalize() for word in rule.id.split("-")),
@@ -88,8 +89,8 @@ def _describe_rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _describe_result(finding: Finding, rule_index: int) -> dict[str, Any]:
-    location: dict[str, Any] = {
+def _describe_result(finding: Finding, rule_index: int) -> JsonObject:
+    location: JsonObject = {
         "physicalLocation": {
             "artifactLocation": {"uri": _file_uri(finding.file)},
             "region": {"startLine": finding.line, "startColumn": finding.column},

@@ -5,11 +5,12 @@ Runs at every start, creates missing objects and leaves existing ones unchanged.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from virtshape import catalog
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.timestamp import now
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.managedfields.fieldtypes import object_type
@@ -44,7 +45,7 @@ async def install_defaults(store: Store, *, with_catalog: bool) -> None:
         await store.write_all(writes)
 
 
-def _namespace(name: str) -> dict[str, Any]:
+def _namespace(name: str) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -54,7 +55,7 @@ def _namespace(name: str) -> dict[str, Any]:
     }
 
 
-def _storage_class(name: str, binding_mode: str) -> dict[str, Any]:
+def _storage_class(name: str, binding_mode: str) -> JsonObject:
     """Return a storage class for volumes in the data directory."""
     annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if name == DEFAULT_STORAGE_CLASS else None
     return {
@@ -68,7 +69,7 @@ def _storage_class(name: str, binding_mode: str) -> dict[str, Any]:
     }
 
 
-def _configuration(moment: str) -> dict[str, Any]:
+def _configuration(moment: str) -> JsonObject:
     """Return the KubeVirt object with the default configuration and the status of a deployed system."""
     state = {"Available": "True", "Created": "True", "Progressing": "False", "Degraded": "False"}
     conditions = [
@@ -84,7 +85,7 @@ def _configuration(moment: str) -> dict[str, Any]:
     }
 
 
-def _missing(store: Store, trees: Iterable[dict[str, Any]], moment: str) -> Iterable[Write]:
+def _missing(store: Store, trees: Iterable[JsonObject], moment: str) -> Iterable[Write]:
     for tree in trees:
         kind = find_kind(tree["apiVersion"], tree["kind"])
         if kind is not None:
@@ -94,7 +95,7 @@ def _missing(store: Store, trees: Iterable[dict[str, Any]], moment: str) -> Iter
                 yield make_write(key, 0, build_new_object(kind, tree, moment))
 
 
-def build_new_object(kind: Kind, tree: dict[str, Any], moment: str) -> dict[str, Any]:
+def build_new_object(kind: Kind, tree: JsonObject, moment: str) -> JsonObject:
     """Return a new object with the metadata that the server sets."""
     metadata = tree["metadata"]
     new = initialize_object(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], moment)

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 from tests.cluster.components.installation import Installation
 from tests.cluster.install import retry
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.auth.certificates import Authority, make_key
 from virtshape.cluster.manifests.crds import build_definitions
 from virtshape.cluster.manifests.options import Options
 from virtshape.cluster.tls.context import build_context
 
-Tree = dict[str, Any]
 STORAGE = "cdi.kubevirt.io/storage"
 GROUP = "upload.cdi.kubevirt.io"
 SERVICE = "cdi-api"
@@ -53,7 +53,7 @@ class FakeCdi:
         self.asked: list[TokenRequest] = []
         self.sent: list[tuple[str, str]] = []
 
-    def give_token(self, user: str, namespace: str, body: Tree) -> Tree:
+    def give_token(self, user: str, namespace: str, body: JsonObject) -> JsonObject:
         """Answer a request for a token."""
         self.asked.append(TokenRequest(user, namespace, body["spec"]["pvcName"]))
         return {**body, "status": {"token": f"t{len(self.asked)}"}}
@@ -81,13 +81,13 @@ class FakeCdi:
             if f"{STORAGE}.upload.target" in annotations and f"{STORAGE}.pod.ready" not in annotations:
                 self._annotate(claim["metadata"]["namespace"], claim["metadata"]["name"], READY)
 
-    def _list(self, path: str) -> list[Tree]:
+    def _list(self, path: str) -> list[JsonObject]:
         """What is there; nothing yet of a kind that the API server has only just come to know."""
         code, listing = self._plane.request("GET", path)
-        items: list[Tree] = listing["items"] if code == 200 else []
+        items: list[JsonObject] = listing["items"] if code == 200 else []
         return items
 
-    def _make_claim(self, volume: Tree) -> None:
+    def _make_claim(self, volume: JsonObject) -> None:
         metadata, storage = volume["metadata"], volume["spec"]["storage"]
         name, namespace = metadata["name"], metadata["namespace"]
         owner = {key: volume[key] for key in ("apiVersion", "kind")} | {"name": name, "uid": metadata["uid"]}
@@ -179,7 +179,7 @@ def run_fake_cdi(installation: Installation, find_claim: FindClaim) -> Iterator[
             workers[0].join()
 
 
-def _install(installation: Installation, port: int, authority: str) -> list[Tree]:
+def _install(installation: Installation, port: int, authority: str) -> list[JsonObject]:
     definitions = [one for one in build_definitions(Options(cdi=True)) if one["spec"]["group"] == "cdi.kubevirt.io"]
     installation.add(*definitions)
     names = [one["metadata"]["name"] for one in definitions]
@@ -213,11 +213,11 @@ def _install(installation: Installation, port: int, authority: str) -> list[Tree
     return [served, service, *definitions]
 
 
-def _expect(code: int, answer: tuple[int, Tree]) -> None:
+def _expect(code: int, answer: tuple[int, JsonObject]) -> None:
     assert answer[0] == code, answer[1]
 
 
-def _remove(installation: Installation, objects: list[Tree]) -> None:
+def _remove(installation: Installation, objects: list[JsonObject]) -> None:
     words = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
     installation.kubectl("delete", "--ignore-not-found", "--timeout=100s", "-f", "-", stdin=words)
 

@@ -14,16 +14,15 @@ import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from tests.cluster.components.kubelet import SUCCESS, build_upgrade_headers, serve_kubelet
 from tests.cluster.components.sandbox import Sandbox
 from tests.cluster.controlplane import ControlPlane
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import Request, Response, Upgrade
 
-Tree = dict[str, Any]
 NAME = "real"
 PODS = "/api/v1/pods?labelSelector=kubevirt.io%3Dvirt-launcher"
 MOUNTS = "/run/virtshape/"
@@ -133,7 +132,7 @@ class Node:
             elif pod["spec"].get("nodeName") in (NAME, None):
                 self._sync_pod(pod, path)
 
-    def _sync_pod(self, pod: Tree, path: str) -> None:
+    def _sync_pod(self, pod: JsonObject, path: str) -> None:
         uid, is_going = pod["metadata"]["uid"], bool(pod["metadata"].get("deletionTimestamp"))
         sandbox = self._pods.get(uid)
         if sandbox is None and not is_going and pod["status"].get("phase") == "Pending":
@@ -146,7 +145,7 @@ class Node:
         if sandbox is not None:
             self._report_status(pod, path, sandbox)
 
-    def _start(self, pod: Tree) -> None:
+    def _start(self, pod: JsonObject) -> None:
         metadata, (container,) = pod["metadata"], pod["spec"]["containers"]
         variables = {one["name"]: one["value"] for one in container["env"]}
         sandbox = Sandbox(self._directory / "pods" / metadata["uid"], container["command"], variables)
@@ -163,7 +162,7 @@ class Node:
         self._pods[metadata["uid"]] = sandbox
         self._names[metadata["name"]] = metadata["uid"]
 
-    def _stop(self, pod: Tree, sandbox: Sandbox) -> None:
+    def _stop(self, pod: JsonObject, sandbox: Sandbox) -> None:
         uid, now = pod["metadata"]["uid"], time.monotonic()
         if uid not in self._deadlines:
             self._deadlines[uid] = now + pod["metadata"].get("deletionGracePeriodSeconds", 30)
@@ -171,7 +170,7 @@ class Node:
         elif now > self._deadlines[uid]:
             sandbox.end()
 
-    def _report_status(self, pod: Tree, path: str, sandbox: Sandbox) -> None:
+    def _report_status(self, pod: JsonObject, path: str, sandbox: Sandbox) -> None:
         """Say how a pod is doing, if that has changed."""
         status = sandbox.status
         container = {"name": "compute", "image": "", "imageID": "", "restartCount": 0, "ready": sandbox.is_ready}

@@ -8,11 +8,11 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from tests.cluster.controlplane import ControlPlane
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
+
 NODE = "simulated"
 PODS = "/api/v1/pods?labelSelector=kubevirt.io%3Dvirt-launcher"
 VOLUMES = "/apis/cdi.kubevirt.io/v1beta1/datavolumes"
@@ -32,7 +32,7 @@ class Nodes:
             for item in listing["items"] if code == 200 else ():
                 treat(item)
 
-    def _treat_pod(self, pod: Tree) -> None:
+    def _treat_pod(self, pod: JsonObject) -> None:
         path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
         if pod["metadata"].get("deletionTimestamp"):
             self._plane.request("DELETE", path, {"gracePeriodSeconds": 0})
@@ -47,7 +47,7 @@ class Nodes:
             status = {"phase": "Running", "podIP": "10.1.2.3", "containerStatuses": [{**container, "state": state}]}
             self._patch(f"{path}/status", {"status": status})
 
-    def _treat_volume(self, volume: Tree) -> None:
+    def _treat_volume(self, volume: JsonObject) -> None:
         metadata, spec = volume["metadata"], volume["spec"]
         if (volume.get("status") or {}).get("phase") == "Succeeded":
             return
@@ -61,7 +61,7 @@ class Nodes:
         path = f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{namespace}/datavolumes/{name}"
         self._patch(f"{path}/status", {"status": {"phase": "Succeeded", "progress": "100.0%"}})
 
-    def _patch(self, path: str, patch: Tree) -> None:
+    def _patch(self, path: str, patch: JsonObject) -> None:
         self._plane.request("PATCH", path, patch, **{"Content-Type": "application/merge-patch+json"})
 
 

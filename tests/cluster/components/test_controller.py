@@ -3,14 +3,14 @@
 import json
 import signal
 import time
-from typing import Any
 
 import pytest
 from tests.cluster.components.installation import SYSTEM, ComponentProcess, Installation
 from tests.cluster.install import TIMEOUT, retry
 from tests.e2e.kubectl import Kubectl
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
+
 pytestmark = pytest.mark.usefixtures("webhook")
 LEASE = "virtshape-controller"
 PODS = ("pods", "-l", "kubevirt.io=virt-launcher")
@@ -18,7 +18,7 @@ TIMEOUT_FLAG = f"--timeout={TIMEOUT:g}s"
 LASTING = ("--lease-seconds=60", "--renew-seconds=40")
 
 
-def build_vm(name: str = "vm1", strategy: str = "Always") -> Tree:
+def build_vm(name: str = "vm1", strategy: str = "Always") -> JsonObject:
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",

@@ -19,9 +19,9 @@ from tests.cluster.components.virtctl import TIMEOUT, Virtctl
 from tests.e2e import agent, sshd
 from tests.e2e.guests import eventually
 from tests.e2e.kubectl import Kubectl
-from tests.support.build import Tree
 from tests.support.demo import PROMPT, get_demo
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.images.errors import ImageError
 from virtshape.launcher.node.requirements import find_missing_packages
@@ -100,15 +100,15 @@ def pack(home: Path, key: Path) -> Path:
     return home / "luggage.tar"
 
 
-def build_claim(name: str) -> Tree:
+def build_claim(name: str) -> JsonObject:
     """A claim, which the node has a directory for."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
 
 
-def build_guest(name: str, seed: str = "", **claims: str) -> Tree:
+def build_guest(name: str, seed: str = "", **claims: str) -> JsonObject:
     """A VM with these claims for its disks, and what its guest is to do first."""
-    volumes: list[Tree] = [
+    volumes: list[JsonObject] = [
         {"name": disk, "persistentVolumeClaim": {"claimName": claim}} for disk, claim in claims.items()
     ]
     volumes += [{"name": "seed", "cloudInitNoCloud": {"userData": seed}}] if seed else []
@@ -168,10 +168,10 @@ def test_port_is_forwarded_into_the_guest(guest: Virtctl) -> None:
     found = re.search(r":(\d+) to 80", process.stdout.readline())
     assert found is not None
 
-    def look() -> Tree | None:
+    def look() -> JsonObject | None:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/shape.json", timeout=TIMEOUT) as answer:
-                shape: Tree = json.load(answer)
+                shape: JsonObject = json.load(answer)
                 return shape
         except OSError:  # the guest is still joining its network
             return None
@@ -194,10 +194,10 @@ def test_user_logs_in_with_ssh_and_copies_files(guest: Virtctl, key: Path, tmp_p
 
 
 def test_guest_agent_is_queried(guest: Virtctl) -> None:
-    def ask(question: str) -> Tree:
-        def look() -> Tree | None:
+    def ask(question: str) -> JsonObject:
+        def look() -> JsonObject | None:
             ran = guest(question, NAME)
-            reported: Tree | None = ran.tree if ran.status == 0 else None
+            reported: JsonObject | None = ran.tree if ran.status == 0 else None
             return reported
 
         return eventually(look, lambda: guest(question, NAME).err)  # a guest that has just booted says nothing yet

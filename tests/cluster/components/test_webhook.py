@@ -13,15 +13,15 @@ from tests.cluster.install import retry, wait_for_kinds
 from tests.e2e.kubectl import Kubectl
 from tests.support.demo import find_free_port
 
+from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests.crds import build_definitions
 from virtshape.cluster.manifests.options import Options
 from virtshape.cluster.webhook.process import MAX_REVIEW_BYTES
 
-Tree = dict[str, Any]
 pytestmark = pytest.mark.usefixtures("webhook")
 
 
-def build_vm(name: str = "vm1", **spec: Any) -> Tree:
+def build_vm(name: str = "vm1", **spec: Any) -> JsonObject:
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -35,7 +35,7 @@ def build_vm(name: str = "vm1", **spec: Any) -> Tree:
     }
 
 
-def build_type(name: str, guest: int, kind: str = "VirtualMachineInstancetype", version: str = "v1beta2") -> Tree:
+def build_type(name: str, guest: int, kind: str = "VirtualMachineInstancetype", version: str = "v1beta2") -> JsonObject:
     return {
         "apiVersion": f"instancetype.kubevirt.io/{version}",
         "kind": kind,
@@ -151,7 +151,7 @@ def test_labels_of_instances_are_reserved_for_the_system(kubectl: Kubectl) -> No
 
 def test_configuration_is_validated_and_unknown_fields_give_warnings(installation: Installation) -> None:
     kubectl = installation.kubectl.in_namespace("kubevirt")
-    tree: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "trial"}}
+    tree: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "trial"}}
     unknown = {**tree, "spec": {"configuration": {"vmRolloutStrategie": "Stage"}}}
     ran = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(unknown))
     assert (ran.status, "spec.configuration.vmRolloutStrategie" in ran.err) == (0, True), ran.err
@@ -268,7 +268,7 @@ def _expect_refusal(kubectl: Kubectl) -> None:
     assert "connection refused" in reported
 
 
-def _bare(tree: Tree) -> str:
+def _bare(tree: JsonObject) -> str:
     metadata = {"name": tree["metadata"]["name"]}
     return json.dumps({**tree, "metadata": metadata})
 

@@ -15,14 +15,13 @@ from tests.cluster.components.installation import SYSTEM, Installation
 from tests.cluster.components.kubelet import run_fake_kubelet
 from tests.cluster.components.nodes import NODE, run_fake_nodes
 from tests.cluster.controlplane import ControlPlane
-from tests.support.build import Tree
 from tests.support.controllers import ControlledSystem, WrapClient
 from tests.support.podscenarios import run_pod_controllers
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.node import Node
 from virtshape.api.core.persistentvolume import PersistentVolume, VolumeNodeAffinity
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.storage import StorageClass
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
@@ -56,13 +55,13 @@ LEFT = (
     "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts",
 )
 EVENTS = f"/api/v1/namespaces/{NAMESPACE}/events"
-STORAGE_CLASS: Tree = {
+STORAGE_CLASS: JsonObject = {
     "apiVersion": "storage.k8s.io/v1",
     "kind": "StorageClass",
     "metadata": {"name": "local", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
     "provisioner": PROVISIONER,
 }
-ANYWHERE: Tree = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "Exists"}]}
+ANYWHERE: JsonObject = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "Exists"}]}
 MERGE = {"Content-Type": "application/merge-patch+json"}
 
 

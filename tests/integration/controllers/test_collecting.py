@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from tests.support.build import Tree
 from tests.support.controllers import (
     ControlledSystem,
     eventually,
@@ -19,6 +18,7 @@ from virtshape.api.core.namespace import Namespace
 from virtshape.api.kubevirt.conditions import find_condition, is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.client.resources import metadata_of
 
@@ -34,7 +34,7 @@ async def create_map(system: ControlledSystem, name: str, *owners: ConfigMap, bl
         }
         for owner in owners
     ]
-    metadata: Tree = {"name": name, "namespace": "default", "ownerReferences": references or None}
+    metadata: JsonObject = {"name": name, "namespace": "default", "ownerReferences": references or None}
     await system.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
     return await system.client.get(ConfigMap, name, "default")
 
@@ -132,8 +132,8 @@ def test_instance_with_another_controller_is_kept_and_reported(tmp_path: Path) -
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers():
             owner = to_tree(make_owner_reference(await create_map(system, "owner")))
-            metadata: Tree = {"name": "vm1", "namespace": "default", "ownerReferences": [owner]}
-            domain: Tree = {"devices": {}, "memory": {"guest": "1Gi"}}
+            metadata: JsonObject = {"name": "vm1", "namespace": "default", "ownerReferences": [owner]}
+            domain: JsonObject = {"devices": {}, "memory": {"guest": "1Gi"}}
             instance = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": metadata}
             await system.create({**instance, "spec": {"domain": domain}})
             await system.create(instancetype_tree(), preference_tree(), vm_tree())

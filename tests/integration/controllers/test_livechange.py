@@ -4,16 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.support.controllers import ControlledSystem, eventually, open_controlled_system, vm_tree
 from tests.support.systems import run
 
 from virtshape.api.kubevirt.conditions import find_condition, is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 
-ROOM: Tree = {
+ROOM: JsonObject = {
     "spec": {
         "domain": {
             "cpu": {"sockets": 1, "maxSockets": 4},
@@ -24,7 +24,7 @@ ROOM: Tree = {
 }
 
 
-def sized_vm() -> Tree:
+def sized_vm() -> JsonObject:
     tree = vm_tree(template=ROOM)
     tree["spec"] = {"runStrategy": "Always", "template": ROOM}
     return tree

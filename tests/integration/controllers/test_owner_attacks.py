@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.support.build import Tree
 from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
 from tests.support.systems import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.core.namespace import Namespace
+from virtshape.api.model import JsonObject
 from virtshape.api.rbac import ClusterRole
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, User
 from virtshape.client.resources import metadata_of
@@ -20,7 +20,7 @@ from virtshape.standalone.inprocess import connect
 RBAC = "rbac.authorization.k8s.io"
 
 
-def refer(owner: ConfigMap) -> Tree:
+def refer(owner: ConfigMap) -> JsonObject:
     metadata = metadata_of(owner)
     return {
         "apiVersion": "v1",
@@ -34,7 +34,7 @@ def refer(owner: ConfigMap) -> Tree:
 async def create_map(
     client: RestClient, namespace: str, name: str, *owners: ConfigMap, finalizers: tuple[str, ...] = ()
 ) -> ConfigMap:
-    metadata: Tree = {"name": name, "namespace": namespace, "ownerReferences": [refer(owner) for owner in owners]}
+    metadata: JsonObject = {"name": name, "namespace": namespace, "ownerReferences": [refer(owner) for owner in owners]}
     metadata["finalizers"] = list(finalizers)
     await client.create(object_from_tree({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
     return await client.get(ConfigMap, name, namespace)

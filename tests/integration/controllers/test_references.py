@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.build import Tree
 from tests.support.controllers import (
     ControlledSystem,
     instancetype_tree,
@@ -23,6 +22,7 @@ from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import ControllerRevisionRef, VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.api.status import StatusError
 from virtshape.client.resources import metadata_of
@@ -30,7 +30,7 @@ from virtshape.client.resources import metadata_of
 
 async def configure(system: ControlledSystem, **settings: str) -> None:
     """Set how VMs hold on to what they refer to."""
-    spec: Tree = {"configuration": {"instancetype": settings}}
+    spec: JsonObject = {"configuration": {"instancetype": settings}}
     if await system.find(KubeVirt, "kubevirt", "kubevirt") is not None:
         await system.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": spec})
         return
@@ -117,7 +117,7 @@ def test_revisions_of_older_releases_are_upgraded(tmp_path: Path, version: str, 
                 await system.wait_until_idle(controllers)
                 vm = await system.vm()
                 metadata = {"name": "old", "namespace": "default"}
-                old: Tree = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata}
+                old: JsonObject = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata}
                 await system.create({**old, "data": old_payload(version), "revision": 0})
                 stored = await system.client.get(ControllerRevision, "old", "default")
                 owned = replace(metadata_of(stored), owner_references=[make_owner_reference(vm)])
@@ -163,7 +163,7 @@ def test_existing_revision_with_other_content_is_an_error(tmp_path: Path) -> Non
             tree = instancetype_tree(guest=7)
             small = await system.client.get(VirtualMachineClusterInstancetype, "small")
             name = f"vm1-small-{metadata_of(small).uid}-1"
-            revision: Tree = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": tree, "revision": 0}
+            revision: JsonObject = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": tree, "revision": 0}
             await system.create({**revision, "metadata": {"name": name, "namespace": "default"}})
             await system.create(vm_tree())
             async with system.run_controllers() as controllers:
@@ -185,7 +185,12 @@ def test_renamed_reference_with_a_revision_name_is_rejected(tmp_path: Path) -> N
         async with open_controlled_system(tmp_path) as system:
             await system.create(instancetype_tree(), instancetype_tree("large", 8), preference_tree())
             metadata = {"name": "chosen", "namespace": "default"}
-            kept: Tree = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "revision": 0}
+            kept: JsonObject = {
+                "apiVersion": "apps/v1",
+                "kind": "ControllerRevision",
+                "metadata": metadata,
+                "revision": 0,
+            }
             await system.create({**kept, "data": old_payload("v1beta1")})
             matcher = {"name": "small", "revisionName": "chosen"}
             await system.create(vm_tree(instancetype=matcher, runStrategy="Halted"))

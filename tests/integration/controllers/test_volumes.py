@@ -6,7 +6,6 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from tests.support.build import Tree
 from tests.support.controllers import (
     ControlledSystem,
     eventually,
@@ -20,14 +19,14 @@ from tests.support.systems import run
 from virtshape.api.cdi import DataSource, DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.client.protocol import Client, WatchEvent
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.manager import COMPONENT
 
 BEHIND_SECONDS = 0.3
-AWAITED: Tree = {"source": {"upload": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}}
-WITH_DISK: Tree = {
+AWAITED: JsonObject = {"source": {"upload": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}}
+WITH_DISK: JsonObject = {
     "template": {"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]},
     "dataVolumeTemplates": [{"metadata": {"name": "root", "labels": {"own": "1"}}, "spec": AWAITED}],
 }
@@ -109,7 +108,7 @@ def test_vm_waits_for_a_missing_claim(tmp_path: Path) -> None:
     run(scenario())
 
 
-def claim_tree(name: str) -> Tree:
+def claim_tree(name: str) -> JsonObject:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     metadata = {"name": name, "namespace": "default"}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}

@@ -11,12 +11,13 @@ import pytest
 from lxml.etree import RelaxNG, fromstring
 from msgspec.structs import replace
 from tests.support.build import build_instancetype_spec, build_vm
-from tests.support.domains import ACCELERATED, EMULATING, STATE, Tree, build_guest
+from tests.support.domains import ACCELERATED, EMULATING, STATE, build_guest
 from tests.support.libvirtdriver import Driver
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.catalog.loader import find, names
 from virtshape.controllers.vm.newvmi import build_instance
 from virtshape.engine.expand import Shape
@@ -91,7 +92,7 @@ def test_every_preference_renders_a_valid_domain(name: str, host: Host, schema: 
     check_catalog_object(name, shape(preference=preference.spec), host, schema, driver)
 
 
-def design(domain: Tree, host: Host, directory: str = "/guest", **rest: Any) -> Design:
+def design(domain: JsonObject, host: Host, directory: str = "/guest", **rest: Any) -> Design:
     return design_domain(build_guest(domain, **rest), host, {}, directory, state_directory=directory)
 
 
@@ -115,7 +116,7 @@ RARE: list[Any] = [
 
 
 @pytest.mark.parametrize(("domain", "rest"), RARE)
-def test_uncommon_devices_are_accepted_by_libvirt(domain: Tree, rest: Tree, schema: RelaxNG) -> None:
+def test_uncommon_devices_are_accepted_by_libvirt(domain: JsonObject, rest: JsonObject, schema: RelaxNG) -> None:
     designed = design(domain, ACCELERATED, **rest)
     assert designed.refusals == ()
     check_schema(schema, designed.domain)
@@ -177,7 +178,7 @@ COMMON: list[Any] = [
 
 
 @pytest.mark.parametrize(("domain", "rest"), COMMON)
-def test_qemu_starts_with_common_devices(domain: Tree, rest: Tree, schema: RelaxNG, driver: Driver) -> None:
+def test_qemu_starts_with_common_devices(domain: JsonObject, rest: JsonObject, schema: RelaxNG, driver: Driver) -> None:
     designed = design({"memory": {"guest": "128Mi"}, **domain}, TWO_CPUS, str(driver.directory), **rest)
     assert designed.refusals == ()
     check_schema(schema, designed.domain)

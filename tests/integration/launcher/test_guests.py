@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.guests import Tree, require_qemu, run_guests
+from tests.support.guests import require_qemu, run_guests
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.node.guest_state import is_alive
 from virtshape.launcher.request import AskOs, Connect, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
 
@@ -136,7 +137,7 @@ def test_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
     ],
 )
 def test_unsupported_guest_is_refused_with_its_fields(
-    data: Path, domain: Tree, spec: Tree, reason: str, fields: set[str]
+    data: Path, domain: JsonObject, spec: JsonObject, reason: str, fields: set[str]
 ) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:

@@ -7,10 +7,10 @@ from http.client import HTTPResponse
 from pathlib import Path
 
 import pytest
-from tests.support.build import Tree
 from tests.support.demo import get_demo
 from tests.support.guests import BOOT_TIMEOUT, PROMPT, TIMEOUT, require_qemu, run_guests
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.request import Connect, SoftReboot
 
 
@@ -76,7 +76,7 @@ def test_guest_that_panics_fails(data: Path, pytestconfig: pytest.Config) -> Non
 
 def test_guest_is_ready_while_its_readiness_probe_succeeds(data: Path, pytestconfig: pytest.Config) -> None:
     times = {"periodSeconds": 1, "timeoutSeconds": 5}
-    spec: Tree = {
+    spec: JsonObject = {
         "readinessProbe": {"tcpSocket": {"port": 80}, **times},
         "terminationGracePeriodSeconds": 0,
     }

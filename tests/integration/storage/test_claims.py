@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from tests.support.build import Tree
 from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
 from tests.support.storage import (
     MIB,
@@ -24,6 +23,7 @@ from virtshape.api.core.persistentvolume import LocalVolumeSource, PersistentVol
 from virtshape.api.core.reference import ObjectReference
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.client.resources import metadata_of
@@ -110,7 +110,9 @@ def test_claim_can_request_immediate_binding(tmp_path: Path) -> None:
     ],
     ids=["unknown class", "no class", "another's class", "missing volume", "no size", "no mode", "selector"],
 )
-def test_unbindable_claim_stays_pending_with_an_event(tmp_path: Path, spec: Tree, reason: str, message: str) -> None:
+def test_unbindable_claim_stays_pending_with_an_event(
+    tmp_path: Path, spec: JsonObject, reason: str, message: str
+) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(class_tree("other", provisioner="ceph.example"))

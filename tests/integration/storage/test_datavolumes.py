@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from tests.support.build import Tree
 from tests.support.controllers import (
     ControlledSystem,
     instancetype_tree,
@@ -30,13 +29,14 @@ from virtshape.api.codec import to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.client.resources import metadata_of
 
 
-def describe(volume: DataVolume) -> Tree:
+def describe(volume: DataVolume) -> JsonObject:
     """The status without its times."""
-    tree: Tree = to_tree(volume.status)
+    tree: JsonObject = to_tree(volume.status)
     for condition in tree["conditions"]:
         del condition["lastTransitionTime"]
     return tree
@@ -100,7 +100,7 @@ def test_preallocation_allocates_all_space_at_once(tmp_path: Path) -> None:
     ],
     ids=["claim", "data source", "data source of a data source"],
 )
-def test_clone_has_size_content_and_defaults_of_its_source(tmp_path: Path, spec: Tree) -> None:
+def test_clone_has_size_content_and_defaults_of_its_source(tmp_path: Path, spec: JsonObject) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(
@@ -123,7 +123,7 @@ def test_clone_has_size_content_and_defaults_of_its_source(tmp_path: Path, spec:
     run(scenario())
 
 
-def data_source_tree(name: str, source: Tree) -> Tree:
+def data_source_tree(name: str, source: JsonObject) -> JsonObject:
     metadata = {"name": name, "namespace": "default"}
     kind = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource"}
     return {**kind, "metadata": metadata, "spec": {"source": source}}
@@ -176,7 +176,7 @@ def test_clone_into_a_smaller_volume_fails_permanently(tmp_path: Path) -> None:
 def test_data_volume_waits_for_its_first_consumer(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            waiting: Tree = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
+            waiting: JsonObject = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
             await system.create(volume_tree("dv1", **waiting))
             await wait_for_volume(system, phase="WaitForFirstConsumer")
             annotations = {"cdi.kubevirt.io/storage.bind.immediate.requested": "true"}
@@ -192,7 +192,7 @@ def test_data_volume_templates_are_created_and_deleted_with_the_vm(tmp_path: Pat
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(instancetype_tree(), preference_tree())
-            waiting: Tree = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
+            waiting: JsonObject = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
             templates = [
                 {"metadata": {"name": "root"}, "spec": volume_tree()["spec"]},
                 {"metadata": {"name": "data"}, "spec": volume_tree(**waiting)["spec"]},
@@ -250,7 +250,7 @@ def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected: int)
     ],
     ids=["s3", "gcs", "vddk", "imageio", "stream", "nothing", "no size", "stages", "reference"],
 )
-def test_unsupported_sources_are_rejected_with_a_reason(tmp_path: Path, spec: Tree, words: str) -> None:
+def test_unsupported_sources_are_rejected_with_a_reason(tmp_path: Path, spec: JsonObject, words: str) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(volume_tree("dv1", **spec))

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
 from tests.support.storage import MIB, claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
 from tests.support.systems import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import PULLING, Mount, Mounts
@@ -28,7 +28,7 @@ from virtshape.standalone.storage.local import open_storage
 from virtshape.supervise.supervisor import Supervisor
 
 
-def instance_tree(*volumes: Tree, name: str = "vmi1", **spec: Any) -> Tree:
+def instance_tree(*volumes: JsonObject, name: str = "vmi1", **spec: Any) -> JsonObject:
     disks = [{"name": volume["name"], "disk": {}} for volume in volumes]
     domain = {"devices": {"disks": disks}, "memory": {"guest": "128Mi"}, **spec.pop("domain", {})}
     return {
@@ -39,7 +39,7 @@ def instance_tree(*volumes: Tree, name: str = "vmi1", **spec: Any) -> Tree:
     }
 
 
-def secret_tree(name: str, **data: str) -> Tree:
+def secret_tree(name: str, **data: str) -> JsonObject:
     metadata = {"name": name, "namespace": "default"}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
 
@@ -52,7 +52,7 @@ class MountCollector:
         self.mounts = mounts
         self.cache = cache
 
-    async def start(self, tree: Tree) -> VirtualMachineInstance:
+    async def start(self, tree: JsonObject) -> VirtualMachineInstance:
         """An instance that everybody has seen."""
         made = await self.place.client.create(object_from_tree(tree))
         assert isinstance(made, VirtualMachineInstance)
@@ -64,7 +64,7 @@ class MountCollector:
 
         return await eventually(look, "it is not seen")
 
-    async def gather(self, tree: Tree) -> dict[str, Mount]:
+    async def gather(self, tree: JsonObject) -> dict[str, Mount]:
         """What the instance's volumes are made from, in the end."""
         return await self.look(await self.start(tree))
 
@@ -145,7 +145,7 @@ def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
                 },
                 {"name": "sa", "serviceAccount": {"serviceAccountName": "default"}},
             ]
-            method: Tree = {"noCloud": {}}
+            method: JsonObject = {"noCloud": {}}
             credentials = [
                 {"sshPublicKey": {"source": {"secret": {"secretName": "keys"}}, "propagationMethod": method}}
             ]
@@ -186,7 +186,7 @@ def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
     ],
     ids=["claim", "unbound", "unfilled", "settings", "secret", "account", "key", "image", "no image"],
 )
-def test_missing_objects_are_named(tmp_path: Path, volume: Tree, reason: str, words: str) -> None:
+def test_missing_objects_are_named(tmp_path: Path, volume: JsonObject, reason: str, words: str) -> None:
     async def scenario() -> None:
         async with collect_mounts(tmp_path) as system:
             await system.place.create(

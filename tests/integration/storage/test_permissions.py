@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from tests.support.build import Tree
 from tests.support.controllers import (
     ControlledSystem,
     instancetype_tree,
@@ -16,20 +15,21 @@ from tests.support.systems import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, User
 from virtshape.client.rest import RestClient
 from virtshape.standalone.inprocess import connect
 
 BOB = User("bob", (AUTHENTICATED,))
-FAR: Tree = {"pvc": {"name": "golden", "namespace": "images"}}
+FAR: JsonObject = {"pvc": {"name": "golden", "namespace": "images"}}
 
 
-def namespace_tree(name: str) -> Tree:
+def namespace_tree(name: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-def binding_tree(role: str, namespace: str, subject: dict[str, str]) -> Tree:
+def binding_tree(role: str, namespace: str, subject: dict[str, str]) -> JsonObject:
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
@@ -43,7 +43,7 @@ def user(name: str) -> dict[str, str]:
     return {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name}
 
 
-def source_tree(source: Tree) -> Tree:
+def source_tree(source: JsonObject) -> JsonObject:
     metadata = {"name": "source", "namespace": "default"}
     kind = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource"}
     return {**kind, "metadata": metadata, "spec": {"source": source}}
@@ -66,7 +66,7 @@ ASKED = {
 
 async def prepare(system: ControlledSystem) -> RestClient:
     """An image in another namespace, and somebody who may do everything in this one."""
-    image: Tree = source_tree(FAR) | {"metadata": {"name": "image", "namespace": "images"}}
+    image: JsonObject = source_tree(FAR) | {"metadata": {"name": "image", "namespace": "images"}}
     golden = claim_tree("golden") | {"metadata": {"name": "golden", "namespace": "images"}}
     await system.create(namespace_tree("images"), golden, image, instancetype_tree(), preference_tree())
     await system.create(binding_tree("edit", "default", user("bob")))
@@ -74,7 +74,7 @@ async def prepare(system: ControlledSystem) -> RestClient:
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-def test_clone_without_permission_is_rejected(tmp_path: Path, asked: Tree) -> None:
+def test_clone_without_permission_is_rejected(tmp_path: Path, asked: JsonObject) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             bob = await prepare(system)

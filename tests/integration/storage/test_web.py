@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.support.controllers import ControlledSystem, open_controlled_system
 from tests.support.storage import MIB, find_image, volume_tree, wait_for_event, wait_for_volume, wait_until
 from tests.support.systems import TIMEOUT_SECONDS, run
@@ -25,6 +24,7 @@ from tests.support.systems import TIMEOUT_SECONDS, run
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.auth.certificates import Authority, make_key
 
 CONTENT = b"guest".ljust(64 << 10, b"x") + bytes(MIB) + b"end".ljust(512, b"y")
@@ -105,7 +105,7 @@ def web() -> Iterator[Web]:
     serving.close()
 
 
-def http_tree(url: str, size: str | None = "8Mi", *, spec: Tree | None = None, **http: Any) -> Tree:
+def http_tree(url: str, size: str | None = "8Mi", *, spec: JsonObject | None = None, **http: Any) -> JsonObject:
     return volume_tree("dv1", size, source={"http": {"url": url, **http}}, **(spec or {}))
 
 
@@ -301,7 +301,7 @@ def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: Web) ->
     ids=["too large", "other content", "no checksum", "backing file", "no archive"],
 )
 def test_unusable_sources_fail_permanently(
-    tmp_path: Path, web: Web, name: str, http: Tree, spec: Tree, words: str
+    tmp_path: Path, web: Web, name: str, http: JsonObject, spec: JsonObject, words: str
 ) -> None:
     async def scenario() -> None:
         async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):

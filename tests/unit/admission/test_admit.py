@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_flavor, build_instancetype, build_preference, build_revision, build_vm
+from tests.support.build import build_flavor, build_instancetype, build_preference, build_revision, build_vm
 from tests.unit.admission.fakes import NOW, FakeCluster
 
 from virtshape.admission.admit import admit
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 
 V1BETA1 = "instancetype.kubevirt.io/v1beta1"
@@ -16,29 +17,33 @@ SMALL = build_instancetype("small")
 LARGE = build_instancetype("large", cpu={"guest": 8}, memory={"guest": "16Gi"})
 KEPT = "this VirtualMachineClusterInstancetype: VMs with a stored revision of it are not changed"
 RECAPTURE = "virtshape.io/recapture"
-REF: Tree = {"name": "small", "controllerRevisionRef": {"name": "r1"}}
+REF: JsonObject = {"name": "small", "controllerRevisionRef": {"name": "r1"}}
 
 
-def kind_of(tree: Tree) -> Kind:
+def kind_of(tree: JsonObject) -> Kind:
     kind = find_kind(tree["apiVersion"], tree["kind"])
     assert kind is not None
     return kind
 
 
-def vm_tree(**spec: Any) -> Tree:
-    tree: Tree = to_tree(build_vm(**spec))
+def vm_tree(**spec: Any) -> JsonObject:
+    tree: JsonObject = to_tree(build_vm(**spec))
     return tree
 
 
-def admitted(tree: Tree, cluster: FakeCluster | None = None, old: Tree | None = None, *, trusted: bool = False) -> Tree:
+def admitted(
+    tree: JsonObject, cluster: FakeCluster | None = None, old: JsonObject | None = None, *, trusted: bool = False
+) -> JsonObject:
     return admit(kind_of(tree), tree, old, cluster or FakeCluster(), trusted=trusted).tree
 
 
-def warned(tree: Tree, cluster: FakeCluster | None = None, old: Tree | None = None) -> list[str]:
+def warned(tree: JsonObject, cluster: FakeCluster | None = None, old: JsonObject | None = None) -> list[str]:
     return admit(kind_of(tree), tree, old, cluster or FakeCluster()).warnings
 
 
-def refused(tree: Tree, cluster: FakeCluster | None = None, old: Tree | None = None) -> list[tuple[str, str]]:
+def refused(
+    tree: JsonObject, cluster: FakeCluster | None = None, old: JsonObject | None = None
+) -> list[tuple[str, str]]:
     """Return the fields and messages that the object is rejected for."""
     with pytest.raises(StatusError) as error:
         admit(kind_of(tree), tree, old, cluster or FakeCluster())
@@ -111,7 +116,7 @@ def test_unmet_requirement_suggests_an_instancetype() -> None:
     assert message.endswith("; large would do")
 
 
-MISSING: dict[str, tuple[Tree, str, str]] = {
+MISSING: dict[str, tuple[JsonObject, str, str]] = {
     "a name misspelt": ({"instancetype": "smal"}, "spec.instancetype.name", "did you mean small?"),
     "a namespaced kind": (
         {"instancetype": "VirtualMachineInstancetype/small"},
@@ -134,7 +139,7 @@ MISSING: dict[str, tuple[Tree, str, str]] = {
 
 
 @pytest.mark.parametrize(("spec", "field", "reason"), MISSING.values(), ids=MISSING)
-def test_missing_reference_is_rejected(spec: Tree, field: str, reason: str) -> None:
+def test_missing_reference_is_rejected(spec: JsonObject, field: str, reason: str) -> None:
     ((found, message),) = refused(vm_tree(**spec), FakeCluster([SMALL]))
     assert (found, reason in message) == (field, True), message
 
@@ -167,7 +172,7 @@ def test_vm_with_a_deleted_instancetype_can_be_changed() -> None:
     assert admitted(new, old=old)["spec"]["runStrategy"] == "Halted"
 
 
-RELEASED: dict[str, tuple[Tree, Tree, str | None]] = {
+RELEASED: dict[str, tuple[JsonObject, JsonObject, str | None]] = {
     "a revision that is taken away": ({"name": "small", "revisionName": "r1"}, {"name": "small"}, "instancetype"),
     "another object, the revision in the status": ({"name": "small"}, {"name": "large"}, "instancetype"),
     "another object, with the controller's revision": (
@@ -181,11 +186,11 @@ RELEASED: dict[str, tuple[Tree, Tree, str | None]] = {
 
 
 @pytest.mark.parametrize(("before", "after", "marked"), RELEASED.values(), ids=RELEASED)
-def test_vm_that_drops_a_revision_is_annotated(before: Tree, after: Tree, marked: str | None) -> None:
+def test_vm_that_drops_a_revision_is_annotated(before: JsonObject, after: JsonObject, marked: str | None) -> None:
     data = to_tree(SMALL)
     revisions = [build_revision(name, data, object_name="small") for name in ("r1", "r2")]
     cluster = FakeCluster([SMALL, LARGE, *revisions])
-    status: Tree = {"instancetypeRef": REF}
+    status: JsonObject = {"instancetypeRef": REF}
     old = vm_tree(instancetype=before, status=status)
     new = admitted(vm_tree(instancetype=after, status=status, runStrategy="Halted"), cluster, old)
     assert new["metadata"].get("annotations", {}).get(RECAPTURE) == marked
@@ -196,7 +201,7 @@ def test_deprecated_field_has_a_warning() -> None:
     assert warned(tree) == ["spec.running is deprecated: use spec.runStrategy: Always"]
 
 
-def vmi_tree(**spec: Any) -> Tree:
+def vmi_tree(**spec: Any) -> JsonObject:
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",
@@ -249,7 +254,7 @@ def test_only_trusted_accounts_change_the_status_of_a_vmi() -> None:
     assert admitted({**vmi_tree(), "status": {"phase": "Running"}})["status"]["phase"] == "Pending"
 
 
-def labelled(tree: Tree, **labels: str) -> Tree:
+def labelled(tree: JsonObject, **labels: str) -> JsonObject:
     return {**tree, "metadata": {**tree["metadata"], "labels": labels}}
 
 
@@ -274,16 +279,18 @@ def test_only_trusted_accounts_change_reserved_labels_of_a_vmi() -> None:
     assert admitted(other, old=old) == other
 
 
-RULED_OUT: dict[str, tuple[Tree, Tree, str]] = {
+RULED_OUT: dict[str, tuple[JsonObject, JsonObject, str]] = {
     "a machine type": ({"machine": {"type": "pc"}}, {}, "machine.type"),
     "a bridge": ({}, {"network": {"permitBridgeInterfaceOnPodNetwork": False}}, "devices.interfaces[0].name"),
 }
 
 
 @pytest.mark.parametrize(("domain", "configuration", "field"), RULED_OUT.values(), ids=RULED_OUT)
-def test_feature_forbidden_by_the_configuration_is_rejected(domain: Tree, configuration: Tree, field: str) -> None:
+def test_feature_forbidden_by_the_configuration_is_rejected(
+    domain: JsonObject, configuration: JsonObject, field: str
+) -> None:
     hardware = {**domain, "devices": {"interfaces": [{"name": "default", "bridge": {}}]}, "memory": {"guest": "1Gi"}}
-    template: Tree = {"networks": [{"name": "default", "pod": {}}]}
+    template: JsonObject = {"networks": [{"name": "default", "pod": {}}]}
     cluster = FakeCluster(**configuration)
     vm = vm_tree(domain=hardware, template=template)
     assert [at for at, _ in refused(vm, cluster)] == [f"spec.template.spec.domain.{field}"]
@@ -293,7 +300,7 @@ def test_feature_forbidden_by_the_configuration_is_rejected(domain: Tree, config
 
 def test_missing_default_interface_is_rejected_with_advice() -> None:
     cluster = FakeCluster(network={"permitBridgeInterfaceOnPodNetwork": False})
-    memory: Tree = {"memory": {"guest": "1Gi"}, "devices": {}}
+    memory: JsonObject = {"memory": {"guest": "1Gi"}, "devices": {}}
     ((field, message),) = refused(vm_tree(domain=memory), cluster)
     assert field == "spec.template.spec.domain.devices.interfaces"
     assert message.startswith("bridge interface is not enabled in kubevirt-config: name an interface in the VM")
@@ -305,8 +312,8 @@ def test_unknown_setting_has_a_warning() -> None:
     assert warned(tree) == ['unknown setting "spec.configuration.colour" is stored but has no effect']
 
 
-def instancetype_tree(version: str = "v1beta1", **spec: Any) -> Tree:
-    tree: Tree = to_tree(build_instancetype("small", version=version, **spec))
+def instancetype_tree(version: str = "v1beta1", **spec: Any) -> JsonObject:
+    tree: JsonObject = to_tree(build_instancetype("small", version=version, **spec))
     return tree
 
 

@@ -1,16 +1,17 @@
 """VMs of every instance type and preference of the catalog are admitted."""
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 from tests.unit.admission.fakes import FakeCluster
 
 from virtshape.admission.admit import admit
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.catalog.loader import load, names
 
 CLUSTER = FakeCluster(load())
-VOLUMES: Tree = {"volumes": [{"name": "root", "containerDisk": {"image": "i"}}]}
+VOLUMES: JsonObject = {"volumes": [{"name": "root", "containerDisk": {"image": "i"}}]}
 INSTANCETYPES = [name for name in names("VirtualMachineClusterInstancetype") if not name.endswith(".custom")]
 LARGE = "u1.8xlarge"
 

@@ -1,7 +1,7 @@
 """Namespaces that volumes are cloned from."""
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 from tests.unit.controllers.storage.build import build_data_volume
 
 from virtshape.admission.clones import (
@@ -12,7 +12,7 @@ from virtshape.admission.clones import (
 )
 from virtshape.api.cdi import DataSource, DataSourceSource
 from virtshape.api.codec import from_tree
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.resolve.reference import Reference
 
 SOURCES = {
@@ -32,11 +32,11 @@ def find(reference: Reference) -> Model | None:
     return from_tree(tree, DataSource)
 
 
-def refer(name: str, namespace: str | None = None) -> Tree:
+def refer(name: str, namespace: str | None = None) -> JsonObject:
     return {"sourceRef": {"kind": "DataSource", "name": name, "namespace": namespace}}
 
 
-SPECS: list[tuple[Tree, set[str]]] = [
+SPECS: list[tuple[JsonObject, set[str]]] = [
     ({"source": {"blank": {}}}, set()),
     ({"source": {"pvc": {"name": "a", "namespace": "default"}}}, set()),
     ({"source": {"pvc": {"name": "a", "namespace": "images"}}}, {"images"}),
@@ -53,7 +53,7 @@ SPECS: list[tuple[Tree, set[str]]] = [
 
 
 @pytest.mark.parametrize(("spec", "namespaces"), SPECS)
-def test_foreign_namespaces_of_a_data_volume_are_found(spec: Tree, namespaces: set[str]) -> None:
+def test_foreign_namespaces_of_a_data_volume_are_found(spec: JsonObject, namespaces: set[str]) -> None:
     assert list_foreign_origins(build_data_volume(**spec).spec, "default", find) == namespaces
 
 

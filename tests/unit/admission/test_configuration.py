@@ -1,13 +1,13 @@
 """Admission of the KubeVirt configuration."""
 
 import pytest
-from tests.support.build import Tree
 
 from virtshape.admission.configuration import admit_configuration
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 
 
-def configured(**settings: object) -> Tree:
+def configured(**settings: object) -> JsonObject:
     return {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"configuration": settings}}
 
 
@@ -32,5 +32,5 @@ def test_change_outside_the_configuration_is_not_validated() -> None:
 
 
 def test_missing_configuration_is_accepted() -> None:
-    tree: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt"}
+    tree: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt"}
     assert admit_configuration(tree, None) == (tree, [])

@@ -1,16 +1,16 @@
 """Validation of DataVolumes."""
 
 import pytest
-from tests.support.build import Tree
 
 from virtshape.admission.datavolume import check_data_volume
 from virtshape.admission.violation import split_violations
 from virtshape.api.cdi import DataVolumeSpec
 from virtshape.api.codec import from_tree
+from virtshape.api.model import JsonObject
 
-BLANK: Tree = {"blank": {}}
-REF: Tree = {"kind": "DataSource", "name": "fedora"}
-CASES: dict[str, tuple[Tree, list[str], int]] = {
+BLANK: JsonObject = {"blank": {}}
+REF: JsonObject = {"kind": "DataSource", "name": "fedora"}
+CASES: dict[str, tuple[JsonObject, list[str], int]] = {
     "one origin, one claim": ({"source": BLANK, "storage": {}}, [], 0),
     "an origin that is named": ({"sourceRef": REF, "pvc": {}}, [], 0),
     "two claims": ({"source": BLANK, "storage": {}, "pvc": {}}, ["spec.pvc"], 0),
@@ -22,6 +22,6 @@ CASES: dict[str, tuple[Tree, list[str], int]] = {
 
 
 @pytest.mark.parametrize(("spec", "fields", "warnings"), CASES.values(), ids=CASES)
-def test_invalid_data_volume_has_errors_or_warnings(spec: Tree, fields: list[str], warnings: int) -> None:
+def test_invalid_data_volume_has_errors_or_warnings(spec: JsonObject, fields: list[str], warnings: int) -> None:
     result = split_violations(check_data_volume(from_tree(spec, DataVolumeSpec), "spec"))
     assert ([cause.field for cause in result.causes], len(result.warnings)) == (fields, warnings)

@@ -1,11 +1,12 @@
 """Validation of instance types, flavors and preferences."""
 
 import pytest
-from tests.support.build import Tree, build_flavor, build_instancetype_spec, build_preference_spec
+from tests.support.build import build_flavor, build_instancetype_spec, build_preference_spec
 
 from virtshape.admission.instancetype import check_instancetype, check_preference
 from virtshape.api.codec import from_tree
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.model import JsonObject
 from virtshape.api.problems import DecodeError
 from virtshape.engine.topology import ACROSS, DEPRECATED_TOPOLOGIES, TOPOLOGIES
 from virtshape.resolve.find import instancetype_spec
@@ -35,19 +36,19 @@ def judge_preference(**spec: object) -> Found:
     ],
     ids=["number", "topology", "one member", "no member"],
 )
-def test_vcpu_count_or_topology_is_valid_at_every_version(version: str, cpu: Tree) -> None:
+def test_vcpu_count_or_topology_is_valid_at_every_version(version: str, cpu: JsonObject) -> None:
     assert judge(version, cpu=cpu) == []
 
 
 @pytest.mark.parametrize("cpu", [None, {}, {"model": "m"}], ids=["none", "empty", "only a model"])
-def test_vcpus_are_optional_only_at_v1beta2(cpu: Tree | None) -> None:
+def test_vcpus_are_optional_only_at_v1beta2(cpu: JsonObject | None) -> None:
     assert judge("v1beta2", cpu=cpu) == []
     for version in OLDER:
         assert judge(version, cpu=cpu) == [("FieldValueRequired", "spec.cpu.guest")]
 
 
 @pytest.mark.parametrize("memory", [None, {}, {"hugepages": {}}], ids=["none", "empty", "only hugepages"])
-def test_memory_is_optional_only_at_v1beta2(memory: Tree | None) -> None:
+def test_memory_is_optional_only_at_v1beta2(memory: JsonObject | None) -> None:
     assert judge("v1beta2", memory=memory) == []
     for version in OLDER:
         assert judge(version, memory=memory) == [("FieldValueRequired", "spec.memory.guest")]
@@ -79,12 +80,12 @@ def test_memory_is_optional_only_at_v1beta2(memory: Tree | None) -> None:
         ),
     ],
 )
-def test_invalid_vcpus_are_rejected_at_every_version(version: str, cpu: Tree, causes: Found) -> None:
+def test_invalid_vcpus_are_rejected_at_every_version(version: str, cpu: JsonObject, causes: Found) -> None:
     assert judge(version, cpu=cpu) == causes
 
 
 @pytest.mark.parametrize("cpu", [{"guest": -1}, {"topology": {"cores": -1}}, {"topology": {"threads": 2**32}}])
-def test_numbers_out_of_range_are_decode_errors(cpu: Tree) -> None:
+def test_numbers_out_of_range_are_decode_errors(cpu: JsonObject) -> None:
     with pytest.raises(DecodeError):
         from_tree({"cpu": cpu}, VirtualMachineInstancetypeSpec)
 
@@ -119,7 +120,7 @@ def test_numbers_out_of_range_are_decode_errors(cpu: Tree) -> None:
         "all",
     ],
 )
-def test_memory_is_validated_alike_at_every_version(version: str, memory: Tree, causes: Found) -> None:
+def test_memory_is_validated_alike_at_every_version(version: str, memory: JsonObject, causes: Found) -> None:
     assert judge(version, memory=memory) == causes
 
 
@@ -182,7 +183,9 @@ def test_unknown_topology_is_rejected(name: str) -> None:
         pytest.param({"ratio": 0}, None, "ratio", id="by nought"),
     ],
 )
-def test_spread_options_are_validated(name: str, options: Tree | None, legacy: int | None, field: str | None) -> None:
+def test_spread_options_are_validated(
+    name: str, options: JsonObject | None, legacy: int | None, field: str | None
+) -> None:
     causes = judge_preference(
         cpu={"preferredCPUTopology": name, "spreadOptions": options}, preferSpreadSocketToCoreRatio=legacy
     )

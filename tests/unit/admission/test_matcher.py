@@ -3,20 +3,21 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 
 from virtshape.admission.matcher import check_matchers, clear_captured_revisions
 from virtshape.api.codec import to_tree
+from virtshape.api.model import JsonObject
 
 ROLES = ("instancetype", "preference", "flavor")
 INFERRING = ROLES[:2]
 
 
-def build(role: str, matcher: Tree | None, **vm: Any) -> Any:
+def build(role: str, matcher: JsonObject | None, **vm: Any) -> Any:
     return build_vm(**{role: matcher, **vm})
 
 
-def captured(role: str, revision: str = "captured") -> Tree:
+def captured(role: str, revision: str = "captured") -> JsonObject:
     return {f"{role}Ref": {"name": "a", "controllerRevisionRef": {"name": revision}}}
 
 
@@ -31,7 +32,7 @@ def captured(role: str, revision: str = "captured") -> Tree:
     ],
     ids=["none", "name", "kind", "revision"],
 )
-def test_matcher_with_a_name_is_valid(role: str, matcher: Tree | None) -> None:
+def test_matcher_with_a_name_is_valid(role: str, matcher: JsonObject | None) -> None:
     assert check_matchers(build(role, matcher)) == []
 
 
@@ -66,13 +67,13 @@ def test_matcher_with_a_volume_is_valid(role: str, policy: str | None) -> None:
     ],
 )
 @pytest.mark.parametrize("role", INFERRING)
-def test_all_problems_of_a_matcher_are_reported(role: str, matcher: Tree, causes: list[tuple[str, str]]) -> None:
+def test_all_problems_of_a_matcher_are_reported(role: str, matcher: JsonObject, causes: list[tuple[str, str]]) -> None:
     found = check_matchers(build(role, matcher))
     assert [(cause.type, cause.field) for cause in found] == [(type_, f"spec.{role}{at}") for type_, at in causes]
 
 
 @pytest.mark.parametrize("matcher", [{}, {"name": ""}, {"kind": "VirtualMachineFlavor"}])
-def test_flavor_matcher_requires_a_name(matcher: Tree) -> None:
+def test_flavor_matcher_requires_a_name(matcher: JsonObject) -> None:
     (cause,) = check_matchers(build("flavor", matcher))
     assert (cause.message, cause.field) == ("Name should be provided within the FlavorMatcher", "spec.flavor")
 
@@ -105,7 +106,9 @@ def test_flavor_and_instancetype_are_mutually_exclusive() -> None:
         pytest.param({"name": "a", "revisionName": "r"}, {"name": "b", "revisionName": "r"}, False, id="kept"),
     ],
 )
-def test_changed_name_requires_a_changed_revision(role: str, old: Tree | None, new: Tree | None, allowed: bool) -> None:
+def test_changed_name_requires_a_changed_revision(
+    role: str, old: JsonObject | None, new: JsonObject | None, allowed: bool
+) -> None:
     causes = check_matchers(build(role, new), build(role, old))
     if allowed:
         assert causes == []
@@ -139,7 +142,7 @@ def test_new_inference_requires_a_changed_revision(role: str) -> None:
         pytest.param({"name": "b"}, None, id="no revision"),
     ],
 )
-def test_captured_revision_is_cleared_with_a_changed_object(role: str, new: Tree, revision: str | None) -> None:
+def test_captured_revision_is_cleared_with_a_changed_object(role: str, new: JsonObject, revision: str | None) -> None:
     kinds = {"NAMESPACED": f"VirtualMachine{role.capitalize()}", "CLUSTER": f"virtualmachinecluster{role}s"}
     matcher = {**new, "kind": kinds.get(new.get("kind", ""))}
     old = build(role, {"name": "a", "revisionName": "captured"}, status=captured(role))

@@ -3,16 +3,17 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_flavor_preference, build_preference, build_revision, build_source, build_vm
+from tests.support.build import build_flavor_preference, build_preference, build_revision, build_source, build_vm
 
 from virtshape.admission.mutate import mutate_vm
 from virtshape.api.codec import to_tree
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.offline.objects import Objects
 
-ASKING: Tree = {"inferFromVolume": "root"}
-VOLUMES: Tree = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "base"}}]}
-LASTING: Tree = {
+ASKING: JsonObject = {"inferFromVolume": "root"}
+VOLUMES: JsonObject = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "base"}}]}
+LASTING: JsonObject = {
     "preferredArchitecture": "arm64",
     "machine": {"preferredMachineType": "virt-9"},
     "volumes": {"preferredStorageClassName": "fast"},
@@ -20,10 +21,10 @@ LASTING: Tree = {
     "cpu": {"preferredCPUTopology": "cores"},
     "preferredSubdomain": "lab",
 }
-TEMPLATES: list[Tree] = [{"metadata": {"name": "dv"}, "spec": {"storage": {}}}]
+TEMPLATES: list[JsonObject] = [{"metadata": {"name": "dv"}, "spec": {"storage": {}}}]
 
 
-def mutate(vm: Any, *objects: Any, old: Any = None) -> tuple[Tree, list[str]]:
+def mutate(vm: Any, *objects: Any, old: Any = None) -> tuple[JsonObject, list[str]]:
     mutated = mutate_vm(vm, Objects(objects).find, old)
     assert mutated.vm is vm
     return to_tree(vm), mutated.warnings
@@ -50,7 +51,7 @@ def test_only_persistent_preferences_are_written() -> None:
 
 
 def test_fields_of_the_vm_are_kept() -> None:
-    own: Tree = {
+    own: JsonObject = {
         "preference": "linux",
         "domain": {"machine": {"type": "q35"}},
         "template": {"architecture": "amd64"},
@@ -74,7 +75,7 @@ def test_preference_of_a_revision_is_used() -> None:
 
 
 @pytest.mark.parametrize("matcher", ["gone", "Pod/linux", {"name": "linux", "revisionName": "gone"}])
-def test_missing_preference_is_left_to_validation(matcher: str | Tree) -> None:
+def test_missing_preference_is_left_to_validation(matcher: str | JsonObject) -> None:
     before = to_tree(build_vm(preference=matcher))
     assert mutate(build_vm(preference=matcher), build_preference("linux", **LASTING)) == (before, [])
 
@@ -97,7 +98,7 @@ def test_missing_preference_is_left_to_validation(matcher: str | Tree) -> None:
     ],
     ids=["annotations", "labels"],
 )
-def test_inferred_preference_is_written(marks: Tree) -> None:
+def test_inferred_preference_is_written(marks: JsonObject) -> None:
     vm = build_vm(instancetype=ASKING, preference=ASKING, template=VOLUMES)
     tree, warnings = mutate(vm, build_claim(**marks), build_preference("linux", **LASTING))
     assert tree["spec"]["instancetype"] == {"name": "small", "kind": "virtualmachineclusterinstancetype"}
@@ -129,7 +130,7 @@ def test_all_problems_of_matchers_are_reported_at_once() -> None:
     assert refused.value.message == ", ".join(cause.message for cause in refused.value.causes)
 
 
-CAPTURED: Tree = {"instancetypeRef": {"name": "a", "controllerRevisionRef": {"name": "captured"}}}
+CAPTURED: JsonObject = {"instancetypeRef": {"name": "a", "controllerRevisionRef": {"name": "captured"}}}
 
 
 def test_change_of_the_object_clears_the_captured_revision() -> None:
@@ -153,7 +154,7 @@ def test_other_changes_keep_the_revision() -> None:
     assert tree["spec"]["instancetype"] == matcher
 
 
-INFERRED: Tree = {"name": "small", "kind": "virtualmachineclusterinstancetype", "revisionName": "vm1-small-1"}
+INFERRED: JsonObject = {"name": "small", "kind": "virtualmachineclusterinstancetype", "revisionName": "vm1-small-1"}
 
 
 def test_reapplied_manifest_keeps_the_inferred_matcher() -> None:

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from tests.support.build import (
-    Tree,
     build_flavor,
     build_instancetype,
     build_instancetype_spec,
@@ -16,6 +15,7 @@ from tests.support.build import (
 from virtshape.admission.vm import check_vm, find_present_shape
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.engine.conflict import Conflict
 from virtshape.engine.expand import Shape
@@ -24,17 +24,17 @@ from virtshape.offline.objects import Objects
 
 DOMAIN = "spec.template.spec.domain"
 NO_MEMORY = (f"{DOMAIN}.memory.guest",)
-SIZELESS: Tree = {"cpu": None, "memory": None}
-SPREAD: Tree = {"cpu": {"preferredCPUTopology": "spread"}}
+SIZELESS: JsonObject = {"cpu": None, "memory": None}
+SPREAD: JsonObject = {"cpu": {"preferredCPUTopology": "spread"}}
 
 
-def check(instancetype: Tree | None = None, preference: Tree | None = None, **vm: Any) -> list[Conflict]:
+def check(instancetype: JsonObject | None = None, preference: JsonObject | None = None, **vm: Any) -> list[Conflict]:
     """Return the conflicts of a VM that refers to the given instance type and preference."""
     shape = Shape(
         None if instancetype is None else build_instancetype_spec(**instancetype),
         None if preference is None else build_preference_spec(**preference),
     )
-    named: Tree = {} if instancetype is None else {"instancetype": "x"}
+    named: JsonObject = {} if instancetype is None else {"instancetype": "x"}
     named |= {} if preference is None else {"preference": "y"}
     return check_vm(build_vm(**named, **vm), shape)
 
@@ -66,7 +66,7 @@ def fields(conflicts: list[Conflict]) -> list[tuple[str, ...]]:
         "cores and limits",
     ],
 )
-def test_vm_without_matchers_is_checked_for_its_own_sizes(vm: Tree, found: list[tuple[str, ...]]) -> None:
+def test_vm_without_matchers_is_checked_for_its_own_sizes(vm: JsonObject, found: list[tuple[str, ...]]) -> None:
     assert fields(check(**vm)) == found
 
 
@@ -110,7 +110,7 @@ def test_vm_without_a_template_spec_requires_memory() -> None:
         ),
     ],
 )
-def test_vm_sizes_with_instance_type_without_sizes(domain: Tree, found: list[str]) -> None:
+def test_vm_sizes_with_instance_type_without_sizes(domain: JsonObject, found: list[str]) -> None:
     assert fields(check(SIZELESS, domain=domain)) == [(f"{DOMAIN}.{field}",) for field in found]
 
 
@@ -124,7 +124,7 @@ def test_vm_sizes_with_instance_type_without_sizes(domain: Tree, found: list[str
         pytest.param({"cpu": None}, {"cpu": {"guest": 4}}, [], id="memory given once"),
     ],
 )
-def test_sizes_of_vm_and_instancetype_conflict(instancetype: Tree, domain: Tree, found: list[str]) -> None:
+def test_sizes_of_vm_and_instancetype_conflict(instancetype: JsonObject, domain: JsonObject, found: list[str]) -> None:
     assert fields(check(instancetype, domain=domain)) == [(f"{DOMAIN}.{field}",) for field in found]
 
 
@@ -145,7 +145,7 @@ def test_vcpus_of_the_vm_that_do_not_spread_are_rejected(name: str | None, vcpus
         ({"topology": {"cores": 2, "sockets": 3}}, None),
     ],
 )
-def test_vcpus_of_an_instancetype_that_do_not_spread_are_rejected(cpu: Tree, field: str | None) -> None:
+def test_vcpus_of_an_instancetype_that_do_not_spread_are_rejected(cpu: JsonObject, field: str | None) -> None:
     assert fields(check({"cpu": cpu}, SPREAD)) == ([] if field is None else [(field,)])
 
 
@@ -181,7 +181,7 @@ def test_spread_problems_and_conflicts_are_reported_together() -> None:
 )
 @pytest.mark.parametrize("name", [None, "sockets"])
 def test_required_vcpus(
-    instancetype: Tree | None, vm: Tree, required: int, found: str | None, name: str | None
+    instancetype: JsonObject | None, vm: JsonObject, required: int, found: str | None, name: str | None
 ) -> None:
     preference = {"requirements": {"cpu": {"guest": required}}, "cpu": {"preferredCPUTopology": name}}
     conflicts = check(instancetype, preference, **vm)
@@ -210,7 +210,7 @@ def test_vcpus_of_the_vm_meet_requirements_with_any_topology(name: str) -> None:
     ],
     ids=["given", "own", "enough", "enough by request", "plain", "overcommitted"],
 )
-def test_required_memory(instancetype: Tree | None, vm: Tree, found: str | None) -> None:
+def test_required_memory(instancetype: JsonObject | None, vm: JsonObject, found: str | None) -> None:
     conflicts = check(instancetype, {"requirements": {"memory": {"guest": "4Gi"}}}, **vm)
     assert fields(conflicts) == ([] if found is None else [(found,)])
 

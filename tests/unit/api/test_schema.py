@@ -10,9 +10,9 @@ from tests.support.kinds import find_kinds
 from virtshape.api.description import describe
 from virtshape.api.instancetype import v1beta1, v1beta2
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.api.model import Int32, IntOrString, Model, UInt32
+from virtshape.api.model import Int32, IntOrString, JsonObject, Model, UInt32
 from virtshape.api.quantity import Quantity
-from virtshape.api.schema import Schema, structural_schema
+from virtshape.api.schema import structural_schema
 
 every_kind = pytest.mark.parametrize("kind", find_kinds(), ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
 
@@ -67,8 +67,8 @@ class StrangerThing(Thing, kw_only=True):
     """Now required."""
 
 
-def schema_of(field: str) -> Schema:
-    schema: Schema = structural_schema(Thing)["properties"][field]
+def schema_of(field: str) -> JsonObject:
+    schema: JsonObject = structural_schema(Thing)["properties"][field]
     return schema
 
 
@@ -90,7 +90,7 @@ def schema_of(field: str) -> Schema:
         ("metadata", {"type": "object"}),
     ],
 )
-def test_field_type_has_the_expected_schema(field: str, schema: Schema) -> None:
+def test_field_type_has_the_expected_schema(field: str, schema: JsonObject) -> None:
     assert schema_of(field) == schema
 
 
@@ -182,7 +182,7 @@ def test_keys_of_merged_lists_are_required(kind: type[Struct]) -> None:
         (".spec.template.spec.volumes", {"x-kubernetes-list-type": "atomic"}),
     ],
 )
-def test_lists_of_a_vm_have_the_list_types_of_kubevirt(path: str, list_type: Schema) -> None:
+def test_lists_of_a_vm_have_the_list_types_of_kubevirt(path: str, list_type: JsonObject) -> None:
     node = dict(walk(structural_schema(VirtualMachine)))[path]
     assert {key: value for key, value in node.items() if key.startswith("x-")} == list_type
 
@@ -236,7 +236,7 @@ def test_instancetype_has_either_a_vcpu_count_or_a_topology() -> None:
     assert [rule["rule"] for rule in node["x-kubernetes-validations"]] == ["!(has(self.guest) && has(self.topology))"]
 
 
-def walk(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
+def walk(schema: JsonObject, path: str = "") -> Iterator[tuple[str, JsonObject]]:
     yield path, schema
     for name, inner in schema.get("properties", {}).items():
         yield from walk(inner, f"{path}.{name}")

@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.guests import check_guest_action
 from virtshape.apiserver.subresources.running import (
@@ -19,9 +20,9 @@ from virtshape.apiserver.subresources.running import (
     stop,
 )
 
-START: Tree = {"action": "Start"}
-PAUSED: Tree = {"action": "Start", "data": {"paused": "true"}}
-STOP: Tree = {"action": "Stop", "uid": "u1"}
+START: JsonObject = {"action": "Start"}
+PAUSED: JsonObject = {"action": "Start", "data": {"paused": "true"}}
+STOP: JsonObject = {"action": "Stop", "uid": "u1"}
 RUNNING = "Running"
 
 
@@ -47,7 +48,7 @@ def spec(**values: Any) -> Change:
     return Change("spec", values)
 
 
-def ask(*requests: Tree) -> Change:
+def ask(*requests: JsonObject) -> Change:
     return Change("status", {"stateChangeRequests": list(requests), "printableStatus": "Stopped"})
 
 
@@ -128,7 +129,7 @@ def test_action_that_the_run_strategy_forbids_is_rejected(
     assert refused.value.code == code
 
 
-ACPI: Tree = {"devices": {}, "features": {"acpi": {}}}
+ACPI: JsonObject = {"devices": {}, "features": {"acpi": {}}}
 GUESTS: dict[str, tuple[Any, str, int, str]] = {
     "pause before it runs": (build_vmi("Scheduling"), "pause", 409, "VMI is not running"),
     "pause twice": (build_vmi(RUNNING, paused=True), "pause", 409, "VMI is already paused"),

@@ -4,9 +4,9 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.deleteoptions import (
     DeleteOptions,
@@ -31,7 +31,7 @@ NOW = "2026-01-01T00:00:00Z"
 EARLIER = "2025-01-01T00:00:00Z"
 
 
-def build(*finalizers: str, **metadata: Any) -> Tree:
+def build(*finalizers: str, **metadata: Any) -> JsonObject:
     held = {"finalizers": list(finalizers)} if finalizers else {}
     return {
         "metadata": {"name": "a", "uid": "1", "resourceVersion": "7", "generation": 1, **held, **metadata},
@@ -39,7 +39,7 @@ def build(*finalizers: str, **metadata: Any) -> Tree:
     }
 
 
-def marked(*finalizers: str, generation: int = 2, when: str = NOW) -> Tree:
+def marked(*finalizers: str, generation: int = 2, when: str = NOW) -> JsonObject:
     return build(*finalizers, deletionTimestamp=when, deletionGracePeriodSeconds=0, generation=generation)
 
 
@@ -50,7 +50,7 @@ def policy(name: str) -> DeleteOptions:
 NONE = DeleteOptions()
 MARKED_BEFORE = marked("foregroundDeletion", when=EARLIER)
 
-DECIDED: dict[str, tuple[Tree, DeleteOptions, Tree | None]] = {
+DECIDED: dict[str, tuple[JsonObject, DeleteOptions, JsonObject | None]] = {
     "nothing holds it": (build(), NONE, None),
     "in the background": (build(), policy("Background"), None),
     "with a grace period": (build(), DeleteOptions(grace_period_seconds=30), None),
@@ -82,7 +82,7 @@ DECIDED: dict[str, tuple[Tree, DeleteOptions, Tree | None]] = {
 
 @pytest.mark.parametrize(("tree", "options", "expected"), DECIDED.values(), ids=DECIDED)
 def test_deletion_by_propagation_policy_and_finalizers(
-    tree: Tree, options: DeleteOptions, expected: Tree | None
+    tree: JsonObject, options: DeleteOptions, expected: JsonObject | None
 ) -> None:
     before = deepcopy(tree)
     assert decide_deletion(tree, options, VM, NOW) == Deletion(expected is None, tree if expected is None else expected)
@@ -122,7 +122,7 @@ def test_unmet_precondition_is_a_conflict(preconditions: Preconditions, message:
     assert (error.details.kind, error.details.name) == ("VirtualMachineInstancetype", "a")
 
 
-def namespace(*finalizers: str, phase: str = "Active", **metadata: Any) -> Tree:
+def namespace(*finalizers: str, phase: str = "Active", **metadata: Any) -> JsonObject:
     spec = {"finalizers": list(finalizers)} if finalizers else {}
     return {"metadata": {"name": "n", **metadata}, "spec": spec, "status": {"phase": phase}}
 
@@ -141,7 +141,7 @@ def test_namespace_without_finalizers_is_removed() -> None:
     assert decide_deletion(namespace(), NONE, NAMESPACE, NOW).gone
 
 
-FINISHED: dict[str, tuple[Kind, Tree, bool]] = {
+FINISHED: dict[str, tuple[Kind, JsonObject, bool]] = {
     "alive": (VM, build(), False),
     "alive and held": (VM, build("a/b"), False),
     "still held": (VM, marked("a/b"), False),
@@ -154,7 +154,7 @@ FINISHED: dict[str, tuple[Kind, Tree, bool]] = {
 
 
 @pytest.mark.parametrize(("kind", "tree", "expected"), FINISHED.values(), ids=FINISHED)
-def test_update_that_removes_the_last_finalizer_finishes_deletion(kind: Kind, tree: Tree, expected: bool) -> None:
+def test_update_that_removes_the_last_finalizer_finishes_deletion(kind: Kind, tree: JsonObject, expected: bool) -> None:
     assert is_finished(tree, kind) is expected
 
 

@@ -1,11 +1,8 @@
-from typing import Any
-
 import pytest
 
 from virtshape.api.kinds import Kind, find_resource
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.prepare import prepare_for_create, prepare_for_update
-
-Tree = dict[str, Any]
 
 
 def kind_of(plural: str, group: str = "", version: str = "v1") -> Kind:
@@ -36,7 +33,7 @@ def kind_of(plural: str, group: str = "", version: str = "v1") -> Kind:
         pytest.param("configmaps", {"data": {}}, {"data": {}}, id="anything else"),
     ],
 )
-def test_new_objects_get_initial_fields(plural: str, tree: Tree, completed: Tree) -> None:
+def test_new_objects_get_initial_fields(plural: str, tree: JsonObject, completed: JsonObject) -> None:
     assert prepare_for_create(kind_of(plural), tree) == completed
 
 

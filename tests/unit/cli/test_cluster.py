@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.cli.cluster import PLACE, Cluster
 from virtshape.cli.connection import Session
@@ -16,13 +17,12 @@ from virtshape.offline.sources import CLUSTER_KINDS, find_source
 from virtshape.resolve.reference import Reference
 
 GROUP = "/apis/instancetype.kubevirt.io"
-Tree = dict[str, Any]
 
 
 class Answering:
     """Server with the given documents; a document that is an error is raised."""
 
-    def __init__(self, documents: dict[str, Tree | StatusError]) -> None:
+    def __init__(self, documents: dict[str, JsonObject | StatusError]) -> None:
         self._documents = documents
         self.asked: list[str] = []
 
@@ -35,14 +35,14 @@ class Answering:
         return Reply(200, {}, json.dumps(found).encode())
 
 
-def serve(documents: dict[str, Tree | StatusError], *versions: str) -> tuple[Cluster, Answering]:
-    served: Tree = {"versions": [{"version": version} for version in versions]}
+def serve(documents: dict[str, JsonObject | StatusError], *versions: str) -> tuple[Cluster, Answering]:
+    served: JsonObject = {"versions": [{"version": version} for version in versions]}
     server = Answering({**({GROUP: served} if versions else {}), **documents})
     session = Session(Access("https://there"), "team", cast("Any", None), cast("Any", server))
     return Cluster(session), server
 
 
-def build(kind: str, name: str, version: str = "v1beta1", **spec: Any) -> Tree:
+def build(kind: str, name: str, version: str = "v1beta1", **spec: Any) -> JsonObject:
     return {"apiVersion": f"instancetype.kubevirt.io/{version}", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
@@ -60,8 +60,8 @@ def test_newest_version_of_the_server_is_used() -> None:
 
 
 def test_missing_object_returns_all_readable_objects() -> None:
-    nothing: Tree = {"kind": "List", "items": []}
-    documents: dict[str, Tree | StatusError] = {
+    nothing: JsonObject = {"kind": "List", "items": []}
+    documents: dict[str, JsonObject | StatusError] = {
         f"{GROUP}/v1beta2/virtualmachineclusterinstancetypes": {"kind": "List", "items": [SMALL]},
         f"{GROUP}/v1beta2/virtualmachineclusterpreferences": nothing,
         f"{GROUP}/v1beta2/namespaces/team/virtualmachineinstancetypes": StatusError(403, "Forbidden", "no"),
@@ -80,7 +80,7 @@ def test_server_without_instancetypes_is_reported() -> None:
 
 
 def test_any_kind_of_reference_is_fetched() -> None:
-    claim: Tree = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "root"}, "spec": {}}
+    claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "root"}, "spec": {}}
     cluster, _ = serve({"/api/v1/namespaces/prod/persistentvolumeclaims/root": claim})
     fetched = asyncio.run(cluster.fetch(Reference("", "PersistentVolumeClaim", "prod", "root")))
     assert fetched.metadata.name == "root"

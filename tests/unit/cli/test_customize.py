@@ -10,13 +10,13 @@ import yaml
 from tests.support.commands import call_virtctl
 from tests.support.manifests import write_manifest
 
+from virtshape.api.model import JsonObject
 from virtshape.cli.customize import command, complete_source
 
-Tree = dict[str, Any]
 GROUP = "instancetype.kubevirt.io"
 
 
-def build_type(name: str = "small", kind: str = "VirtualMachineClusterInstancetype", **spec: Any) -> Tree:
+def build_type(name: str = "small", kind: str = "VirtualMachineClusterInstancetype", **spec: Any) -> JsonObject:
     return {
         "apiVersion": f"{GROUP}/v1beta1",
         "kind": kind,
@@ -25,7 +25,7 @@ def build_type(name: str = "small", kind: str = "VirtualMachineClusterInstancety
     }
 
 
-def build_preference(name: str = "linux", kind: str = "VirtualMachineClusterPreference", **spec: Any) -> Tree:
+def build_preference(name: str = "linux", kind: str = "VirtualMachineClusterPreference", **spec: Any) -> JsonObject:
     return {"apiVersion": f"{GROUP}/v1beta2", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
@@ -37,11 +37,11 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def _customize(*words: str) -> Tree:
+def _customize(*words: str) -> JsonObject:
     return call_virtctl("customize", *words, "--name", "mine").tree
 
 
-def _customize_file(*trees: Tree, words: tuple[str, ...]) -> Tree:
+def _customize_file(*trees: JsonObject, words: tuple[str, ...]) -> JsonObject:
     return _customize(*words, "-f", write_manifest("all.yaml", *trees))
 
 
@@ -82,7 +82,7 @@ def test_customized_instancetype_can_be_used_by_a_vm() -> None:
         pytest.param([], {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}, id="nothing"),
     ],
 )
-def test_only_requested_fields_change(words: list[str], spec: Tree) -> None:
+def test_only_requested_fields_change(words: list[str], spec: JsonObject) -> None:
     assert _customize("u1.medium", *words)["spec"] == spec
 
 

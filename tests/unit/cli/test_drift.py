@@ -8,12 +8,12 @@ import pytest
 import yaml
 from tests.support.commands import CommandResult, call_virtctl
 
+from virtshape.api.model import JsonObject
 from virtshape.cli.connection import Session
 from virtshape.client.access import Access
 from virtshape.client.rest import RestClient
 from virtshape.client.transport import Call, Reply
 
-Tree = dict[str, Any]
 GROUP = "instancetype.kubevirt.io"
 SIZE = "VirtualMachineClusterInstancetype"
 TASTE = "VirtualMachinePreference"
@@ -25,7 +25,7 @@ SELECTOR = "?labelSelector=instancetype.kubevirt.io%2Fobject-name"
 class Stock:
     """Server that returns the documents of a stock KubeVirt by path."""
 
-    def __init__(self, documents: dict[str, Tree]) -> None:
+    def __init__(self, documents: dict[str, JsonObject]) -> None:
         served = {"versions": [{"version": "v1beta1"}, {"version": "v1alpha2"}]}
         self._documents = {f"/apis/{GROUP}": served, **documents}
         self.asked: list[str] = []
@@ -37,17 +37,17 @@ class Stock:
         return Reply(found["code"] if found.get("kind") == "Status" else 200, {}, json.dumps(found).encode())
 
 
-def build(kind: str, name: str, spec: Tree, namespace: str | None = None) -> Tree:
+def build(kind: str, name: str, spec: JsonObject, namespace: str | None = None) -> JsonObject:
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": f"{GROUP}/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def build_size(vcpus: int) -> Tree:
+def build_size(vcpus: int) -> JsonObject:
     return build(SIZE, "small", {"cpu": {"guest": vcpus}, "memory": {"guest": "2Gi"}})
 
 
-def build_vm(name: str, **matchers: Tree) -> Tree:
-    template: Tree = {"spec": {"domain": {"devices": {}}}}
+def build_vm(name: str, **matchers: JsonObject) -> JsonObject:
+    template: JsonObject = {"spec": {"domain": {"devices": {}}}}
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -56,7 +56,7 @@ def build_vm(name: str, **matchers: Tree) -> Tree:
     }
 
 
-def build_revision(name: str, payload: Tree) -> Tree:
+def build_revision(name: str, payload: JsonObject) -> JsonObject:
     labels = {f"{GROUP}/object-name": payload["metadata"]["name"]}
     metadata = {"name": name, "namespace": "team", "labels": labels}
     return {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "data": payload, "revision": 0}
@@ -79,7 +79,7 @@ SIZES = f"/apis/{GROUP}/v1beta1/virtualmachineclusterinstancetypes"
 TASTES = f"/apis/{GROUP}/v1beta1/namespaces/team/virtualmachinepreferences"
 
 
-def build_documents(vcpus: int = 2, *others: Tree) -> dict[str, Tree]:
+def build_documents(vcpus: int = 2, *others: JsonObject) -> dict[str, JsonObject]:
     vms = [WEB, PLAIN, *others]
     return {
         VMS: {"items": vms},
@@ -97,7 +97,7 @@ def build_documents(vcpus: int = 2, *others: Tree) -> dict[str, Tree]:
 def stock(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that runs the command against a server with the given documents."""
 
-    def call(documents: dict[str, Tree], *words: str) -> tuple[CommandResult, list[str]]:
+    def call(documents: dict[str, JsonObject], *words: str) -> tuple[CommandResult, list[str]]:
         server = Stock(documents)
         client = RestClient(cast("Any", server))
         session = Session(Access("https://there"), "team", cast("Any", None), client)

@@ -9,14 +9,15 @@ import yaml
 from tests.support.commands import CommandResult, call_virtctl
 from tests.support.manifests import write_manifest
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
+
 LABEL = "instancetype.kubevirt.io/default-instancetype"
 DOMAIN = "spec.template.spec.domain"
 INSTANCETYPES = "virtualmachineclusterinstancetypes.instancetype.kubevirt.io"
 PREFERENCES = "virtualmachineclusterpreferences.instancetype.kubevirt.io"
 
 
-def build_vm(name: str = "web", domain: Tree | None = None, **spec: Any) -> Tree:
+def build_vm(name: str = "web", domain: JsonObject | None = None, **spec: Any) -> JsonObject:
     shaped = {"devices": {}, **(domain or {})}
     return {
         "apiVersion": "kubevirt.io/v1",
@@ -26,7 +27,7 @@ def build_vm(name: str = "web", domain: Tree | None = None, **spec: Any) -> Tree
     }
 
 
-def build_type(name: str = "small", memory: str = "2Gi", **spec: Any) -> Tree:
+def build_type(name: str = "small", memory: str = "2Gi", **spec: Any) -> JsonObject:
     return {
         "apiVersion": "instancetype.kubevirt.io/v1beta1",
         "kind": "VirtualMachineClusterInstancetype",
@@ -43,7 +44,7 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def _expand(*trees: Tree, words: tuple[str, ...] = ()) -> CommandResult:
+def _expand(*trees: JsonObject, words: tuple[str, ...] = ()) -> CommandResult:
     return call_virtctl("expand", "-f", write_manifest("all.yaml", *trees), *words)
 
 
@@ -51,7 +52,7 @@ def _memory(outcome: CommandResult) -> str:
     return str(outcome.template["domain"]["memory"]["guest"])
 
 
-def _explain(*trees: Tree) -> dict[str, Tree]:
+def _explain(*trees: JsonObject) -> dict[str, JsonObject]:
     outcome = _expand(*trees, words=("--explain", "-o", "json"))
     assert outcome.status == 0, outcome.err
     return {origin["field"].removeprefix(f"{DOMAIN}."): origin for origin in json.loads(outcome.out)}
@@ -274,7 +275,7 @@ def test_explain_of_several_vms_includes_their_names() -> None:
         ),
     ],
 )
-def test_all_problems_are_reported_with_their_positions(trees: list[Tree], lines: list[str]) -> None:
+def test_all_problems_are_reported_with_their_positions(trees: list[JsonObject], lines: list[str]) -> None:
     outcome = _expand(*trees)
     assert (outcome.status, outcome.out) == (1, "")
     told = [line.removeprefix("error: ").removeprefix("  - ") for line in outcome.err.splitlines()]

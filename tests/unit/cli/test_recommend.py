@@ -8,9 +8,9 @@ import yaml
 from tests.support.commands import call_virtctl
 from tests.support.manifests import write_manifest
 
+from virtshape.api.model import JsonObject
 from virtshape.cli.recommend import command, complete_preference
 
-Tree = dict[str, Any]
 GROUP = "instancetype.kubevirt.io"
 CLUSTER = "VirtualMachineClusterInstancetype"
 
@@ -20,12 +20,12 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def build(kind: str, name: str, namespace: str | None = None, **spec: Any) -> Tree:
+def build(kind: str, name: str, namespace: str | None = None, **spec: Any) -> JsonObject:
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": f"{GROUP}/v1beta2", "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def build_type(name: str, vcpus: int, memory: str, kind: str = CLUSTER, namespace: str | None = None) -> Tree:
+def build_type(name: str, vcpus: int, memory: str, kind: str = CLUSTER, namespace: str | None = None) -> JsonObject:
     return build(kind, name, namespace, cpu={"guest": vcpus}, memory={"guest": memory})
 
 

@@ -8,12 +8,12 @@ from typing import Any, cast
 import pytest
 from tests.support.commands import CommandResult, call_virtctl
 
+from virtshape.api.model import JsonObject
 from virtshape.cli.connection import Session
 from virtshape.client.access import Access
 from virtshape.client.rest import RestClient
 from virtshape.client.transport import Call, Reply
 
-Tree = dict[str, Any]
 GROUP = "instancetype.kubevirt.io"
 VMS = "/apis/kubevirt.io/v1/namespaces/team/virtualmachines"
 SIZES = f"/apis/{GROUP}/v1beta1/virtualmachineclusterinstancetypes"
@@ -27,17 +27,17 @@ FAILURE = {
     "reason": "Invalid",
     "message": "that does not go with it",
 }
-CLEARED: Tree = {"spec": {"instancetype": {"revisionName": None}}}
-STATUS_CLEARED: Tree = {"status": {"instancetypeRef": None}}
+CLEARED: JsonObject = {"spec": {"instancetype": {"revisionName": None}}}
+STATUS_CLEARED: JsonObject = {"status": {"instancetypeRef": None}}
 
 
-def build_size(vcpus: int) -> Tree:
+def build_size(vcpus: int) -> JsonObject:
     spec = {"cpu": {"guest": vcpus}, "memory": {"guest": "2Gi"}}
     kind = "VirtualMachineClusterInstancetype"
     return {"apiVersion": f"{GROUP}/v1beta1", "kind": kind, "metadata": {"name": "small"}, "spec": spec}
 
 
-def build_vm(name: str, revision: str, **status: Any) -> Tree:
+def build_vm(name: str, revision: str, **status: Any) -> JsonObject:
     matcher = {"name": "small", "revisionName": revision}
     ref = {"name": "small", "controllerRevisionRef": {"name": revision}}
     return {
@@ -53,7 +53,7 @@ def build_vm(name: str, revision: str, **status: Any) -> Tree:
     }
 
 
-def build_revision(name: str, vcpus: int) -> Tree:
+def build_revision(name: str, vcpus: int) -> JsonObject:
     metadata = {"name": name, "namespace": "team", "labels": {f"{GROUP}/object-name": "small"}}
     kept = build_size(vcpus)
     return {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "data": kept, "revision": 0}
@@ -68,11 +68,11 @@ class Serving:
             "db": build_vm("db", "older"),
             "new": build_vm("new", "newer"),
         }
-        self.patches: list[tuple[str, Tree]] = []
+        self.patches: list[tuple[str, JsonObject]] = []
         self._marks = marks
         self._refuses = refuses
         revisions = [build_revision("older", 2), build_revision("newer", 4)]
-        self._documents: dict[str, Tree] = {
+        self._documents: dict[str, JsonObject] = {
             f"/apis/{GROUP}": {"versions": [{"version": "v1beta1"}]},
             VMS: {"items": list(self.vms.values())},
             "/apis/kubevirt.io/v1/virtualmachines": {"items": list(self.vms.values())},
@@ -87,7 +87,7 @@ class Serving:
         found = self._patch(call) if call.method == "PATCH" else self._documents.get(call.target, MISSING)
         return Reply(found["code"] if found.get("kind") == "Status" else 200, {}, json.dumps(found).encode())
 
-    def _patch(self, call: Call) -> Tree:
+    def _patch(self, call: Call) -> JsonObject:
         path = call.target.removeprefix(f"{VMS}/")
         name = path.partition("?")[0].removesuffix("/status")
         if name == self._refuses:

@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
+from virtshape.api.model import JsonObject
 from virtshape.api.yaml import write_yaml
 from virtshape.client.access import Access, Credentials, Identity, Impersonation
 from virtshape.client.errors import ConfigError
 from virtshape.client.kubeconfig import choose_access, find_access, find_account, load_config
 
-Tree = dict[str, Any]
 
-
-def build_config(user: Tree | None = None, namespace: str | None = None, *, name: str = "one", **cluster: Any) -> Tree:
+def build_config(
+    user: JsonObject | None = None, namespace: str | None = None, *, name: str = "one", **cluster: Any
+) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -130,7 +131,7 @@ def test_error_without_a_server_suggests_kubeconfig(tmp_path: Path) -> None:
         find_access(environment={"HOME": str(tmp_path)}, account=tmp_path)
 
 
-SECRETS: dict[str, tuple[Tree, Credentials]] = {
+SECRETS: dict[str, tuple[JsonObject, Credentials]] = {
     "nothing": ({}, Credentials()),
     "a token": ({"token": "abc\n"}, Credentials("abc")),
     "a password": ({"username": "u", "password": "p"}, Credentials(basic=("u", "p"))),
@@ -146,7 +147,7 @@ SECRETS: dict[str, tuple[Tree, Credentials]] = {
 
 
 @pytest.mark.parametrize(("user", "secret"), SECRETS.values(), ids=SECRETS.keys())
-def test_user_credentials_are_read(tmp_path: Path, user: Tree, secret: Credentials) -> None:
+def test_user_credentials_are_read(tmp_path: Path, user: JsonObject, secret: Credentials) -> None:
     assert fetch(read(tmp_path, user=user)) == secret
 
 

@@ -1,15 +1,16 @@
 """The order in which things apply, and that nothing applies beside a conflict."""
 
 import pytest
-from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
+from tests.support.build import build_instancetype_spec, build_preference_spec, build_spec
 from tests.support.engine import apply_to_spec, apply_trees, list_conflicts
 
 from virtshape.api.codec import encode
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.engine.apply import apply
 from virtshape.engine.draft import Draft
 
-EVERYTHING: Tree = {
+EVERYTHING: JsonObject = {
     "cpu": {
         "guest": 2,
         "model": "m",
@@ -28,7 +29,7 @@ EVERYTHING: Tree = {
     "hostDevices": [{"name": "h"}],
     "annotations": {"a": "given"},
 }
-RIVAL_DOMAIN: Tree = {
+RIVAL_DOMAIN: JsonObject = {
     "cpu": {
         "guest": 4,
         "sockets": 1,
@@ -47,7 +48,7 @@ RIVAL_DOMAIN: Tree = {
     "launchSecurity": {},
     "devices": {"gpus": [{"name": "g"}], "hostDevices": [{"name": "h"}]},
 }
-RIVAL_SPEC: Tree = {"nodeSelector": {}, "schedulerName": "own", "annotations": {"a": "own"}}
+RIVAL_SPEC: JsonObject = {"nodeSelector": {}, "schedulerName": "own", "annotations": {"a": "own"}}
 CLASHES = [
     "nodeSelector",
     "schedulerName",
@@ -100,17 +101,17 @@ def test_draft_is_unchanged_without_instance_type_and_preference() -> None:
 
 
 def test_empty_instance_type_only_requires_memory() -> None:
-    domain: Tree = {"devices": {}, "memory": {"guest": "1Gi"}}
+    domain: JsonObject = {"devices": {}, "memory": {"guest": "1Gi"}}
     assert apply_to_spec(domain, {"cpu": None, "memory": None}) == {"domain": domain}
 
 
 def test_an_empty_preference_changes_nothing() -> None:
-    domain: Tree = {"devices": {"disks": [{"name": "d"}]}, "memory": {"guest": "1Gi"}}
+    domain: JsonObject = {"devices": {"disks": [{"name": "d"}]}, "memory": {"guest": "1Gi"}}
     assert apply_to_spec(domain, preference={}) == {"domain": domain}
 
 
 def test_empty_preference_sections_create_their_parents() -> None:
-    preference: Tree = {
+    preference: JsonObject = {
         "cpu": {},
         "devices": {},
         "features": {},
@@ -126,7 +127,7 @@ def test_empty_preference_sections_create_their_parents() -> None:
 
 
 def test_instance_type_and_preference_are_applied_together() -> None:
-    preference: Tree = {
+    preference: JsonObject = {
         "cpu": {"preferredCPUTopology": "cores", "preferredCPUFeatures": [{"name": "vmx"}]},
         "devices": {"preferredDiskBus": "virtio", "preferredRng": {}},
     }

@@ -1,12 +1,13 @@
 """The clock's offset and its timers, each as a whole."""
 
 import pytest
-from tests.support.build import Tree
 from tests.support.engine import apply_to_domain
 
-UTC: Tree = {"utc": {"offsetSeconds": 60}}
-ROME: Tree = {"timezone": "Europe/Rome"}
-TIMER: Tree = {"hpet": {"present": False}, "pit": {"tickPolicy": "delay"}}
+from virtshape.api.model import JsonObject
+
+UTC: JsonObject = {"utc": {"offsetSeconds": 60}}
+ROME: JsonObject = {"timezone": "Europe/Rome"}
+TIMER: JsonObject = {"hpet": {"present": False}, "pit": {"tickPolicy": "delay"}}
 
 
 @pytest.mark.parametrize(
@@ -32,5 +33,7 @@ TIMER: Tree = {"hpet": {"present": False}, "pit": {"tickPolicy": "delay"}}
         ),
     ],
 )
-def test_clock_preferences_fill_offset_and_timers(own: Tree | None, preferred: Tree, result: Tree) -> None:
+def test_clock_preferences_fill_offset_and_timers(
+    own: JsonObject | None, preferred: JsonObject, result: JsonObject
+) -> None:
     assert apply_to_domain({"clock": own}, preference={"clock": preferred})["clock"] == result

@@ -1,19 +1,20 @@
 """vCPUs: an instance type's number, its exact topology, and the number that a VM names by itself."""
 
 import pytest
-from tests.support.build import Tree, build_preference_spec, build_spec
+from tests.support.build import build_preference_spec, build_spec
 from tests.support.engine import WITHOUT_SIZE, apply_to_domain, apply_trees, list_conflicts
 
 from virtshape.api.codec import from_tree
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype
 from virtshape.api.kubevirt.domain import CPU
+from virtshape.api.model import JsonObject
 from virtshape.api.problems import DecodeError
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.topology import DEPRECATED_TOPOLOGIES, TOPOLOGIES
 
 ROOT = "spec.template.spec"
 TOPOLOGY = {"sockets": 3, "cores": 2, "threads": 1}
-WITH_TOPOLOGY: Tree = {"cpu": {"topology": TOPOLOGY}}
+WITH_TOPOLOGY: JsonObject = {"cpu": {"topology": TOPOLOGY}}
 MAX_VCPUS = 2**32 - 1
 MEMORY = {"memory": {"guest": "4Gi"}}
 GUEST_LAYOUTS = {
@@ -26,7 +27,7 @@ GUEST_LAYOUTS = {
 }
 
 
-def prefer(name: str | None) -> Tree:
+def prefer(name: str | None) -> JsonObject:
     return {"cpu": {"preferredCPUTopology": name}}
 
 
@@ -50,7 +51,7 @@ def test_the_topology_of_an_instance_type_wins_over_any_preferred_one(name: str 
         ),
     ],
 )
-def test_instance_type_topology_is_applied_exactly(given: Tree, cpu: Tree) -> None:
+def test_instance_type_topology_is_applied_exactly(given: JsonObject, cpu: JsonObject) -> None:
     assert apply_to_domain(instancetype={"cpu": given})["cpu"] == cpu
 
 
@@ -79,12 +80,14 @@ def test_topology_members_must_be_integers_in_range(member: str, value: object) 
         ),
     ],
 )
-def test_vm_cpu_fields_conflict_with_an_instance_type(given: Tree | None, domain: Tree, clashes: list[str]) -> None:
+def test_vm_cpu_fields_conflict_with_an_instance_type(
+    given: JsonObject | None, domain: JsonObject, clashes: list[str]
+) -> None:
     assert list_conflicts(domain, {"cpu": given}) == clashes
 
 
 @pytest.mark.parametrize("given", [{"guest": 2}, {"topology": TOPOLOGY}, {"guest": 2, "topology": TOPOLOGY}])
-def test_a_number_of_vcpus_in_the_vm_conflicts_with_an_instance_type_that_has_one(given: Tree) -> None:
+def test_a_number_of_vcpus_in_the_vm_conflicts_with_an_instance_type_that_has_one(given: JsonObject) -> None:
     assert list_conflicts({"cpu": {"guest": 4}}, {"cpu": given}) == ["domain.cpu.guest"]
 
 
@@ -113,7 +116,7 @@ def test_vm_cpu_traits_stay_if_the_instance_type_sets_none(field: str, own: obje
     ],
     ids=["no model", "not dedicated", "not isolated"],
 )
-def test_zero_values_in_the_vm_do_not_conflict(own: Tree, given: Tree) -> None:
+def test_zero_values_in_the_vm_do_not_conflict(own: JsonObject, given: JsonObject) -> None:
     assert list_conflicts({"cpu": own}, {"cpu": {"guest": 2, **given}}) == []
 
 
@@ -126,14 +129,16 @@ def test_zero_values_in_the_vm_do_not_conflict(own: Tree, given: Tree) -> None:
         pytest.param(4, 0, {}, id="erased"),
     ],
 )
-def test_max_sockets_never_conflicts(own: int | None, given: int | None, result: Tree) -> None:
+def test_max_sockets_never_conflicts(own: int | None, given: int | None, result: JsonObject) -> None:
     cpu = apply_to_domain({"cpu": {"maxSockets": own}}, {"cpu": {"guest": 1, "maxSockets": given}})["cpu"]
     assert cpu == {"sockets": 1, "cores": 1, "threads": 1, **result}
 
 
 @pytest.mark.parametrize(("name", "cpu"), GUEST_LAYOUTS.items())
 @pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE, {"cpu": {}, "memory": {}}], ids=["none", "bare", "empty"])
-def test_cpu_guest_of_the_vm_is_laid_out_and_removed(name: str | None, cpu: Tree, instancetype: Tree | None) -> None:
+def test_cpu_guest_of_the_vm_is_laid_out_and_removed(
+    name: str | None, cpu: JsonObject, instancetype: JsonObject | None
+) -> None:
     domain = {"cpu": {"guest": 4}, **MEMORY}
     preference = None if name is None else prefer(name)
     assert apply_to_domain(domain, instancetype, preference) == {"devices": {}, "cpu": cpu, **MEMORY}
@@ -150,7 +155,7 @@ def test_cpu_guest_of_the_vm_keeps_other_cpu_fields() -> None:
 
 
 def test_cpu_fields_of_an_open_size_instance_type_join_cpu_guest_of_the_vm() -> None:
-    given: Tree = {"cpu": {"dedicatedCPUPlacement": True, "numa": {}}, "memory": None}
+    given: JsonObject = {"cpu": {"dedicatedCPUPlacement": True, "numa": {}}, "memory": None}
     cpu = apply_to_domain({"cpu": {"guest": 4}, **MEMORY}, given)["cpu"]
     assert cpu == {"sockets": 4, "cores": 1, "threads": 1, "dedicatedCpuPlacement": True, "numa": {}}
 
@@ -160,7 +165,7 @@ def test_cpu_fields_of_an_open_size_instance_type_join_cpu_guest_of_the_vm() -> 
     [{"requests": {"cpu": "8"}}, {"limits": {"cpu": "8"}}, {"requests": {"cpu": "2"}, "limits": {"cpu": "3"}}],
     ids=["requests", "limits", "both"],
 )
-def test_cpu_guest_of_the_vm_overrides_requests_and_limits(resources: Tree) -> None:
+def test_cpu_guest_of_the_vm_overrides_requests_and_limits(resources: JsonObject) -> None:
     domain = apply_to_domain({"cpu": {"guest": 4}, "resources": resources})
     assert domain == {
         "devices": {},
@@ -171,7 +176,7 @@ def test_cpu_guest_of_the_vm_overrides_requests_and_limits(resources: Tree) -> N
 
 @pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "sizeless"])
 @pytest.mark.parametrize("member", ["sockets", "cores", "threads"])
-def test_cpu_guest_excludes_sockets_cores_and_threads(instancetype: Tree | None, member: str) -> None:
+def test_cpu_guest_excludes_sockets_cores_and_threads(instancetype: JsonObject | None, member: str) -> None:
     shaped = apply_trees({"cpu": {"guest": 4, member: 2}, **MEMORY}, instancetype)
     assert [c.fields for c in shaped.conflicts] == [(f"{ROOT}.domain.cpu.{member}",)]
 
@@ -185,7 +190,7 @@ def test_every_topology_member_next_to_cpu_guest_is_reported() -> None:
 
 
 @pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "sizeless"])
-def test_cpu_guest_of_zero_is_a_conflict(instancetype: Tree | None) -> None:
+def test_cpu_guest_of_zero_is_a_conflict(instancetype: JsonObject | None) -> None:
     conflicts = apply_trees({"cpu": {"guest": 0}, **MEMORY}, instancetype).conflicts
     assert [(c.fields, c.message) for c in conflicts] == [
         (
@@ -217,7 +222,7 @@ def test_maximum_cpu_guest_is_laid_out() -> None:
     ],
 )
 def test_uneven_spread_names_the_field_that_sets_the_vcpus(
-    given: Tree | None, own: int | None, field: str, giver: str
+    given: JsonObject | None, own: int | None, field: str, giver: str
 ) -> None:
     cpu = build_spec({"cpu": {"guest": own}}).domain.cpu
     instancetype = None if given is None else from_tree(given, CPUInstancetype)
@@ -228,7 +233,7 @@ def test_uneven_spread_names_the_field_that_sets_the_vcpus(
 
 
 @pytest.mark.parametrize("own", [None, {}, {"guest": None}, {"sockets": 5}])
-def test_spread_is_not_checked_without_a_vcpu_count(own: Tree | None) -> None:
+def test_spread_is_not_checked_without_a_vcpu_count(own: JsonObject | None) -> None:
     cpu = build_spec({"cpu": own}).domain.cpu
     assert check_vcpus_spread(cpu, ROOT, None, build_preference_spec(**prefer("spread"))) is None
 

@@ -5,6 +5,7 @@ import pytest
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.instancetype import v1beta1, v1beta2
 from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.engine.conflict import Conflict
 from virtshape.engine.customize import (
@@ -17,11 +18,12 @@ from virtshape.engine.customize import (
 )
 from virtshape.engine.topology import Topology
 
-Tree = dict[str, Any]
 OWN = "instancetype.kubevirt.io"
 
 
-def build_instancetype(spec: Tree | None = None, metadata: Tree | None = None, version: str = "v1beta2") -> Any:
+def build_instancetype(
+    spec: JsonObject | None = None, metadata: JsonObject | None = None, version: str = "v1beta2"
+) -> Any:
     tree = {
         "apiVersion": f"{OWN}/{version}",
         "kind": "VirtualMachineClusterInstancetype",
@@ -42,17 +44,17 @@ def build_preference() -> v1beta2.VirtualMachineClusterPreference:
     return from_tree(tree, v1beta2.VirtualMachineClusterPreference)
 
 
-def _customize(source: Instancetype | Preference, size: Size, **options: bool) -> Tree:
+def _customize(source: Instancetype | Preference, size: Size, **options: bool) -> JsonObject:
     assert check_size(source, size) == []
-    tree: Tree = to_tree(customize(source, "mine", size, **options))
+    tree: JsonObject = to_tree(customize(source, "mine", size, **options))
     return tree
 
 
-TYPED: Tree = {
+TYPED: JsonObject = {
     "cpu": {"guest": 1, "model": "host-model", "maxSockets": 8},
     "memory": {"guest": "4Gi", "maxGuest": "8Gi"},
 }
-LAID_OUT: Tree = {"cpu": {"topology": {"sockets": 2, "threads": 2}}, "memory": {"guest": "4Gi"}}
+LAID_OUT: JsonObject = {"cpu": {"topology": {"sockets": 2, "threads": 2}}, "memory": {"guest": "4Gi"}}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,7 @@ LAID_OUT: Tree = {"cpu": {"topology": {"sockets": 2, "threads": 2}}, "memory": {
         ),
     ],
 )
-def test_customize_replaces_only_the_size(spec: Tree, size: Size, expected: Tree) -> None:
+def test_customize_replaces_only_the_size(spec: JsonObject, size: Size, expected: JsonObject) -> None:
     assert _customize(build_instancetype(spec), size)["spec"] == expected
 
 
@@ -140,11 +142,13 @@ def test_the_kind_follows_the_scope_asked_for(source: Instancetype | Preference,
         pytest.param("v1beta2", {}, Size(vcpus=2), "v1beta2", id="newer for want of memory"),
     ],
 )
-def test_version_is_kept_unless_a_size_is_absent(version: str, spec: Tree | None, size: Size, expected: str) -> None:
+def test_version_is_kept_unless_a_size_is_absent(
+    version: str, spec: JsonObject | None, size: Size, expected: str
+) -> None:
     assert _customize(build_instancetype(spec, version=version), size)["apiVersion"] == f"{OWN}/{expected}"
 
 
-DESCRIBED: Tree = {
+DESCRIBED: JsonObject = {
     "labels": {f"{OWN}/size": "medium", "team": "blue", f"{OWN}.example.com/x": "y"},
     "annotations": {f"{OWN}/displayName": "Universal", "note": "mine"},
 }

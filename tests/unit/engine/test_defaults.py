@@ -1,14 +1,15 @@
 """What stands in a VMI where nobody said anything."""
 
 import pytest
-from tests.support.build import Tree, build_spec
+from tests.support.build import build_spec
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.model import JsonObject
 from virtshape.engine.defaults import apply_defaults
 
-ONE: Tree = {"sockets": 1, "cores": 1, "threads": 1}
-BARE: Tree = {
+ONE: JsonObject = {"sockets": 1, "cores": 1, "threads": 1}
+BARE: JsonObject = {
     "architecture": "amd64",
     "evictionStrategy": "None",
     "domain": {"cpu": ONE, "memory": {}, "machine": {"type": "q35"}, "devices": {}},
@@ -16,12 +17,15 @@ BARE: Tree = {
 
 
 def complete(
-    domain: Tree | None = None, configuration: Tree | None = None, default_architecture: str = "amd64", **spec: object
-) -> Tree:
+    domain: JsonObject | None = None,
+    configuration: JsonObject | None = None,
+    default_architecture: str = "amd64",
+    **spec: object,
+) -> JsonObject:
     built = build_spec(domain, **spec)
     config = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
     apply_defaults(built, config, default_architecture)
-    tree: Tree = to_tree(built)
+    tree: JsonObject = to_tree(built)
     return tree
 
 
@@ -49,7 +53,7 @@ def test_default_machine_type_follows_the_architecture(
 @pytest.mark.parametrize(
     ("own", "machine"), [(None, "q35"), ({}, "q35"), ({"type": ""}, "q35"), ({"type": "pc"}, "pc")]
 )
-def test_machine_type_of_the_vm_is_kept(own: Tree | None, machine: str) -> None:
+def test_machine_type_of_the_vm_is_kept(own: JsonObject | None, machine: str) -> None:
     assert complete({"machine": own})["domain"]["machine"] == {"type": machine}
 
 
@@ -83,7 +87,7 @@ def test_default_eviction_strategy(own: str | None, configured: str | None, expe
         pytest.param({"cpu": {"threads": 2}, "resources": {"limits": {"cpu": "8"}}}, {"threads": 2}, id="own first"),
     ],
 )
-def test_default_topology(domain: Tree, cpu: Tree) -> None:
+def test_default_topology(domain: JsonObject, cpu: JsonObject) -> None:
     assert complete(domain)["domain"]["cpu"] == cpu
 
 
@@ -106,7 +110,7 @@ def test_default_topology(domain: Tree, cpu: Tree) -> None:
         pytest.param({"resources": {"requests": {"cpu": "0"}}}, "200m", {"cpu": "200m"}, id="request of nought"),
     ],
 )
-def test_default_cpu_request(domain: Tree, configured: str | None, requests: Tree | None) -> None:
+def test_default_cpu_request(domain: JsonObject, configured: str | None, requests: JsonObject | None) -> None:
     resources = complete(domain, {"cpuRequest": configured})["domain"].get("resources", {})
     assert resources.get("requests") == requests
 
@@ -124,7 +128,7 @@ def test_default_cpu_request(domain: Tree, configured: str | None, requests: Tre
     ],
     ids=["nothing", "own", "request", "one huge page"],
 )
-def test_default_memory(domain: Tree, memory: Tree) -> None:
+def test_default_memory(domain: JsonObject, memory: JsonObject) -> None:
     assert complete(domain)["domain"]["memory"] == memory
 
 

@@ -1,15 +1,16 @@
 """GPUs and host devices of an instance type; inputs, sound, video and panic devices of a preference."""
 
 import pytest
-from tests.support.build import Tree
 from tests.support.engine import apply_to_domain, list_conflicts
+
+from virtshape.api.model import JsonObject
 
 GPUS = [{"name": "a", "deviceName": "nvidia.com/A100"}, {"name": "b", "deviceName": "nvidia.com/A100"}]
 DISPLAY = {"display": {"enabled": True}}
 
 
-def shape_devices(own: Tree, preferred: Tree, instancetype: Tree | None = None) -> Tree:
-    devices: Tree = apply_to_domain({"devices": own}, instancetype, {"devices": preferred})["devices"]
+def shape_devices(own: JsonObject, preferred: JsonObject, instancetype: JsonObject | None = None) -> JsonObject:
+    devices: JsonObject = apply_to_domain({"devices": own}, instancetype, {"devices": preferred})["devices"]
     return devices
 
 
@@ -29,7 +30,7 @@ def shape_devices(own: Tree, preferred: Tree, instancetype: Tree | None = None) 
     ],
     ids=["gpus", "no own gpus", "no gpus given", "host devices", "of different kinds", "all at once"],
 )
-def test_passthrough_devices_set_by_both_conflict(own: Tree, given: Tree, clashes: list[str]) -> None:
+def test_passthrough_devices_set_by_both_conflict(own: JsonObject, given: JsonObject, clashes: list[str]) -> None:
     assert list_conflicts({"devices": own}, given) == clashes
 
 
@@ -63,13 +64,13 @@ def test_display_options_add_no_gpu() -> None:
     ],
     ids=["both open", "bus open", "one of two open"],
 )
-def test_inputs_are_completed_one_by_one(own: list[Tree], filled: list[Tree]) -> None:
+def test_inputs_are_completed_one_by_one(own: list[JsonObject], filled: list[JsonObject]) -> None:
     preferred = {"preferredInputBus": "usb", "preferredInputType": "tablet"}
     assert shape_devices({"inputs": own}, preferred) == {"inputs": filled}
 
 
 @pytest.mark.parametrize("preferred", [{"preferredInputBus": "usb"}, {"preferredSoundModel": "ich9"}])
-def test_device_preferences_add_no_device(preferred: Tree) -> None:
+def test_device_preferences_add_no_device(preferred: JsonObject) -> None:
     assert shape_devices({}, preferred) == {}
 
 
@@ -83,7 +84,7 @@ def test_device_preferences_add_no_device(preferred: Tree) -> None:
     ],
     ids=["absent", "untyped", "empty type", "typed"],
 )
-def test_video_device_is_added_or_its_type_filled_in(own: Tree | None, filled: Tree) -> None:
+def test_video_device_is_added_or_its_type_filled_in(own: JsonObject | None, filled: JsonObject) -> None:
     assert shape_devices({"video": own}, {"preferredVideoType": "virtio"}) == {"video": filled}
 
 
@@ -98,12 +99,12 @@ def test_video_device_is_added_or_its_type_filled_in(own: Tree | None, filled: T
     ],
     ids=["absent", "none", "without a model", "an empty model is the users", "one of two open"],
 )
-def test_a_panic_device_is_added_or_completed(own: list[Tree] | None, filled: list[Tree]) -> None:
+def test_a_panic_device_is_added_or_completed(own: list[JsonObject] | None, filled: list[JsonObject]) -> None:
     assert shape_devices({"panicDevices": own}, {"preferredPanicDeviceModel": "isa"}) == {"panicDevices": filled}
 
 
 @pytest.mark.parametrize("own", [{"enabled": False}, {"persistent": True}, {}])
-def test_a_tpm_of_the_vm_stays_as_it_is(own: Tree) -> None:
+def test_a_tpm_of_the_vm_stays_as_it_is(own: JsonObject) -> None:
     assert shape_devices({"tpm": own}, {"preferredTPM": {"persistent": True, "enabled": True}}) == {"tpm": own}
 
 

@@ -1,13 +1,14 @@
 """Disks: one for each volume, and what a preference says of them."""
 
 import pytest
-from tests.support.build import Tree, build_spec
+from tests.support.build import build_spec
 from tests.support.engine import apply_to_domain
 
 from virtshape.api.codec import to_tree
+from virtshape.api.model import JsonObject
 from virtshape.engine.disks import apply_default_disks
 
-DISK_TRAITS: Tree = {
+DISK_TRAITS: JsonObject = {
     "preferredDiskBus": "virtio",
     "preferredDiskCache": "none",
     "preferredDiskIO": "native",
@@ -16,16 +17,16 @@ DISK_TRAITS: Tree = {
     "preferredCdromBus": "sata",
     "preferredLunBus": "scsi",
 }
-ON_VIRTIO: Tree = {"cache": "none", "io": "native", "blockSize": {"matchVolume": {}}, "dedicatedIOThread": True}
-ELSEWHERE: Tree = {"cache": "none", "io": "native", "blockSize": {"matchVolume": {}}}
+ON_VIRTIO: JsonObject = {"cache": "none", "io": "native", "blockSize": {"matchVolume": {}}, "dedicatedIOThread": True}
+ELSEWHERE: JsonObject = {"cache": "none", "io": "native", "blockSize": {"matchVolume": {}}}
 
 
-def add_disks(devices: Tree, *volumes: str) -> Tree:
+def add_disks(devices: JsonObject, *volumes: str) -> JsonObject:
     spec = build_spec(
         {"devices": devices}, volumes=[{"name": name, "emptyDisk": {"capacity": "1Gi"}} for name in volumes]
     )
     apply_default_disks(spec)
-    tree: Tree = to_tree(spec.domain.devices)
+    tree: JsonObject = to_tree(spec.domain.devices)
     return tree
 
 
@@ -40,7 +41,7 @@ def add_disks(devices: Tree, *volumes: str) -> Tree:
     ],
     ids=["no disks", "one named", "both named", "another named", "one a filesystem"],
 )
-def test_unreferenced_volume_gets_a_disk(devices: Tree, disks: list[Tree]) -> None:
+def test_unreferenced_volume_gets_a_disk(devices: JsonObject, disks: list[JsonObject]) -> None:
     assert add_disks(devices, "a", "b")["disks"] == disks
 
 
@@ -77,7 +78,7 @@ def test_without_volumes_no_disk_is_added() -> None:
         ),
     ],
 )
-def test_a_preference_completes_a_disk(disk: Tree, filled: Tree) -> None:
+def test_a_preference_completes_a_disk(disk: JsonObject, filled: JsonObject) -> None:
     domain = apply_to_domain({"devices": {"disks": [{"name": "d", **disk}]}}, preference={"devices": DISK_TRAITS})
     assert domain["devices"]["disks"] == [{"name": "d", **filled}]
 
@@ -96,5 +97,5 @@ def test_disks_are_completed_one_by_one() -> None:
     [({"devices": {}}, {"name": "d", "disk": {}}), ({}, {"name": "d"}), ({"features": {}}, {"name": "d"})],
     ids=["empty device preferences", "empty preference", "other preferences"],
 )
-def test_any_device_preference_gives_a_bare_disk_a_disk_target(preference: Tree, disk: Tree) -> None:
+def test_any_device_preference_gives_a_bare_disk_a_disk_target(preference: JsonObject, disk: JsonObject) -> None:
     assert apply_to_domain({"devices": {"disks": [{"name": "d"}]}}, preference=preference)["devices"]["disks"] == [disk]

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_vm
+from tests.support.build import build_instancetype_spec, build_preference_spec, build_vm
 
+from virtshape.api.model import JsonObject
 from virtshape.engine.draft import Trace
 from virtshape.engine.expand import Shape, expand_vm
 
@@ -12,7 +13,9 @@ TEMPLATE = "spec.template"
 DOMAIN = f"{TEMPLATE}.spec.domain"
 
 
-def trace(instancetype: Tree | None = None, preference: Tree | None = None, **vm: Any) -> dict[str, tuple[object, str]]:
+def trace(
+    instancetype: JsonObject | None = None, preference: JsonObject | None = None, **vm: Any
+) -> dict[str, tuple[object, str]]:
     """Each leaf of the expanded template: what stands there, and who wrote it."""
     built, record = build_vm(**vm), Trace()
     shape = Shape(
@@ -60,7 +63,7 @@ def test_trace_yields_values_with_their_origins() -> None:
 
 
 @pytest.mark.parametrize("instancetype", [None, {"cpu": None, "memory": None}], ids=["preference alone", "sizeless"])
-def test_laid_out_cpu_guest_is_attributed_to_the_vm(instancetype: Tree | None) -> None:
+def test_laid_out_cpu_guest_is_attributed_to_the_vm(instancetype: JsonObject | None) -> None:
     origins = trace(instancetype, {"cpu": {"preferredCPUTopology": "cores"}}, cpu_guest=4, memory="1Gi")
     assert origins[f"{DOMAIN}.cpu.cores"] == (4, "VM")
     assert origins[f"{DOMAIN}.memory.guest"] == ("1Gi", "VM")

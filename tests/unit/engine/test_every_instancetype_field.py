@@ -7,7 +7,7 @@ The table is held against the structs: a field added without saying what it give
 from dataclasses import dataclass, field
 
 import pytest
-from tests.support.build import Tree, build_flavor, build_spec
+from tests.support.build import build_flavor, build_spec
 from tests.support.engine import SIZED, apply_to_spec, apply_trees, list_conflicts
 from tests.support.fields import list_fields
 
@@ -15,6 +15,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.flavor.v1alpha1 import VirtualMachineFlavorSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.engine.apply import apply
 from virtshape.engine.draft import Draft
 from virtshape.resolve.find import instancetype_spec
@@ -26,10 +27,10 @@ SEV = {"sev": {"policy": {"encryptedState": True}}}
 class Gift:
     """What a field of an instance type gives, and the field of a VM that cannot be set beside it."""
 
-    given: Tree
-    domain: Tree = field(default_factory=dict)
-    spec: Tree = field(default_factory=dict)
-    rival: Tree = field(default_factory=dict)
+    given: JsonObject
+    domain: JsonObject = field(default_factory=dict)
+    spec: JsonObject = field(default_factory=dict)
+    rival: JsonObject = field(default_factory=dict)
     clash: str | None = None
 
 
@@ -174,7 +175,7 @@ def test_field_set_by_the_instance_type_conflicts(gift: Gift) -> None:
     [("nodeSelector", {"nodeSelector": {"zone": "a"}}), ("schedulerName", {"schedulerName": "own"})],
     ids=["nodeSelector", "schedulerName"],
 )
-def test_placement_conflicts_with_the_instance_type(path: str, rival: Tree) -> None:
+def test_placement_conflicts_with_the_instance_type(path: str, rival: JsonObject) -> None:
     assert list_conflicts({}, GIFTS[path].given, **rival) == [path]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_flavor_preference, build_preference_spec, build_spec, build_vm
+from tests.support.build import build_flavor_preference, build_preference_spec, build_spec, build_vm
 from tests.support.engine import apply_to_spec, apply_trees
 from tests.support.fields import list_fields
 
@@ -16,6 +16,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.engine.apply import apply
 from virtshape.engine.draft import Draft
 from virtshape.engine.requirements import check_requirements
@@ -30,18 +31,18 @@ ON_POD = {"networks": [{"name": "lan", "pod": {}}]}
 class Wish:
     """What a preference asks for, a domain that leaves it open, what comes of that, and one that chose otherwise."""
 
-    preferred: Tree
-    open: Tree
-    filled: Tree
-    chosen: Tree
-    spec: Tree = field(default_factory=dict)
+    preferred: JsonObject
+    open: JsonObject
+    filled: JsonObject
+    chosen: JsonObject
+    spec: JsonObject = field(default_factory=dict)
 
 
-def _features(**features: Any) -> Tree:
+def _features(**features: Any) -> JsonObject:
     return {"features": {"acpi": {"enabled": True}, **features}}
 
 
-def _feature_wish(name: str, preferred: Tree, chosen: Tree) -> Wish:
+def _feature_wish(name: str, preferred: JsonObject, chosen: JsonObject) -> Wish:
     return Wish(
         {"features": {f"preferred{name.capitalize()}": preferred}},
         _features(),
@@ -50,15 +51,15 @@ def _feature_wish(name: str, preferred: Tree, chosen: Tree) -> Wish:
     )
 
 
-def _bootloader(**bootloader: Any) -> Tree:
+def _bootloader(**bootloader: Any) -> JsonObject:
     return {"firmware": {"bootloader": bootloader}}
 
 
-def _devices(**devices: Any) -> Tree:
+def _devices(**devices: Any) -> JsonObject:
     return {"devices": devices}
 
 
-def _disk(target: str = "disk", bus: str = "virtio", **traits: Any) -> Tree:
+def _disk(target: str = "disk", bus: str = "virtio", **traits: Any) -> JsonObject:
     return _devices(disks=[{"name": "d", target: {"bus": bus}, **traits}])
 
 
@@ -66,7 +67,7 @@ def _switch_wish(preference: str, switch: str) -> Wish:
     return Wish(_devices(**{preference: True}), {}, _devices(**{switch: True}), _devices(**{switch: False}))
 
 
-def _interface(**traits: Any) -> Tree:
+def _interface(**traits: Any) -> JsonObject:
     return _devices(interfaces=[{"name": "lan", **traits}])
 
 
@@ -264,7 +265,7 @@ WISHES = {
 }
 WISH_CASES = [pytest.param(wish, id=path) for path, wish in WISHES.items()]
 
-SPEC_WISHES: dict[str, tuple[Tree, Tree, Tree]] = {
+SPEC_WISHES: dict[str, tuple[JsonObject, JsonObject, JsonObject]] = {
     "preferredArchitecture": ({"preferredArchitecture": "arm64"}, {"architecture": "arm64"}, {"architecture": "amd64"}),
     "preferredSubdomain": ({"preferredSubdomain": "lab"}, {"subdomain": "lab"}, {"subdomain": "own"}),
     "preferredTerminationGracePeriodSeconds": (
@@ -274,7 +275,7 @@ SPEC_WISHES: dict[str, tuple[Tree, Tree, Tree]] = {
     ),
 }
 
-REQUIREMENTS: dict[str, tuple[Tree, Tree, Tree]] = {
+REQUIREMENTS: dict[str, tuple[JsonObject, JsonObject, JsonObject]] = {
     "requirements.cpu.guest": (
         {"cpu": {"guest": 2}},
         {"domain": {"cpu": {"sockets": 2}}},
@@ -319,7 +320,9 @@ def test_flavor_preference_fills_the_same_fields(path: str) -> None:
 
 
 @pytest.mark.parametrize(("preferred", "filled", "chosen"), SPEC_WISHES.values(), ids=SPEC_WISHES)
-def test_preference_fills_fields_outside_the_domain(preferred: Tree, filled: Tree, chosen: Tree) -> None:
+def test_preference_fills_fields_outside_the_domain(
+    preferred: JsonObject, filled: JsonObject, chosen: JsonObject
+) -> None:
     assert apply_to_spec(preference=preferred) == {"domain": {"devices": {}}, **filled}
     assert apply_to_spec(preference=preferred, **chosen) == {"domain": {"devices": {}}, **chosen}
 
@@ -330,7 +333,9 @@ def test_preference_adds_annotations_that_the_vm_does_not_set() -> None:
 
 
 @pytest.mark.parametrize(("required", "enough", "lacking"), REQUIREMENTS.values(), ids=REQUIREMENTS)
-def test_requirement_accepts_enough_and_rejects_too_little(required: Tree, enough: Tree, lacking: Tree) -> None:
+def test_requirement_accepts_enough_and_rejects_too_little(
+    required: JsonObject, enough: JsonObject, lacking: JsonObject
+) -> None:
     preference = build_preference_spec(requirements=required)
     assert check_requirements(None, preference, build_spec(**enough)) == []
     assert len(check_requirements(None, preference, build_spec(**lacking))) == 1

@@ -1,13 +1,14 @@
 """Expanding: everything written into the VM, its references dropped, and nothing else touched."""
 
 import pytest
-from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_vm
+from tests.support.build import build_instancetype_spec, build_preference_spec, build_vm
 
 from virtshape.api.codec import encode, from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.model import JsonObject
 from virtshape.engine.expand import Shape, expand_vm
 
-ONE: Tree = {"sockets": 1, "cores": 1, "threads": 1}
+ONE: JsonObject = {"sockets": 1, "cores": 1, "threads": 1}
 SMALL = build_instancetype_spec()
 LINUX = build_preference_spec(devices={"preferredDiskBus": "virtio"})
 REVISION = {"name": "x", "controllerRevisionRef": {"name": "r"}}
@@ -62,7 +63,7 @@ def test_expand_removes_the_flavor_reference() -> None:
     [{"metadata": None, "spec": None}, {"spec": {"domain": {"devices": {}}}}],
     ids=["no spec", "no metadata"],
 )
-def test_vm_without_matchers_is_unchanged(template: Tree) -> None:
+def test_vm_without_matchers_is_unchanged(template: JsonObject) -> None:
     vm = build_vm()
     vm = from_tree({**to_tree(vm), "spec": {"running": False, "template": template}}, type(vm))
     before = encode(vm)
@@ -93,7 +94,7 @@ def test_cpu_guest_is_checked_without_matchers() -> None:
     ],
     ids=["preference alone", "sizeless", "layout of flavors"],
 )
-def test_cpu_guest_is_laid_out_and_overrides_requests(shape: Shape, cpu: Tree) -> None:
+def test_cpu_guest_is_laid_out_and_overrides_requests(shape: Shape, cpu: JsonObject) -> None:
     resources = {} if shape.instancetype else {"requests": {"cpu": "8"}, "limits": {"cpu": "8"}}
     vm = build_vm(cpu_guest=4, memory="1Gi", domain={"resources": resources})
     assert expand_vm(vm, shape) == []

@@ -1,21 +1,21 @@
 """Guest features: each its own, Hyper-V feature by feature."""
 
 import pytest
-from tests.support.build import Tree
 from tests.support.engine import apply_to_domain
 
 from virtshape.api.kubevirt.features import FeatureHyperv
+from virtshape.api.model import JsonObject
 
 HYPERV = FeatureHyperv.__struct_fields__
 
 
-def shape_features(own: Tree | None, preferred: Tree) -> Tree:
-    features: Tree = apply_to_domain({"features": own}, preference={"features": preferred})["features"]
+def shape_features(own: JsonObject | None, preferred: JsonObject) -> JsonObject:
+    features: JsonObject = apply_to_domain({"features": own}, preference={"features": preferred})["features"]
     return features
 
 
 @pytest.mark.parametrize("own", [None, {}], ids=["absent", "empty"])
-def test_any_feature_preference_adds_acpi(own: Tree | None) -> None:
+def test_any_feature_preference_adds_acpi(own: JsonObject | None) -> None:
     assert shape_features(own, {}) == {"acpi": {}}
 
 
@@ -30,7 +30,7 @@ def test_any_feature_preference_adds_acpi(own: Tree | None) -> None:
     ],
     ids=["switched off", "present", "smm", "passthrough", "kvm"],
 )
-def test_a_feature_of_the_vm_stays_as_it_is(own: Tree, preferred: Tree, result: Tree) -> None:
+def test_a_feature_of_the_vm_stays_as_it_is(own: JsonObject, preferred: JsonObject, result: JsonObject) -> None:
     assert shape_features(own, preferred) == result
 
 

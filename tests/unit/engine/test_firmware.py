@@ -1,11 +1,12 @@
 """BIOS or EFI, with or without Secure Boot."""
 
 import pytest
-from tests.support.build import Tree
 from tests.support.engine import apply_to_domain
 
-BIOS: Tree = {"bios": {}}
-EFI: Tree = {"efi": {}}
+from virtshape.api.model import JsonObject
+
+BIOS: JsonObject = {"bios": {}}
+EFI: JsonObject = {"efi": {}}
 
 
 @pytest.mark.parametrize(
@@ -65,13 +66,13 @@ EFI: Tree = {"efi": {}}
         ),
     ],
 )
-def test_bootloader_preferences(own: Tree, preferred: Tree, result: Tree) -> None:
+def test_bootloader_preferences(own: JsonObject, preferred: JsonObject, result: JsonObject) -> None:
     domain = apply_to_domain({"firmware": {"bootloader": own}}, preference={"firmware": preferred})
     assert domain["firmware"] == {"bootloader": result}
 
 
 @pytest.mark.parametrize("own", [None, {}], ids=["absent", "empty"])
-def test_any_firmware_preference_adds_a_bootloader(own: Tree | None) -> None:
+def test_any_firmware_preference_adds_a_bootloader(own: JsonObject | None) -> None:
     assert apply_to_domain({"firmware": own}, preference={"firmware": {}})["firmware"] == {"bootloader": {}}
 
 

@@ -9,10 +9,10 @@ import pytest
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.model import JsonObject
 from virtshape.engine.hostaccess import HONOURED, check_host_access, explain_host_disks
 
-Tree = dict[str, Any]
-PERMITTED: Tree = {
+PERMITTED: JsonObject = {
     "permittedHostDevices": {
         "pciHostDevices": [{"pciVendorSelector": "10DE:1EB8", "resourceName": "nvidia.com/T4"}],
         "mediatedDevices": [{"mdevNameSelector": "GRID", "resourceName": "nvidia.com/GRID"}],
@@ -21,11 +21,11 @@ PERMITTED: Tree = {
 }
 
 
-def build(devices: Tree | None = None, domain: Tree | None = None, **spec: Any) -> Tree:
+def build(devices: JsonObject | None = None, domain: JsonObject | None = None, **spec: Any) -> JsonObject:
     return {"domain": {"devices": devices or {}, **(domain or {})}, **spec}
 
 
-def check(spec: Tree, *gates: str, **configuration: Any) -> list[str]:
+def check(spec: JsonObject, *gates: str, **configuration: Any) -> list[str]:
     """Return `field: message` for everything that is refused."""
     settings = from_tree(
         {"developerConfiguration": {"featureGates": list(gates)}, **configuration}, KubeVirtConfiguration
@@ -78,7 +78,7 @@ GUARDED = {
 
 
 @pytest.mark.parametrize(("gate", "guarded"), GUARDED.items(), ids=GUARDED.keys())
-def test_a_gate_guards_its_field(gate: str, guarded: tuple[Tree, str]) -> None:
+def test_a_gate_guards_its_field(gate: str, guarded: tuple[JsonObject, str]) -> None:
     spec, message = guarded
     [refusal] = check(spec)
     assert refusal.startswith(message)

@@ -1,20 +1,21 @@
 """What a VMI gets at its admission, beyond what an expanded VM shows."""
 
 import pytest
-from tests.support.build import Tree, build_preference_spec, build_spec
+from tests.support.build import build_preference_spec, build_spec
 
 from virtshape.api.codec import encode, from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.features import FeatureHyperv
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.engine.apply import apply
 from virtshape.engine.draft import Draft
 from virtshape.engine.instance import apply_instance_defaults
 
 UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
-ON: Tree = {"enabled": True}
-OFF: Tree = {"enabled": False}
-BARE: Tree = {
+ON: JsonObject = {"enabled": True}
+OFF: JsonObject = {"enabled": False}
+BARE: JsonObject = {
     "cpu": {"model": "host-model"},
     "features": {"acpi": ON},
     "firmware": {"uuid": UUID},
@@ -22,11 +23,11 @@ BARE: Tree = {
 }
 
 
-def complete(domain: Tree | None = None, configuration: Tree | None = None, **spec: object) -> Tree:
+def complete(domain: JsonObject | None = None, configuration: JsonObject | None = None, **spec: object) -> JsonObject:
     built = build_spec(domain, **spec)
     config = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
     apply_instance_defaults(built, config, firmware_uuid=UUID)
-    tree: Tree = to_tree(built.domain)
+    tree: JsonObject = to_tree(built.domain)
     return tree
 
 
@@ -85,7 +86,7 @@ def test_default_disk_bus(architecture: str, bus: str) -> None:
     ],
     ids=["off", "present", "with settings", "off and without a switch", "no enlightenment"],
 )
-def test_present_feature_is_enabled(features: Tree, result: Tree) -> None:
+def test_present_feature_is_enabled(features: JsonObject, result: JsonObject) -> None:
     assert complete({"features": features})["features"] == result
 
 
@@ -120,7 +121,7 @@ def test_present_hyperv_feature_is_enabled(name: str) -> None:
     ],
     ids=lambda hyperv: "+".join(hyperv) if isinstance(hyperv, dict) else None,
 )
-def test_hyperv_features_enable_their_dependencies(hyperv: Tree, result: Tree) -> None:
+def test_hyperv_features_enable_their_dependencies(hyperv: JsonObject, result: JsonObject) -> None:
     assert complete({"features": {"hyperv": hyperv}})["features"]["hyperv"] == result
 
 
@@ -145,7 +146,7 @@ def test_present_timers_are_enabled() -> None:
 
 
 @pytest.mark.parametrize("clock", [None, {}, {"utc": {}}, {"timer": {}}])
-def test_no_timer_is_added(clock: Tree | None) -> None:
+def test_no_timer_is_added(clock: JsonObject | None) -> None:
     assert complete({"clock": clock}).get("clock") == clock
 
 
@@ -171,7 +172,7 @@ def test_existing_firmware_uuid_is_kept() -> None:
         pytest.param({}, None, None, id="nothing"),
     ],
 )
-def test_default_memory_request(domain: Tree, percent: int | None, request_: str | None) -> None:
+def test_default_memory_request(domain: JsonObject, percent: int | None, request_: str | None) -> None:
     configuration = {"developerConfiguration": {"memoryOvercommit": percent}}
     resources = complete(domain, configuration).get("resources", {})
     assert resources.get("requests", {}).get("memory") == request_

@@ -1,11 +1,11 @@
 """The machine type: the VM's, the preferred one, the configured one, the architecture's."""
 
 import pytest
-from tests.support.build import Tree
 from tests.support.engine import apply_to_domain
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.model import JsonObject
 from virtshape.engine.machine import default_machine_type
 
 
@@ -22,7 +22,7 @@ from virtshape.engine.machine import default_machine_type
     ],
 )
 def test_preferred_machine_type_fills_an_unset_type(
-    own: Tree | None, preferred: str | None, machine: Tree | None
+    own: JsonObject | None, preferred: str | None, machine: JsonObject | None
 ) -> None:
     domain = apply_to_domain({"machine": own}, preference={"machine": {"preferredMachineType": preferred}})
     assert domain.get("machine") == machine
@@ -47,6 +47,6 @@ def test_preferred_machine_type_fills_an_unset_type(
         pytest.param({"architectureConfiguration": {}}, "riscv", "q35", id="unknown to the configuration"),
     ],
 )
-def test_default_machine_type(configuration: Tree | None, architecture: str, expected: str) -> None:
+def test_default_machine_type(configuration: JsonObject | None, architecture: str, expected: str) -> None:
     config = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
     assert default_machine_type(architecture, config) == expected

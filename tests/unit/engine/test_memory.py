@@ -1,9 +1,10 @@
 """Guest memory: an instance type's, the VM's own, and what is requested for it."""
 
 import pytest
-from tests.support.build import Tree, build_spec
+from tests.support.build import build_spec
 from tests.support.engine import WITHOUT_SIZE, apply_to_domain, apply_trees, list_conflicts
 
+from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.engine.conflict import Conflict
 from virtshape.engine.memory import default_memory, overcommit
@@ -34,7 +35,7 @@ def test_overcommit_lowers_the_request_and_keeps_the_quantity_format(guest: str,
 
 @pytest.mark.parametrize("percent", [None, 0])
 def test_no_memory_request_without_overcommit(percent: int | None) -> None:
-    given: Tree = {"memory": {"guest": "1Gi", "overcommitPercent": percent}}
+    given: JsonObject = {"memory": {"guest": "1Gi", "overcommitPercent": percent}}
     assert "resources" not in apply_to_domain(instancetype=given)
 
 
@@ -79,7 +80,7 @@ def test_memory_request_keeps_other_resources() -> None:
         pytest.param({"memory": {"maxGuest": "2Gi"}}, {"guest": "1Gi"}, [], id="own maximum"),
     ],
 )
-def test_memory_set_by_vm_and_instance_type_conflicts(own: Tree, given: Tree, clashes: list[str]) -> None:
+def test_memory_set_by_vm_and_instance_type_conflicts(own: JsonObject, given: JsonObject, clashes: list[str]) -> None:
     assert list_conflicts(own, {"memory": given}) == clashes
 
 
@@ -95,7 +96,9 @@ def test_memory_set_by_vm_and_instance_type_conflicts(own: Tree, given: Tree, cl
     ids=["guest", "guest and request", "request", "limit", "hugepages"],
 )
 @pytest.mark.parametrize("given", [None, {}], ids=["no memory section", "empty memory section"])
-def test_vm_may_set_memory_if_the_instance_type_does_not(domain: Tree, memory: Tree | None, given: Tree | None) -> None:
+def test_vm_may_set_memory_if_the_instance_type_does_not(
+    domain: JsonObject, memory: JsonObject | None, given: JsonObject | None
+) -> None:
     shaped = apply_to_domain(domain, {"cpu": {"guest": 1}, "memory": given})
     assert shaped.get("memory") == (memory if given is None else memory or {})
     assert shaped.get("resources") == domain.get("resources")
@@ -118,7 +121,7 @@ def test_vm_may_set_memory_if_the_instance_type_does_not(domain: Tree, memory: T
     [None, {}, {"hugepages": {"pageSize": "2Mi"}}, {"overcommitPercent": 50}, {"maxGuest": "8Gi"}],
     ids=["none", "empty", "hugepages", "overcommitted", "maximum"],
 )
-def test_missing_memory_conflict_names_both_places_to_set_it(domain: Tree, memory: Tree | None) -> None:
+def test_missing_memory_conflict_names_both_places_to_set_it(domain: JsonObject, memory: JsonObject | None) -> None:
     conflicts = apply_trees(domain, {"cpu": None, "memory": memory}).conflicts
     assert NO_MEMORY in conflicts
 
@@ -159,5 +162,5 @@ def test_hugepages_and_maximum_apply_to_the_vms_own_memory() -> None:
     ],
     ids=["nothing", "request", "limit", "limit before pages", "one huge page", "no page size"],
 )
-def test_default_memory_comes_from_requests_limits_or_hugepages(domain: Tree, memory: str | None) -> None:
+def test_default_memory_comes_from_requests_limits_or_hugepages(domain: JsonObject, memory: str | None) -> None:
     assert default_memory(build_spec(domain).domain) == memory

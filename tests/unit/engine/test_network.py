@@ -1,23 +1,26 @@
 """Interfaces: the default one, and what a preference says of model and binding."""
 
 import pytest
-from tests.support.build import Tree, build_spec
+from tests.support.build import build_spec
 from tests.support.engine import apply_to_domain
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.model import JsonObject
 from virtshape.engine.network import apply_default_interface
 
 POD = [{"name": "lan", "pod": {}}]
 DEFAULT_NETWORK = [{"name": "default", "pod": {}}]
-MASQUERADE: Tree = {"devices": {"preferredInterfaceMasquerade": {}}}
+MASQUERADE: JsonObject = {"devices": {"preferredInterfaceMasquerade": {}}}
 
 
-def connect(devices: Tree | None = None, configuration: Tree | None = None, **spec: object) -> tuple[Tree, str | None]:
+def connect(
+    devices: JsonObject | None = None, configuration: JsonObject | None = None, **spec: object
+) -> tuple[JsonObject, str | None]:
     built = build_spec({"devices": devices or {}}, **spec)
     config = None if configuration is None else from_tree({"network": configuration}, KubeVirtConfiguration)
     unusable = apply_default_interface(built, config)
-    tree: Tree = to_tree(built)
+    tree: JsonObject = to_tree(built)
     return tree, unusable.message if unusable else None
 
 
@@ -34,7 +37,7 @@ def connect(devices: Tree | None = None, configuration: Tree | None = None, **sp
     ],
     ids=["no configuration", "empty", "unset", "bridge", "bridge permitted", "masquerade", "bridge not permitted"],
 )
-def test_vm_without_networks_gets_the_pod_network(configuration: Tree | None, binding: Tree) -> None:
+def test_vm_without_networks_gets_the_pod_network(configuration: JsonObject | None, binding: JsonObject) -> None:
     interfaces = [{"name": "default", **binding}]
     assert connect(configuration=configuration) == (
         {"domain": {"devices": {"interfaces": interfaces}}, "networks": DEFAULT_NETWORK},
@@ -52,7 +55,7 @@ def test_vm_without_networks_gets_the_pod_network(configuration: Tree | None, bi
     ],
     ids=["not wanted", "interfaces", "networks", "both"],
 )
-def test_vm_with_its_own_network_settings_is_unchanged(devices: Tree, spec: Tree) -> None:
+def test_vm_with_its_own_network_settings_is_unchanged(devices: JsonObject, spec: JsonObject) -> None:
     assert connect(devices, **spec) == ({"domain": {"devices": devices}, **spec}, None)
 
 
@@ -73,7 +76,7 @@ ADVICE = "name an interface in the VM, or set configuration.network.defaultNetwo
     ],
     ids=["bridge not permitted", "unknown binding"],
 )
-def test_unusable_default_binding_is_a_conflict(configuration: Tree, words: str) -> None:
+def test_unusable_default_binding_is_a_conflict(configuration: JsonObject, words: str) -> None:
     assert connect(configuration=configuration) == ({"domain": {"devices": {}}}, words)
 
 
@@ -91,7 +94,7 @@ def test_unusable_default_binding_is_a_conflict(configuration: Tree, words: str)
     ],
     ids=lambda binding: next(iter(binding)),
 )
-def test_an_interface_with_a_binding_keeps_it(binding: Tree) -> None:
+def test_an_interface_with_a_binding_keeps_it(binding: JsonObject) -> None:
     interfaces = [{"name": "lan", **binding}]
     domain = apply_to_domain({"devices": {"interfaces": interfaces}}, preference=MASQUERADE, networks=POD)
     assert domain["devices"]["interfaces"] == interfaces
@@ -108,7 +111,7 @@ def test_an_interface_with_a_binding_keeps_it(binding: Tree) -> None:
     ],
     ids=["pod", "none", "another pod network", "multus", "the first of the name counts"],
 )
-def test_preferred_masquerade_is_for_the_pod_network(networks: list[Tree] | None, masqueraded: bool) -> None:
+def test_preferred_masquerade_is_for_the_pod_network(networks: list[JsonObject] | None, masqueraded: bool) -> None:
     domain = apply_to_domain({"devices": {"interfaces": [{"name": "lan"}]}}, preference=MASQUERADE, networks=networks)
     assert domain["devices"]["interfaces"] == [{"name": "lan", "masquerade": {}} if masqueraded else {"name": "lan"}]
 

@@ -1,9 +1,10 @@
 """Node selector and scheduler of an instance type."""
 
 import pytest
-from tests.support.build import Tree, build_instancetype_spec, build_spec
+from tests.support.build import build_instancetype_spec, build_spec
 from tests.support.engine import apply_to_spec, list_conflicts
 
+from virtshape.api.model import JsonObject
 from virtshape.engine.placement import apply_placement
 
 
@@ -26,12 +27,12 @@ from virtshape.engine.placement import apply_placement
         ),
     ],
 )
-def test_placement_set_by_both_conflicts(own: Tree, given: Tree, clashes: list[str]) -> None:
+def test_placement_set_by_both_conflicts(own: JsonObject, given: JsonObject, clashes: list[str]) -> None:
     assert list_conflicts({}, given, **own) == clashes
 
 
 @pytest.mark.parametrize("own", [{"nodeSelector": {"a": "1"}}, {"schedulerName": "own"}], ids=["selector", "scheduler"])
-def test_placement_of_the_vm_is_kept_if_the_instance_type_sets_none(own: Tree) -> None:
+def test_placement_of_the_vm_is_kept_if_the_instance_type_sets_none(own: JsonObject) -> None:
     spec = apply_to_spec(instancetype={}, **own)
     assert {key: spec[key] for key in own} == own
 

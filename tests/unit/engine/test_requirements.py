@@ -1,9 +1,10 @@
 """What a preference requires: vCPUs, memory and architecture, whoever gives them."""
 
 import pytest
-from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
+from tests.support.build import build_instancetype_spec, build_preference_spec, build_spec
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.model import JsonObject
 from virtshape.engine.conflict import Conflict
 from virtshape.engine.requirements import check_requirements
 from virtshape.engine.topology import ACROSS, TOPOLOGIES
@@ -14,12 +15,12 @@ MAX_VCPUS = 2**32 - 1
 
 
 def check(
-    requirements: Tree,
+    requirements: JsonObject,
     *,
-    instancetype: Tree | None = None,
-    domain: Tree | None = None,
+    instancetype: JsonObject | None = None,
+    domain: JsonObject | None = None,
     own_vcpus: int | None = None,
-    cpu: Tree | None = None,
+    cpu: JsonObject | None = None,
     **spec: object,
 ) -> list[Conflict]:
     return check_requirements(
@@ -52,7 +53,7 @@ def test_no_requirements_accept_everything(preference: VirtualMachinePreferenceS
     ids=["number", "sockets", "cores", "threads", "one of each", "topology before number"],
 )
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES])
-def test_vcpus_of_the_instance_type_count_in_any_layout(given: Tree, vcpus: int, name: str | None) -> None:
+def test_vcpus_of_the_instance_type_count_in_any_layout(given: JsonObject, vcpus: int, name: str | None) -> None:
     preferred = {"preferredCPUTopology": name}
     assert check({"cpu": {"guest": vcpus}}, instancetype={"cpu": given}, cpu=preferred) == []
     assert check({"cpu": {"guest": vcpus + 1}}, instancetype={"cpu": given}, cpu=preferred) == unmet(
@@ -68,7 +69,7 @@ def test_very_large_topology_meets_any_requirement() -> None:
 
 @pytest.mark.parametrize("instancetype", [None, {"cpu": None}, {"cpu": {}}], ids=["no type", "sizeless", "empty"])
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES])
-def test_cpu_guest_of_the_vm_counts_and_is_named(instancetype: Tree | None, name: str | None) -> None:
+def test_cpu_guest_of_the_vm_counts_and_is_named(instancetype: JsonObject | None, name: str | None) -> None:
     preferred = {"preferredCPUTopology": name}
     domain = {"cpu": {"guest": 3}}
     assert check({"cpu": {"guest": 3}}, instancetype=instancetype, domain=domain, cpu=preferred) == []
@@ -83,7 +84,7 @@ def test_cpu_guest_counts_after_it_was_laid_out() -> None:
 
 
 def test_unset_vcpus_count_as_one_with_an_open_size_instance_type() -> None:
-    sizeless: Tree = {"cpu": None, "memory": None}
+    sizeless: JsonObject = {"cpu": None, "memory": None}
     assert check({"cpu": {"guest": 1}}, instancetype=sizeless) == []
     assert check({"cpu": {"guest": 2}}, instancetype=sizeless) == unmet(
         f"{CPU}.guest", "insufficient CPU resources of 1 vCPU provided by VirtualMachine, preference requires 2 vCPU"
@@ -116,7 +117,7 @@ def test_vm_without_cpu_fails_a_cpu_requirement() -> None:
     ],
 )
 def test_preferred_topology_members_count_as_vcpus(
-    preferred: str | None, cpu: Tree, given: int, shape: str, members: tuple[str, ...]
+    preferred: str | None, cpu: JsonObject, given: int, shape: str, members: tuple[str, ...]
 ) -> None:
     conflicts = check({"cpu": {"guest": 4}}, domain={"cpu": cpu}, cpu={"preferredCPUTopology": preferred})
     words = f"insufficient CPU resources of {given} vCPU provided by VirtualMachine, preference requires 4 vCPU"
@@ -143,7 +144,7 @@ def test_spread_levels_count_as_vcpus(across: str) -> None:
     ],
 )
 def test_insufficient_memory_names_the_field_that_sets_it(
-    instancetype: Tree | None, domain: Tree, given: str, giver: str, field: str
+    instancetype: JsonObject | None, domain: JsonObject, given: str, giver: str, field: str
 ) -> None:
     assert check({"memory": {"guest": "4Gi"}}, instancetype=instancetype, domain=domain) == unmet(
         field, f"insufficient Memory resources of {given} provided by {giver}, preference requires 4Gi"

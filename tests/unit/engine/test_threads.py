@@ -1,8 +1,9 @@
 """I/O threads and launch security: taken whole from the instance type, or left to the VM."""
 
 import pytest
-from tests.support.build import Tree
 from tests.support.engine import apply_to_domain, list_conflicts
+
+from virtshape.api.model import JsonObject
 
 
 @pytest.mark.parametrize(
@@ -15,13 +16,13 @@ from tests.support.engine import apply_to_domain, list_conflicts
         pytest.param({"supplementalPoolThreadCount": 1}, None, False, id="none given"),
     ],
 )
-def test_only_pool_sizes_conflict(own: Tree, given: Tree | None, clashes: bool) -> None:
+def test_only_pool_sizes_conflict(own: JsonObject, given: JsonObject | None, clashes: bool) -> None:
     expected = ["domain.ioThreads.supplementalPoolThreadCount"] if clashes else []
     assert list_conflicts({"ioThreads": own}, {"ioThreads": given}) == expected
 
 
 def test_all_fields_set_by_both_are_reported() -> None:
-    both: Tree = {
+    both: JsonObject = {
         "ioThreads": {"supplementalPoolThreadCount": 1},
         "ioThreadsPolicy": "auto",
         "launchSecurity": {"tdx": {}},
@@ -40,7 +41,7 @@ def test_all_fields_set_by_both_are_reported() -> None:
         ({"supplementalPoolThreadCount": None}, {"supplementalPoolThreadCount": 1}),
     ],
 )
-def test_pool_without_a_size_keeps_the_vms_own(given: Tree, result: Tree) -> None:
+def test_pool_without_a_size_keeps_the_vms_own(given: JsonObject, result: JsonObject) -> None:
     domain = apply_to_domain({"ioThreads": {"supplementalPoolThreadCount": 1}}, {"ioThreads": given})
     assert domain["ioThreads"] == result
 

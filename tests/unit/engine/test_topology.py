@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.build import Tree, build_preference_spec
+from tests.support.build import build_preference_spec
 
 from virtshape.api.codec import from_tree
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype
 from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.model import JsonObject
 from virtshape.engine.topology import (
     ACROSS,
     DEPRECATED_TOPOLOGIES,
@@ -28,7 +29,7 @@ MAX_VCPUS = 2**32 - 1
 
 
 def prefer(name: str | None, ratio: int | None = None, across: str | None = None, legacy: int | None = None) -> Any:
-    options: Tree = {"ratio": ratio, "across": across}
+    options: JsonObject = {"ratio": ratio, "across": across}
     return build_preference_spec(
         cpu={"preferredCPUTopology": name, "spreadOptions": options}, preferSpreadSocketToCoreRatio=legacy
     )
@@ -132,7 +133,7 @@ def test_evenly_divisible_vcpus_are_all_laid_out(vcpus: int, name: str, across: 
         ({"sockets": MAX_VCPUS, "cores": MAX_VCPUS}, Topology(MAX_VCPUS, MAX_VCPUS, 1), f"{MAX_VCPUS}x{MAX_VCPUS}x1"),
     ],
 )
-def test_an_absent_member_of_a_topology_is_one(tree: Tree, expected: Topology, text: str) -> None:
+def test_an_absent_member_of_a_topology_is_one(tree: JsonObject, expected: Topology, text: str) -> None:
     topology = read_topology(from_tree(tree, CPUTopology))
     assert (topology, str(topology)) == (expected, text)
 
@@ -150,7 +151,7 @@ def test_an_absent_member_of_a_topology_is_one(tree: Tree, expected: Topology, t
         ({"guest": 5, "topology": {"cores": 2}}, 2),
     ],
 )
-def test_count_vcpus_of_an_instance_type(tree: Tree | None, vcpus: int) -> None:
+def test_count_vcpus_of_an_instance_type(tree: JsonObject | None, vcpus: int) -> None:
     assert count_vcpus(None if tree is None else from_tree(tree, CPUInstancetype)) == vcpus
 
 

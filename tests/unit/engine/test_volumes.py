@@ -1,10 +1,11 @@
 """The storage class for volumes that a VM has made for it."""
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.instancetype.preference import VolumePreferences
+from virtshape.api.model import JsonObject
 from virtshape.engine.volumes import apply_storage_class
 
 
@@ -20,7 +21,7 @@ from virtshape.engine.volumes import apply_storage_class
     ],
     ids=["storage", "claim", "own class", "the empty class is a choice", "both", "neither"],
 )
-def test_preferred_storage_class_fills_unset_classes(spec: Tree, filled: Tree) -> None:
+def test_preferred_storage_class_fills_unset_classes(spec: JsonObject, filled: JsonObject) -> None:
     vm = build_vm(dataVolumeTemplates=[{"spec": spec}, {"spec": spec}])
     apply_storage_class(vm, VolumePreferences(preferred_storage_class_name="fast"))
     assert to_tree(vm.spec.data_volume_templates) == [{"spec": filled}, {"spec": filled}]

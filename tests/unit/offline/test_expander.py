@@ -2,31 +2,25 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.support.build import (
-    Tree,
-    build_instancetype,
-    build_preference,
-    build_source,
-    build_vm,
-)
+from tests.support.build import build_instancetype, build_preference, build_source, build_vm
 
 from virtshape import Expander, StatusError
 from virtshape.api.codec import encode, from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 
 DOMAIN = "spec.template.spec.domain"
-ROOT_VOLUME: Tree = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]}
+ROOT_VOLUME: JsonObject = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]}
 
 
-def _expand(vm: VirtualMachine, *objects: Model, **options: Any) -> Tree:
-    tree: Tree = msgspec.json.decode(Expander(objects, **options).expand(encode(vm)))
+def _expand(vm: VirtualMachine, *objects: Model, **options: Any) -> JsonObject:
+    tree: JsonObject = msgspec.json.decode(Expander(objects, **options).expand(encode(vm)))
     return tree
 
 
-def _domain(vm: VirtualMachine, *objects: Model, **options: Any) -> Tree:
-    domain: Tree = _expand(vm, *objects, **options)["spec"]["template"]["spec"]["domain"]
+def _domain(vm: VirtualMachine, *objects: Model, **options: Any) -> JsonObject:
+    domain: JsonObject = _expand(vm, *objects, **options)["spec"]["template"]["spec"]["domain"]
     return domain
 
 
@@ -139,7 +133,7 @@ def test_all_conflicts_are_reported_at_once() -> None:
     ids=["nobody says", "the caller", "the configuration", "the caller before the configuration"],
 )
 def test_architecture_comes_from_the_caller_or_the_configuration(
-    options: Tree, architecture: str, machine: str
+    options: JsonObject, architecture: str, machine: str
 ) -> None:
     if "configuration" in options:
         tree = {"architectureConfiguration": options["configuration"]}

@@ -9,13 +9,12 @@ from tests.support.manifests import write_manifest
 
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.offline.files import Loaded, find_duplicates, load
 from virtshape.offline.problems import FilesError
 
-Tree = dict[str, Any]
 
-
-def build_vm(name: str = "web", **spec: Any) -> Tree:
+def build_vm(name: str = "web", **spec: Any) -> JsonObject:
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -24,7 +23,7 @@ def build_vm(name: str = "web", **spec: Any) -> Tree:
     }
 
 
-def build_type(name: str = "small", guest: Any = 2) -> Tree:
+def build_type(name: str = "small", guest: Any = 2) -> JsonObject:
     return {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
         "kind": "VirtualMachineClusterInstancetype",
@@ -177,7 +176,7 @@ def test_syntax_error_is_reported_with_its_position(content: bytes, problem: str
         ),
     ],
 )
-def test_invalid_object_is_reported_with_its_position(tree: Tree, problem: str) -> None:
+def test_invalid_object_is_reported_with_its_position(tree: JsonObject, problem: str) -> None:
     write_manifest("all/f.yaml", tree)
     assert [line.removeprefix("all/") for line in problems(load(["all"]))] == [problem]
 
@@ -230,6 +229,6 @@ def test_differing_duplicate_is_found() -> None:
     ],
     ids=["other namespaces", "no names", "other names"],
 )
-def test_objects_with_different_names_or_namespaces_are_not_duplicates(first: Tree, second: Tree) -> None:
+def test_objects_with_different_names_or_namespaces_are_not_duplicates(first: JsonObject, second: JsonObject) -> None:
     path = write_manifest("vms.yaml", {**build_vm(), "metadata": first}, {**build_vm(), "metadata": second})
     assert list(find_duplicates(load([path]).entries)) == []

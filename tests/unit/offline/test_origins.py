@@ -3,7 +3,6 @@ from typing import Any
 import msgspec
 import pytest
 from tests.support.build import (
-    Tree,
     build_flavor,
     build_instancetype,
     build_preference,
@@ -15,11 +14,11 @@ from tests.support.build import (
 from virtshape import Expander, StatusError
 from virtshape.api.codec import encode, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.offline.origins import Origin
 
 DOMAIN = "spec.template.spec.domain"
-ROOT_VOLUME: Tree = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]}
+ROOT_VOLUME: JsonObject = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]}
 
 
 def _explain(vm: VirtualMachine, *objects: Model) -> dict[str, Origin]:
@@ -86,7 +85,9 @@ def test_source_can_be_a_flavor() -> None:
         ),
     ],
 )
-def test_source_includes_the_revision_in_use(matcher: Tree, status: Tree | None, words: str, memory: str) -> None:
+def test_source_includes_the_revision_in_use(
+    matcher: JsonObject, status: JsonObject | None, words: str, memory: str
+) -> None:
     stored = to_tree(build_instancetype(memory={"guest": "1Gi"}))
     revision = build_revision("rev", stored, object_name="small")
     vm = build_vm(instancetype=matcher, status=status)

@@ -13,7 +13,7 @@ from tests.support.build import (
 
 from virtshape.api.codec import to_tree
 from virtshape.api.conversion import PayloadError
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.resolve.drift import Change, Drift, compare, find_drift
 from virtshape.resolve.reference import NotFoundError, Reference
 
@@ -21,7 +21,6 @@ GROUP = "instancetype.kubevirt.io"
 CLUSTER = "VirtualMachineClusterInstancetype"
 REVISION = Reference("apps", "ControllerRevision", "default", "kept")
 SMALL = Reference(GROUP, CLUSTER, "", "small")
-Tree = dict[str, Any]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,7 @@ Tree = dict[str, Any]
         ),
     ],
 )
-def test_changed_fields_are_listed(then: Tree, now: Tree, changes: list[Change]) -> None:
+def test_changed_fields_are_listed(then: JsonObject, now: JsonObject, changes: list[Change]) -> None:
     revision = build_revision("kept", to_tree(build_instancetype(**then)))
     state = "changed" if changes else "same"
     assert compare(revision, build_instancetype(**now), CLUSTER) == (state, changes)
@@ -100,7 +99,9 @@ ENCODED = base64.b64encode(json.dumps(SPEC).encode()).decode()
         ),
     ],
 )
-def test_older_version_is_reported_only_without_other_changes(payload: Tree, live_version: str, state: str) -> None:
+def test_older_version_is_reported_only_without_other_changes(
+    payload: JsonObject, live_version: str, state: str
+) -> None:
     assert compare(build_revision("kept", payload), build_instancetype(version=live_version), CLUSTER)[0] == state
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from tests.support.build import (
-    Tree,
     build_flavor,
     build_flavor_preference,
     build_instancetype,
@@ -19,7 +18,7 @@ from tests.support.build import (
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.engine.expand import Shape
 from virtshape.offline.objects import Objects
@@ -27,8 +26,8 @@ from virtshape.resolve.find import find_object, find_shape
 from virtshape.resolve.matcher import Role
 from virtshape.resolve.reference import NotFoundError
 
-SPEC: Tree = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}}
-WISH: Tree = {"devices": {"preferredDiskBus": "virtio"}}
+SPEC: JsonObject = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}}
+WISH: JsonObject = {"devices": {"preferredDiskBus": "virtio"}}
 LIVE = build_instancetype("small")
 KEPT = build_instancetype_spec(**SPEC)
 
@@ -37,11 +36,11 @@ def resolve(vm: Any, *objects: Model) -> Shape:
     return find_shape(vm, Objects(objects).find)
 
 
-def payload(version: str, kind: str = "VirtualMachineClusterInstancetype", spec: Tree = SPEC) -> Tree:
+def payload(version: str, kind: str = "VirtualMachineClusterInstancetype", spec: JsonObject = SPEC) -> JsonObject:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": "small"}, "spec": spec}
 
 
-def encoded(spec: Tree) -> Tree:
+def encoded(spec: JsonObject) -> JsonObject:
     return {"apiVersion": "", "spec": base64.b64encode(json.dumps(spec).encode()).decode()}
 
 
@@ -72,7 +71,7 @@ def test_namespaced_and_cluster_wide_objects_are_distinguished() -> None:
     ],
 )
 def test_missing_object_is_named_with_its_field(role: str, field: str, resource: str) -> None:
-    matchers: Tree = {role: "gone"}
+    matchers: JsonObject = {role: "gone"}
     with pytest.raises(NotFoundError) as missing:
         resolve(build_vm(**matchers))
     assert missing.value.message == f'{resource} "gone" not found'
@@ -121,7 +120,7 @@ def test_flavor_with_an_instancetype_is_rejected() -> None:
     ],
 )
 @pytest.mark.parametrize("place", ["spec", "status"])
-def test_revision_payloads_of_all_versions_are_decoded(data: Tree, place: str) -> None:
+def test_revision_payloads_of_all_versions_are_decoded(data: JsonObject, place: str) -> None:
     revision = build_revision("r", data, object_name="small")
     if place == "spec":
         vm = build_vm(instancetype={"name": "small", "revisionName": "r"})
@@ -134,7 +133,7 @@ def test_revision_payloads_of_all_versions_are_decoded(data: Tree, place: str) -
     ("version", "spec"),
     [("v1alpha1", WISH), ("v1alpha2", WISH), ("v1beta1", WISH), ("v1beta2", WISH), (None, WISH)],
 )
-def test_preference_payloads_are_decoded(version: str | None, spec: Tree) -> None:
+def test_preference_payloads_are_decoded(version: str | None, spec: JsonObject) -> None:
     kind = "VirtualMachineClusterPreference"
     data = payload(f"instancetype.kubevirt.io/{version}", kind, spec) if version else encoded(spec)
     vm = build_vm(preference={"name": "linux", "revisionName": "r"})
@@ -148,7 +147,7 @@ def test_flavor_group_payloads_are_decoded(role: str, whole: bool) -> None:
         ("VirtualMachineClusterFlavor", SPEC) if role == "flavor" else ("VirtualMachineClusterPreference", WISH)
     )
     data = payload("flavor.kubevirt.io/v1alpha1", kind, spec) if whole else encoded(spec)
-    named: Tree = {"flavor": "tiny", "preference": "linux"}
+    named: JsonObject = {"flavor": "tiny", "preference": "linux"}
     vm = build_vm(**{**named, role: {"name": named[role], "revisionName": "r"}})
     shape = resolve(
         vm, build_revision("r", data), build_flavor("tiny", **SPEC), build_flavor_preference("linux", **WISH)
@@ -173,7 +172,7 @@ def test_status_revision_of_another_object_is_ignored(object_name: str | None) -
 
 
 @pytest.mark.parametrize("status", [{}, {"instancetypeRef": {}}, {"instancetypeRef": {"controllerRevisionRef": {}}}])
-def test_live_object_is_used_without_a_status_revision(status: Tree) -> None:
+def test_live_object_is_used_without_a_status_revision(status: JsonObject) -> None:
     assert resolve(build_vm(instancetype="small", status=status), LIVE).instancetype == LIVE.spec
 
 

@@ -4,39 +4,39 @@ from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
-from tests.support.build import SourceKind, Tree, build_source, build_vm
+from tests.support.build import SourceKind, build_source, build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.offline.objects import Objects
 from virtshape.resolve.infer import infer_matchers
 
 PREFIX = "instancetype.kubevirt.io/"
-CLAIM: Tree = {"name": "root", "persistentVolumeClaim": {"claimName": "base"}}
-DATA_VOLUME: Tree = {"name": "root", "dataVolume": {"name": "dv"}}
-FROM_CLAIM: Tree = {"source": {"pvc": {"name": "base", "namespace": "default"}}}
-FROM_SNAPSHOT: Tree = {"source": {"snapshot": {"name": "base", "namespace": "default"}}}
-FROM_DATA_SOURCE: Tree = {"sourceRef": {"kind": "DataSource", "name": "ds"}}
+CLAIM: JsonObject = {"name": "root", "persistentVolumeClaim": {"claimName": "base"}}
+DATA_VOLUME: JsonObject = {"name": "root", "dataVolume": {"name": "dv"}}
+FROM_CLAIM: JsonObject = {"source": {"pvc": {"name": "base", "namespace": "default"}}}
+FROM_SNAPSHOT: JsonObject = {"source": {"snapshot": {"name": "base", "namespace": "default"}}}
+FROM_DATA_SOURCE: JsonObject = {"sourceRef": {"kind": "DataSource", "name": "ds"}}
 SMALL = {"name": "small", "kind": "virtualmachineclusterinstancetype"}
-BOTH: Tree = {"annotations": {"defaultInstancetype": "small", "defaultPreference": "linux"}}
+BOTH: JsonObject = {"annotations": {"defaultInstancetype": "small", "defaultPreference": "linux"}}
 
 
-def mark(kind: SourceKind, name: str, marks: Tree | None = None, **spec: Any) -> Any:
+def mark(kind: SourceKind, name: str, marks: JsonObject | None = None, **spec: Any) -> Any:
     """Build a source with annotations and labels; their keys are given without the prefix."""
-    prefixed: Tree = {
+    prefixed: JsonObject = {
         place: {f"{PREFIX}{key}": value for key, value in entries.items()} for place, entries in (marks or {}).items()
     }
     return build_source(kind, name, **prefixed, **spec)
 
 
-def infer(vm: VirtualMachine, *objects: Model) -> tuple[Tree | None, Tree | None]:
+def infer(vm: VirtualMachine, *objects: Model) -> tuple[JsonObject | None, JsonObject | None]:
     assert infer_matchers(vm, Objects(objects).find) == []
     return to_tree(vm.spec.instancetype), to_tree(vm.spec.preference)
 
 
-def build_asking_vm(volume: Tree = CLAIM, *, policy: str | None = None, **vm: Any) -> VirtualMachine:
+def build_asking_vm(volume: JsonObject = CLAIM, *, policy: str | None = None, **vm: Any) -> VirtualMachine:
     """Build a VM that infers its instance type from its only volume."""
     matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": policy}
     return build_vm(**{"instancetype": matcher, "template": {"volumes": [volume]}, **vm})
@@ -85,7 +85,7 @@ def build_asking_vm(volume: Tree = CLAIM, *, policy: str | None = None, **vm: An
         ),
     ],
 )
-def test_instancetype_is_inferred_from_annotations_or_labels(marks: Tree, expected: Tree) -> None:
+def test_instancetype_is_inferred_from_annotations_or_labels(marks: JsonObject, expected: JsonObject) -> None:
     assert infer(build_asking_vm(), mark("PersistentVolumeClaim", "base", marks)) == (expected, None)
 
 
@@ -99,7 +99,7 @@ def test_instancetype_is_inferred_from_annotations_or_labels(marks: Tree, expect
     ],
     ids=["annotation", "label", "annotated kind", "labelled kind"],
 )
-def test_preference_is_inferred_from_its_own_keys(marks: Tree, expected: str) -> None:
+def test_preference_is_inferred_from_its_own_keys(marks: JsonObject, expected: str) -> None:
     vm = build_vm(preference={"inferFromVolume": "root"}, template={"volumes": [CLAIM]})
     claim = mark("PersistentVolumeClaim", "base", marks)
     assert infer(vm, claim) == (None, {"name": "linux", "kind": expected})
@@ -142,7 +142,7 @@ CHAINS = {
 }
 
 
-def build_chain(specs: Tree, links: list[str], marks: dict[str, Tree]) -> list[Any]:
+def build_chain(specs: JsonObject, links: list[str], marks: dict[str, JsonObject]) -> list[Any]:
     split = {link: link.split("/") for link in links}
     return [
         mark(cast("SourceKind", kind), name, marks.get(link), **specs.get(link, {}))
@@ -153,7 +153,7 @@ def build_chain(specs: Tree, links: list[str], marks: dict[str, Tree]) -> list[A
 @pytest.mark.parametrize(("volume", "specs", "links"), CHAINS.values(), ids=CHAINS)
 @pytest.mark.parametrize("place", [{"annotations": "defaultInstancetype"}, {"labels": "default-instancetype"}])
 def test_first_source_with_a_default_is_used(
-    volume: Tree, specs: Tree, links: list[str], place: dict[str, str]
+    volume: JsonObject, specs: JsonObject, links: list[str], place: dict[str, str]
 ) -> None:
     ((where, key),) = place.items()
     for depth, link in enumerate(links):
@@ -185,7 +185,7 @@ def test_claim_is_used_after_its_data_volume_is_deleted() -> None:
     assert infer(build_asking_vm(DATA_VOLUME), mark("PersistentVolumeClaim", "dv", BOTH)) == (SMALL, None)
 
 
-TEMPLATE: Tree = {"metadata": {"name": "dv"}, "spec": FROM_CLAIM}
+TEMPLATE: JsonObject = {"metadata": {"name": "dv"}, "spec": FROM_CLAIM}
 
 
 def test_source_of_a_data_volume_template_is_used() -> None:
@@ -207,7 +207,7 @@ def test_template_takes_precedence_over_the_data_volume() -> None:
     ],
     ids=["annotations", "labels"],
 )
-def test_metadata_of_a_data_volume_template_is_ignored(metadata: Tree) -> None:
+def test_metadata_of_a_data_volume_template_is_ignored(metadata: JsonObject) -> None:
     template = {"metadata": {"name": "dv", **metadata}, "spec": FROM_CLAIM}
     vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[template])
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
@@ -219,7 +219,7 @@ def test_metadata_of_a_data_volume_template_is_ignored(metadata: Tree) -> None:
 def test_source_namespace_defaults_to_that_of_the_vm(
     through: SourceKind, kind: SourceKind, source: str, named: str, namespace: str
 ) -> None:
-    spec: Tree = {"source": {source: {"name": "base", "namespace": named}}}
+    spec: JsonObject = {"source": {source: {"name": "base", "namespace": named}}}
     chain = [mark("DataVolume", "dv", namespace="lab", **(spec if through == "DataVolume" else FROM_DATA_SOURCE))]
     if through == "DataSource":
         chain.append(mark("DataSource", "ds", namespace="lab", **spec))
@@ -273,7 +273,7 @@ UNUSABLE = [
 @pytest.mark.parametrize(("volume", "objects", "words"), UNUSABLE)
 @pytest.mark.parametrize("policy", [None, "Reject"])
 def test_volume_without_defaults_is_rejected(
-    volume: Tree, objects: list[Model], words: str, policy: str | None
+    volume: JsonObject, objects: list[Model], words: str, policy: str | None
 ) -> None:
     vm = build_asking_vm(volume, policy=policy)
     before = to_tree(vm)
@@ -284,7 +284,7 @@ def test_volume_without_defaults_is_rejected(
 
 
 @pytest.mark.parametrize(("volume", "objects", "words"), UNUSABLE)
-def test_policy_ignore_clears_the_matcher_and_warns(volume: Tree, objects: list[Model], words: str) -> None:
+def test_policy_ignore_clears_the_matcher_and_warns(volume: JsonObject, objects: list[Model], words: str) -> None:
     vm = build_asking_vm(volume, policy="Ignore", memory="512Mi")
     (warning,) = infer_matchers(vm, Objects(objects).find)
     assert warning.startswith("spec.instancetype: ")
@@ -322,7 +322,7 @@ def test_policy_ignore_clears_the_matcher_and_warns(volume: Tree, objects: list[
     ],
 )
 def test_missing_source_is_rejected_with_every_policy(
-    policy: str | None, volume: Tree, objects: list[Model], words: str
+    policy: str | None, volume: JsonObject, objects: list[Model], words: str
 ) -> None:
     with pytest.raises(StatusError, match=words):
         infer(build_asking_vm(volume, policy=policy), *objects)
@@ -331,7 +331,7 @@ def test_missing_source_is_rejected_with_every_policy(
 @pytest.mark.parametrize(
     ("policy", "memory"), [("Ignore", None), ("Reject", {"guest": "512Mi"}), (None, {"guest": "512Mi"})]
 )
-def test_policy_ignore_removes_memory_when_inference_succeeds(policy: str | None, memory: Tree | None) -> None:
+def test_policy_ignore_removes_memory_when_inference_succeeds(policy: str | None, memory: JsonObject | None) -> None:
     vm = build_asking_vm(policy=policy, memory="512Mi")
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
     assert vm.spec.template.spec is not None

@@ -11,8 +11,7 @@ from virtshape.admission.rules.featuregates import describe_feature_gate
 from virtshape.admission.violation import DEPRECATED, Violation
 from virtshape.api.diagnosis import suggest
 from virtshape.api.kubevirt.configuration import DeveloperConfiguration, KubeVirtConfiguration
-
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
 
 AT: Final = "spec.configuration"
 _MEDIATED: Final = "mediatedDevicesConfiguration"
@@ -35,7 +34,7 @@ _GONE: Final = {
 }
 
 
-def check_settings(configuration: KubeVirtConfiguration, tree: Tree) -> Iterator[Violation]:
+def check_settings(configuration: KubeVirtConfiguration, tree: JsonObject) -> Iterator[Violation]:
     """Yield all violations of a configuration; `tree` is the JSON it was decoded from."""
     for name, allowed in _CHOICES:
         yield from check_value(AT, name, _find(tree, name), allowed)
@@ -59,7 +58,7 @@ def _find_shape() -> inspect.Type:
     return inspect.type_info(KubeVirtConfiguration)
 
 
-def _find(tree: Tree, path: str) -> Any:
+def _find(tree: JsonObject, path: str) -> Any:
     value: Any = tree
     for name in path.split("."):
         value = value.get(name) if isinstance(value, dict) else None
@@ -89,7 +88,7 @@ def _check_ratio(text: str) -> Iterator[Violation]:
         yield Violation("invalid-value", field, f"ratio provided, {text}, cannot be smaller than 1.0", NOT_SUPPORTED)
 
 
-def _check_deprecated(tree: Tree) -> Iterator[Violation]:
+def _check_deprecated(tree: JsonObject) -> Iterator[Violation]:
     for path, advice in _GONE.items():
         if _find(tree, path) is not None:
             yield Violation(DEPRECATED, f"{AT}.{path}", f"{AT}.{path} is deprecated, {advice}")

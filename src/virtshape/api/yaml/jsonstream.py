@@ -8,6 +8,7 @@ import json
 import re
 from typing import Any, NamedTuple, NoReturn
 
+from virtshape.api.model import JsonObject
 from virtshape.api.yaml.place import Place, TextError, place_of
 from virtshape.api.yaml.scalars import as_value
 
@@ -53,7 +54,7 @@ def read_json_stream(text: str, most: int | None = None) -> JSONStream:
         start, begin = place_of(piece, len(piece)).within(start), end
 
 
-def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _read_object(pairs: list[tuple[str, Any]]) -> JsonObject:
     tree = dict(pairs)
     if len(tree) == len(pairs):
         return tree

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from virtshape.api.model import JsonObject
 from virtshape.api.yaml.scalars import as_value, is_ambiguous
 
 _MAX_SIMPLE_KEY_LENGTH = 1000  # readers give up on a key that is still open after 1024 characters
@@ -43,7 +44,7 @@ def write_yaml(tree: Any) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _write_lines(tree: dict[str, Any] | list[Any], indent: int) -> Iterator[str]:
+def _write_lines(tree: JsonObject | list[Any], indent: int) -> Iterator[str]:
     pad = " " * indent
     if isinstance(tree, dict):
         for key, value in tree.items():

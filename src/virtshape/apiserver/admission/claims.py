@@ -6,11 +6,11 @@ Messages are those of kube-apiserver.
 
 from typing import Any, Final
 
+from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import Cause
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import forbidden_object_error
-from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.violation import forbidden_value, invalid_object_error
@@ -32,8 +32,8 @@ class ClaimAdmission:
         self._store = store
 
     async def admit(
-        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
-    ) -> tuple[Tree | None, list[str]]:
+        self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
+    ) -> tuple[JsonObject | None, list[str]]:
         """Check an update."""
         del user, dry_run
         if operation != "UPDATE" or new is None or old is None or route.subresource:
@@ -50,7 +50,7 @@ class ClaimAdmission:
             raise invalid_object_error(route.kind, route.name, causes)
         return new, []
 
-    def _check_growth(self, route: Route, claim: Tree) -> None:
+    def _check_growth(self, route: Route, claim: JsonObject) -> None:
         name = (claim.get("spec") or {}).get("storageClassName") or ""
         record = self._store.get(Key(_CLASSES, "", name))
         if record is None or not read_tree(record.value).get("allowVolumeExpansion"):
@@ -61,7 +61,7 @@ class ClaimAdmission:
             raise forbidden_object_error("", "persistentvolumeclaims", route.name, message)
 
 
-def check_claim(new: Tree, old: Tree) -> list[Cause]:
+def check_claim(new: JsonObject, old: JsonObject) -> list[Cause]:
     """Return problems of a claim update: changed immutable fields, or a request below the capacity."""
     before, after = old.get("spec") or {}, new.get("spec") or {}
     if _fixed(after, before) != _fixed(before, before):
@@ -73,31 +73,31 @@ def check_claim(new: Tree, old: Tree) -> list[Cause]:
     return []
 
 
-def _fixed(spec: Tree, before: Tree) -> Tree:
+def _fixed(spec: JsonObject, before: JsonObject) -> JsonObject:
     """Return the immutable part of a spec; fields that were unset before may be set once."""
     open_ = {name for name in ("volumeMode", "volumeName", "storageClassName") if before.get(name) is None}
     movable = {"resources", "volumeAttributesClassName", *open_}
     return {name: value for name, value in spec.items() if name not in movable}
 
 
-def requests_expansion(new: Tree, old: Tree) -> bool:
+def requests_expansion(new: JsonObject, old: JsonObject) -> bool:
     """Return True if an update of a bound claim requests a larger volume."""
     before, after = find_request(old), find_request(new)
     bound = (old.get("status") or {}).get("phase") == "Bound"
     return bound and before is not None and after is not None and after.amount > before.amount
 
 
-def find_request(claim: Tree) -> Quantity | None:
+def find_request(claim: JsonObject) -> Quantity | None:
     """Return the requested size of a claim, or None."""
     stated: Any = (((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}).get("storage")
     return Quantity(stated) if stated is not None else None
 
 
-def check_class(new: Tree, old: Tree) -> list[Cause]:
+def check_class(new: JsonObject, old: JsonObject) -> list[Cause]:
     """Return problems of a storage class update: changed immutable fields."""
     changed = [name for name in _LASTING if _read(new, name) != _read(old, name)]
     return [forbidden_value(name, f"updates to {name} are forbidden.") for name in changed]
 
 
-def _read(tree: Tree, name: str) -> Any:
+def _read(tree: JsonObject, name: str) -> Any:
     return tree.get(name) or _DEFAULTS.get(name)

@@ -6,9 +6,9 @@ As in CDI, the permission is to create `datavolumes/source` in the source namesp
 
 from virtshape.admission.clones import GROUP, explain_forbidden_clone, find_clone_sources
 from virtshape.admission.clusterstate import ClusterState
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, SERVICE_ACCOUNTS, User, account_user_name
 from virtshape.apiserver.auth.authorization import Attributes, Authorizer, forbidden_object_error
-from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.route import Route
 
 
@@ -20,8 +20,8 @@ class CloneAdmission:
         self._authorizer = authorizer
 
     async def admit(
-        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
-    ) -> tuple[Tree | None, list[str]]:
+        self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
+    ) -> tuple[JsonObject | None, list[str]]:
         """Admit objects that clone nothing new, or only permitted data."""
         del dry_run
         if new is None or operation == "DELETE" or route.subresource:

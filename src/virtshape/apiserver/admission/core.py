@@ -3,9 +3,10 @@
 from base64 import b64encode
 
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.objects import Tree, metadata_of
+from virtshape.apiserver.objects import metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.configdata import check_config_data
@@ -24,8 +25,8 @@ class Chain:
         self._links = links
 
     async def admit(
-        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
-    ) -> tuple[Tree | None, list[str]]:
+        self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
+    ) -> tuple[JsonObject | None, list[str]]:
         """Run all steps."""
         warnings: list[str] = []
         for link in self._links:
@@ -41,8 +42,8 @@ class BasicAdmission:
         self._store = store
 
     async def admit(
-        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
-    ) -> tuple[Tree | None, list[str]]:
+        self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
+    ) -> tuple[JsonObject | None, list[str]]:
         """Check the namespace and immutable fields; set defaults of namespaces and secrets."""
         del user, dry_run
         if new is not None:
@@ -59,7 +60,7 @@ class BasicAdmission:
             raise StatusError(403, "Forbidden", message).about("", "namespaces", route.name)
         return new, []
 
-    def _check_namespace(self, route: Route, new: Tree) -> None:
+    def _check_namespace(self, route: Route, new: JsonObject) -> None:
         record = self._store.get(Key("namespaces", "", route.namespace))
         if record is None:
             error = StatusError(404, "NotFound", f'namespaces "{route.namespace}" not found')
@@ -74,7 +75,7 @@ class BasicAdmission:
             raise StatusError(403, "Forbidden", message, [cause]).about(route.kind.group, route.kind.plural, name)
 
 
-def check_unchanged(kind: Kind, new: Tree, old: Tree) -> list[Cause]:
+def check_unchanged(kind: Kind, new: JsonObject, old: JsonObject) -> list[Cause]:
     """Return problems of an update: changed immutable fields of revisions, secrets and config maps."""
     match kind.group, kind.kind:
         case "apps", "ControllerRevision":
@@ -90,7 +91,7 @@ def check_unchanged(kind: Kind, new: Tree, old: Tree) -> list[Cause]:
             return []
 
 
-def complete(route: Route, new: Tree) -> Tree:
+def complete(route: Route, new: JsonObject) -> JsonObject:
     """Return an object of a core kind with its defaults."""
     match route.kind.group, route.kind.kind:
         case "", "Namespace":
@@ -105,13 +106,13 @@ def complete(route: Route, new: Tree) -> Tree:
             return new
 
 
-def _without_empty(tree: Tree) -> Tree:
+def _without_empty(tree: JsonObject) -> JsonObject:
     """Return the object without empty `data` and `binaryData`."""
     empty = [field for field in ("data", "binaryData") if field in tree and not tree[field]]
     return {field: value for field, value in tree.items() if field not in empty} if empty else tree
 
 
-def _encode_texts(secret: Tree) -> Tree:
+def _encode_texts(secret: JsonObject) -> JsonObject:
     """Return a secret with `stringData` encoded into `data`."""
     texts = secret.get("stringData")
     if texts is None:

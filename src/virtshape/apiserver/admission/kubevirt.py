@@ -9,8 +9,8 @@ from typing import Final
 from virtshape.admission.accounts import APISERVER, CONTROLLER, list_trusted, name_user
 from virtshape.admission.admit import admit, has_rules
 from virtshape.admission.clusterstate import ClusterState
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS, User
-from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.route import Route
 
 _NAMESPACE: Final = "kubevirt"
@@ -26,8 +26,8 @@ class KubeVirtAdmission:
         self._state = state
 
     async def admit(
-        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
-    ) -> tuple[Tree | None, list[str]]:
+        self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
+    ) -> tuple[JsonObject | None, list[str]]:
         """Default and validate an object; status writes are checked by RBAC alone."""
         del dry_run
         if new is None or operation == "DELETE" or route.subresource or not has_rules(route.kind):

@@ -14,12 +14,12 @@ from msgspec import Struct
 from virtshape.api.codec import decode, from_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.quota import ResourceQuota
+from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import Cause
 from virtshape.api.storage import StorageClass
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import forbidden_object_error
-from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.violation import invalid_object_error, invalid_value
@@ -69,8 +69,8 @@ class QuotaAdmission:
         store.observe(self._see)
 
     async def admit(
-        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
-    ) -> tuple[Tree | None, list[str]]:
+        self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
+    ) -> tuple[JsonObject | None, list[str]]:
         """Check an object against the quotas of its namespace."""
         del user
         if new is None or operation == "DELETE" or route.subresource:
@@ -81,7 +81,7 @@ class QuotaAdmission:
             self._check(route, new, old, dry_run=dry_run)
         return new, []
 
-    def _check(self, route: Route, new: Tree, old: Tree | None, *, dry_run: bool) -> None:
+    def _check(self, route: Route, new: JsonObject, old: JsonObject | None, *, dry_run: bool) -> None:
         quotas = [decode(one.value, ResourceQuota) for one in self._store.list(_QUOTAS, route.namespace).records]
         quotas = [one for one in quotas if list_limits(one)]
         if not quotas:
@@ -100,14 +100,14 @@ class QuotaAdmission:
         if not dry_run:
             self._pending[key] = _Pending(wanted, self._clock() + PENDING_SECONDS)
 
-    def _find_measure(self, resource: str) -> Callable[[Tree], Usage]:
+    def _find_measure(self, resource: str) -> Callable[[JsonObject], Usage]:
         """Return the function that measures the usage of an object of a resource."""
         if resource != _CLAIMS:
             return lambda _: {count_of(resource): 1}
         default = self._find_default_class()
         return lambda tree: measure_claim(from_tree(tree, PersistentVolumeClaim), default)
 
-    def _list_usage(self, but: Key, measure: Callable[[Tree], Usage]) -> Iterator[Usage]:
+    def _list_usage(self, but: Key, measure: Callable[[JsonObject], Usage]) -> Iterator[Usage]:
         """Yield the usage of the other objects of the same resource and namespace."""
         now, place = self._clock(), (but.resource, but.namespace)
         self._pending = {key: one for key, one in self._pending.items() if one.until > now}
@@ -129,7 +129,7 @@ class QuotaAdmission:
             self._pending.pop(event.key, None)
 
 
-def check_quota(route: Route, new: Tree) -> list[str]:
+def check_quota(route: Route, new: JsonObject) -> list[str]:
     """Raise StatusError if a quota has invalid limits; return a warning for each limit that is not enforced."""
     hard = (new.get("spec") or {}).get("hard") or {}
     causes: list[Cause] = []

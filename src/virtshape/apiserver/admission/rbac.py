@@ -7,12 +7,12 @@ Also requires `create` permission when a server-side apply creates an object.
 from typing import cast
 
 from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.model import JsonObject
 from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, AccessObject, Attributes, Authorizer, Binding
 from virtshape.apiserver.auth.escalation import check_binding, check_role
 from virtshape.apiserver.auth.rbacvalidation import check_rbac_object, default_rbac_object
-from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.violation import invalid_object_error
 
@@ -24,8 +24,8 @@ class RbacAdmission:
         self._authorizer = authorizer
 
     async def admit(
-        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
-    ) -> tuple[Tree | None, list[str]]:
+        self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
+    ) -> tuple[JsonObject | None, list[str]]:
         """Default and validate a role or binding; reject it if it is invalid or grants too much."""
         del dry_run
         if operation == "CREATE" and route.verb == "patch":
@@ -54,8 +54,8 @@ def _create(route: Route) -> Attributes:
     return Attributes("create", route.kind.group, route.kind.plural, "", route.namespace, route.name)
 
 
-def _references(binding: Binding) -> Tree:
-    references: Tree = {"roleRef": to_tree(binding.role_ref)}
+def _references(binding: Binding) -> JsonObject:
+    references: JsonObject = {"roleRef": to_tree(binding.role_ref)}
     if binding.subjects:
         references["subjects"] = to_tree(binding.subjects)
     return references

@@ -5,7 +5,7 @@ Pure functions that return the review with its status. Access to the reviews is 
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ from virtshape.api.authorization import (
     SubjectRulesReviewStatus,
 )
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
 from virtshape.api.timestamp import now
 from virtshape.api.unknownfields import decode_with_unknown
@@ -70,7 +71,7 @@ def read_review(body: bytes, struct: type[T], api_version: str) -> T:
     Missing apiVersion and kind default to those of the path. A status and unknown fields in the body are ignored.
     """
     try:
-        tree = msgspec.json.decode(body, type=dict[str, Any])
+        tree = msgspec.json.decode(body, type=JsonObject)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StatusError(400, "BadRequest", f"couldn't get version/kind; json parse error: {error}") from None
     tree.pop("status", None)

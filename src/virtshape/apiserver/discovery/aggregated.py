@@ -5,9 +5,9 @@ The core group is at `/api`, the others are at `/apis`.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.capability import ACTION_GROUP, ACTIONS, Subresource, list_subresources, list_verbs
 from virtshape.apiserver.discovery.discovery import list_groups, list_kinds
 from virtshape.apiserver.discovery.document import Document, make_json_document
@@ -18,8 +18,6 @@ KIND = "APIGroupDiscoveryList"
 CONTENT_TYPE = f"application/json;g={GROUP};v={VERSION};as={KIND}"
 """The content type of the aggregated format."""
 
-Tree = dict[str, Any]
-
 
 def write_aggregated_discovery(groups: Mapping[str, list[str]] | None = None) -> dict[str, Document]:
     """Return the documents for `/api` and `/apis`."""
@@ -28,12 +26,12 @@ def write_aggregated_discovery(groups: Mapping[str, list[str]] | None = None) ->
     return {"/api": _write_list(core), "/apis": _write_list(list(written.values()))}
 
 
-def _write_list(groups: list[Tree]) -> Document:
+def _write_list(groups: list[JsonObject]) -> Document:
     tree = {"kind": KIND, "apiVersion": f"{GROUP}/{VERSION}", "metadata": {}, "items": groups}
     return make_json_document(tree, CONTENT_TYPE)
 
 
-def _write_group(group: str, versions: list[str]) -> Tree:
+def _write_group(group: str, versions: list[str]) -> JsonObject:
     written = [
         {"version": version, "resources": _write_resources(group, version), "freshness": "Current"}
         for version in versions
@@ -41,14 +39,14 @@ def _write_group(group: str, versions: list[str]) -> Tree:
     return {"metadata": {"name": group} if group else {}, "versions": written}
 
 
-def _write_resources(group: str, version: str) -> list[Tree]:
+def _write_resources(group: str, version: str) -> list[JsonObject]:
     if group == ACTION_GROUP:
         return _write_actions()
     return [_write_kind(kind) for kind in list_kinds(group, version)]
 
 
-def _write_kind(kind: Kind) -> Tree:
-    tree: Tree = {
+def _write_kind(kind: Kind) -> JsonObject:
+    tree: JsonObject = {
         "resource": kind.plural,
         "responseKind": _response_kind(kind.group, kind.version, kind.kind),
         "scope": _scope(kind.namespaced),
@@ -64,13 +62,13 @@ def _write_kind(kind: Kind) -> Tree:
     return tree
 
 
-def _write_subresource(subresource: Subresource) -> Tree:
+def _write_subresource(subresource: Subresource) -> JsonObject:
     response_kind = _response_kind(subresource.group, subresource.version, subresource.kind)
     return {"subresource": subresource.name, "responseKind": response_kind, "verbs": subresource.verbs}
 
 
-def _write_actions() -> list[Tree]:
-    resources: dict[str, Tree] = {}
+def _write_actions() -> list[JsonObject]:
+    resources: dict[str, JsonObject] = {}
     for action in ACTIONS:
         name, _, subresource = action.name.partition("/")
         nothing = _response_kind("", "", "")  # clients skip resources with an empty kind, and fail if it is absent
@@ -83,7 +81,7 @@ def _write_actions() -> list[Tree]:
     return list(resources.values())
 
 
-def _response_kind(group: str, version: str, kind: str) -> Tree:
+def _response_kind(group: str, version: str, kind: str) -> JsonObject:
     return {"group": group, "version": version, "kind": kind}
 
 

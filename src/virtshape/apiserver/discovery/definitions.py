@@ -4,16 +4,14 @@ CustomResourceDefinitions of our kinds, generated from their structs and columns
 This server publishes them read-only; they can be applied to another cluster.
 """
 
-from typing import Any
 from uuid import UUID, uuid5
 
 from virtshape.api.kinds import KINDS, Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.schema import structural_schema
 from virtshape.apiserver.capability import find_deprecation, is_custom_resource, list_subresources
 from virtshape.apiserver.encoding.columns import list_columns
 from virtshape.apiserver.encoding.columns.column import Column
-
-Tree = dict[str, Any]
 
 _UIDS = UUID("6f0b7d2c-0d3a-5a54-9e0f-0a4a6d1f7c11")
 
@@ -23,7 +21,7 @@ def list_definitions() -> list[str]:
     return sorted({_name(kind) for kind in KINDS if is_custom_resource(kind)})
 
 
-def write_definition(name: str) -> Tree:
+def write_definition(name: str) -> JsonObject:
     """Return the definition with this name, as applied to a cluster."""
     kinds = [kind for kind in KINDS if is_custom_resource(kind) and _name(kind) == name]
     preferred = kinds[0]
@@ -41,7 +39,7 @@ def write_definition(name: str) -> Tree:
     }
 
 
-def write_served_definition(name: str, created: str) -> Tree:
+def write_served_definition(name: str, created: str) -> JsonObject:
     """Return the definition as a server shows it after `created`, without resourceVersion."""
     tree = write_definition(name)
     spec = tree["spec"]
@@ -61,8 +59,13 @@ def _name(kind: Kind) -> str:
     return f"{kind.plural}.{kind.group}"
 
 
-def _write_names(kind: Kind) -> Tree:
-    names: Tree = {"kind": kind.kind, "listKind": f"{kind.kind}List", "plural": kind.plural, "singular": kind.singular}
+def _write_names(kind: Kind) -> JsonObject:
+    names: JsonObject = {
+        "kind": kind.kind,
+        "listKind": f"{kind.kind}List",
+        "plural": kind.plural,
+        "singular": kind.singular,
+    }
     if kind.short_names:
         names["shortNames"] = list(kind.short_names)
     if kind.categories:
@@ -70,8 +73,8 @@ def _write_names(kind: Kind) -> Tree:
     return names
 
 
-def _write_version(kind: Kind, *, is_stored: bool) -> Tree:
-    version: Tree = {"name": kind.version, "served": True, "storage": is_stored}
+def _write_version(kind: Kind, *, is_stored: bool) -> JsonObject:
+    version: JsonObject = {"name": kind.version, "served": True, "storage": is_stored}
     if warning := find_deprecation(kind):
         version |= {"deprecated": True, "deprecationWarning": warning}
     version["schema"] = {"openAPIV3Schema": structural_schema(kind.struct)}
@@ -82,11 +85,11 @@ def _write_version(kind: Kind, *, is_stored: bool) -> Tree:
     return version
 
 
-def _write_column(column: Column) -> Tree:
+def _write_column(column: Column) -> JsonObject:
     written = {"name": column.name, "type": column.type, "jsonPath": column.paths[0], "description": column.description}
     # The API server omits zeros; with them, kubectl would report a change each time.
     return written | ({"priority": column.priority} if column.priority else {})
 
 
-def _write_condition(type_: str, reason: str, message: str, since: str) -> Tree:
+def _write_condition(type_: str, reason: str, message: str, since: str) -> JsonObject:
     return {"type": type_, "status": "True", "lastTransitionTime": since, "reason": reason, "message": message}

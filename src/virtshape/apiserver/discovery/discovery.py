@@ -7,9 +7,9 @@ Generated once from the table of kinds, whose order is the version preference.
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from virtshape.api.kinds import KINDS, Kind
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.capability import (
     ACTION_GROUP,
     ACTION_VERSIONS,
@@ -20,13 +20,11 @@ from virtshape.apiserver.capability import (
 )
 from virtshape.apiserver.discovery.document import Document, make_json_document
 
-Tree = dict[str, Any]
-
 
 def write_discovery(address: str, groups: Mapping[str, list[str]] | None = None) -> dict[str, Document]:
     """Return the document of each path from `/api` on; `address` is the host and port that clients reach."""
     groups = list_groups() if groups is None else groups
-    trees: dict[str, Tree] = {"/api": _write_core_versions(address)}
+    trees: dict[str, JsonObject] = {"/api": _write_core_versions(address)}
     for group, versions in groups.items():
         for version in versions:
             trees[group_path(group, version)] = _write_resources(group, version)
@@ -57,39 +55,39 @@ def group_path(group: str, version: str) -> str:
     return f"/apis/{group}/{version}" if group else f"/api/{version}"
 
 
-def _head(kind: str) -> Tree:
+def _head(kind: str) -> JsonObject:
     return {"kind": kind, "apiVersion": "v1"}
 
 
-def _write_core_versions(address: str) -> Tree:
+def _write_core_versions(address: str) -> JsonObject:
     anyone = {"clientCIDR": "0.0.0.0/0", "serverAddress": address}
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [anyone]}
 
 
-def _write_group(group: str, versions: list[str]) -> Tree:
+def _write_group(group: str, versions: list[str]) -> JsonObject:
     written = [{"groupVersion": f"{group}/{version}", "version": version} for version in versions]
     return {"name": group, "versions": written, "preferredVersion": written[0]}
 
 
-def _write_resources(group: str, version: str) -> Tree:
+def _write_resources(group: str, version: str) -> JsonObject:
     group_version = f"{group}/{version}" if group else version
     resources = list(_write_actions() if group == ACTION_GROUP else _write_kinds(group, version))
     return _head("APIResourceList") | {"groupVersion": group_version, "resources": resources}
 
 
-def _write_actions() -> Iterator[Tree]:
+def _write_actions() -> Iterator[JsonObject]:
     for action in ACTIONS:
         yield {"name": action.name, "singularName": "", "namespaced": action.namespaced, "kind": "", "verbs": None}
 
 
-def _write_kinds(group: str, version: str) -> Iterator[Tree]:
+def _write_kinds(group: str, version: str) -> Iterator[JsonObject]:
     for kind in list_kinds(group, version):
         yield _write_kind(kind)
         for subresource in list_subresources(kind):
             yield _write_subresource(kind, subresource)
 
 
-def _write_kind(kind: Kind) -> Tree:
+def _write_kind(kind: Kind) -> JsonObject:
     tree = {
         "name": kind.plural,
         "singularName": kind.singular,
@@ -106,7 +104,7 @@ def _write_kind(kind: Kind) -> Tree:
     return tree
 
 
-def _write_subresource(kind: Kind, subresource: Subresource) -> Tree:
+def _write_subresource(kind: Kind, subresource: Subresource) -> JsonObject:
     tree = {
         "name": f"{kind.plural}/{subresource.name}",
         "singularName": "",

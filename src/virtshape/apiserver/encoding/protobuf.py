@@ -14,7 +14,7 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 
 from virtshape.api.kinds import find_kind
-from virtshape.api.model import Time
+from virtshape.api.model import JsonObject, Time
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
 from virtshape.api.timestamp import format_timestamp
@@ -24,7 +24,6 @@ from virtshape.apiserver.encoding.protonumbers import NUMBERS
 
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 
-Tree = dict[str, Any]
 Wire = int | bytes
 """A value on the wire: a number, or bytes of a string, a message or packed numbers."""
 Read = Callable[[Any], Any]
@@ -53,7 +52,7 @@ def translate(body: bytes) -> bytes:
         raise StatusError(400, "BadRequest", f"invalid protobuf body: {error}") from None
 
 
-def _read_object(body: bytes) -> Tree:
+def _read_object(body: bytes) -> JsonObject:
     if not body.startswith(_MAGIC):
         raise ValueError("missing magic number")
     envelope = dict(_read_fields(body[len(_MAGIC) :]))
@@ -103,8 +102,8 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
             raise ValueError("a varint is too long")
 
 
-def _read_message(data: bytes, plan: Plan) -> Tree:
-    tree: Tree = {}
+def _read_message(data: bytes, plan: Plan) -> JsonObject:
+    tree: JsonObject = {}
     for number, wire in _read_fields(data):
         field = plan.get(number)
         if field is None:  # field of a newer version

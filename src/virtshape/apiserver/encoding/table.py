@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.encoding.columns import list_columns
 from virtshape.apiserver.encoding.columns.column import Cell, Column
@@ -105,7 +106,7 @@ def _make_writer(kind: Kind) -> _Writer:
     return _Writer(list_columns(kind))
 
 
-def _define(column: Column) -> dict[str, Any]:
+def _define(column: Column) -> JsonObject:
     return {
         "name": column.name,
         "type": column.type,

@@ -7,9 +7,11 @@ parts, and return the same set if nothing changes.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
+
+from virtshape.api.model import JsonObject
 
 FieldSet: TypeAlias = dict[str, "FieldSet"]
 Path = tuple[str, ...]
@@ -30,7 +32,7 @@ def parse_fields(tree: object) -> FieldSet:
     return {step: node for step, node in fields.items() if step != SELF}
 
 
-def key_step(keys: dict[str, Any]) -> str:
+def key_step(keys: JsonObject) -> str:
     """Return the step to the list item with these keys."""
     return "k:" + _encoder.encode(keys).decode()
 
@@ -156,7 +158,7 @@ def _parse_step(key: str) -> str | None:
             case "f:" | ".":
                 return key
             case "k:":
-                return key_step(msgspec.json.decode(name, type=dict[str, Any]))
+                return key_step(msgspec.json.decode(name, type=JsonObject))
             case "v:":
                 return value_step(msgspec.json.decode(name))
             case "i:":
@@ -173,7 +175,7 @@ def _format_step(step: str) -> str:
         case "f:":
             return f".{name}"
         case "k:":
-            keys: dict[str, Any] = msgspec.json.decode(name)
+            keys: JsonObject = msgspec.json.decode(name)
             return "[" + ",".join(f"{key}={_encoder.encode(value).decode()}" for key, value in keys.items()) + "]"
         case "v:":
             return f"[={name}]"

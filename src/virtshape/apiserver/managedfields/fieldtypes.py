@@ -10,7 +10,8 @@ from typing import Any, Final, TypeAlias, Union
 from msgspec.inspect import StructType
 
 from virtshape.api.kinds import KINDS, Kind
-from virtshape.api.schema import Schema, inspect_struct, write_struct
+from virtshape.api.model import JsonObject
+from virtshape.api.schema import inspect_struct, write_struct
 from virtshape.apiserver.managedfields.fieldset import key_step, value_step
 from virtshape.apiserver.managedfields.listtypes import (
     ATOMIC_FIELDS,
@@ -26,7 +27,7 @@ FieldType: TypeAlias = Union["MapType", "ListType", None]
 """How to split a value into fields; None if it is atomic."""
 
 _types: Final[dict[tuple[type, bool], "MapType"]] = {}
-_schemas: Final[dict[type, Schema]] = {}
+_schemas: Final[dict[type, JsonObject]] = {}
 
 
 class MapType:
@@ -140,7 +141,7 @@ def _field_types(struct: StructType, *, built_in: bool) -> dict[str, FieldType]:
     }
 
 
-def _read_field(owner: str, name: str, schema: Schema, *, built_in: bool) -> FieldType:
+def _read_field(owner: str, name: str, schema: JsonObject, *, built_in: bool) -> FieldType:
     if not built_in:
         return _read_type(schema, built_in=built_in)
     if (owner, name) in ATOMIC_FIELDS:
@@ -152,7 +153,7 @@ def _read_field(owner: str, name: str, schema: Schema, *, built_in: bool) -> Fie
     return _read_type(schema, built_in=built_in)
 
 
-def _read_type(schema: Schema, *, built_in: bool) -> FieldType:
+def _read_type(schema: JsonObject, *, built_in: bool) -> FieldType:
     match schema:
         case {"$struct": struct}:
             atomic = "x-kubernetes-map-type" in _schema(struct) or (built_in and struct.cls.__name__ in ATOMIC_STRUCTS)
@@ -169,7 +170,7 @@ def _read_type(schema: Schema, *, built_in: bool) -> FieldType:
             return None
 
 
-def _schema(struct: StructType) -> Schema:
+def _schema(struct: StructType) -> JsonObject:
     if struct.cls not in _schemas:
         _schemas[struct.cls] = write_struct(struct, lambda nested: {"$struct": nested}, texts=False)
     return _schemas[struct.cls]

@@ -1,12 +1,13 @@
 """The last-applied annotation of client-side `kubectl apply`, for migration to and from server-side apply."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.managedfields.fieldset import FieldSet, difference
 from virtshape.apiserver.managedfields.fieldtypes import ObjectType
-from virtshape.apiserver.managedfields.ownership import RepeatedItemError, Tree, compare, declare, owned_part
+from virtshape.apiserver.managedfields.ownership import RepeatedItemError, compare, declare, owned_part
 
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation that kubectl reads and writes."""
@@ -17,13 +18,13 @@ _MAX_ANNOTATION_BYTES: Final = 256 * 1024
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
-def find_last_applied(tree: Tree) -> str | None:
+def find_last_applied(tree: JsonObject) -> str | None:
     """Return the configuration in the annotation, or None."""
     annotations = (tree.get("metadata") or {}).get("annotations") or {}
     return annotations.get(ANNOTATION) or None
 
 
-def owned_by_last_applied(live: Tree, api_version: str, subresource: str, kind: ObjectType) -> FieldSet:
+def owned_by_last_applied(live: JsonObject, api_version: str, subresource: str, kind: ObjectType) -> FieldSet:
     """Return the fields whose current values come from client-side apply."""
     try:
         last = msgspec.json.decode(find_last_applied(live) or "{}")
@@ -40,9 +41,9 @@ def owned_by_last_applied(live: Tree, api_version: str, subresource: str, kind: 
     return difference(difference(fields, change.taken or {}), change.lost or {})
 
 
-def with_last_applied(annotations: dict[str, str], applied: Tree) -> dict[str, str]:
+def with_last_applied(annotations: dict[str, str], applied: JsonObject) -> dict[str, str]:
     """Set the annotation to the applied configuration; omit it if annotations would become too large."""
-    metadata: dict[str, Any] = dict(applied.get("metadata") or {})
+    metadata: JsonObject = dict(applied.get("metadata") or {})
     if metadata.get("annotations"):
         metadata["annotations"] = {k: v for k, v in metadata["annotations"].items() if k != ANNOTATION}
     text = _encoder.encode({**applied, "metadata": metadata}).decode() + "\n"

@@ -6,16 +6,15 @@ Entries stay plain trees. Entries that a write does not change stay identical.
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from virtshape.api.meta import ManagedFieldsEntry
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.managedfields.fieldset import FieldSet, FieldSetError, difference, parse_fields, union
 from virtshape.apiserver.managedfields.fieldtypes import ObjectType
-from virtshape.apiserver.managedfields.ownership import Change, Tree, compare, owned_part
-
-Entry = dict[str, Any]
+from virtshape.apiserver.managedfields.ownership import Change, compare, owned_part
 
 MAX_UPDATERS: Final = 10
 """How many entries with operation Update an object keeps; the oldest are merged."""
@@ -43,7 +42,7 @@ def name_manager(field_manager: str, user_agent: str) -> str:
     return program.encode()[:_MAX_NAME_LENGTH].decode(errors="ignore") or "unknown"
 
 
-def record_update(old: Tree | None, new: Tree, write: Write, kind: ObjectType) -> list[Entry]:
+def record_update(old: JsonObject | None, new: JsonObject, write: Write, kind: ObjectType) -> list[JsonObject]:
     """Return the entries after a create or update, but not an apply; `old` is None for a new object."""
     entries = _entries_to_start_from(old, new, write)
     if old is not None and not entries:
@@ -53,7 +52,7 @@ def record_update(old: Tree | None, new: Tree, write: Write, kind: ObjectType) -
     return record_change(entries, change, write, kind)
 
 
-def record_change(entries: list[Entry], change: Change, write: Write, kind: ObjectType) -> list[Entry]:
+def record_change(entries: list[JsonObject], change: Change, write: Write, kind: ObjectType) -> list[JsonObject]:
     """Give changed fields to the writer and remove them from all other managers."""
     lasting = remove_fields(entries, change, kind)
     if change.taken is None:
@@ -64,14 +63,14 @@ def record_change(entries: list[Entry], change: Change, write: Write, kind: Obje
     return sort_entries(_limit_updaters([*others, make_entry("Update", taken, write)]))
 
 
-def remove_fields(entries: list[Entry], change: Change, kind: ObjectType) -> list[Entry]:
+def remove_fields(entries: list[JsonObject], change: Change, kind: ObjectType) -> list[JsonObject]:
     """Remove changed fields from all entries; drop empty entries and those with an unknown version."""
     touched = [fields for fields in change if fields is not None]
     known = (entry for entry in entries if entry["apiVersion"] in kind.api_versions)
     return [left for entry in known if (left := _without(entry, touched)) is not None]
 
 
-def find_entry(entries: Iterable[Entry], operation: str, write: Write) -> Entry | None:
+def find_entry(entries: Iterable[JsonObject], operation: str, write: Write) -> JsonObject | None:
     """Return the writer's entry; entries with operation Apply match at every version."""
     for entry in entries:
         if (
@@ -84,7 +83,7 @@ def find_entry(entries: Iterable[Entry], operation: str, write: Write) -> Entry 
     return None
 
 
-def make_entry(operation: str, fields: FieldSet, write: Write) -> Entry:
+def make_entry(operation: str, fields: FieldSet, write: Write) -> JsonObject:
     """Build an entry."""
     entry = {
         "manager": write.manager,
@@ -99,27 +98,27 @@ def make_entry(operation: str, fields: FieldSet, write: Write) -> Entry:
     return entry
 
 
-def sort_entries(entries: list[Entry]) -> list[Entry]:
+def sort_entries(entries: list[JsonObject]) -> list[JsonObject]:
     """Sort entries as objects show them: Apply first, then by time."""
     if len(entries) > 1:
         entries.sort(key=_rank)
     return entries
 
 
-def entries_of(tree: Tree | None) -> list[Entry]:
+def entries_of(tree: JsonObject | None) -> list[JsonObject]:
     """Return the entries of an object."""
-    metadata: Tree = (tree or {}).get("metadata") or {}
+    metadata: JsonObject = (tree or {}).get("metadata") or {}
     return metadata.get("managedFields") or []
 
 
-def keep_times(old: Tree, new: Tree) -> None:
+def keep_times(old: JsonObject, new: JsonObject) -> None:
     """Restore the old entries if only their times differ, as after a write that admission reverted."""
     before, after = entries_of(old), entries_of(new)
     if before != after and [_timeless(e) for e in before] == [_timeless(e) for e in after] and _same(old, new):
         new["metadata"]["managedFields"] = before
 
 
-def parse_entries(entries: object) -> list[Entry] | None:
+def parse_entries(entries: object) -> list[JsonObject] | None:
     """Return the entries that a client sent; None if they are invalid."""
     try:
         parsed = [_parse_entry(entry) for entry in msgspec.convert(entries, list[ManagedFieldsEntry])]
@@ -128,7 +127,7 @@ def parse_entries(entries: object) -> list[Entry] | None:
     return sort_entries(list({_identity(entry): entry for entry in parsed}.values()))
 
 
-def _entries_to_start_from(old: Tree | None, new: Tree, write: Write) -> list[Entry]:
+def _entries_to_start_from(old: JsonObject | None, new: JsonObject, write: Write) -> list[JsonObject]:
     """Return the stored entries, or those that a client sent to edit them."""
     stored, sent = entries_of(old), entries_of(new)
     if write.subresource or not sent or sent is stored or sent == stored:
@@ -138,7 +137,7 @@ def _entries_to_start_from(old: Tree | None, new: Tree, write: Write) -> list[En
     return parse_entries(sent) or stored
 
 
-def _without(entry: Entry, touched: list[FieldSet]) -> Entry | None:
+def _without(entry: JsonObject, touched: list[FieldSet]) -> JsonObject | None:
     fields: FieldSet = entry["fieldsV1"]
     for gone in touched:
         fields = difference(fields, gone)
@@ -147,14 +146,14 @@ def _without(entry: Entry, touched: list[FieldSet]) -> Entry | None:
     return {**entry, "fieldsV1": fields} if fields else None
 
 
-def _limit_updaters(entries: list[Entry]) -> list[Entry]:
+def _limit_updaters(entries: list[JsonObject]) -> list[JsonObject]:
     """Merge the oldest updaters of each version until the limit is met."""
     updaters = [entry for entry in entries if entry["operation"] == "Update"]
     surplus = len(updaters) - MAX_UPDATERS
     if surplus <= 0:
         return entries
-    former: dict[str, Entry] = {}
-    merged: list[Entry] = []
+    former: dict[str, JsonObject] = {}
+    merged: list[JsonObject] = []
     for entry in sorted(updaters, key=_age):
         if not surplus:
             break
@@ -170,7 +169,7 @@ def _limit_updaters(entries: list[Entry]) -> list[Entry]:
     return [*kept, *former.values()]
 
 
-def _parse_entry(entry: ManagedFieldsEntry) -> Entry:
+def _parse_entry(entry: ManagedFieldsEntry) -> JsonObject:
     if entry.operation not in ("Apply", "Update") or entry.fields_type != "FieldsV1" or not entry.api_version:
         raise FieldSetError("operation, fieldsType or apiVersion is missing or unknown")
     write = Write(entry.manager or "", entry.api_version, entry.time or "", entry.subresource or "")
@@ -178,15 +177,15 @@ def _parse_entry(entry: ManagedFieldsEntry) -> Entry:
     return parsed if entry.time else {name: value for name, value in parsed.items() if name != "time"}
 
 
-def _rank(entry: Entry) -> tuple[str, ...]:
+def _rank(entry: JsonObject) -> tuple[str, ...]:
     return (entry["operation"], entry.get("time") or "", *_identity(entry))
 
 
-def _age(entry: Entry) -> tuple[str, bool, str]:
+def _age(entry: JsonObject) -> tuple[str, bool, str]:
     return (entry.get("time") or "", entry["manager"] != _FORMER_UPDATERS, entry["manager"])
 
 
-def _identity(entry: Entry) -> tuple[str, ...]:
+def _identity(entry: JsonObject) -> tuple[str, ...]:
     return (
         entry["manager"],
         entry["operation"],
@@ -195,15 +194,15 @@ def _identity(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _timeless(entry: Entry) -> Entry:
+def _timeless(entry: JsonObject) -> JsonObject:
     return {name: value for name, value in entry.items() if name != "time"}
 
 
-def _same(old: Tree, new: Tree) -> bool:
+def _same(old: JsonObject, new: JsonObject) -> bool:
     return _without_traces(old) == _without_traces(new)
 
 
-def _without_traces(tree: Tree) -> Tree:
+def _without_traces(tree: JsonObject) -> JsonObject:
     metadata = tree.get("metadata") or {}
     traces = ("managedFields", "resourceVersion")
     return {**tree, "metadata": {name: value for name, value in metadata.items() if name not in traces}}

@@ -6,6 +6,7 @@ Arguments are not modified; unchanged parts are shared.
 
 from typing import Any
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.managedfields.fieldset import SELF, FieldSet, is_member
 from virtshape.apiserver.managedfields.fieldtypes import FieldType, ListType, MapType
 
@@ -30,7 +31,7 @@ def prune(value: Any, type_: FieldType, last: FieldSet, kept: FieldSet) -> Any:
     return value
 
 
-def _merge_fields(live: dict[str, Any], applied: dict[str, Any], type_: MapType) -> dict[str, Any]:
+def _merge_fields(live: JsonObject, applied: JsonObject, type_: MapType) -> JsonObject:
     merged = dict(live)
     for name, value in applied.items():
         if name in merged:
@@ -69,7 +70,7 @@ def _each(found: Any) -> list[Any]:
     return found if found.__class__ is list else [found]
 
 
-def _prune_fields(value: dict[str, Any], type_: MapType, last: FieldSet, kept: FieldSet) -> dict[str, Any]:
+def _prune_fields(value: JsonObject, type_: MapType, last: FieldSet, kept: FieldSet) -> JsonObject:
     pruned = value
     for step, node in last.items():
         name = step[2:]

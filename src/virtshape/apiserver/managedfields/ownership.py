@@ -8,10 +8,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.managedfields.fieldset import SELF, FieldSet
 from virtshape.apiserver.managedfields.fieldtypes import FieldType, ListType, MapType, ObjectType
-
-Tree = dict[str, Any]
 
 UNOWNED_METADATA: Final = frozenset(
     {
@@ -47,7 +46,7 @@ class Change(NamedTuple):
 _UNCHANGED: Final = Change(None, None)
 
 
-def owned_part(tree: Tree, kind: ObjectType, subresource: str) -> Tree:
+def owned_part(tree: JsonObject, kind: ObjectType, subresource: str) -> JsonObject:
     """Return the part of an object that a write to it, or to a subresource, can change and own."""
     if subresource == "status":
         kept = {"status": tree["status"]} if "status" in tree else {}
@@ -120,7 +119,7 @@ def compare(old: Any, new: Any, type_: FieldType) -> Change:
     return _UNCHANGED if old is new or old == new else _compare_unequal(old, new, type_)
 
 
-def _with_metadata(part: Tree, tree: Tree) -> Tree:
+def _with_metadata(part: JsonObject, tree: JsonObject) -> JsonObject:
     metadata = {name: value for name, value in (tree.get("metadata") or {}).items() if name not in UNOWNED_METADATA}
     if metadata:
         part["metadata"] = metadata

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from virtshape.api.diagnosis import walk
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.managedfields.fieldset import FieldSet, difference, format_fields, intersection, paths, union
 from virtshape.apiserver.managedfields.fieldtypes import ObjectType
@@ -20,7 +21,6 @@ from virtshape.apiserver.managedfields.lastapplied import (
     with_last_applied,
 )
 from virtshape.apiserver.managedfields.managedfields import (
-    Entry,
     Write,
     entries_of,
     find_entry,
@@ -33,7 +33,6 @@ from virtshape.apiserver.managedfields.merging import merge, prune
 from virtshape.apiserver.managedfields.ownership import (
     Change,
     RepeatedItemError,
-    Tree,
     compare,
     declare,
     find_repeated,
@@ -46,11 +45,11 @@ _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 class _Conflict(NamedTuple):
     """A field that an apply would take from another manager."""
 
-    entry: Entry
+    entry: JsonObject
     fields: FieldSet
 
 
-def check_apply_body(applied: Tree, kind: Kind) -> None:
+def check_apply_body(applied: JsonObject, kind: Kind) -> None:
     """Raise StatusError if a body cannot be applied to any object of this kind."""
     api_version, name = applied.get("apiVersion") or "", applied.get("kind") or ""
     if (api_version, name) != (kind.api_version, kind.kind):
@@ -59,7 +58,7 @@ def check_apply_body(applied: Tree, kind: Kind) -> None:
         raise StatusError(400, "BadRequest", "metadata.managedFields must be nil")
 
 
-def find_undeclared(applied: Tree, kind: Kind) -> StatusError | None:
+def find_undeclared(applied: JsonObject, kind: Kind) -> StatusError | None:
     """Return the error for fields that the kind does not have; slow, so only called when decoding has failed."""
     unknown = [finding.at for finding in walk(applied, kind.struct) if finding.kind == "unknown"]
     if not unknown:
@@ -68,7 +67,7 @@ def find_undeclared(applied: Tree, kind: Kind) -> StatusError | None:
     return typed_patch_error(applied, [f"{path}: field not declared in schema" for path in steps])
 
 
-def typed_patch_error(applied: Tree, problems: list[str]) -> StatusError:
+def typed_patch_error(applied: JsonObject, problems: list[str]) -> StatusError:
     """Return the error for a value of the wrong type; Kubernetes reports it as an internal error."""
     text = problems[0] if len(problems) == 1 else "\n  ".join(["errors:", *problems])
     metadata = applied.get("metadata") or {}
@@ -77,7 +76,9 @@ def typed_patch_error(applied: Tree, problems: list[str]) -> StatusError:
     return StatusError(500, "", f"failed to create typed patch object ({what}): {text}")
 
 
-def apply(live: Tree | None, applied: Tree, write: Write, kind: ObjectType, *, force: bool = False) -> Tree:
+def apply(
+    live: JsonObject | None, applied: JsonObject, write: Write, kind: ObjectType, *, force: bool = False
+) -> JsonObject:
     """Return the object after an apply, with its managedFields; `live` is None for a new object."""
     start = live if live is not None else _bare(applied)
     current = owned_part(start, kind, write.subresource)
@@ -89,7 +90,7 @@ def apply(live: Tree | None, applied: Tree, write: Write, kind: ObjectType, *, f
         declared = declare(config, kind.fields) or {}
     except RepeatedItemError:
         raise typed_patch_error(applied, list(find_repeated(config, kind.fields))) from None
-    merged: Tree = merge(current, config, kind.fields)
+    merged: JsonObject = merge(current, config, kind.fields)
     if own is not None:
         merged = _drop_abandoned(merged, difference(own["fieldsV1"], declared), [declared, *map(_fields, others)], kind)
     change = compare(current, merged, kind.fields)
@@ -104,13 +105,13 @@ def apply(live: Tree | None, applied: Tree, write: Write, kind: ObjectType, *, f
     return _assemble(start, current, merged, sort_entries(recorded))
 
 
-def _bare(applied: Tree) -> Tree:
+def _bare(applied: JsonObject) -> JsonObject:
     metadata = applied.get("metadata") or {}
     named = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
     return {"apiVersion": applied["apiVersion"], "kind": applied["kind"], "metadata": named}
 
 
-def _tracked_entries(live: Tree | None, current: Tree, write: Write, kind: ObjectType) -> list[Entry]:
+def _tracked_entries(live: JsonObject | None, current: JsonObject, write: Write, kind: ObjectType) -> list[JsonObject]:
     """Return the entries before an apply; untracked fields get a separate manager."""
     entries = entries_of(live)
     if live is None or entries:
@@ -118,24 +119,24 @@ def _tracked_entries(live: Tree | None, current: Tree, write: Write, kind: Objec
     return record_change([], compare({}, current, kind.fields), write._replace(manager=_BEFORE_FIRST_APPLY), kind)
 
 
-def _drop_abandoned(merged: Tree, abandoned: FieldSet, owned: list[FieldSet], kind: ObjectType) -> Tree:
+def _drop_abandoned(merged: JsonObject, abandoned: FieldSet, owned: list[FieldSet], kind: ObjectType) -> JsonObject:
     if not abandoned:
         return merged
     kept: FieldSet = {}
     for fields in owned:
         kept = union(kept, fields)
-    pruned: Tree = prune(merged, kind.fields, abandoned, kept)
+    pruned: JsonObject = prune(merged, kind.fields, abandoned, kept)
     return pruned
 
 
-def _make_own_entry(own: Entry | None, declared: FieldSet, change: Change, write: Write) -> Entry:
+def _make_own_entry(own: JsonObject | None, declared: FieldSet, change: Change, write: Write) -> JsonObject:
     entry = make_entry("Apply", declared, write)
     if own is not None and own["fieldsV1"] == declared and change == (None, None) and "time" in own:
         entry["time"] = own["time"]
     return entry
 
 
-def _assemble(start: Tree, current: Tree, merged: Tree, entries: list[Entry]) -> Tree:
+def _assemble(start: JsonObject, current: JsonObject, merged: JsonObject, entries: list[JsonObject]) -> JsonObject:
     """Replace the owned part of the live object with the merged one."""
     metadata, owned = start.get("metadata") or {}, current.get("metadata") or {}
     kept = {name: value for name, value in metadata.items() if name not in owned and name != "managedFields"}
@@ -145,7 +146,9 @@ def _assemble(start: Tree, current: Tree, merged: Tree, entries: list[Entry]) ->
     return {**{name: value for name, value in start.items() if name not in current}, **merged, "metadata": kept}
 
 
-def _find_conflicts(live: Tree, others: list[Entry], change: Change, write: Write, kind: ObjectType) -> list[_Conflict]:
+def _find_conflicts(
+    live: JsonObject, others: list[JsonObject], change: Change, write: Write, kind: ObjectType
+) -> list[_Conflict]:
     if change.taken is None:
         return []
     conflicts = [_Conflict(entry, intersection(_fields(entry), change.taken)) for entry in others]
@@ -172,7 +175,7 @@ def _conflict_error(conflicts: list[_Conflict]) -> StatusError:
     return StatusError(409, "Conflict", f"Apply failed with {text}", causes)
 
 
-def _describe_manager(entry: Entry) -> str:
+def _describe_manager(entry: JsonObject) -> str:
     message = json.dumps(entry["manager"], ensure_ascii=False)
     if entry.get("subresource"):
         message += f" with subresource {json.dumps(entry['subresource'])}"
@@ -181,7 +184,7 @@ def _describe_manager(entry: Entry) -> str:
     return message
 
 
-def _fields(entry: Entry) -> FieldSet:
+def _fields(entry: JsonObject) -> FieldSet:
     fields: FieldSet = entry["fieldsV1"]
     return fields
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Any
 
 from virtshape.api.kinds import KINDS
+from virtshape.api.model import JsonObject
 from virtshape.api.openapi import write_components, write_definitions
 from virtshape.api.status import Status
 from virtshape.apiserver.discovery.discovery import group_path, list_kinds
@@ -25,7 +25,6 @@ from virtshape.apiserver.openapi.protobuf import encode_document
 PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """The protobuf content type of v2, which older clients need; some send `@` for the second dot."""
 
-Tree = dict[str, Any]
 
 _INFO = {"title": "Kubernetes", "version": "v1"}
 
@@ -87,7 +86,7 @@ def v3_hash(group: str, version: str) -> str:
     return _hash(f"v3 {group}/{version}")
 
 
-def _write_v2_tree() -> Tree:
+def _write_v2_tree() -> JsonObject:
     definitions = write_definitions(KINDS, [Status])
     apply_merge_rules(definitions)
     return {"swagger": "2.0", "info": _INFO, "paths": write_v2_paths(KINDS), "definitions": definitions}

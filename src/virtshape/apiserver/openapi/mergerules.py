@@ -4,7 +4,7 @@ Merge rules in OpenAPI documents: patch strategies and list types of built-in ki
 Clients use them to build patches, so they are the rules that the server applies.
 """
 
-from virtshape.api.schema import Schema
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.managedfields.listtypes import ATOMIC_FIELDS, ATOMIC_STRUCTS, MERGED_LISTS
 from virtshape.apiserver.patches.mergekeys import STRATEGIES, Strategy
 
@@ -12,7 +12,7 @@ _KUBERNETES = "io.k8s."
 _ATOMIC = {"x-kubernetes-map-type": "atomic"}
 
 
-def apply_merge_rules(schemas: dict[str, Schema]) -> None:
+def apply_merge_rules(schemas: dict[str, JsonObject]) -> None:
     """Add the rules to the schemas of built-in structs."""
     for name, schema in schemas.items():
         if not name.startswith(_KUBERNETES):
@@ -25,7 +25,7 @@ def apply_merge_rules(schemas: dict[str, Schema]) -> None:
             _apply_to_struct(f"{struct}{part.capitalize()}", schema.get("properties", {}).get(part, {}))
 
 
-def _apply_to_struct(struct: str, schema: Schema) -> None:
+def _apply_to_struct(struct: str, schema: JsonObject) -> None:
     properties = schema.get("properties", {})
     for field, keys in MERGED_LISTS.get(struct, {}).items():
         if field in properties:
@@ -38,12 +38,12 @@ def _apply_to_struct(struct: str, schema: Schema) -> None:
             properties[field] |= _ATOMIC
 
 
-def _write_list_type(keys: tuple[str, ...]) -> Schema:
+def _write_list_type(keys: tuple[str, ...]) -> JsonObject:
     if not keys:
         return {"x-kubernetes-list-type": "set"}
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
 
 
-def _write_strategy(strategy: Strategy) -> Schema:
+def _write_strategy(strategy: Strategy) -> JsonObject:
     written = {"x-kubernetes-patch-strategy": strategy.name}
     return written | ({"x-kubernetes-patch-merge-key": strategy.key} if strategy.key else {})

@@ -5,14 +5,13 @@ Parameters are inlined, because older clients do not follow references.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.openapi.operations import Operation, Parameter, list_operations, name_group
 
-Tree = dict[str, Any]
-_WriteOperation = Callable[[Operation], Tree]
-_WriteParameter = Callable[[Parameter], Tree]
+_WriteOperation = Callable[[Operation], JsonObject]
+_WriteParameter = Callable[[Parameter], JsonObject]
 
 _PRODUCES = ("application/json", "application/yaml")
 _STREAM = "application/json;stream=watch"
@@ -20,18 +19,20 @@ _ANSWERS = {"get": "OK", "put": "Replaced", "post": "Created", "patch": "Changed
 _UNAUTHORIZED = {"description": "Unauthorized"}
 
 
-def write_v2_paths(kinds: Iterable[Kind]) -> dict[str, Tree]:
+def write_v2_paths(kinds: Iterable[Kind]) -> dict[str, JsonObject]:
     """Return the v2 paths of these kinds."""
     return _write_paths(kinds, _write_v2_operation, _write_v2_parameter)
 
 
-def write_v3_paths(kinds: Iterable[Kind]) -> dict[str, Tree]:
+def write_v3_paths(kinds: Iterable[Kind]) -> dict[str, JsonObject]:
     """Return the v3 paths of these kinds."""
     return _write_paths(kinds, _write_v3_operation, _write_v3_parameter)
 
 
-def _write_paths(kinds: Iterable[Kind], write: _WriteOperation, write_parameter: _WriteParameter) -> dict[str, Tree]:
-    paths: dict[str, Tree] = {}
+def _write_paths(
+    kinds: Iterable[Kind], write: _WriteOperation, write_parameter: _WriteParameter
+) -> dict[str, JsonObject]:
+    paths: dict[str, JsonObject] = {}
     for kind in kinds:
         for operation in list_operations(kind):
             item = paths.setdefault(operation.path, {})
@@ -41,7 +42,7 @@ def _write_paths(kinds: Iterable[Kind], write: _WriteOperation, write_parameter:
     return paths
 
 
-def _write_head(kind: Kind, operation: Operation) -> Tree:
+def _write_head(kind: Kind, operation: Operation) -> JsonObject:
     group = name_group(kind)
     return {
         "tags": [f"{group[0].lower()}{group[1:]}_{kind.version}"],
@@ -52,9 +53,9 @@ def _write_head(kind: Kind, operation: Operation) -> Tree:
     }
 
 
-def _write_v2_operation(operation: Operation) -> Tree:
+def _write_v2_operation(operation: Operation) -> JsonObject:
     parameters = [_write_v2_parameter(parameter) for parameter in operation.parameters]
-    tree: Tree = {"produces": _list_produced(operation)}
+    tree: JsonObject = {"produces": _list_produced(operation)}
     if operation.consumes:
         schema = {"$ref": f"#/definitions/{operation.request}"} if operation.request else {"type": "object"}
         is_needed = operation.method != "delete"
@@ -64,12 +65,12 @@ def _write_v2_operation(operation: Operation) -> Tree:
     return tree | {"parameters": parameters, "responses": _write_responses(operation, answer)}
 
 
-def _write_v2_parameter(parameter: Parameter) -> Tree:
+def _write_v2_parameter(parameter: Parameter) -> JsonObject:
     return _write_parameter_head(parameter) | {"type": parameter.type}
 
 
-def _write_v3_operation(operation: Operation) -> Tree:
-    tree: Tree = {"parameters": [_write_v3_parameter(parameter) for parameter in operation.parameters]}
+def _write_v3_operation(operation: Operation) -> JsonObject:
+    tree: JsonObject = {"parameters": [_write_v3_parameter(parameter) for parameter in operation.parameters]}
     if operation.consumes:
         schema = {"$ref": f"#/components/schemas/{operation.request}"} if operation.request else {"type": "object"}
         content = {media: {"schema": schema} for media in operation.consumes}
@@ -79,16 +80,16 @@ def _write_v3_operation(operation: Operation) -> Tree:
     return tree | {"responses": _write_responses(operation, answer)}
 
 
-def _write_v3_parameter(parameter: Parameter) -> Tree:
+def _write_v3_parameter(parameter: Parameter) -> JsonObject:
     return _write_parameter_head(parameter) | {"schema": {"type": parameter.type}}
 
 
-def _write_parameter_head(parameter: Parameter) -> Tree:
-    tree: Tree = {"name": parameter.name, "in": parameter.place, "description": parameter.description}
+def _write_parameter_head(parameter: Parameter) -> JsonObject:
+    tree: JsonObject = {"name": parameter.name, "in": parameter.place, "description": parameter.description}
     return tree | ({"required": True} if parameter.place == "path" else {})
 
 
-def _write_responses(operation: Operation, answer: Tree) -> dict[str, Tree]:
+def _write_responses(operation: Operation, answer: JsonObject) -> dict[str, JsonObject]:
     code = "201" if operation.method == "post" else "200"
     return {code: answer | {"description": _ANSWERS[operation.method]}, "401": _UNAUTHORIZED}
 

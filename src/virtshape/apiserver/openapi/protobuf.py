@@ -5,12 +5,13 @@ Supports the gnostic messages and fields that our documents use; others raise Ke
 """
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
 
-Tree = Mapping[str, Any]
+from virtshape.api.model import JsonObject
+
 _EncodeField = Callable[[Any], bytes]
 
 
@@ -21,12 +22,12 @@ class _Message(NamedTuple):
     extensions: int = 0
 
 
-def encode_document(tree: Tree) -> bytes:
+def encode_document(tree: JsonObject) -> bytes:
     """Encode a document; raise KeyError for an unknown member."""
     return _encode(_DOCUMENT, tree)
 
 
-def _encode(message: _Message, tree: Tree) -> bytes:
+def _encode(message: _Message, tree: JsonObject) -> bytes:
     parts = []
     for name, value in tree.items():
         if name.startswith("x-") and message.extensions:
@@ -89,11 +90,11 @@ def _by_name(number: int, encode: _EncodeField) -> _EncodeField:
     return lambda values: b"".join(_piece(number, _encode_named(name, encode(value))) for name, value in values.items())
 
 
-def _encode_schema(tree: Tree) -> bytes:
+def _encode_schema(tree: JsonObject) -> bytes:
     return _encode(_SCHEMA, tree)
 
 
-def _encode_additional_properties(value: Tree | bool) -> bytes:
+def _encode_additional_properties(value: JsonObject | bool) -> bytes:
     return _flag(2)(value) if isinstance(value, bool) else _piece(1, _encode_schema(value))
 
 
@@ -101,7 +102,7 @@ def _encode_type(value: str) -> bytes:
     return _piece(1, value.encode())
 
 
-def _encode_parameter(tree: Tree) -> bytes:
+def _encode_parameter(tree: JsonObject) -> bytes:
     match tree["in"]:
         case "body":
             parameter = _piece(1, _encode(_BODY_PARAMETER, tree))
@@ -114,19 +115,19 @@ def _encode_parameter(tree: Tree) -> bytes:
     return _piece(1, parameter)
 
 
-def _encode_response(tree: Tree) -> bytes:
+def _encode_response(tree: JsonObject) -> bytes:
     return _piece(1, _encode(_RESPONSE, tree))
 
 
-def _encode_operation(tree: Tree) -> bytes:
+def _encode_operation(tree: JsonObject) -> bytes:
     return _encode(_OPERATION, tree)
 
 
-def _encode_path(tree: Tree) -> bytes:
+def _encode_path(tree: JsonObject) -> bytes:
     return _encode(_PATH, tree)
 
 
-def _encode_info(tree: Tree) -> bytes:
+def _encode_info(tree: JsonObject) -> bytes:
     return _encode(_INFO, tree)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.validation.violation import patch_type_error
 
@@ -36,7 +37,7 @@ class Operation(NamedTuple):
     value: object
 
 
-def patch_json(tree: dict[str, Any], operations: object) -> dict[str, Any]:
+def patch_json(tree: JsonObject, operations: object) -> JsonObject:
     """Return the tree after all operations; raise StatusError 400 if they are invalid, 422 if one does not apply."""
     listed = _read_list([] if operations is None else operations)
     try:
@@ -58,7 +59,7 @@ def find_unknown_members(operations: list[Any]) -> list[str]:
     ]
 
 
-def _read_list(operations: object) -> list[dict[str, Any]]:
+def _read_list(operations: object) -> list[JsonObject]:
     if not isinstance(operations, list):
         raise patch_type_error(operations, "a list of operations")
     if len(operations) > MAX_OPERATIONS:
@@ -73,7 +74,7 @@ def _read_list(operations: object) -> list[dict[str, Any]]:
     return operations
 
 
-def _read_operation(operation: dict[str, Any]) -> Operation:
+def _read_operation(operation: JsonObject) -> Operation:
     for member in ("op", "path"):
         if member not in operation:
             raise InapplicableError(f"an operation has no {member!r}")
@@ -109,7 +110,7 @@ class _Draft:
         self._own: dict[int, Any] = {}
         self._copied_bytes = 0
 
-    def perform_all(self, operations: list[dict[str, Any]]) -> dict[str, Any]:
+    def perform_all(self, operations: list[JsonObject]) -> JsonObject:
         for tree in operations:
             operation = _read_operation(tree)
             _PERFORMERS[operation.name](self, operation)

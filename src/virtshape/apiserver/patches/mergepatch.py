@@ -4,26 +4,23 @@ JSON merge patch (RFC 7386): a partial object in which null removes a member.
 Arguments are not modified; unchanged parts are shared.
 """
 
-from typing import Any
-
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.validation.violation import patch_type_error
 
-Tree = dict[str, Any]
 
-
-def patch_merge(tree: Tree, patch: object) -> Tree:
+def patch_merge(tree: JsonObject, patch: object) -> JsonObject:
     """Return the tree with the patch merged; the identical tree if nothing changes."""
     return _merge(tree, read_partial(patch))
 
 
-def read_partial(patch: object) -> Tree:
+def read_partial(patch: object) -> JsonObject:
     """Return the patch; raise StatusError if it is not an object."""
     if not isinstance(patch, dict):
         raise patch_type_error(patch, "an object")
     return patch
 
 
-def _merge(tree: Tree, patch: Tree) -> Tree:
+def _merge(tree: JsonObject, patch: JsonObject) -> JsonObject:
     merged = tree
     for key, change in patch.items():
         old = tree.get(key)

@@ -11,12 +11,11 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import inspect
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.patches.mergekeys import STRATEGIES, Strategy
 from virtshape.apiserver.patches.mergepatch import read_partial
 from virtshape.apiserver.validation.violation import show_value
-
-Tree = dict[str, Any]
 
 _PATCH: Final = "$patch"
 _RETAIN: Final = "$retainKeys"
@@ -35,15 +34,15 @@ class _Field(NamedTuple):
 _PLAIN: Final = _Field(_REPLACED, None)
 
 
-def patch_strategic(tree: Tree, patch: object, struct: type) -> Tree:
+def patch_strategic(tree: JsonObject, patch: object, struct: type) -> JsonObject:
     """Return the tree with the patch merged by the struct's strategies; raise StatusError if the patch is invalid."""
     return _merge(tree, read_partial(patch), struct)
 
 
-def _merge(tree: Tree, patch: Tree, struct: type | None) -> Tree:
+def _merge(tree: JsonObject, patch: JsonObject, struct: type | None) -> JsonObject:
     match patch.get(_PATCH, "merge"):
         case "replace":
-            replaced: Tree = _clean(patch)
+            replaced: JsonObject = _clean(patch)
             return replaced
         case "delete":
             return {}
@@ -62,13 +61,13 @@ def _merge(tree: Tree, patch: Tree, struct: type | None) -> Tree:
     return merged
 
 
-def _list_touched(patch: Tree) -> Iterable[str]:
+def _list_touched(patch: JsonObject) -> Iterable[str]:
     """Return the fields that the patch changes, in its order."""
     names = (name.removeprefix(_DELETE_PREFIX).removeprefix(_ORDER_PREFIX) for name in patch)
     return dict.fromkeys(name for name in names if name not in (_PATCH, _RETAIN))
 
 
-def _retain(tree: Tree, patch: Tree) -> Tree:
+def _retain(tree: JsonObject, patch: JsonObject) -> JsonObject:
     """Return a copy of the tree with only the keys in `$retainKeys`."""
     if _RETAIN not in patch:
         return tree.copy()
@@ -80,7 +79,7 @@ def _retain(tree: Tree, patch: Tree) -> Tree:
     return {name: value for name, value in tree.items() if name in retained}
 
 
-def _patch_field(old: Any, patch: Tree, name: str, field: _Field) -> Any:
+def _patch_field(old: Any, patch: JsonObject, name: str, field: _Field) -> Any:
     """Return the new value of a field; None to remove it."""
     value = old
     gone = patch.get(_DELETE_PREFIX + name)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.listoptions import ListOptions
 from virtshape.apiserver.resource import Resource
 from virtshape.apiserver.selectors.fieldselector import NAME, compile_terms, parse_field_selector
@@ -26,7 +27,7 @@ class _Labelled(Struct):
 
 
 _read_labels = msgspec.json.Decoder(_Labelled).decode
-_read_tree = msgspec.json.Decoder(dict[str, Any]).decode
+_read_tree = msgspec.json.Decoder(JsonObject).decode
 
 
 class Selection(Struct, frozen=True):

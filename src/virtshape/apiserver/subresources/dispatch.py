@@ -14,6 +14,7 @@ from virtshape.api.codec import decode
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upgrade
 from virtshape.apiserver.responses import NO_CACHE
@@ -36,7 +37,7 @@ from virtshape.apiserver.subresources.streams import AGENT_QUERIES, CONSOLE_LOG,
 from virtshape.resolve.reference import Reference
 
 _SNIFFED: Final = (*NO_CACHE, ("x-content-type-options", "nosniff"))
-_RUNNING: Final[dict[str, Any]] = {
+_RUNNING: Final[JsonObject] = {
     "start": (start, StartOptions),
     "stop": (stop, StopOptions),
     "restart": (restart, RestartOptions),

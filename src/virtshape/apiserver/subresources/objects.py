@@ -5,10 +5,10 @@ from typing import Final, Protocol, TypeVar
 
 from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.timestamp import now
 from virtshape.apiserver.admission.kubevirt import APISERVER_USER
 from virtshape.apiserver.message import Request
-from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.subresources.running import Change
@@ -56,7 +56,7 @@ class EmbeddedObjects:
         target = Route("update", kind, namespace, name, subresource)
         options = WriteOptions(manager=MANAGER, dry_run=dry_run, validation="Ignore", force=False, now=now())
 
-        def apply(old: Tree, _: Record) -> Tree:
+        def apply(old: JsonObject, _: Record) -> JsonObject:
             part = {**(old.get(change.part) or {}), **change.values}
             return {**old, change.part: {name: value for name, value in part.items() if value is not None}}
 

@@ -4,7 +4,7 @@ Start, stop and restart a VM: decide from its run strategy which change to store
 Pure functions of the VM and its VMI.
 """
 
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -12,9 +12,9 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.kubevirt.runstrategy import ALWAYS, HALTED, MANUAL, ONCE, RERUN_ON_FAILURE, START, STOP
 from virtshape.api.kubevirt.runstrategy import run_strategy as find_run_strategy
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 
-Tree = dict[str, Any]
 NOT_RUNNING: Final = "VM is not running"
 _UNSEEN_PHASES: Final = ("", "Unknown")
 _NEGATIVE_PERIOD: Final = "gracePeriod has to be greater or equal to 0"
@@ -47,7 +47,7 @@ class Change(NamedTuple):
     """A change to a VM: to its spec, or to the state change requests in its status."""
 
     part: Literal["spec", "status"]
-    values: Tree
+    values: JsonObject
 
 
 def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StartOptions) -> Change:
@@ -55,7 +55,7 @@ def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: Start
     strategy = find_run_strategy(vm.spec)
     if vmi is not None and not is_final(vmi) and _phase(vmi) not in _UNSEEN_PHASES:
         raise _conflict(vm, "VM is already running")
-    wanted: Tree = {"action": START}
+    wanted: JsonObject = {"action": START}
     if options.paused:
         wanted["data"] = {"paused": "true"}
     match strategy:
@@ -122,12 +122,12 @@ def _switch(vm: VirtualMachine, *, on: bool) -> Change:
     return Change("spec", {"runStrategy": ALWAYS if on else HALTED})
 
 
-def _request(vm: VirtualMachine, *wanted: Tree) -> Change:
+def _request(vm: VirtualMachine, *wanted: JsonObject) -> Change:
     """Return state change requests for the controller; a stop replaces earlier requests and clears a failed start."""
     is_stop = [one["action"] for one in wanted] == [STOP]
     if vm.status is not None and vm.status.state_change_requests and not is_stop:
         raise _conflict(vm, "unable to complete request: stop/start already underway")
-    status: Tree = {"stateChangeRequests": list(wanted)}
+    status: JsonObject = {"stateChangeRequests": list(wanted)}
     if vm.status is None or not vm.status.printable_status:
         status["printableStatus"] = "Stopped"
     if vm.status is not None and vm.status.start_failure is not None:
@@ -135,7 +135,7 @@ def _request(vm: VirtualMachine, *wanted: Tree) -> Change:
     return Change("status", status)
 
 
-def _stop(vmi: VirtualMachineInstance) -> Tree:
+def _stop(vmi: VirtualMachineInstance) -> JsonObject:
     uid = vmi.metadata.uid if vmi.metadata else None
     return {"action": STOP, "uid": uid} if uid else {"action": STOP}
 

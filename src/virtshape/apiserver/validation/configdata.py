@@ -8,13 +8,12 @@ import binascii
 import re
 from base64 import b64decode
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.validation.violation import invalid_value, required_value, too_long_value
-
-Tree = dict[str, Any]
 
 MAX_DATA_BYTES: Final = 1024 * 1024
 """Decoded bytes of all values of a ConfigMap or Secret."""
@@ -35,7 +34,7 @@ _BASIC: Final = ("username", "password")
 _ACCOUNT: Final = "kubernetes.io/service-account.name"
 
 
-def check_config_data(kind: Kind, tree: Tree) -> list[Cause]:
+def check_config_data(kind: Kind, tree: JsonObject) -> list[Cause]:
     """Return problems of a ConfigMap or Secret; none for other kinds."""
     if kind.group or kind.kind not in ("ConfigMap", "Secret"):
         return []
@@ -78,7 +77,7 @@ def _check_keys(field: str, values: dict[str, str]) -> Iterator[Cause]:
             yield invalid_value(at, key, f"must not be '{key}'" if key in (".", "..") else "must not start with '..'")
 
 
-def _check_type(secret: Tree) -> Iterator[Cause]:
+def _check_type(secret: JsonObject) -> Iterator[Cause]:
     data, wanted = secret.get("data") or {}, secret.get("type") or ""
     for key in _REQUIRED.get(wanted, ()):
         if key not in data:

@@ -11,12 +11,12 @@ from msgspec import inspect
 
 from virtshape.api.kinds import Kind
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.api.path import Part, format_path
-from virtshape.api.schema import Schema, inspect_struct, write_struct
+from virtshape.api.schema import inspect_struct, write_struct
 from virtshape.api.status import Cause
 from virtshape.apiserver.validation.violation import duplicate_value, invalid_value, show_value, unsupported_value
 
-Tree = dict[str, Any]
 Path = tuple[Part, ...]
 
 _STRUCT: Final = "$struct"
@@ -73,7 +73,7 @@ _NOTHING: Final = _Node((), {}, {}, has_rules=False)
 _nodes: dict[type, _Node] = {}
 
 
-def check_constraints(tree: Tree, kind: Kind, found: list[Cause]) -> list[Cause]:
+def check_constraints(tree: JsonObject, kind: Kind, found: list[Cause]) -> list[Cause]:
     """Return all problems of a custom resource, after those already found."""
     node = _nodes.get(kind.struct) or _find_node(inspect_struct(kind.struct))
     causes, broken = list(found), list[Cause]()
@@ -83,7 +83,7 @@ def check_constraints(tree: Tree, kind: Kind, found: list[Cause]) -> list[Cause]
     return causes + broken
 
 
-def _check(value: Tree, node: _Node, at: Path, causes: list[Cause], broken: list[Cause]) -> None:
+def _check(value: JsonObject, node: _Node, at: Path, causes: list[Cause], broken: list[Cause]) -> None:
     """Collect problems of enums and uniqueness, and separately the violated rules."""
     for name, supported in node.choices.items():
         chosen = value.get(name)
@@ -140,11 +140,11 @@ def _compile(struct: inspect.StructType) -> _Node:
     return _Node(rules, choices, fields, bool(rules) or any(field.node.has_rules for field in fields.values()))
 
 
-def _refer(struct: inspect.StructType) -> Schema:
+def _refer(struct: inspect.StructType) -> JsonObject:
     return {_STRUCT: struct}
 
 
-def _read_keys(schema: Schema) -> tuple[str, ...] | None:
+def _read_keys(schema: JsonObject) -> tuple[str, ...] | None:
     match schema.get("x-kubernetes-list-type"):
         case "map":
             return tuple(schema["x-kubernetes-list-map-keys"])

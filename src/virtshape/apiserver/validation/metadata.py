@@ -5,9 +5,10 @@ Messages are those of Kubernetes. Arguments are not modified.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.validation.names import check_label_value, check_qualified_name, find_name_check, mask_prefix
@@ -18,8 +19,6 @@ from virtshape.apiserver.validation.violation import (
     show_value,
     too_long_value,
 )
-
-Tree = dict[str, Any]
 
 MAX_ANNOTATION_BYTES: Final = 256 * 1024
 ORPHAN: Final = "orphan"
@@ -37,7 +36,7 @@ _IMMUTABLE: Final = (
 _BLIND_UPDATES_REFUSED: Final = frozenset({"apiextensions.k8s.io", "coordination.k8s.io"})
 
 
-def check_address(metadata: Tree, *, name: str = "", namespace: str = "") -> None:
+def check_address(metadata: JsonObject, *, name: str = "", namespace: str = "") -> None:
     """Raise StatusError if metadata contradicts the request path; empty parts of the path match anything."""
     stated = metadata.get("name") or ""
     if name and not stated:
@@ -51,7 +50,7 @@ def check_address(metadata: Tree, *, name: str = "", namespace: str = "") -> Non
         raise StatusError(400, "BadRequest", message)
 
 
-def check_created(metadata: Tree, kind: Kind) -> list[Cause]:
+def check_created(metadata: JsonObject, kind: Kind) -> list[Cause]:
     """Return problems of a new object's metadata; a generated name is already set."""
     causes = list(_check_name(metadata, kind))
     causes += _check_content(metadata, {})
@@ -59,7 +58,7 @@ def check_created(metadata: Tree, kind: Kind) -> list[Cause]:
     return causes
 
 
-def check_updated(metadata: Tree, old: Tree, kind: Kind) -> list[Cause]:
+def check_updated(metadata: JsonObject, old: JsonObject, kind: Kind) -> list[Cause]:
     """Return problems of an updated object's metadata, after `restore_metadata`."""
     content = list(_check_content(metadata, old))
     changed = [*_check_new_finalizers(metadata, old), *_check_immutable(metadata, old), *content]
@@ -69,7 +68,7 @@ def check_updated(metadata: Tree, old: Tree, kind: Kind) -> list[Cause]:
     return [*result, *again, *changed, *changed]
 
 
-def restore_metadata(metadata: Tree, old: Tree) -> Tree:
+def restore_metadata(metadata: JsonObject, old: JsonObject) -> JsonObject:
     """Return the metadata of an update with the fields restored that only the server sets."""
     restored = {**metadata, "uid": metadata.get("uid") or old.get("uid")}
     for field in ("namespace", "creationTimestamp", "generation"):
@@ -87,7 +86,7 @@ def allows_blind_update(kind: Kind) -> bool:
     return not is_custom_resource(kind) and kind.group not in _BLIND_UPDATES_REFUSED
 
 
-def find_finalizer_warnings(metadata: Tree, old: Tree, kind: Kind) -> list[str]:
+def find_finalizer_warnings(metadata: JsonObject, old: JsonObject, kind: Kind) -> list[str]:
     """Return warnings for new finalizers without a domain; built-in kinds reject those."""
     if not metadata.get("finalizers"):
         return []
@@ -100,12 +99,12 @@ def find_finalizer_warnings(metadata: Tree, old: Tree, kind: Kind) -> list[str]:
     ]
 
 
-def drop_repeated_owners(metadata: Tree) -> list[str]:
+def drop_repeated_owners(metadata: JsonObject) -> list[str]:
     """Remove duplicate owner references, and return warnings."""
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) < 2:
         return []
-    kept: dict[str, Tree] = {}
+    kept: dict[str, JsonObject] = {}
     repeated = []
     for owner in owners:
         identity = show_value(owner)
@@ -125,7 +124,7 @@ def _is_qualified(finalizer: str) -> bool:
     return "/" in finalizer or finalizer in STANDARD_FINALIZERS
 
 
-def _check_name(metadata: Tree, kind: Kind) -> Iterator[Cause]:
+def _check_name(metadata: JsonObject, kind: Kind) -> Iterator[Cause]:
     check = find_name_check(kind)
     prefix = metadata.get("generateName") or ""
     if prefix:
@@ -139,7 +138,7 @@ def _check_name(metadata: Tree, kind: Kind) -> Iterator[Cause]:
         yield invalid_value("metadata.name", name, problem)
 
 
-def _check_content(metadata: Tree, old: Tree) -> Iterator[Cause]:
+def _check_content(metadata: JsonObject, old: JsonObject) -> Iterator[Cause]:
     """Return problems of changed fields; unchanged ones were checked before."""
     labels = metadata.get("labels")
     if labels and labels != old.get("labels"):
@@ -170,7 +169,7 @@ def _check_annotations(annotations: dict[str, str]) -> Iterator[Cause]:
         yield too_long_value("metadata.annotations", MAX_ANNOTATION_BYTES)
 
 
-def _check_owners(owners: list[Tree]) -> Iterator[Cause]:
+def _check_owners(owners: list[JsonObject]) -> Iterator[Cause]:
     field = "metadata.ownerReferences"
     controller = ""
     for index, owner in enumerate(owners):
@@ -193,7 +192,7 @@ def _check_owners(owners: list[Tree]) -> Iterator[Cause]:
             controller = name
 
 
-def _check_finalizers(metadata: Tree, old: Tree, kind: Kind) -> Iterator[Cause]:
+def _check_finalizers(metadata: JsonObject, old: JsonObject, kind: Kind) -> Iterator[Cause]:
     finalizers = metadata.get("finalizers") or []
     before = old.get("finalizers") or []
     if not finalizers or finalizers == before:
@@ -210,7 +209,7 @@ def _check_finalizers(metadata: Tree, old: Tree, kind: Kind) -> Iterator[Cause]:
         yield invalid_value(field, finalizers, f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set")
 
 
-def _check_new_finalizers(metadata: Tree, old: Tree) -> Iterator[Cause]:
+def _check_new_finalizers(metadata: JsonObject, old: JsonObject) -> Iterator[Cause]:
     if not old.get("deletionTimestamp"):
         return
     added = sorted(set(metadata.get("finalizers") or ()) - set(old.get("finalizers") or ()))
@@ -222,7 +221,7 @@ def _check_new_finalizers(metadata: Tree, old: Tree) -> Iterator[Cause]:
         yield forbidden_value("metadata.finalizers", message)
 
 
-def _check_immutable(metadata: Tree, old: Tree) -> Iterator[Cause]:
+def _check_immutable(metadata: JsonObject, old: JsonObject) -> Iterator[Cause]:
     for field in _IMMUTABLE:
         if metadata.get(field) != old.get(field):
             yield invalid_value(f"metadata.{field}", metadata.get(field), "field is immutable")

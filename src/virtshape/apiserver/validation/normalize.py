@@ -11,12 +11,12 @@ from msgspec import Struct, inspect
 
 from virtshape.api.kinds import Kind
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.api.path import format_path
 from virtshape.api.status import Cause
 from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.validation.violation import invalid_value, mistyped_value, required_value, unsupported_value
 
-Tree = dict[str, Any]
 Path = tuple[Any, ...]
 """The path to a value: the parent's path, then the key or index; empty for the object itself."""
 
@@ -47,13 +47,13 @@ _NAMES: Final[dict[type, str]] = {
 class NormalizedObject(NamedTuple):
     """The normalized tree, paths of unknown fields, problems, and reasons why it cannot be decoded at all."""
 
-    tree: Tree
+    tree: JsonObject
     unknown: list[str]
     causes: list[Cause]
     misfits: list[str]
 
 
-def normalize_object(tree: Tree, kind: Kind) -> NormalizedObject:
+def normalize_object(tree: JsonObject, kind: Kind) -> NormalizedObject:
     """Normalize a tree to its kind."""
     found = _Findings(custom=is_custom_resource(kind))
     normalized = _find_object(kind.struct).normalize(tree, (), found)
@@ -181,7 +181,7 @@ class _Nest(_Shape):
             value = self._without_nulls(value, at, found)
         return {key: _normalize(item, inner, (at, key), found) for key, item in value.items()}
 
-    def _without_nulls(self, value: Tree, at: Path, found: _Findings) -> Tree:
+    def _without_nulls(self, value: JsonObject, at: Path, found: _Findings) -> JsonObject:
         """Return a map without nulls; in string maps of built-in kinds, null becomes an empty string."""
         are_texts = [shape.name for shape in self._inner] == ["string"] and (not found.custom or _is_metadata(at))
         if are_texts:

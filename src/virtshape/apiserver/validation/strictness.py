@@ -11,6 +11,7 @@ import msgspec
 from virtshape.api.codec import from_tree
 from virtshape.api.jsontext import find_duplicate_keys
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.capability import is_custom_resource
@@ -22,16 +23,14 @@ from virtshape.apiserver.validation.names import generate_name
 from virtshape.apiserver.validation.normalize import NormalizedObject, normalize_object
 from virtshape.apiserver.validation.violation import invalid_error, invalid_object_error, invalid_value
 
-Tree = dict[str, Any]
-
 MAX_WARNING_CHARACTERS: Final = 4096
 
 _CHECKED_ELSEWHERE: Final = ("apiVersion", "kind", "metadata.ownerReferences[")
 
 
 def admit_fields(
-    tree: Tree, text: bytes | None, kind: Kind, validation: str, *, patching: bool = False, creating: bool = False
-) -> tuple[Tree, list[str]]:
+    tree: JsonObject, text: bytes | None, kind: Kind, validation: str, *, patching: bool = False, creating: bool = False
+) -> tuple[JsonObject, list[str]]:
     """
     Return the tree without unknown fields and nulls, and warnings about fields.
 
@@ -61,14 +60,14 @@ def admit_fields(
     return normalized.tree, warnings
 
 
-def _check_new_metadata(tree: Tree, kind: Kind) -> list[Cause]:
+def _check_new_metadata(tree: JsonObject, kind: Kind) -> list[Cause]:
     metadata = tree.get("metadata") or {}
     if metadata.get("generateName") and not metadata.get("name"):
         metadata = {**metadata, "name": generate_name(metadata["generateName"])}
     return check_created(metadata, kind)
 
 
-def check_part(tree: Tree, kind: Kind) -> None:
+def check_part(tree: JsonObject, kind: Kind) -> None:
     """Raise StatusError if a partial object has invalid fields; required fields may be absent."""
     if _fits(tree, None, kind):
         return
@@ -114,7 +113,7 @@ def limit_warnings(warnings: list[str]) -> list[str]:
     return warnings
 
 
-def _fits(tree: Tree, text: bytes | None, kind: Kind) -> bool:
+def _fits(tree: JsonObject, text: bytes | None, kind: Kind) -> bool:
     """Return True if the object needs no normalization."""
     if b"null" in (text if text is not None else msgspec.json.encode(tree)):
         return False
@@ -137,7 +136,7 @@ def _read_integer(scalar: type, value: Any) -> Any:
     return scalar(value)
 
 
-def _find_remaining(tree: Tree, kind: Kind) -> list[Cause]:
+def _find_remaining(tree: JsonObject, kind: Kind) -> list[Cause]:
     """Return problems of the decoder that normalization did not find, except those checked elsewhere."""
     try:
         from_tree(tree, kind.struct)
@@ -148,7 +147,7 @@ def _find_remaining(tree: Tree, kind: Kind) -> list[Cause]:
     return []
 
 
-def _refuse_body(tree: Tree, kind: Kind, message: str, *, patching: bool) -> StatusError:
+def _refuse_body(tree: JsonObject, kind: Kind, message: str, *, patching: bool) -> StatusError:
     if patching:
         patched = msgspec.json.encode(tree).decode()
         return invalid_error("", "", "", [invalid_value("patch", patched, message)])

@@ -5,11 +5,12 @@ CRDs come before their objects, permissions before the pods that need them, and 
 pods that serve the webhooks exist.
 """
 
+from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests.certificates import build_certificates
 from virtshape.cluster.manifests.crds import build_definitions
 from virtshape.cluster.manifests.deployments import build_deployments
 from virtshape.cluster.manifests.kubevirttools import build_catalog, build_tools
-from virtshape.cluster.manifests.naming import CONFIGURATION, Tree, begin
+from virtshape.cluster.manifests.naming import CONFIGURATION, begin
 from virtshape.cluster.manifests.network import (
     build_api_services,
     build_monitors,
@@ -23,7 +24,7 @@ from virtshape.cluster.manifests.rbac import build_component_roles, build_user_r
 from virtshape.cluster.manifests.webhooks import build_webhooks
 
 
-def build_parts(options: Options) -> dict[str, list[Tree]]:
+def build_parts(options: Options) -> dict[str, list[JsonObject]]:
     """Return the objects of each part by the part's name, both in the order in which to apply them."""
     if options.with_kubevirt:
         return {
@@ -46,12 +47,12 @@ def build_parts(options: Options) -> dict[str, list[Tree]]:
     }
 
 
-def build_manifests(options: Options) -> list[Tree]:
+def build_manifests(options: Options) -> list[JsonObject]:
     """Return all objects in the order in which to apply them."""
     return [tree for part in build_parts(options).values() for tree in part]
 
 
-def build_namespaces(options: Options) -> list[Tree]:
+def build_namespaces(options: Options) -> list[JsonObject]:
     """Return the installation's namespace, with the restricted pod security standard, and the configuration's."""
     modes = ("enforce", "audit", "warn")
     strict = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in modes}

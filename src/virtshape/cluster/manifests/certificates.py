@@ -7,7 +7,8 @@ create Secrets. Manifests contain no keys.
 
 from typing import Final
 
-from virtshape.cluster.manifests.naming import SYSTEM, Component, Tree, begin, name_component, name_secret
+from virtshape.api.model import JsonObject
+from virtshape.cluster.manifests.naming import SYSTEM, Component, begin, name_component, name_secret
 from virtshape.cluster.manifests.options import Options
 
 SERVING: Final[tuple[Component, ...]] = ("webhook", "apiserver")
@@ -16,7 +17,7 @@ _AUTHORITY: Final = f"{SYSTEM}-ca"
 _ROOT: Final = f"{SYSTEM}-selfsigned"
 
 
-def build_certificates(options: Options) -> list[Tree]:
+def build_certificates(options: Options) -> list[JsonObject]:
     """Return the objects that certificates come from: empty Secrets, or cert-manager's Issuers and Certificates."""
     if options.webhook_cert == "self-signed":
         return [_build_empty_secret(component, options.namespace) for component in SERVING]
@@ -26,18 +27,18 @@ def build_certificates(options: Options) -> list[Tree]:
     ]
 
 
-def annotate_ca_injection(component: Component, options: Options) -> Tree:
+def annotate_ca_injection(component: Component, options: Options) -> JsonObject:
     """Return the metadata that makes cert-manager inject its CA bundle into an object."""
     if options.webhook_cert == "self-signed":
         return {}
     return {"annotations": {"cert-manager.io/inject-ca-from": f"{options.namespace}/{name_component(component)}"}}
 
 
-def _build_empty_secret(component: Component, namespace: str) -> Tree:
+def _build_empty_secret(component: Component, namespace: str) -> JsonObject:
     return {**begin("v1", "Secret", name_secret(component), namespace, component=component), "type": "Opaque"}
 
 
-def _build_authority(namespace: str) -> list[Tree]:
+def _build_authority(namespace: str) -> list[JsonObject]:
     issuer = {"kind": "Issuer", "name": _ROOT}
     certificate = {
         "isCA": True,
@@ -54,7 +55,7 @@ def _build_authority(namespace: str) -> list[Tree]:
     ]
 
 
-def _build_certificate(component: Component, namespace: str) -> Tree:
+def _build_certificate(component: Component, namespace: str) -> JsonObject:
     name = name_component(component)
     host = f"{name}.{namespace}.svc"
     spec = {

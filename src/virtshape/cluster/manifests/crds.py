@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.discovery.definitions import list_definitions, write_definition
 from virtshape.cluster.manifests.certificates import annotate_ca_injection
-from virtshape.cluster.manifests.naming import Tree, label, name_component
+from virtshape.cluster.manifests.naming import label, name_component
 from virtshape.cluster.manifests.options import Options
 
 CONVERTED_GROUP: Final = "instancetype.kubevirt.io"
@@ -24,12 +25,12 @@ def list_converted() -> list[str]:
     return [name for name in list_definitions() if name.partition(".")[2] == CONVERTED_GROUP]
 
 
-def build_definitions(options: Options) -> list[Tree]:
+def build_definitions(options: Options) -> list[JsonObject]:
     """Return all CRDs."""
     return [_build_definition(name, options) for name in list_names(options)]
 
 
-def _build_definition(name: str, options: Options) -> Tree:
+def _build_definition(name: str, options: Options) -> JsonObject:
     tree = write_definition(name)
     metadata = {"name": name, "labels": label()}
     spec = tree["spec"]
@@ -39,7 +40,7 @@ def _build_definition(name: str, options: Options) -> Tree:
     return tree | {"metadata": metadata, "spec": spec}
 
 
-def _build_conversion(namespace: str) -> Tree:
+def _build_conversion(namespace: str) -> JsonObject:
     service = {"namespace": namespace, "name": name_component("webhook"), "path": CONVERT_PATH, "port": 443}
     return {
         "strategy": "Webhook",

@@ -4,8 +4,9 @@ The Deployment and PodDisruptionBudget of each component.
 All pods comply with the restricted pod security standard.
 """
 
-from typing import Any, Final
+from typing import Final
 
+from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests.certificates import SERVING
 from virtshape.cluster.manifests.naming import (
     COMPONENTS,
@@ -14,7 +15,6 @@ from virtshape.cluster.manifests.naming import (
     METRICS_PORT,
     SYSTEM,
     Component,
-    Tree,
     begin,
     label,
     name_component,
@@ -25,7 +25,7 @@ from virtshape.cluster.manifests.options import Options
 TLS_DIRECTORY: Final = "/etc/virtshape/tls"
 USER_ID: Final = 65532
 
-_RESOURCES: Final[dict[Component, Tree]] = {
+_RESOURCES: Final[dict[Component, JsonObject]] = {
     "webhook": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
     "controller": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "4Gi"}},
     "apiserver": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
@@ -37,7 +37,7 @@ _COMMANDS: Final[dict[Component, list[str]]] = {
 }
 
 
-def build_deployments(options: Options) -> list[Tree]:
+def build_deployments(options: Options) -> list[JsonObject]:
     """Return the PriorityClass, and the Deployment and PodDisruptionBudget of each component."""
     critical = {
         **begin("scheduling.k8s.io/v1", "PriorityClass", SYSTEM),
@@ -64,7 +64,7 @@ def list_arguments(component: Component, options: Options) -> list[str]:
     return arguments
 
 
-def _build_component(component: Component, options: Options) -> list[Tree]:
+def _build_component(component: Component, options: Options) -> list[JsonObject]:
     name, namespace = name_component(component), options.namespace
     selector = {"matchLabels": label(component)}
     deployment = {
@@ -84,8 +84,8 @@ def _build_component(component: Component, options: Options) -> list[Tree]:
     return [deployment, budget]
 
 
-def _build_pod(component: Component, options: Options) -> Tree:
-    volumes: list[Tree] = [{"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}}]
+def _build_pod(component: Component, options: Options) -> JsonObject:
+    volumes: list[JsonObject] = [{"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}}]
     if _is_mounted(component, options):
         volumes.append({"name": "tls", "secret": {"secretName": name_secret(component)}})
     return {
@@ -106,11 +106,11 @@ def _build_pod(component: Component, options: Options) -> Tree:
     }
 
 
-def _build_container(component: Component, options: Options) -> Tree:
+def _build_container(component: Component, options: Options) -> JsonObject:
     ports = {"health": HEALTH_PORT, "metrics": METRICS_PORT}
     if component in SERVING:
         ports = {"https": HTTPS_PORT, **ports}
-    mounts: list[Tree] = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - inside the container
+    mounts: list[JsonObject] = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - inside the container
     if _is_mounted(component, options):
         mounts.append({"name": "tls", "mountPath": TLS_DIRECTORY, "readOnly": True})
     return {
@@ -136,7 +136,7 @@ def _is_mounted(component: Component, options: Options) -> bool:
     return component in SERVING and options.webhook_cert == "cert-manager"
 
 
-def _probe(path: str, *, period: int, failures: int) -> Tree:
+def _probe(path: str, *, period: int, failures: int) -> JsonObject:
     return {
         "httpGet": {"path": path, "port": "health"},
         "periodSeconds": period,
@@ -145,7 +145,7 @@ def _probe(path: str, *, period: int, failures: int) -> Tree:
     }
 
 
-def _spread_over(key: str, component: Component) -> dict[str, Any]:
+def _spread_over(key: str, component: Component) -> JsonObject:
     return {
         "maxSkew": 1,
         "topologyKey": key,

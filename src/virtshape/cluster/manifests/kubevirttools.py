@@ -9,14 +9,15 @@ from typing import Final
 
 from virtshape import catalog
 from virtshape.api.codec import to_tree
-from virtshape.cluster.manifests.naming import SYSTEM, Tree, begin
+from virtshape.api.model import JsonObject
+from virtshape.cluster.manifests.naming import SYSTEM, begin
 from virtshape.cluster.manifests.options import Options
 from virtshape.cluster.manifests.rbac import RBAC_GROUP, RBAC_VERSION, list_read_rules
 
 NAME: Final = f"{SYSTEM}-tools"
 
 
-def build_tools(options: Options) -> list[Tree]:
+def build_tools(options: Options) -> list[JsonObject]:
     """Return the service account, its role and its binding."""
     return [
         begin("v1", "ServiceAccount", NAME, options.namespace),
@@ -29,6 +30,6 @@ def build_tools(options: Options) -> list[Tree]:
     ]
 
 
-def build_catalog(options: Options) -> list[Tree]:
+def build_catalog(options: Options) -> list[JsonObject]:
     """Return the built-in instance types and preferences if requested, in the version that KubeVirt serves."""
     return [to_tree(item) for item in catalog.load(version="v1beta1")] if options.catalog else []

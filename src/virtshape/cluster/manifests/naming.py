@@ -1,10 +1,10 @@
 """Names, labels and metadata of an installation's objects."""
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from virtshape.admission.accounts import name_user
+from virtshape.api.model import JsonObject
 
-Tree = dict[str, Any]
 Component = Literal["webhook", "controller", "apiserver"]
 
 SYSTEM: Final = "virtshape"
@@ -47,9 +47,9 @@ def begin(
     component: Component | None = None,
     labels: dict[str, str] | None = None,
     annotations: dict[str, str] | None = None,
-) -> Tree:
+) -> JsonObject:
     """Return a new object with its type, name, labels and annotations."""
-    metadata: Tree = {"name": name}
+    metadata: JsonObject = {"name": name}
     if namespace:
         metadata["namespace"] = namespace
     metadata["labels"] = label(component) | (labels or {})

@@ -1,7 +1,8 @@
 """Network objects of the components: Services, APIServices, NetworkPolicies, and a ServiceMonitor."""
 
-from typing import Any, Final
+from typing import Final
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.cluster.manifests.certificates import SERVING, annotate_ca_injection
 from virtshape.cluster.manifests.naming import (
@@ -11,7 +12,6 @@ from virtshape.cluster.manifests.naming import (
     METRICS_PORT,
     SYSTEM,
     Component,
-    Tree,
     begin,
     label,
     name_component,
@@ -23,7 +23,7 @@ _APISERVER_PORTS: Final = (443, 6443)
 _DNS_PORT: Final = 53
 
 
-def build_services(options: Options) -> list[Tree]:
+def build_services(options: Options) -> list[JsonObject]:
     """Return the Services of the HTTPS components, and one for the metrics of all components."""
     namespace = options.namespace
     serving = [
@@ -38,7 +38,7 @@ def build_services(options: Options) -> list[Tree]:
     return [*serving, {**metrics, "spec": {"clusterIP": "None", "selector": label(), "ports": ports}}]
 
 
-def build_api_services(options: Options) -> list[Tree]:
+def build_api_services(options: Options) -> list[JsonObject]:
     """Return the APIServices that route VM subresources such as `start` and `console` to us."""
     service = {"namespace": options.namespace, "name": name_component("apiserver"), "port": 443}
     built = []
@@ -56,12 +56,12 @@ def build_api_services(options: Options) -> list[Tree]:
     return built
 
 
-def build_network_policies(options: Options) -> list[Tree]:
+def build_network_policies(options: Options) -> list[JsonObject]:
     """Return the NetworkPolicy of each component; traffic that they do not allow is denied."""
     return [_build_policy(component, options.namespace) for component in COMPONENTS]
 
 
-def build_monitors(options: Options) -> list[Tree]:
+def build_monitors(options: Options) -> list[JsonObject]:
     """Return a ServiceMonitor if requested; it needs the CRDs of the Prometheus operator."""
     if not options.service_monitor:
         return []
@@ -70,11 +70,11 @@ def build_monitors(options: Options) -> list[Tree]:
     return [{**tree, "spec": {"selector": {"matchLabels": label()}, "endpoints": [endpoint]}}]
 
 
-def _port(name: str, port: int, target: str) -> Tree:
+def _port(name: str, port: int, target: str) -> JsonObject:
     return {"name": name, "port": port, "targetPort": target, "protocol": "TCP"}
 
 
-def _build_policy(component: Component, namespace: str) -> Tree:
+def _build_policy(component: Component, namespace: str) -> JsonObject:
     # The API server and kubelets connect from node addresses, which pod selectors do not match.
     from_anywhere = [HEALTH_PORT, *([HTTPS_PORT] if component in SERVING else [])]
     ingress = [
@@ -94,5 +94,5 @@ def _build_policy(component: Component, namespace: str) -> Tree:
     }
 
 
-def _list_ports(*ports: int) -> list[dict[str, Any]]:
+def _list_ports(*ports: int) -> list[JsonObject]:
     return [{"port": port, "protocol": "TCP"} for port in ports]

@@ -8,7 +8,8 @@ cannot limit either to certain pods, commands or fields, so these policies do.
 from typing import Final
 
 from virtshape.api.launcherpod import EXEC_ACTIONS, EXEC_COMMAND
-from virtshape.cluster.manifests.naming import SYSTEM, Tree, begin, name_account
+from virtshape.api.model import JsonObject
+from virtshape.cluster.manifests.naming import SYSTEM, begin, name_account
 from virtshape.cluster.manifests.options import Options
 from virtshape.controllers.pods.naming import CONTAINER, LAUNCHER
 
@@ -19,7 +20,7 @@ _SAME_LABELS: Final = "object.metadata.?labels.orValue({}) == oldObject.metadata
 _SAME_OWNERS: Final = "object.metadata.?ownerReferences.orValue([]) == oldObject.metadata.?ownerReferences.orValue([])"
 
 
-def build_admission_policies(options: Options) -> list[Tree]:
+def build_admission_policies(options: Options) -> list[JsonObject]:
     """Return the policies for the aggregated API's account, and their bindings."""
     if options.runtime == "none":
         return []
@@ -42,7 +43,9 @@ def build_admission_policies(options: Options) -> list[Tree]:
     return [*exec_policy, *update_policy]
 
 
-def _build_policy(name: str, account: str, operation: tuple[str, str], expression: str, message: str) -> list[Tree]:
+def _build_policy(
+    name: str, account: str, operation: tuple[str, str], expression: str, message: str
+) -> list[JsonObject]:
     """Return a policy that denies an account everything that the expression does not allow, and its binding."""
     verb, resource = operation
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": [verb], "resources": [resource], "scope": "*"}

@@ -6,9 +6,10 @@ behind them. The schemas use existing priority levels, so other clients keep the
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from virtshape.cluster.manifests.naming import COMPONENTS, SYSTEM, Component, Tree, begin, name_component
+from virtshape.api.model import JsonObject
+from virtshape.cluster.manifests.naming import COMPONENTS, SYSTEM, Component, begin, name_component
 from virtshape.cluster.manifests.options import Options
 
 _VERSION: Final = "flowcontrol.apiserver.k8s.io/v1"
@@ -18,7 +19,7 @@ _REST: Final = 950
 """Before the schema for all service accounts, which has lower priority."""
 
 
-def build_priorities(options: Options) -> list[Tree]:
+def build_priorities(options: Options) -> list[JsonObject]:
     """Return the FlowSchemas."""
     leases = {
         "apiGroups": ["coordination.k8s.io"],
@@ -40,8 +41,8 @@ def build_priorities(options: Options) -> list[Tree]:
 
 
 def _build_schema(
-    name: str, level: str, precedence: int, components: Sequence[Component], rule: dict[str, Any], namespace: str
-) -> Tree:
+    name: str, level: str, precedence: int, components: Sequence[Component], rule: JsonObject, namespace: str
+) -> JsonObject:
     accounts = [{"name": name_component(component), "namespace": namespace} for component in components]
     subjects = [{"kind": "ServiceAccount", "serviceAccount": account} for account in accounts]
     spec = {

@@ -8,20 +8,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from virtshape.api.codec import to_tree
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.cluster.manifests.certificates import SERVING
 from virtshape.cluster.manifests.crds import list_converted
-from virtshape.cluster.manifests.naming import (
-    COMPONENTS,
-    SYSTEM,
-    Component,
-    Tree,
-    begin,
-    label,
-    name_component,
-    name_secret,
-)
+from virtshape.cluster.manifests.naming import COMPONENTS, SYSTEM, Component, begin, label, name_component, name_secret
 from virtshape.cluster.manifests.options import Options
 
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
@@ -40,7 +32,7 @@ _REGISTRATION: Final = "admissionregistration.k8s.io"
 _CONFIGURATIONS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 
 
-def build_component_roles(options: Options) -> list[Tree]:
+def build_component_roles(options: Options) -> list[JsonObject]:
     """Return the service accounts, roles and bindings of all components."""
     built = []
     for component in COMPONENTS:
@@ -50,27 +42,27 @@ def build_component_roles(options: Options) -> list[Tree]:
     return [*built, *_build_delegation(options.namespace)]
 
 
-def build_user_roles(options: Options) -> list[Tree]:
+def build_user_roles(options: Options) -> list[JsonObject]:
     """Return the roles that extend the cluster's `view`, `edit` and `admin`, and the bindings for all users."""
     prefixes = (*_USER_ROLE_PREFIXES, _DISK_ROLE_PREFIX) if options.cdi else _USER_ROLE_PREFIXES
     trees = [to_tree(item) for item in (*build_roles(), *build_bindings())]
     return [_relabel(tree) for tree in trees if tree["metadata"]["name"].startswith(prefixes)]
 
 
-def _relabel(tree: Tree) -> Tree:
+def _relabel(tree: JsonObject) -> JsonObject:
     """Return the role with the installation's labels and without those of a server's built-in roles."""
     metadata = tree["metadata"]
     labels = {key: value for key, value in metadata["labels"].items() if key != _BOOTSTRAP_LABEL}
     return tree | {"metadata": {"name": metadata["name"], "labels": label() | labels}}
 
 
-def rule(group: str, resources: Sequence[str], *verbs: str, names: Sequence[str] = ()) -> Tree:
+def rule(group: str, resources: Sequence[str], *verbs: str, names: Sequence[str] = ()) -> JsonObject:
     """Return one rule of a role, limited to the named objects if any are given."""
-    tree: Tree = {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
+    tree: JsonObject = {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
     return tree | ({"resourceNames": list(names)} if names else {})
 
 
-def list_read_rules() -> list[Tree]:
+def list_read_rules() -> list[JsonObject]:
     """Return the rules for reading everything that a VM can refer to, and the configuration."""
     return [
         rule(_MACHINES, ["virtualmachines", "virtualmachineinstances", "kubevirts"], *READ),
@@ -82,7 +74,7 @@ def list_read_rules() -> list[Tree]:
     ]
 
 
-def _list_rules(component: Component, options: Options) -> list[Tree]:
+def _list_rules(component: Component, options: Options) -> list[JsonObject]:
     match component:
         case "webhook":
             return [*list_read_rules(), *_list_webhook_rules(options)]
@@ -92,7 +84,7 @@ def _list_rules(component: Component, options: Options) -> list[Tree]:
             return [*list_read_rules(), *_list_apiserver_rules(options)]
 
 
-def _list_webhook_rules(options: Options) -> list[Tree]:
+def _list_webhook_rules(options: Options) -> list[JsonObject]:
     rules = [rule("authorization.k8s.io", ["subjectaccessreviews"], "create")]
     if options.webhook_cert == "self-signed":
         rules += [
@@ -102,7 +94,7 @@ def _list_webhook_rules(options: Options) -> list[Tree]:
     return rules
 
 
-def _list_controller_rules(options: Options) -> list[Tree]:
+def _list_controller_rules(options: Options) -> list[JsonObject]:
     rules = [
         rule(_MACHINES, ["virtualmachines"], *_CHANGE),
         rule(_MACHINES, ["virtualmachineinstances"], "create", "delete", *_CHANGE),
@@ -122,7 +114,7 @@ def _list_controller_rules(options: Options) -> list[Tree]:
     return rules
 
 
-def _list_apiserver_rules(options: Options) -> list[Tree]:
+def _list_apiserver_rules(options: Options) -> list[JsonObject]:
     rules = []
     if options.runtime == "pod":
         rules += [rule("", ["pods"], "get", "patch"), rule("", ["pods/exec"], "get", "create")]
@@ -133,7 +125,7 @@ def _list_apiserver_rules(options: Options) -> list[Tree]:
     return rules
 
 
-def _list_namespace_rules(component: Component, options: Options) -> list[Tree]:
+def _list_namespace_rules(component: Component, options: Options) -> list[JsonObject]:
     """Return the rules of a component in the installation's namespace."""
     if component == "controller":
         leases = ["leases"]
@@ -146,7 +138,7 @@ def _list_namespace_rules(component: Component, options: Options) -> list[Tree]:
     return []
 
 
-def _grant_cluster_wide(component: Component, rules: list[Tree], namespace: str) -> list[Tree]:
+def _grant_cluster_wide(component: Component, rules: list[JsonObject], namespace: str) -> list[JsonObject]:
     name = name_component(component)
     return [
         {**begin(RBAC_VERSION, "ClusterRole", name, component=component), "rules": rules},
@@ -154,7 +146,7 @@ def _grant_cluster_wide(component: Component, rules: list[Tree], namespace: str)
     ]
 
 
-def _grant_in_namespace(component: Component, rules: list[Tree], namespace: str) -> list[Tree]:
+def _grant_in_namespace(component: Component, rules: list[JsonObject], namespace: str) -> list[JsonObject]:
     if not rules:
         return []
     name = name_component(component)
@@ -164,7 +156,7 @@ def _grant_in_namespace(component: Component, rules: list[Tree], namespace: str)
     ]
 
 
-def _build_delegation(namespace: str) -> list[Tree]:
+def _build_delegation(namespace: str) -> list[JsonObject]:
     """Return the bindings that allow the aggregated API to delegate authentication and authorization."""
     name = f"{name_component('apiserver')}-delegation"
     reader = "extension-apiserver-authentication-reader"
@@ -176,7 +168,7 @@ def _build_delegation(namespace: str) -> list[Tree]:
 
 def bind(
     kind: str, name: str, role_kind: str, role: str, component: Component, namespace: str, *, within: str = ""
-) -> Tree:
+) -> JsonObject:
     """Return a binding of a role to a component's account, cluster-wide or in a namespace."""
     return {
         **begin(RBAC_VERSION, kind, name, within, component=component),

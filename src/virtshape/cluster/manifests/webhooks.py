@@ -4,11 +4,12 @@ Webhook configurations: the writes for which the API server calls our webhook.
 Match conditions only skip requests that the webhook would allow unchanged.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from virtshape.admission.accounts import list_trusted
+from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests.certificates import annotate_ca_injection
-from virtshape.cluster.manifests.naming import SYSTEM, Tree, begin, name_component
+from virtshape.cluster.manifests.naming import SYSTEM, begin, name_component
 from virtshape.cluster.manifests.options import Options
 
 MUTATE_PATH: Final = "/admit/mutate"
@@ -39,7 +40,7 @@ _STATUS_CHANGED: Final = {
 _LIVING: Final = {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
 
 
-def build_webhooks(options: Options) -> list[Tree]:
+def build_webhooks(options: Options) -> list[JsonObject]:
     """Return the mutating and the validating configuration."""
     return [
         _build_configuration("MutatingWebhookConfiguration", _list_mutating(options), options),
@@ -47,7 +48,7 @@ def build_webhooks(options: Options) -> list[Tree]:
     ]
 
 
-def _list_mutating(options: Options) -> list[Tree]:
+def _list_mutating(options: Options) -> list[JsonObject]:
     reinvoked = {"reinvocationPolicy": "IfNeeded"}
     return [
         _build_webhook("vm.mutate", MUTATE_PATH, _rule("kubevirt.io", "virtualmachines"), options, _CHANGED, _LIVING)
@@ -66,13 +67,13 @@ def _list_mutating(options: Options) -> list[Tree]:
     ]
 
 
-def _by_others(namespace: str) -> Tree:
+def _by_others(namespace: str) -> JsonObject:
     """Return the condition that the request comes from a user, not from a component's service account."""
     accounts = ", ".join(f"'{account}'" for account in sorted(list_trusted(namespace)))
     return {"name": "not-by-the-system", "expression": f"!(request.userInfo.username in [{accounts}])"}
 
 
-def _list_validating(options: Options) -> list[Tree]:
+def _list_validating(options: Options) -> list[JsonObject]:
     checks = [
         ("vm.validate", _rule("kubevirt.io", "virtualmachines"), (_CHANGED, _LIVING)),
         ("vmi.validate", _rule("kubevirt.io", "virtualmachineinstances"), (_RELABELLED,)),
@@ -86,15 +87,15 @@ def _list_validating(options: Options) -> list[Tree]:
     return [_build_webhook(name, VALIDATE_PATH, rule, options, *conditions) for name, rule, conditions in checks]
 
 
-def _build_configuration(kind: str, webhooks: list[Tree], options: Options) -> Tree:
+def _build_configuration(kind: str, webhooks: list[JsonObject], options: Options) -> JsonObject:
     tree = begin(_REGISTRATION, kind, SYSTEM, component="webhook")
     tree["metadata"] |= annotate_ca_injection("webhook", options)
     return tree | {"webhooks": webhooks}
 
 
-def _build_webhook(name: str, path: str, rule: Tree, options: Options, *conditions: Tree) -> Tree:
+def _build_webhook(name: str, path: str, rule: JsonObject, options: Options, *conditions: JsonObject) -> JsonObject:
     service = {"namespace": options.namespace, "name": name_component("webhook"), "path": path, "port": 443}
-    webhook: Tree = {
+    webhook: JsonObject = {
         "name": f"{name}.virtshape.io",
         "clientConfig": {"service": service},
         "rules": [rule],
@@ -108,7 +109,7 @@ def _build_webhook(name: str, path: str, rule: Tree, options: Options, *conditio
     return webhook | ({"matchConditions": list(conditions)} if conditions else {})
 
 
-def _rule(group: str, resource: str = "*", *operations: str) -> dict[str, Any]:
+def _rule(group: str, resource: str = "*", *operations: str) -> JsonObject:
     """Return a rule for all versions of a resource, so that objects arrive in the version they were written in."""
     return {
         "apiGroups": [group],

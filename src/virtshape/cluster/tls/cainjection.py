@@ -7,20 +7,19 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.client.rest import RestClient
 
 _MERGE: Final = "application/merge-patch+json"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 
-Patch = dict[str, Any]
-
 
 class InjectionTarget(Struct, frozen=True):
     """An object with a CA bundle: its path, and the patch that sets the bundle."""
 
     path: str
-    find_patch: Callable[[Any, str], Patch | None]
+    find_patch: Callable[[Any, str], JsonObject | None]
     content_type: str = _MERGE
 
 
@@ -56,7 +55,7 @@ async def inject_ca_bundle(client: RestClient, targets: Iterable[InjectionTarget
     return missing
 
 
-def _patch_webhooks(found: Any, bundle: str) -> Patch | None:
+def _patch_webhooks(found: Any, bundle: str) -> JsonObject | None:
     webhooks = found.get("webhooks") or []
     wrong = [one["name"] for one in webhooks if one["clientConfig"].get("caBundle") != bundle]
     if not wrong:
@@ -64,14 +63,14 @@ def _patch_webhooks(found: Any, bundle: str) -> Patch | None:
     return {"webhooks": [{"name": name, "clientConfig": {"caBundle": bundle}} for name in wrong]}
 
 
-def _patch_conversion(found: Any, bundle: str) -> Patch | None:
+def _patch_conversion(found: Any, bundle: str) -> JsonObject | None:
     webhook = (found["spec"].get("conversion") or {}).get("webhook")
     if webhook is None or (webhook.get("clientConfig") or {}).get("caBundle") == bundle:
         return None
     return {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}}
 
 
-def _patch_api_service(found: Any, bundle: str) -> Patch | None:
+def _patch_api_service(found: Any, bundle: str) -> JsonObject | None:
     if found["spec"].get("service") is None or found["spec"].get("caBundle") == bundle:
         return None
     return {"spec": {"caBundle": bundle}}

@@ -7,10 +7,11 @@ from typing import Final
 
 from virtshape.admission.admit import admit, complete, has_rules
 from virtshape.admission.clones import CloneSources, explain_forbidden_clone, find_clone_sources
-from virtshape.admission.clusterstate import Admitted, ClusterState, Tree
+from virtshape.admission.clusterstate import Admitted, ClusterState
 from virtshape.admission.conversionreview import answer_conversion
 from virtshape.admission.review import AdmissionRequest, allow, deny, parse_admission_request
 from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.admission.clones import clone_attributes, service_account_user
 from virtshape.apiserver.auth.authentication import User
@@ -149,7 +150,7 @@ class Webhook:
                 raise forbidden_object_error(kind.group, kind.plural, review.name, message)
 
 
-def _infers(new: Tree) -> bool:
+def _infers(new: JsonObject) -> bool:
     """Return True if a VM asks for its instance type or preference to be inferred from a volume."""
     spec = new.get("spec") or {}
     matchers = (spec.get("instancetype"), spec.get("preference"))

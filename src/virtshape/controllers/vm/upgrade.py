@@ -5,12 +5,13 @@ Pure: only looks objects up. Captured copies of deleted objects are kept.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import firmware_uuid
 from virtshape.controllers.vm.start import make_instance
 from virtshape.resolve.drift import Change, Drift, compare_values, find_drift
@@ -56,12 +57,12 @@ def release(vm: VirtualMachine, roles: Iterable[Role]) -> VirtualMachine:
     return vm
 
 
-def write_release(roles: Iterable[Role]) -> dict[str, Any]:
+def write_release(roles: Iterable[Role]) -> JsonObject:
     """Return the merge patch that requests new revisions in these roles."""
     return {"spec": {role: {"revisionName": None} for role in roles}}
 
 
-def write_status_release(vm: VirtualMachine, roles: Iterable[Role]) -> dict[str, Any] | None:
+def write_status_release(vm: VirtualMachine, roles: Iterable[Role]) -> JsonObject | None:
     """Return the status patch that servers without recapture annotations need, or None."""
     marked = list_recaptured(vm)
     left = [role for role in roles if role not in marked and find_status_ref(vm, role) is not None]

@@ -7,6 +7,7 @@ from base64 import b64decode
 from collections.abc import Callable
 from typing import Any, Final
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.check import Check
 
 POLL_SECONDS: Final = 0.05
@@ -117,8 +118,8 @@ class Prober:
         result = f"ended by signal {state['signal']}" if "signal" in state else f"exit code {state.get('exitcode')}"
         return f"{program}: {result}{': ' + output if output else ''}"[:_MAX_MESSAGE_LENGTH]
 
-    def _run_command(self, command: str, arguments: dict[str, Any], seconds: float) -> Any:
-        message: dict[str, Any] = {"execute": command, "arguments": arguments} if arguments else {"execute": command}
+    def _run_command(self, command: str, arguments: JsonObject, seconds: float) -> Any:
+        message: JsonObject = {"execute": command, "arguments": arguments} if arguments else {"execute": command}
         return json.loads(self._run_agent_command(json.dumps(message), seconds))["return"]
 
 

@@ -8,10 +8,11 @@ and with limits on time and memory.
 import os
 import stat
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.images.command import run
 from virtshape.launcher.images.detection import HEAD, TAIL, detect_format, find_external_reference
 from virtshape.launcher.images.errors import RefusedImageError, ToolError
@@ -90,7 +91,7 @@ def describe_source(path: Path, form: str) -> str:
 def _ask_qemu(path: Path, form: str) -> ImageInfo:
     command = ["qemu-img", "info", "--output=json", "--image-opts", describe_source(path, form)]
     try:
-        answer = msgspec.json.decode(run(command, seconds=_SECONDS, memory=_MEMORY), type=dict[str, Any])
+        answer = msgspec.json.decode(run(command, seconds=_SECONDS, memory=_MEMORY), type=JsonObject)
     except (ToolError, msgspec.DecodeError) as error:
         if "is not installed" in str(error):
             raise
@@ -105,7 +106,7 @@ def _check_integrity(path: Path, form: str) -> None:
     command = ["qemu-img", "check", "--output=json", "--image-opts", describe_source(path, form)]
     try:
         answer = msgspec.json.decode(
-            run(command, seconds=_CHECK_SECONDS, memory=_MEMORY, successes=_CHECKED) or b"{}", type=dict[str, Any]
+            run(command, seconds=_CHECK_SECONDS, memory=_MEMORY, successes=_CHECKED) or b"{}", type=JsonObject
         )
     except (ToolError, msgspec.DecodeError) as error:
         raise RefusedImageError(f"the image is damaged, or a part of it is missing: {error}") from error
@@ -115,7 +116,7 @@ def _check_integrity(path: Path, form: str) -> None:
         raise RefusedImageError(f"the image is damaged, or a part of it is missing: {problem}")
 
 
-def _check_details(answer: dict[str, Any], path: Path) -> None:
+def _check_details(answer: JsonObject, path: Path) -> None:
     details = answer.get("format-specific", {}).get("data", {})
     if answer.get("encrypted") or details.get("encrypt"):
         raise RefusedImageError("the image cannot be used: it is encrypted")

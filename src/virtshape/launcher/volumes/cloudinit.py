@@ -7,7 +7,7 @@ User data and network data are copied unchanged; the metadata is generated.
 import base64
 import binascii
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -16,6 +16,7 @@ from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import CloudInitConfigDriveSource, CloudInitNoCloudSource
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.launcher.source import Source
 from virtshape.launcher.volumes.errors import UnusableVolumeError
 from virtshape.launcher.volumes.files import read_files, write_iso
@@ -53,7 +54,7 @@ def prepare_config_drive(task: Task) -> Source:
     )
 
 
-def describe_no_cloud(vmi: VirtualMachineInstance, keys: list[str]) -> dict[str, Any]:
+def describe_no_cloud(vmi: VirtualMachineInstance, keys: list[str]) -> JsonObject:
     """Return the NoCloud metadata; the instance-id is stable, so that first-boot modules run once."""
     metadata = vmi.metadata or ObjectMeta()
     return _drop_empty(
@@ -66,7 +67,7 @@ def describe_no_cloud(vmi: VirtualMachineInstance, keys: list[str]) -> dict[str,
     )
 
 
-def describe_config_drive(vmi: VirtualMachineInstance, keys: list[str]) -> dict[str, Any]:
+def describe_config_drive(vmi: VirtualMachineInstance, keys: list[str]) -> JsonObject:
     """Return the config drive metadata, with the tags of disks and interfaces."""
     metadata = vmi.metadata or ObjectMeta()
     firmware = vmi.spec.domain.firmware
@@ -88,7 +89,7 @@ def find_hostname(vmi: VirtualMachineInstance) -> str:
     return name[:63].rstrip("-")
 
 
-def _list_devices(vmi: VirtualMachineInstance) -> list[dict[str, Any]]:
+def _list_devices(vmi: VirtualMachineInstance) -> list[JsonObject]:
     devices = vmi.spec.domain.devices
     nics = [{"type": "nic", "mac": nic.mac_address, "tags": [nic.tag]} for nic in devices.interfaces or () if nic.tag]
     disks = [
@@ -167,5 +168,5 @@ def _number(keys: list[str]) -> dict[str, str]:
     return {str(number): key for number, key in enumerate(keys)}
 
 
-def _drop_empty(tree: dict[str, Any]) -> dict[str, Any]:
+def _drop_empty(tree: JsonObject) -> JsonObject:
     return {key: value for key, value in tree.items() if value}

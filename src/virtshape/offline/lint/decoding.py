@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from virtshape.api.codec import from_tree
 from virtshape.api.diagnosis import find_kind_problems, quote, walk
 from virtshape.api.kinds import KINDS, Kind, find_kind
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.problems import DecodeError, Problem, ProblemKind
 from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.offline.lint.finding import Issue
@@ -100,7 +100,7 @@ def check_kind(tree: Any, *, is_named: bool) -> Iterator[Issue]:
             yield Issue("unknown-kind", problem.field, problem.message)
 
 
-def decode_leniently(tree: dict[str, Any], struct: type[Model]) -> DecodedObject:
+def decode_leniently(tree: JsonObject, struct: type[Model]) -> DecodedObject:
     """Decode a tree; if it is invalid, decode the valid part."""
     try:
         found, unknown = decode_with_unknown(tree, struct)
@@ -109,7 +109,7 @@ def decode_leniently(tree: dict[str, Any], struct: type[Model]) -> DecodedObject
     return DecodedObject(found, tuple(field.problem for field in unknown))
 
 
-def _salvage(tree: dict[str, Any], struct: type[Model]) -> Model | None:
+def _salvage(tree: JsonObject, struct: type[Model]) -> Model | None:
     """Return the object without its invalid fields; None if they are required."""
     rest = copy.deepcopy(tree)
     for finding in walk(tree, struct):
@@ -125,15 +125,15 @@ def _salvage(tree: dict[str, Any], struct: type[Model]) -> Model | None:
         return None
 
 
-def reference_of_tree(tree: dict[str, Any], kind: Kind) -> Reference:
+def reference_of_tree(tree: JsonObject, kind: Kind) -> Reference:
     """Return the reference of the object in a tree; the namespace defaults to `default`."""
     metadata = tree.get("metadata")
-    names: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+    names: JsonObject = metadata if isinstance(metadata, dict) else {}
     namespace = str(names.get("namespace") or "default") if kind.namespaced else ""
     return Reference(kind.group, kind.kind, namespace, str(names.get("name") or ""))
 
 
-def check_identity(tree: dict[str, Any], reference: Reference) -> Iterator[Issue]:
+def check_identity(tree: JsonObject, reference: Reference) -> Iterator[Issue]:
     """Check the name of an object and whether its API version is deprecated."""
     api_version = tree["apiVersion"]
     if api_version in DEPRECATED_VERSIONS:

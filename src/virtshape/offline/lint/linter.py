@@ -12,6 +12,7 @@ from virtshape.admission.sizing import check_sizing
 from virtshape.admission.violation import Violation
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import JsonObject
 from virtshape.api.yaml import Document, YAMLError, scan_documents
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.offline.files import affects_vms
@@ -67,7 +68,7 @@ class Linter:
             for issue in self._check_object(tree, kind, reference, document.source):
                 yield build_finding(issue, document.source, document.position(issue.field), subject)
 
-    def _check_object(self, tree: dict[str, Any], kind: Kind, reference: Reference, file: str) -> Iterator[Issue]:
+    def _check_object(self, tree: JsonObject, kind: Kind, reference: Reference, file: str) -> Iterator[Issue]:
         yield from check_identity(tree, reference)
         yield from self._check_sole(reference, file)
         if not is_checked(kind):

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import Told, expect, guest
 
 from virtshape.admission.rules.optional import check_optional
+from virtshape.api.model import JsonObject
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -14,25 +14,25 @@ TERM = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0]"
 POD = f"spec.affinity.podAffinity.{REQUIRED}[0]"
 
 
-def node(*terms: Tree) -> Tree:
+def node(*terms: JsonObject) -> JsonObject:
     return guest(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": list(terms)}}})
 
 
-def expression(**test: Any) -> Tree:
+def expression(**test: Any) -> JsonObject:
     return node({"matchExpressions": [{"key": "a", **test}]})
 
 
-def pod(**term: Any) -> Tree:
+def pod(**term: Any) -> JsonObject:
     return guest(affinity={"podAffinity": {REQUIRED: [{"topologyKey": "z", **term}]}})
 
 
-def weighed(weight: int) -> Tree:
+def weighed(weight: int) -> JsonObject:
     nodes = {PREFERRED: [{"weight": weight, "preference": {}}]}
     pods = {PREFERRED: [{"weight": weight, "podAffinityTerm": {"topologyKey": "z"}}]}
     return guest(affinity={"nodeAffinity": nodes, "podAntiAffinity": pods})
 
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "no nodes at all": (
         node(),
         [(TERM.removesuffix("[0]"), "must have at least one node selector term")],
@@ -91,7 +91,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
 }
 
-KEPT: dict[str, Tree] = {
+KEPT: dict[str, JsonObject] = {
     "nodes": expression(key="kubernetes.io/arch", operator="In", values=["amd64"]),
     "more than": expression(operator="Gt", values=["1"]),
     "a node": node({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}),
@@ -101,10 +101,10 @@ KEPT: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_optional, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
-def test_valid_objects_pass(tree: Tree) -> None:
+def test_valid_objects_pass(tree: JsonObject) -> None:
     expect(check_optional, tree, [])

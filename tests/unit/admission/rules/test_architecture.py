@@ -3,24 +3,24 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, expect
 
 from virtshape.admission.rules.optional import check_optional_complete
+from virtshape.api.model import JsonObject
 
 
-def of(architecture: str | None, *, devices: Tree | None = None, **domain: Any) -> Tree:
+def of(architecture: str | None, *, devices: JsonObject | None = None, **domain: Any) -> JsonObject:
     return {"architecture": architecture, "domain": {"devices": devices or {}, **domain}}
 
 
-def disk(**target: Any) -> Tree:
+def disk(**target: Any) -> JsonObject:
     return {"disks": [{"name": "root", **target}]}
 
 
-I6300ESB: Tree = {"watchdog": {"name": "w", "i6300esb": {}}}
-DIAG288: Tree = {"watchdog": {"name": "w", "diag288": {}}}
+I6300ESB: JsonObject = {"watchdog": {"name": "w", "i6300esb": {}}}
+DIAG288: JsonObject = {"watchdog": {"name": "w", "diag288": {}}}
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "amd64 with a watchdog of s390x": (
         of("amd64", devices=DIAG288),
         [(f"{D}.devices.watchdog", "amd64 only supports I6300ESB watchdog device")],
@@ -88,7 +88,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
 }
 
-KEPT: dict[str, Tree] = {
+KEPT: dict[str, JsonObject] = {
     "amd64": of("amd64", devices={**I6300ESB, **disk(disk={"bus": "sata"}), "video": {"type": "vga"}}),
     "no architecture yet": of(None, devices=I6300ESB),
     "arm64": of(
@@ -103,10 +103,10 @@ KEPT: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_optional_complete, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
-def test_valid_objects_pass(tree: Tree) -> None:
+def test_valid_objects_pass(tree: JsonObject) -> None:
     expect(check_optional_complete, tree, [])

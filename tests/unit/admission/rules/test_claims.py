@@ -3,26 +3,28 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, expect
 
 from virtshape.admission.rules.optional import check_optional
+from virtshape.api.model import JsonObject
 
-CLAIM: Tree = {"name": "c", "resourceClaimName": "rc"}
-TAKEN: Tree = {"claimName": "c", "requestName": "r"}
+CLAIM: JsonObject = {"name": "c", "resourceClaimName": "rc"}
+TAKEN: JsonObject = {"claimName": "c", "requestName": "r"}
 
 
-def claimed(*, claims: list[Tree] | None = None, networks: list[Tree] | None = None, **devices: Any) -> Tree:
+def claimed(
+    *, claims: list[JsonObject] | None = None, networks: list[JsonObject] | None = None, **devices: Any
+) -> JsonObject:
     listed = [CLAIM] if claims is None else claims
     return {"resourceClaims": listed, "networks": networks or [], "domain": {"devices": devices}}
 
 
-def network(*, binding: str = "sriov", more: list[Tree] | None = None, **claim: Any) -> Tree:
+def network(*, binding: str = "sriov", more: list[JsonObject] | None = None, **claim: Any) -> JsonObject:
     networks = [{"name": "lan", "resourceClaim": claim}, *(more or [])]
     return claimed(networks=networks, interfaces=[{"name": "lan", binding: {}}])
 
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "two claims of a name": (
         claimed(claims=[CLAIM, CLAIM]),
         [("spec.resourceClaims[1].name", 'duplicate resourceClaims name "c"')],
@@ -81,7 +83,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
 }
 
-KEPT: dict[str, Tree] = {
+KEPT: dict[str, JsonObject] = {
     "a GPU and a host device": claimed(
         gpus=[{"name": "g", **TAKEN}], hostDevices=[{"name": "h", "claimName": "c", "requestName": "s"}]
     ),
@@ -92,10 +94,10 @@ KEPT: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_optional, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
-def test_valid_objects_pass(tree: Tree) -> None:
+def test_valid_objects_pass(tree: JsonObject) -> None:
     expect(check_optional, tree, [])

@@ -3,27 +3,27 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, interface, read
 
 from virtshape.admission.rules.configured import check_configured
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.model import JsonObject
 
 MACHINE = f"{D}.machine.type"
 BRIDGE = f"{D}.devices.interfaces[0].name"
-NO_BRIDGE: Tree = {"network": {"permitBridgeInterfaceOnPodNetwork": False}}
+NO_BRIDGE: JsonObject = {"network": {"permitBridgeInterfaceOnPodNetwork": False}}
 
 
-def machine(name: str | None, architecture: str | None = "amd64") -> Tree:
+def machine(name: str | None, architecture: str | None = "amd64") -> JsonObject:
     return {"architecture": architecture, "domain": {"machine": {"type": name}}}
 
 
-def machines(*patterns: str) -> Tree:
+def machines(*patterns: str) -> JsonObject:
     return {"architectureConfiguration": {"amd64": {"emulatedMachines": list(patterns)}}}
 
 
-CASES: dict[str, tuple[Tree, Tree | None, list[str]]] = {
+CASES: dict[str, tuple[JsonObject, JsonObject | None, list[str]]] = {
     "a machine of today": (machine("q35"), None, []),
     "a machine of some day": (machine("pc-q35-rhel9.4.0"), {}, []),
     "a machine of yesterday": (machine("pc-i440fx-2.10"), None, [MACHINE]),
@@ -44,7 +44,7 @@ CASES: dict[str, tuple[Tree, Tree | None, list[str]]] = {
 
 
 @pytest.mark.parametrize(("tree", "configuration", "fields"), CASES.values(), ids=CASES)
-def test_disallowed_configuration_is_reported(tree: Tree, configuration: Any, fields: list[str]) -> None:
+def test_disallowed_configuration_is_reported(tree: JsonObject, configuration: Any, fields: list[str]) -> None:
     settings = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
     assert [each.field for each in check_configured(read(tree), "spec", settings)] == fields
 

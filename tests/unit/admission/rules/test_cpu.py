@@ -1,15 +1,15 @@
 """Validation of vCPUs, CPU features and dedicated CPUs."""
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, domain, expect
 
 from virtshape.admission.rules.instance import check_guest
+from virtshape.api.model import JsonObject
 
-PINNED: Tree = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
-HUGE: Tree = {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}
+PINNED: JsonObject = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
+HUGE: JsonObject = {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "a feature policy that is none": (
         domain(cpu={"features": [{"name": "a", "policy": "maybe"}]}),
         [(f"{D}.cpu.features[0].policy", "CPU feature a uses policy maybe that is not supported")],
@@ -94,5 +94,5 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_guest, tree, told)

@@ -3,30 +3,30 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import Told, expect, guest
 
 from virtshape.admission.rules.optional import check_optional
+from virtshape.api.model import JsonObject
 
 AT = "spec.accessCredentials[0]"
-SECRET: Tree = {"secret": {"secretName": "s"}}
-AGENT: Tree = {"qemuGuestAgent": {"users": ["root"]}}
+SECRET: JsonObject = {"secret": {"secretName": "s"}}
+AGENT: JsonObject = {"qemuGuestAgent": {"users": ["root"]}}
 
 
-def keys(*, source: Tree = SECRET, volumes: list[Tree] | None = None, **method: Any) -> Tree:
+def keys(*, source: JsonObject = SECRET, volumes: list[JsonObject] | None = None, **method: Any) -> JsonObject:
     credential = {"sshPublicKey": {"source": source, "propagationMethod": method}}
     return guest(accessCredentials=[credential], volumes=volumes or [])
 
 
-def cloud_init(source: str) -> list[Tree]:
+def cloud_init(source: str) -> list[JsonObject]:
     return [{"name": "init", source: {"userData": "a"}}]
 
 
-def passwords(*, source: Tree = SECRET, **method: Any) -> Tree:
+def passwords(*, source: JsonObject = SECRET, **method: Any) -> JsonObject:
     return guest(accessCredentials=[{"userPassword": {"source": source, "propagationMethod": method}}])
 
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "nothing": (guest(accessCredentials=[{}]), [(AT, f"{AT} must have exactly one access credential type set")]),
     "keys and passwords": (
         guest(
@@ -78,7 +78,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
 }
 
-KEPT: dict[str, Tree] = {
+KEPT: dict[str, JsonObject] = {
     "keys by the agent": keys(**AGENT),
     "keys by NoCloud": keys(noCloud={}, volumes=cloud_init("cloudInitNoCloud")),
     "keys by a config drive": keys(configDrive={}, volumes=cloud_init("cloudInitConfigDrive")),
@@ -87,10 +87,10 @@ KEPT: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_optional, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
-def test_valid_objects_pass(tree: Tree) -> None:
+def test_valid_objects_pass(tree: JsonObject) -> None:
     expect(check_optional, tree, [])

@@ -1,15 +1,15 @@
 """Validation of devices and their boot order."""
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import POD, VOLUMES, D, Told, devices, disk, expect
 
 from virtshape.admission.rules.instance import check_guest
+from virtshape.api.model import JsonObject
 
 DISK = f"{D}.devices.disks[0]"
 INTERFACE = f"{D}.devices.interfaces[0]"
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "a boot order of nought": (disk(bootOrder=0), [(f"{DISK}.bootOrder", "must have a boot order > 0, if supplied")]),
     "a boot order given twice": (
         {
@@ -72,5 +72,5 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_guest, tree, told)

@@ -1,10 +1,10 @@
 """Validation of disks and filesystems."""
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import VOLUMES, D, Told, devices, disk, expect, guest, volume
 
 from virtshape.admission.rules.instance import check_guest
+from virtshape.api.model import JsonObject
 
 DISK = f"{D}.devices.disks[0]"
 VOLUME = "spec.volumes[0]"
@@ -12,11 +12,11 @@ VOLUME = "spec.volumes[0]"
 BLOCKS = f"{DISK}.blockSize.custom"
 
 
-def blocks(bus: str = "virtio", **sizes: int) -> Tree:
+def blocks(bus: str = "virtio", **sizes: int) -> JsonObject:
     return disk(disk={"bus": bus}, blockSize={"custom": sizes})
 
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "a disk without its volume": (devices(disks=[{"name": "a"}]), [(f"{DISK}.name", "ame 'a' not found")]),
     "a filesystem without its volume": (
         devices(filesystems=[{"name": "a", "virtiofs": {}}]),
@@ -121,5 +121,5 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_guest, tree, told)

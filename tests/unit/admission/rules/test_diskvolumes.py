@@ -1,21 +1,21 @@
 """Validation of the volumes of disks and ACPI tables, and of utility volumes."""
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, devices, disk, domain, expect, guest
 
 from virtshape.admission.rules.optional import check_optional
+from virtshape.api.model import JsonObject
 
 DISK = f"{D}.devices.disks[0]"
 ACPI = f"{D}.firmware.acpi"
-CLAIM: Tree = {"persistentVolumeClaim": {"claimName": "c"}}
+CLAIM: JsonObject = {"persistentVolumeClaim": {"claimName": "c"}}
 
 
-def licensed(volume: Tree | None = None, **acpi: str) -> Tree:
+def licensed(volume: JsonObject | None = None, **acpi: str) -> JsonObject:
     return {**domain(firmware={"acpi": acpi}), "volumes": [{"name": "key", **(volume or {"secret": {}})}]}
 
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "a disk with a dot in its name": (
         devices(disks=[{"name": "a.b"}]),
         [(f"{DISK}.name", "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'")],
@@ -47,7 +47,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
 }
 
-KEPT: dict[str, Tree] = {
+KEPT: dict[str, JsonObject] = {
     "a LUN of a claim": disk(CLAIM, lun={}),
     "a LUN of a DataVolume": disk({"dataVolume": {"name": "d"}}, lun={}),
     "a LUN without its volume": devices(disks=[{"name": "a", "lun": {}}]),
@@ -58,10 +58,10 @@ KEPT: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_optional, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
-def test_valid_objects_pass(tree: Tree) -> None:
+def test_valid_objects_pass(tree: JsonObject) -> None:
     expect(check_optional, tree, [])

@@ -1,12 +1,12 @@
 """Validation of firmware and bootloaders."""
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, domain, expect
 
 from virtshape.admission.rules.instance import check_guest
+from virtshape.api.model import JsonObject
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "two bootloaders": (
         domain(firmware={"bootloader": {"bios": {}, "efi": {"secureBoot": False}}}),
         [(f"{D}.firmware.bootloader.efi", "has both EFI and BIOS configured, but they are mutually exclusive.")],
@@ -75,5 +75,5 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_guest, tree, told)

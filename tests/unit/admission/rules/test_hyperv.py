@@ -3,25 +3,25 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, domain, expect
 
 from virtshape.admission.rules.optional import check_optional
+from virtshape.api.model import JsonObject
 
 AT = f"{D}.features.hyperv"
-ON: Tree = {"enabled": True}
-OFF: Tree = {"enabled": False}
+ON: JsonObject = {"enabled": True}
+OFF: JsonObject = {"enabled": False}
 
 
-def hyperv(*, cpu: Tree | None = None, **features: Any) -> Tree:
+def hyperv(*, cpu: JsonObject | None = None, **features: Any) -> JsonObject:
     return domain(features={"hyperv": features}, cpu=cpu or {})
 
 
-def vmx(policy: str) -> Tree:
+def vmx(policy: str) -> JsonObject:
     return {"features": [{"name": "vmx", "policy": policy}]}
 
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "evmcs without vapic": (
         hyperv(evmcs={}, vapic=OFF),
         [(f"{AT}.evmcs", f"'{AT}.evmcs' requires '{AT}.vapic', which was disabled.")],
@@ -63,7 +63,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
 }
 
-KEPT: dict[str, Tree] = {
+KEPT: dict[str, JsonObject] = {
     "what others rely on left out": hyperv(evmcs={}, ipi={}, synictimer={}, tlbflush={}, reset={}),
     "what relies on others switched off": hyperv(evmcs=OFF, vapic=OFF, ipi=OFF, vpindex=OFF, cpu=vmx("disable")),
     "as many attempts as there must be": hyperv(spinlocks={"spinlocks": 4096}),
@@ -75,10 +75,10 @@ KEPT: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_optional, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
-def test_valid_objects_pass(tree: Tree) -> None:
+def test_valid_objects_pass(tree: JsonObject) -> None:
     expect(check_optional, tree, [])

@@ -1,15 +1,15 @@
 """Validation of whole instances: remaining rules, and specs that pass all of them."""
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import POD, VOLUMES, D, devices, domain, guest, refuse
 
 from virtshape.admission.rules.instance import check_guest
+from virtshape.api.model import JsonObject
 
-PINNED: Tree = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
-HUGE: Tree = {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}
+PINNED: JsonObject = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
+HUGE: JsonObject = {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}
 
-BROKEN: dict[str, tuple[Tree, list[str]]] = {
+BROKEN: dict[str, tuple[JsonObject, list[str]]] = {
     "an eviction strategy that is none": (guest(evictionStrategy="Push"), ["spec.evictionStrategy"]),
     "an architecture that is none": (guest(architecture="vax"), ["spec.architecture"]),
     "a clock of two offsets": (domain(clock={"utc": {}, "timezone": "UTC"}), [f"{D}.clock.timezone"]),
@@ -24,7 +24,7 @@ BROKEN: dict[str, tuple[Tree, list[str]]] = {
     ),
 }
 
-KEPT: dict[str, Tree] = {
+KEPT: dict[str, JsonObject] = {
     "nothing": guest(),
     "a plain guest": {
         "volumes": [*VOLUMES, {"name": "init", "cloudInitNoCloud": {"userData": "a" * 2048}}],
@@ -62,10 +62,10 @@ KEPT: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("tree", "fields"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, fields: list[str]) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, fields: list[str]) -> None:
     assert [field for field, _ in refuse(check_guest, tree)] == fields
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
-def test_valid_objects_pass(tree: Tree) -> None:
+def test_valid_objects_pass(tree: JsonObject) -> None:
     assert refuse(check_guest, tree) == []

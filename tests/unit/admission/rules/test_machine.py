@@ -3,18 +3,19 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 
 from virtshape.admission.rules.machine import check_machine
 from virtshape.admission.violation import split_violations
+from virtshape.api.model import JsonObject
 
-USED: Tree = {"volumes": [{"name": "root", "dataVolume": {"name": "dv"}}]}
-CLAIMED: Tree = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "dv"}}]}
-BLANK: Tree = {"storage": {}, "source": {"blank": {}}}
-POPULATED: Tree = {"storage": {"dataSource": {"kind": "VolumeSnapshot", "name": "s"}}}
+USED: JsonObject = {"volumes": [{"name": "root", "dataVolume": {"name": "dv"}}]}
+CLAIMED: JsonObject = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "dv"}}]}
+BLANK: JsonObject = {"storage": {}, "source": {"blank": {}}}
+POPULATED: JsonObject = {"storage": {"dataSource": {"kind": "VolumeSnapshot", "name": "s"}}}
 
 
-def templates(*specs: Tree, used: Tree = USED, **metadata: str) -> Any:
+def templates(*specs: JsonObject, used: JsonObject = USED, **metadata: str) -> Any:
     """Build a VM with a DataVolume template of the same name for each spec."""
     listed = [{"metadata": {"name": "dv", **metadata}, "spec": spec} for spec in specs]
     return build_vm(template=used, dataVolumeTemplates=listed)

@@ -1,16 +1,16 @@
 """Validation of memory and hugepages."""
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, domain, expect
 
 from virtshape.admission.rules.instance import check_guest
+from virtshape.api.model import JsonObject
 
-PINNED: Tree = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
-HUGE: Tree = {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}
-PASSTHROUGH: Tree = {"numa": {"guestMappingPassthrough": {}}}
+PINNED: JsonObject = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
+HUGE: JsonObject = {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}
+PASSTHROUGH: JsonObject = {"numa": {"guestMappingPassthrough": {}}}
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "memory above its limit": (
         domain(memory={"guest": "2Gi"}, resources={"limits": {"memory": "1Gi"}}),
         [(f"{D}.memory.guest", "must be equal to or less than the memory limit")],
@@ -82,5 +82,5 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_guest, tree, told)

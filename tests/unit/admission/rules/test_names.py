@@ -1,12 +1,12 @@
 """Validation of host names and DNS settings."""
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import Told, expect, guest
 
 from virtshape.admission.rules.instance import check_guest
+from virtshape.api.model import JsonObject
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "a host name in capitals": (
         guest(hostname="Web"),
         [("spec.hostname", "does not conform to the kubernetes DNS_LABEL rules")],
@@ -55,5 +55,5 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_guest, tree, told)

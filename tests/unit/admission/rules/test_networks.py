@@ -1,14 +1,14 @@
 """Validation of networks and interfaces."""
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import POD, D, Told, devices, expect, guest, interface
 
 from virtshape.admission.rules.instance import check_guest
+from virtshape.api.model import JsonObject
 
 INTERFACE = f"{D}.devices.interfaces[0]"
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "an interface without its network": (
         devices(interfaces=[{"name": "a", "bridge": {}}]),
         [(f"{INTERFACE}.name", "name 'a' not found")],
@@ -203,5 +203,5 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_guest, tree, told)

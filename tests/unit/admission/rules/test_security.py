@@ -3,29 +3,29 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, expect
 
 from virtshape.admission.rules.optional import check_optional_complete
+from virtshape.api.model import JsonObject
 
 AT = f"{D}.launchSecurity"
-PLAIN: Tree = {"efi": {"secureBoot": False}}
+PLAIN: JsonObject = {"efi": {"secureBoot": False}}
 
 
 def secured(
-    security: Tree,
-    bootloader: Tree | None = PLAIN,
+    security: JsonObject,
+    bootloader: JsonObject | None = PLAIN,
     *,
     architecture: str = "amd64",
-    spec: Tree | None = None,
+    spec: JsonObject | None = None,
     **domain: Any,
-) -> Tree:
+) -> JsonObject:
     firmware = {"bootloader": bootloader} if bootloader is not None else {}
     hardware = {"launchSecurity": security, "firmware": firmware, **domain}
     return {"architecture": architecture, "domain": hardware, **(spec or {})}
 
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "by nothing": (secured({}), [(AT, "One and only one launchSecurity type can be set")]),
     "twice": (secured({"sev": {}, "tdx": {}}), [(AT, "One and only one launchSecurity type can be set")]),
     "SEV without EFI": (secured({"sev": {}}, None), [(AT, "SEV requires OVMF (UEFI)")]),
@@ -58,7 +58,7 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     "something on arm64": (secured({}, architecture="arm64"), [(AT, "launchSecurity is only available on amd64")]),
 }
 
-KEPT: dict[str, Tree] = {
+KEPT: dict[str, JsonObject] = {
     "SEV": secured({"sev": {}}),
     "SEV with EFI that remembers": secured({"sev": {}}, {"efi": {"secureBoot": False, "persistent": True}}),
     "SEV attested": secured({"sev": {"attestation": {}}}, spec={"startStrategy": "Paused"}),
@@ -69,10 +69,10 @@ KEPT: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_optional_complete, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
-def test_valid_objects_pass(tree: Tree) -> None:
+def test_valid_objects_pass(tree: JsonObject) -> None:
     expect(check_optional_complete, tree, [])

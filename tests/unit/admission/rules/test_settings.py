@@ -1,13 +1,13 @@
 """Validation of the KubeVirt configuration and its feature gates."""
 
 import pytest
-from tests.support.build import Tree
 
 from virtshape.admission.rules.featuregates import ACTIVE, describe_feature_gate
 from virtshape.admission.rules.settings import check_settings
 from virtshape.admission.violation import split_violations
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.model import JsonObject
 
 AT = "spec.configuration"
 GRADUATED = (
@@ -16,11 +16,11 @@ GRADUATED = (
 NODES = "mediatedDevicesConfiguration.nodeMediatedDeviceTypes"
 
 
-def gates(*enabled: str, disabled: tuple[str, ...] = ()) -> Tree:
+def gates(*enabled: str, disabled: tuple[str, ...] = ()) -> JsonObject:
     return {"developerConfiguration": {"featureGates": list(enabled), "disabledFeatureGates": list(disabled)}}
 
 
-REFUSED: dict[str, tuple[Tree, str, str]] = {
+REFUSED: dict[str, tuple[JsonObject, str, str]] = {
     "an eviction strategy that is none": ({"evictionStrategy": "Push"}, "evictionStrategy", '"Push" is not supported'),
     "a rollout strategy that is none": ({"vmRolloutStrategy": "Now"}, "vmRolloutStrategy", '"Now" is not supported'),
     "a reference policy that is none": (
@@ -60,7 +60,7 @@ REFUSED: dict[str, tuple[Tree, str, str]] = {
     ),
 }
 
-WARNED: dict[str, tuple[Tree, list[str]]] = {
+WARNED: dict[str, tuple[JsonObject, list[str]]] = {
     "nothing": ({}, []),
     "what there is": (
         {
@@ -121,14 +121,14 @@ WARNED: dict[str, tuple[Tree, list[str]]] = {
 
 
 @pytest.mark.parametrize(("tree", "field", "reason"), REFUSED.values(), ids=REFUSED)
-def test_invalid_setting_is_rejected(tree: Tree, field: str, reason: str) -> None:
+def test_invalid_setting_is_rejected(tree: JsonObject, field: str, reason: str) -> None:
     (cause,) = split_violations(check_settings(from_tree(tree, KubeVirtConfiguration), tree)).causes
     assert cause.field == f"{AT}.{field}"
     assert reason in cause.message
 
 
 @pytest.mark.parametrize(("tree", "warnings"), WARNED.values(), ids=WARNED)
-def test_setting_without_effect_has_a_warning(tree: Tree, warnings: list[str]) -> None:
+def test_setting_without_effect_has_a_warning(tree: JsonObject, warnings: list[str]) -> None:
     result = split_violations(check_settings(from_tree(tree, KubeVirtConfiguration), tree))
     assert (result.causes, result.warnings) == ([], warnings)
 

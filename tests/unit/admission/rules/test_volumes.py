@@ -1,15 +1,15 @@
 """Validation of volume sources."""
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.admission.rules.guests import Told, expect, guest, volume
 
 from virtshape.admission.rules.instance import check_guest
+from virtshape.api.model import JsonObject
 
 VOLUME = "spec.volumes[0]"
 INIT = f"{VOLUME}.cloudInitNoCloud"
 
-BROKEN: dict[str, tuple[Tree, Told]] = {
+BROKEN: dict[str, tuple[JsonObject, Told]] = {
     "a container disk by a detour": (
         volume(containerDisk={"image": "i", "path": "disk/a"}),
         [
@@ -98,5 +98,5 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
 
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: Tree, told: Told) -> None:
+def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
     expect(check_guest, tree, told)

@@ -1,9 +1,10 @@
 """The run strategy of a VM."""
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 
 from virtshape.api.kubevirt.runstrategy import run_strategy
+from virtshape.api.model import JsonObject
 
 
 @pytest.mark.parametrize(
@@ -16,5 +17,5 @@ from virtshape.api.kubevirt.runstrategy import run_strategy
     ],
     ids=["stated", "running", "not running", "neither"],
 )
-def test_run_strategy_is_read_from_either_field(spec: Tree, strategy: str) -> None:
+def test_run_strategy_is_read_from_either_field(spec: JsonObject, strategy: str) -> None:
     assert run_strategy(build_vm(**spec).spec) == strategy

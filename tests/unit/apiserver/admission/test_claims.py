@@ -1,12 +1,12 @@
 """Immutable fields and expansion of claims and storage classes."""
 
 import pytest
-from tests.support.build import Tree
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.admission.claims import check_claim, check_class, requests_expansion
 
 
-def build(size: str = "1Gi", *, phase: str = "Bound", **spec: object) -> Tree:
+def build(size: str = "1Gi", *, phase: str = "Bound", **spec: object) -> JsonObject:
     return {
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, **spec},
         "status": {"phase": phase, "capacity": {"storage": "1Gi"}},
@@ -44,7 +44,7 @@ def build(size: str = "1Gi", *, phase: str = "Bound", **spec: object) -> Tree:
         "attributes",
     ],
 )
-def test_claim_spec_is_immutable(new: Tree, old: Tree, field: str | None) -> None:
+def test_claim_spec_is_immutable(new: JsonObject, old: JsonObject, field: str | None) -> None:
     assert [cause.field for cause in check_claim(new, old)] == ([field] if field else [])
 
 
@@ -57,7 +57,7 @@ def test_claim_spec_is_immutable(new: Tree, old: Tree, field: str | None) -> Non
         ({"spec": {}}, build(), False),
     ],
 )
-def test_bound_claim_may_be_expanded(new: Tree, old: Tree, more: bool) -> None:
+def test_bound_claim_may_be_expanded(new: JsonObject, old: JsonObject, more: bool) -> None:
     assert requests_expansion(new, old) is more
 
 
@@ -71,5 +71,5 @@ def test_bound_claim_may_be_expanded(new: Tree, old: Tree, more: bool) -> None:
         ({"allowVolumeExpansion": True}, {}, []),
     ],
 )
-def test_storage_class_fields_are_immutable(new: Tree, old: Tree, fields: list[str]) -> None:
+def test_storage_class_fields_are_immutable(new: JsonObject, old: JsonObject, fields: list[str]) -> None:
     assert [cause.field for cause in check_class(new, old)] == fields

@@ -7,17 +7,17 @@ import pytest
 from tests.support.rbac import ADMIN, BOB, build_binding, build_role, build_rule
 
 from virtshape.api.kinds import find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.admission.rbac import RbacAdmission
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import Authorizer
 from virtshape.apiserver.route import Route, Verb
 
-Tree = dict[str, Any]
 RBAC = "rbac.authorization.k8s.io"
 
 
-def build(kind: str, **rest: Any) -> Tree:
+def build(kind: str, **rest: Any) -> JsonObject:
     return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": {"name": "x", "namespace": "prod"}, **rest}
 
 
@@ -35,7 +35,9 @@ GET = build("Role", rules=[build_rule("get", "virtualmachines")])
 DELETE = build("Role", rules=[build_rule("delete", "virtualmachines")])
 
 
-def admit(tree: Tree, user: User = ADMIN, old: Tree | None = None, operation: str = "") -> Tree | None:
+def admit(
+    tree: JsonObject, user: User = ADMIN, old: JsonObject | None = None, operation: str = ""
+) -> JsonObject | None:
     kind = find_kind(tree["apiVersion"], tree["kind"])
     assert kind is not None
     verb: Verb = "create" if old is None else "update"
@@ -53,7 +55,7 @@ def test_binding_api_groups_are_defaulted() -> None:
     assert admit(BINDING) == COMPLETE
 
 
-ADMITTED: dict[str, tuple[Tree, User, Tree | None]] = {
+ADMITTED: dict[str, tuple[JsonObject, User, JsonObject | None]] = {
     "a complete binding": (COMPLETE, ADMIN, None),
     "a role of one's own rights": (GET, BOB, None),
     "a role that already had them and gets a finalizer": (
@@ -67,11 +69,11 @@ ADMITTED: dict[str, tuple[Tree, User, Tree | None]] = {
 
 
 @pytest.mark.parametrize(("tree", "user", "old"), ADMITTED.values(), ids=ADMITTED.keys())
-def test_valid_object_is_unchanged(tree: Tree, user: User, old: Tree | None) -> None:
+def test_valid_object_is_unchanged(tree: JsonObject, user: User, old: JsonObject | None) -> None:
     assert admit(tree, user, old) is tree
 
 
-REFUSED: dict[str, tuple[Tree, User, Tree | None, int, str]] = {
+REFUSED: dict[str, tuple[JsonObject, User, JsonObject | None, int, str]] = {
     "a right that one has not": (DELETE, BOB, None, 403, "attempting to grant RBAC permissions not currently held"),
     "one more right": (DELETE, BOB, GET, 403, "attempting to grant RBAC permissions not currently held"),
     "a label on a role that has it": (
@@ -106,7 +108,9 @@ REFUSED: dict[str, tuple[Tree, User, Tree | None, int, str]] = {
 
 
 @pytest.mark.parametrize(("tree", "user", "old", "code", "words"), REFUSED.values(), ids=REFUSED.keys())
-def test_invalid_object_is_rejected(tree: Tree, user: User, old: Tree | None, code: int, words: str) -> None:
+def test_invalid_object_is_rejected(
+    tree: JsonObject, user: User, old: JsonObject | None, code: int, words: str
+) -> None:
     with pytest.raises(StatusError) as caught:
         admit(tree, user, old)
     assert caught.value.code == code

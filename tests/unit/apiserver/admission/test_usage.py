@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 
 from virtshape.api.codec import to_tree
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.admission.usage import MACHINES, UsageIndex
 from virtshape.apiserver.objects import make_write
 from virtshape.resolve.reference import Reference
@@ -22,7 +23,7 @@ LINUX = Reference(INSTANCETYPES, "VirtualMachineClusterPreference", "", "linux")
 TINY = Reference(FLAVORS, "VirtualMachineClusterFlavor", "", "tiny")
 FLAVORED = Reference(FLAVORS, "VirtualMachineClusterPreference", "", "linux")
 
-NAMED: dict[str, tuple[Tree, set[Reference]]] = {
+NAMED: dict[str, tuple[JsonObject, set[Reference]]] = {
     "nothing": ({}, set()),
     "an instance type": ({"instancetype": "small"}, {SMALL}),
     "one of its namespace": ({"instancetype": "virtualmachineinstancetypes/small"}, {OWN}),
@@ -64,7 +65,9 @@ def count(mentions: UsageIndex) -> set[Reference]:
 
 @pytest.mark.parametrize(("spec", "named"), NAMED.values(), ids=NAMED)
 @pytest.mark.parametrize("asked_before", [False, True], ids=["written before", "written after"])
-def test_references_of_a_vm_are_counted(tmp_path: Path, spec: Tree, named: set[Reference], asked_before: bool) -> None:
+def test_references_of_a_vm_are_counted(
+    tmp_path: Path, spec: JsonObject, named: set[Reference], asked_before: bool
+) -> None:
     async def story(machines: Machines, mentions: UsageIndex) -> None:
         if asked_before:
             assert count(mentions) == set()

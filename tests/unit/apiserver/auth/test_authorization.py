@@ -4,7 +4,6 @@ from tests.support.rbac import (
     BOB,
     RBAC,
     ROBOT,
-    Tree,
     build_attributes,
     build_binding,
     build_role,
@@ -12,11 +11,12 @@ from tests.support.rbac import (
     is_allowed,
 )
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import AccessObject, Attributes, Authorizer
 
-RULES: dict[str, tuple[Tree, Attributes, bool]] = {
+RULES: dict[str, tuple[JsonObject, Attributes, bool]] = {
     "the verb": (build_rule("get", "virtualmachines"), build_attributes("get"), True),
     "another verb": (build_rule("get", "virtualmachines"), build_attributes("list"), False),
     "all verbs": (build_rule("*", "virtualmachines"), build_attributes("anything"), True),
@@ -71,7 +71,7 @@ RULES: dict[str, tuple[Tree, Attributes, bool]] = {
 
 
 @pytest.mark.parametrize(("rule", "wanted", "allowed"), RULES.values(), ids=RULES.keys())
-def test_rule_permits_listed_verbs_and_resources(rule: Tree, wanted: Attributes, allowed: bool) -> None:
+def test_rule_permits_listed_verbs_and_resources(rule: JsonObject, wanted: Attributes, allowed: bool) -> None:
     assert is_allowed(BOB, wanted, build_role(rule), build_binding("User/bob")) is allowed
 
 

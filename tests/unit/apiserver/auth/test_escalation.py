@@ -1,6 +1,7 @@
 import pytest
-from tests.support.rbac import ADMIN, BOB, RBAC, Tree, build_aggregated_role, build_binding, build_role, build_rule
+from tests.support.rbac import ADMIN, BOB, RBAC, build_aggregated_role, build_binding, build_role, build_rule
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Authorizer
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
@@ -13,7 +14,7 @@ GRANTOR = [
 MISSING = (
     'user "bob" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:'
 )
-ESCALATIONS: dict[str, tuple[list[Tree], list[str]]] = {
+ESCALATIONS: dict[str, tuple[list[JsonObject], list[str]]] = {
     "what is held": ([build_rule("get list", "virtualmachines")], []),
     "a part of it": ([build_rule("get", "virtualmachines", resourceNames=["x"])], []),
     "a part of a star": ([build_rule("get", "virtualmachines/scale")], []),
@@ -46,7 +47,7 @@ ESCALATIONS: dict[str, tuple[list[Tree], list[str]]] = {
 
 
 @pytest.mark.parametrize(("rules", "missing"), ESCALATIONS.values(), ids=ESCALATIONS.keys())
-def test_role_beyond_own_permissions_is_rejected(rules: list[Tree], missing: list[str]) -> None:
+def test_role_beyond_own_permissions_is_rejected(rules: list[JsonObject], missing: list[str]) -> None:
     role, authorizer = build_role(*rules, name="new"), Authorizer(GRANTOR)
     check_role(ADMIN, authorizer, role)
     check_role(BOB, authorizer, role, before=role)

@@ -1,6 +1,7 @@
 import pytest
-from tests.support.rbac import ADMIN, BOB, Tree, build_binding, build_role, build_rule
+from tests.support.rbac import ADMIN, BOB, build_binding, build_role, build_rule
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import Authorizer
@@ -33,7 +34,7 @@ def test_permitted_user_is_impersonated(headers: Headers, user: User) -> None:
     assert impersonate(ADMIN, headers, Authorizer()) == user
 
 
-NEEDED: dict[str, tuple[Tree, Headers, str | None]] = {
+NEEDED: dict[str, tuple[JsonObject, Headers, str | None]] = {
     "user": (build_rule("impersonate", "users", ""), EVE, None),
     "one user": (build_rule("impersonate", "users", "", resourceNames=["eve"]), EVE, None),
     "another user": (build_rule("impersonate", "users", "", resourceNames=["joe"]), EVE, 'users "eve" is forbidden'),
@@ -61,7 +62,7 @@ NEEDED: dict[str, tuple[Tree, Headers, str | None]] = {
 
 
 @pytest.mark.parametrize(("rule", "headers", "refusal"), NEEDED.values(), ids=NEEDED.keys())
-def test_each_impersonated_attribute_needs_permission(rule: Tree, headers: Headers, refusal: str | None) -> None:
+def test_each_impersonated_attribute_needs_permission(rule: JsonObject, headers: Headers, refusal: str | None) -> None:
     authorizer = Authorizer([build_role(rule), build_binding("User/bob")])
     if refusal is None:
         impersonate(BOB, headers, authorizer)

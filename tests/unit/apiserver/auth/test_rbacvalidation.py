@@ -1,15 +1,18 @@
 from typing import Any
 
 import pytest
-from tests.support.rbac import RBAC, Tree, build_aggregated_role, build_binding, build_role, build_rule
+from tests.support.rbac import RBAC, build_aggregated_role, build_binding, build_role, build_rule
 
 from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.model import JsonObject
 from virtshape.api.rbac import ClusterRoleBinding
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.auth.rbacvalidation import check_rbac_object, default_rbac_object
 
 
-def build_flawed_binding(namespace: str | None = None, role: Tree | None = None, subject: Tree | None = None) -> Any:
+def build_flawed_binding(
+    namespace: str | None = None, role: JsonObject | None = None, subject: JsonObject | None = None
+) -> Any:
     binding = to_tree(build_binding("User/bob", namespace=namespace))
     binding["roleRef"] |= role or {}
     binding["subjects"][0] |= subject or {}
@@ -121,7 +124,7 @@ def test_builtin_roles_and_bindings_are_valid(item: Any) -> None:
 
 
 def test_api_groups_are_defaulted() -> None:
-    tree: Tree = {
+    tree: JsonObject = {
         "apiVersion": f"{RBAC}/v1",
         "kind": "ClusterRoleBinding",
         "roleRef": {"kind": "ClusterRole", "name": "view"},

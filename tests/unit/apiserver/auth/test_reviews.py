@@ -2,11 +2,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.rbac import ADMIN, BOB, Tree, build_binding, build_role, build_rule
+from tests.support.rbac import ADMIN, BOB, build_binding, build_role, build_rule
 
 from virtshape.api import authentication, authorization
 from virtshape.api.codec import from_tree, to_tree
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import Authenticator, User
 from virtshape.apiserver.auth.authorization import Authorizer
@@ -29,11 +29,11 @@ def judge(tmp_path: Path) -> AuthContext:
     return AuthContext(authenticator, Authorizer([build_role(*rules), build_binding("User/bob", namespace="prod")]))
 
 
-def ask(kind: str, judge: AuthContext, user: User = BOB, namespace: str = "", spec: Tree | None = None) -> Any:
+def ask(kind: str, judge: AuthContext, user: User = BOB, namespace: str = "", spec: JsonObject | None = None) -> Any:
     """The answer to a question of this kind: its status."""
     module = authorization if hasattr(authorization, kind) else authentication
     group = module.__name__.rpartition(".")[2]
-    question: Tree = {"apiVersion": f"{group}.k8s.io/v1", "kind": kind}
+    question: JsonObject = {"apiVersion": f"{group}.k8s.io/v1", "kind": kind}
     if spec is not None:
         question["spec"] = spec
     struct: Any = getattr(module, kind)
@@ -67,7 +67,7 @@ def test_self_subject_access_review_of_a_path(judge: AuthContext) -> None:
 
 
 def test_subject_access_review(judge: AuthContext) -> None:
-    cases: list[tuple[Tree, bool]] = [
+    cases: list[tuple[JsonObject, bool]] = [
         ({"user": "bob"}, True),
         ({"user": "eve"}, False),
         ({"groups": ["system:masters"]}, True),
@@ -118,7 +118,9 @@ def test_local_subject_access_review(judge: AuthContext) -> None:
         ),
     ],
 )
-def test_invalid_access_review_is_rejected(judge: AuthContext, kind: str, spec: Tree, code: int, message: str) -> None:
+def test_invalid_access_review_is_rejected(
+    judge: AuthContext, kind: str, spec: JsonObject, code: int, message: str
+) -> None:
     assert_refused(code, f'{kind}.authorization.k8s.io "" is invalid: {message}', kind, judge, spec=spec)
 
 
@@ -169,7 +171,7 @@ def test_token_review_returns_the_user(judge: AuthContext) -> None:
     [({"token": "x"}, "unknown token"), ({"token": "t", "audiences": ["vault"]}, "the token is valid for audiences")],
     ids=["unknown", "for others"],
 )
-def test_token_review_of_invalid_token(judge: AuthContext, spec: Tree, words: str) -> None:
+def test_token_review_of_invalid_token(judge: AuthContext, spec: JsonObject, words: str) -> None:
     status = ask("TokenReview", judge, spec=spec)
     assert status.pop("error").startswith(words)
     assert status == {"user": {}}

@@ -1,27 +1,25 @@
 """Aggregated discovery contains the same resources as plain discovery."""
 
 import json
-from typing import Any
 
 import pytest
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.discovery.aggregated import CONTENT_TYPE, write_aggregated_discovery
 from virtshape.apiserver.discovery.discovery import write_discovery
 
-Tree = dict[str, Any]
-
 
 @pytest.fixture(scope="module")
-def aggregated() -> dict[str, Tree]:
+def aggregated() -> dict[str, JsonObject]:
     return {path: json.loads(document.body) for path, document in write_aggregated_discovery().items()}
 
 
 @pytest.fixture(scope="module")
-def plain() -> dict[str, Tree]:
+def plain() -> dict[str, JsonObject]:
     return {path: json.loads(document.body) for path, document in write_discovery("localhost").items()}
 
 
-def list_aggregated(documents: dict[str, Tree]) -> dict[tuple[str, str], Tree]:
+def list_aggregated(documents: dict[str, JsonObject]) -> dict[tuple[str, str], JsonObject]:
     """All versions of all groups."""
     return {
         (group["metadata"].get("name", ""), version["version"]): version
@@ -31,7 +29,7 @@ def list_aggregated(documents: dict[str, Tree]) -> dict[tuple[str, str], Tree]:
     }
 
 
-def list_resources(version: Tree) -> dict[str, tuple[str, list[str]]]:
+def list_resources(version: JsonObject) -> dict[str, tuple[str, list[str]]]:
     """The resources and subresources that clients take from the document: those with a kind."""
     found = {}
     for resource in version["resources"]:
@@ -42,7 +40,7 @@ def list_resources(version: Tree) -> dict[str, tuple[str, list[str]]]:
     return {name: facts for name, facts in found.items() if facts[0]}
 
 
-def test_both_formats_list_the_same_resources(aggregated: dict[str, Tree], plain: dict[str, Tree]) -> None:
+def test_both_formats_list_the_same_resources(aggregated: dict[str, JsonObject], plain: dict[str, JsonObject]) -> None:
     for (group, version), listed in list_aggregated(aggregated).items():
         document = plain[f"/apis/{group}/{version}" if group else f"/api/{version}"]
         resources = {
@@ -53,7 +51,9 @@ def test_both_formats_list_the_same_resources(aggregated: dict[str, Tree], plain
         assert list_resources(listed) == resources
 
 
-def test_both_formats_list_the_same_versions_in_order(aggregated: dict[str, Tree], plain: dict[str, Tree]) -> None:
+def test_both_formats_list_the_same_versions_in_order(
+    aggregated: dict[str, JsonObject], plain: dict[str, JsonObject]
+) -> None:
     listed = [
         (group["metadata"]["name"], [version["version"] for version in group["versions"]])
         for group in aggregated["/apis"]["items"]
@@ -63,11 +63,11 @@ def test_both_formats_list_the_same_versions_in_order(aggregated: dict[str, Tree
     ]
 
 
-def test_core_group_has_its_own_document(aggregated: dict[str, Tree]) -> None:
+def test_core_group_has_its_own_document(aggregated: dict[str, JsonObject]) -> None:
     assert [group["metadata"] for group in aggregated["/api"]["items"]] == [{}]
 
 
-def test_actions_are_subresources_of_resources_without_a_kind(aggregated: dict[str, Tree]) -> None:
+def test_actions_are_subresources_of_resources_without_a_kind(aggregated: dict[str, JsonObject]) -> None:
     actions = list_aggregated(aggregated)["subresources.kubevirt.io", "v1"]["resources"]
     nothing = {"group": "", "version": "", "kind": ""}
     assert {resource["resource"] for resource in actions} == {

@@ -1,20 +1,17 @@
 """CustomResourceDefinitions match the served kinds and are valid for a cluster."""
 
-from typing import Any
-
 import pytest
 
 from virtshape.api.apiextensions import CustomResourceDefinition
 from virtshape.api.codec import from_tree
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.discovery.definitions import list_definitions, write_definition, write_served_definition
-
-Tree = dict[str, Any]
 
 CREATED = "2024-01-01T00:00:00Z"
 each_definition = pytest.mark.parametrize("name", list_definitions())
 
 
-def find_versions(name: str) -> dict[str, Tree]:
+def find_versions(name: str) -> dict[str, JsonObject]:
     return {version["name"]: version for version in write_definition(name)["spec"]["versions"]}
 
 
@@ -79,7 +76,7 @@ def test_deprecated_version_names_its_replacement() -> None:
         ("virtualmachineinstancetypes.instancetype.kubevirt.io", None),
     ],
 )
-def test_status_subresource_matches_the_kind(name: str, subresources: Tree | None) -> None:
+def test_status_subresource_matches_the_kind(name: str, subresources: JsonObject | None) -> None:
     for version in find_versions(name).values():
         assert version.get("subresources") == subresources
 

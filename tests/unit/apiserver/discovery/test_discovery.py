@@ -1,26 +1,24 @@
 """Discovery lists every kind, in order of version preference."""
 
 import json
-from typing import Any
 
 import pytest
 
 from virtshape.api.kinds import KINDS
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.discovery.discovery import write_discovery
-
-Tree = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def documents() -> dict[str, Tree]:
+def documents() -> dict[str, JsonObject]:
     return {path: json.loads(document.body) for path, document in write_discovery("127.0.0.1:6443").items()}
 
 
-def find_resource(document: Tree, name: str) -> Tree:
+def find_resource(document: JsonObject, name: str) -> JsonObject:
     return next(resource for resource in document["resources"] if resource["name"] == name)
 
 
-def test_every_served_kind_is_listed(documents: dict[str, Tree]) -> None:
+def test_every_served_kind_is_listed(documents: dict[str, JsonObject]) -> None:
     for kind in KINDS:
         path = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
         resource = find_resource(documents[path], kind.plural)
@@ -31,7 +29,7 @@ def test_every_served_kind_is_listed(documents: dict[str, Tree]) -> None:
         )
 
 
-def test_names_are_unique_in_a_group(documents: dict[str, Tree]) -> None:
+def test_names_are_unique_in_a_group(documents: dict[str, JsonObject]) -> None:
     for document in documents.values():
         names = [resource["name"] for resource in document.get("resources", ())]
         assert len(names) == len(set(names))
@@ -46,7 +44,9 @@ def test_names_are_unique_in_a_group(documents: dict[str, Tree]) -> None:
         ("apps", ["v1"]),
     ],
 )
-def test_newest_version_is_first_and_preferred(documents: dict[str, Tree], group: str, versions: list[str]) -> None:
+def test_newest_version_is_first_and_preferred(
+    documents: dict[str, JsonObject], group: str, versions: list[str]
+) -> None:
     document = documents[f"/apis/{group}"]
     assert [version["version"] for version in document["versions"]] == versions
     assert document["preferredVersion"] == {"groupVersion": f"{group}/{versions[0]}", "version": versions[0]}
@@ -55,7 +55,7 @@ def test_newest_version_is_first_and_preferred(documents: dict[str, Tree], group
     )
 
 
-def test_core_group_is_listed_only_by_version(documents: dict[str, Tree]) -> None:
+def test_core_group_is_listed_only_by_version(documents: dict[str, JsonObject]) -> None:
     assert documents["/api"]["versions"] == ["v1"]
     assert documents["/api"]["serverAddressByClientCIDRs"][0]["serverAddress"] == "127.0.0.1:6443"
     assert "" not in [group["name"] for group in documents["/apis"]["groups"]]
@@ -74,23 +74,23 @@ def test_core_group_is_listed_only_by_version(documents: dict[str, Tree]) -> Non
     ],
 )
 def test_verbs_match_supported_operations(
-    documents: dict[str, Tree], path: str, name: str, verbs: list[str] | None
+    documents: dict[str, JsonObject], path: str, name: str, verbs: list[str] | None
 ) -> None:
     assert find_resource(documents[path], name)["verbs"] == verbs
 
 
-def test_vmis_have_no_status_subresource(documents: dict[str, Tree]) -> None:
+def test_vmis_have_no_status_subresource(documents: dict[str, JsonObject]) -> None:
     names = {resource["name"] for resource in documents["/apis/kubevirt.io/v1"]["resources"]}
     assert "virtualmachineinstances" in names
     assert "virtualmachineinstances/status" not in names
 
 
 @pytest.mark.parametrize("plural", ["virtualmachines", "virtualmachineinstances"])
-def test_vms_are_in_category_all(documents: dict[str, Tree], plural: str) -> None:
+def test_vms_are_in_category_all(documents: dict[str, JsonObject], plural: str) -> None:
     assert find_resource(documents["/apis/kubevirt.io/v1"], plural)["categories"] == ["all"]
 
 
-def test_all_versions_of_a_kind_share_storage(documents: dict[str, Tree]) -> None:
+def test_all_versions_of_a_kind_share_storage(documents: dict[str, JsonObject]) -> None:
     hashes = {
         find_resource(documents[f"/apis/instancetype.kubevirt.io/{version}"], "virtualmachinepreferences")[
             "storageVersionHash"

@@ -7,15 +7,14 @@ import pytest
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kinds import find_kind
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.encoding.table import render_table
-
-Tree = dict[str, Any]
 
 CREATED = "2024-01-01T00:00:00Z"
 NOW = 1704067200.0 + 90
 
 
-def show(api_version: str, kind_name: str, **parts: Any) -> Tree:
+def show(api_version: str, kind_name: str, **parts: Any) -> JsonObject:
     """The cells of one object by the names of their columns; the object must be one of its kind."""
     kind = find_kind(api_version, kind_name)
     assert kind is not None
@@ -86,7 +85,7 @@ def test_vmi_columns() -> None:
         pytest.param({"topology": {"sockets": 2, "threads": 2}}, 4, "2x1x2", id="topology"),
     ],
 )
-def test_instancetype_columns(version: str, cpu: Tree, vcpus: int, topology: str | None) -> None:
+def test_instancetype_columns(version: str, cpu: JsonObject, vcpus: int, topology: str | None) -> None:
     cells = show(
         f"instancetype.kubevirt.io/{version}",
         "VirtualMachineClusterInstancetype",
@@ -186,7 +185,7 @@ def test_volume_columns() -> None:
     ("annotations", "name"),
     [({"storageclass.kubernetes.io/is-default-class": "true"}, "one (default)"), ({}, "one")],
 )
-def test_default_storage_class_is_marked(annotations: Tree, name: str) -> None:
+def test_default_storage_class_is_marked(annotations: JsonObject, name: str) -> None:
     cells = show("storage.k8s.io/v1", "StorageClass", metadata={"annotations": annotations}, provisioner="local")
     assert cells == {
         "Name": name,
@@ -222,7 +221,7 @@ def test_node_status(ready: str | None, unschedulable: bool | None, status: str)
         ({"kubernetes.io/role": "edge"}, "edge"),
     ],
 )
-def test_node_roles(labels: Tree, roles: str) -> None:
+def test_node_roles(labels: JsonObject, roles: str) -> None:
     assert show("v1", "Node", metadata={"labels": labels})["Roles"] == roles
 
 
@@ -232,7 +231,7 @@ def test_node_addresses() -> None:
     assert (cells["Internal-IP"], cells["External-IP"]) == ("10.0.0.1", "<none>")
 
 
-def build_container_status(*, ready: bool = False, restarts: int = 0, state: Tree | None = None) -> Tree:
+def build_container_status(*, ready: bool = False, restarts: int = 0, state: JsonObject | None = None) -> JsonObject:
     return {
         "name": "c",
         "image": "i",
@@ -263,7 +262,7 @@ def build_container_status(*, ready: bool = False, restarts: int = 0, state: Tre
         ),
     ],
 )
-def test_pod_status(status: Tree, metadata: Tree, shown: str) -> None:
+def test_pod_status(status: JsonObject, metadata: JsonObject, shown: str) -> None:
     assert show("v1", "Pod", metadata=metadata, status=status)["Status"] == shown
 
 
@@ -321,7 +320,7 @@ def test_deployment_columns() -> None:
         ({"type": "ExternalName", "externalName": "example.com"}, {}, "example.com"),
     ],
 )
-def test_service_external_addresses(spec: Tree, status: Tree, address: str) -> None:
+def test_service_external_addresses(spec: JsonObject, status: JsonObject, address: str) -> None:
     assert show("v1", "Service", spec=spec, status=status)["External-IP"] == address
 
 
@@ -417,5 +416,5 @@ def test_binding_columns() -> None:
     ],
     ids=["Namespace", "Secret", "ConfigMap", "ServiceAccount", "Lease", "Role", "KubeVirt"],
 )
-def test_columns_of_simple_kinds(api_version: str, kind: str, parts: Tree, cells: Tree) -> None:
+def test_columns_of_simple_kinds(api_version: str, kind: str, parts: JsonObject, cells: JsonObject) -> None:
     assert show(api_version, kind, **parts) == cells

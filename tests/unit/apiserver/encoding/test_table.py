@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from virtshape.api.kinds import KINDS, Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.encoding.table import render_table
-
-Tree = dict[str, Any]
 
 CREATED = "2024-01-01T00:00:00Z"
 NOW = 1704067200.0 + 90  # a minute and a half after that
@@ -25,17 +24,17 @@ VM = kind_of("kubevirt.io/v1", "VirtualMachine")
 NAMESPACE = kind_of("v1", "Namespace")
 
 
-def build_object(kind: Kind, **parts: Any) -> Tree:
+def build_object(kind: Kind, **parts: Any) -> JsonObject:
     metadata = {"name": "one", "creationTimestamp": CREATED, "resourceVersion": "7"} | parts.pop("metadata", {})
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata} | parts
 
 
-def encode(*trees: Tree) -> list[bytes]:
+def encode(*trees: JsonObject) -> list[bytes]:
     return [json.dumps(tree, separators=(",", ":")).encode() for tree in trees]
 
 
-def read_table(kind: Kind, *trees: Tree, **options: Any) -> Tree:
-    table: Tree = json.loads(render_table(kind, encode(*trees), now=NOW, **options))
+def read_table(kind: Kind, *trees: JsonObject, **options: Any) -> JsonObject:
+    table: JsonObject = json.loads(render_table(kind, encode(*trees), now=NOW, **options))
     return table
 
 
@@ -50,7 +49,7 @@ def test_row_contains_metadata_by_default() -> None:
 
 
 @pytest.mark.parametrize(("include", "expected"), [("None", None), ("Object", build_object(NAMESPACE))])
-def test_row_contains_object_or_nothing_on_request(include: str, expected: Tree | None) -> None:
+def test_row_contains_object_or_nothing_on_request(include: str, expected: JsonObject | None) -> None:
     (row,) = read_table(NAMESPACE, build_object(NAMESPACE), include=include)["rows"]
     assert row["object"] == expected
 

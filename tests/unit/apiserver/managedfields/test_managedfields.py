@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from virtshape.api.kinds import find_kind
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.managedfields.fieldtypes import ObjectType, object_type
 from virtshape.apiserver.managedfields.managedfields import (
     MAX_UPDATERS,
-    Entry,
     Write,
     entries_of,
     keep_times,
@@ -17,8 +17,6 @@ from virtshape.apiserver.managedfields.managedfields import (
     parse_entries,
     record_update,
 )
-
-Tree = dict[str, Any]
 
 MORNING, NOON, EVENING = (f"2026-05-01T{hour}:00:00Z" for hour in ("08", "12", "20"))
 INSTANCETYPES = "instancetype.kubevirt.io/v1beta1"
@@ -34,7 +32,7 @@ INSTANCETYPE = type_of(INSTANCETYPES, "VirtualMachineInstancetype")
 VM = type_of("kubevirt.io/v1", "VirtualMachine")
 
 
-def build_instancetype(**metadata: Any) -> Tree:
+def build_instancetype(**metadata: Any) -> JsonObject:
     return {
         "apiVersion": INSTANCETYPES,
         "kind": "VirtualMachineInstancetype",
@@ -43,19 +41,19 @@ def build_instancetype(**metadata: Any) -> Tree:
     }
 
 
-def build_entry(fields: Tree, manager: str = "kubectl-create", time: str = MORNING, **more: str) -> Entry:
+def build_entry(fields: JsonObject, manager: str = "kubectl-create", time: str = MORNING, **more: str) -> JsonObject:
     entry = {"manager": manager, "operation": "Update", "apiVersion": INSTANCETYPES, "time": time}
     return {**entry, "fieldsType": "FieldsV1", "fieldsV1": fields, **more}
 
 
-def create(tree: Tree, kind: ObjectType = INSTANCETYPE, manager: str = "kubectl-create") -> Tree:
+def create(tree: JsonObject, kind: ObjectType = INSTANCETYPE, manager: str = "kubectl-create") -> JsonObject:
     stored = deepcopy(tree)
     entries = record_update(None, stored, Write(manager, tree["apiVersion"], MORNING), kind)
     stored["metadata"] |= {"uid": "1", "resourceVersion": "1", "managedFields": entries}
     return stored
 
 
-def change(tree: Tree, *path: str, to: Any) -> Tree:
+def change(tree: JsonObject, *path: str, to: Any) -> JsonObject:
     changed = deepcopy(tree)
     node = changed
     for name in path[:-1]:
@@ -67,7 +65,7 @@ def change(tree: Tree, *path: str, to: Any) -> Tree:
     return changed
 
 
-SPEC: Tree = {".": {}, "f:cpu": {".": {}, "f:guest": {}}, "f:memory": {".": {}, "f:guest": {}}}
+SPEC: JsonObject = {".": {}, "f:cpu": {".": {}, "f:guest": {}}, "f:memory": {".": {}, "f:guest": {}}}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +102,7 @@ SPEC: Tree = {".": {}, "f:cpu": {".": {}, "f:guest": {}}, "f:memory": {".": {}, 
         ),
     ],
 )
-def test_creator_owns_all_fields(tree: Tree, fields: Tree) -> None:
+def test_creator_owns_all_fields(tree: JsonObject, fields: JsonObject) -> None:
     entries = record_update(None, tree, Write("kubectl-create", INSTANCETYPES, MORNING), INSTANCETYPE)
     assert entries == [build_entry(fields)]
 
@@ -207,7 +205,7 @@ BUILT_IN_CASES = [
 
 
 @pytest.mark.parametrize(("tree", "fields"), BUILT_IN_CASES)
-def test_builtin_kinds_use_their_list_types(tree: Tree, fields: Tree) -> None:
+def test_builtin_kinds_use_their_list_types(tree: JsonObject, fields: JsonObject) -> None:
     kind = type_of(tree["apiVersion"], tree["kind"])
     (entry,) = record_update(None, tree, Write("m", tree["apiVersion"], MORNING), kind)
     assert entry["fieldsV1"] == fields
@@ -270,7 +268,7 @@ def test_entries_with_unknown_version_are_removed() -> None:
     assert entry["manager"] == "m"
 
 
-def build_vm(**parts: Any) -> Tree:
+def build_vm(**parts: Any) -> JsonObject:
     return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}, **parts}
 
 
@@ -325,7 +323,7 @@ def test_list_items_are_owned_separately() -> None:
         pytest.param(["a", "b"], ["b", "a"], None, id="the order belongs to nobody"),
     ],
 )
-def test_set_lists_with_unusual_items(before: list[str], after: list[str], fields: Tree | None) -> None:
+def test_set_lists_with_unusual_items(before: list[str], after: list[str], fields: JsonObject | None) -> None:
     old = create(build_instancetype(finalizers=before))
     new = change(old, "metadata", "finalizers", to=after)
     taken = [e["fieldsV1"] for e in record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE)[1:]]
@@ -346,7 +344,7 @@ def test_list_with_items_without_keys_is_atomic() -> None:
         pytest.param("b", {}, id="text is a leaf"),
     ],
 )
-def test_unknown_field_is_typed_by_its_value(value: Any, fields: Tree) -> None:
+def test_unknown_field_is_typed_by_its_value(value: Any, fields: JsonObject) -> None:
     tree = change(build_instancetype(), "spec", to={"unheardOf": value})
     assert entries_of(create(tree))[0]["fieldsV1"] == {"f:spec": {".": {}, "f:unheardOf": fields}}
 
@@ -359,7 +357,9 @@ def test_unknown_field_is_typed_by_its_value(value: Any, fields: Tree) -> None:
         pytest.param({"a": 1}, {}, None, {}, id="an object emptied"),
     ],
 )
-def test_value_that_changes_its_type(before: Any, after: Any, taken: Tree | None, left: Tree | None) -> None:
+def test_value_that_changes_its_type(
+    before: Any, after: Any, taken: JsonObject | None, left: JsonObject | None
+) -> None:
     old = create(change(build_instancetype(), "spec", to={"odd": before}))
     new = change(old, "spec", "odd", to=after)
     entries = record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE)

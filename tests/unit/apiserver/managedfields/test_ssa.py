@@ -9,26 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.lastapplied import ANNOTATION
 from virtshape.apiserver.managedfields.managedfields import Write, entries_of, record_update
 from virtshape.apiserver.managedfields.ssa import apply, check_apply_body, find_undeclared
 
-Tree = dict[str, Any]
-
 MORNING, NOON = "2026-05-01T08:00:00Z", "2026-05-01T12:00:00Z"
 INSTANCETYPES = "instancetype.kubevirt.io/v1beta1"
 
 
-def kind_of(tree: Tree) -> Kind:
+def kind_of(tree: JsonObject) -> Kind:
     kind = find_kind(tree["apiVersion"], tree["kind"])
     assert kind is not None
     return kind
 
 
-def build_instancetype(spec: Tree | None = None, **metadata: Any) -> Tree:
-    tree: Tree = {
+def build_instancetype(spec: JsonObject | None = None, **metadata: Any) -> JsonObject:
+    tree: JsonObject = {
         "apiVersion": INSTANCETYPES,
         "kind": "VirtualMachineInstancetype",
         "metadata": {"name": "small", **metadata},
@@ -36,38 +35,40 @@ def build_instancetype(spec: Tree | None = None, **metadata: Any) -> Tree:
     return tree if spec is None else tree | {"spec": spec}
 
 
-def build_service(*ports: Tree, **spec: Any) -> Tree:
+def build_service(*ports: JsonObject, **spec: Any) -> JsonObject:
     spec = spec | ({"ports": list(ports)} if ports else {})
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
 
 
-def put(live: Tree | None, applied: Tree, manager: str = "m1", *, time: str = MORNING, **options: Any) -> Tree:
+def put(
+    live: JsonObject | None, applied: JsonObject, manager: str = "m1", *, time: str = MORNING, **options: Any
+) -> JsonObject:
     write = Write(manager, applied["apiVersion"], time, options.pop("subresource", ""))
     return apply(live, applied, write, object_type(kind_of(applied)), **options)
 
 
-def edit(live: Tree, new: Tree, manager: str = "editor", **options: Any) -> Tree:
+def edit(live: JsonObject, new: JsonObject, manager: str = "editor", **options: Any) -> JsonObject:
     write = Write(manager, new["apiVersion"], NOON, options.pop("subresource", ""))
     entries = record_update(live, new, write, object_type(kind_of(new)))
     return {**new, "metadata": {**new["metadata"], "managedFields": entries}}
 
 
-def refusal(live: Tree | None, applied: Tree, manager: str = "m2", **options: Any) -> StatusError:
+def refusal(live: JsonObject | None, applied: JsonObject, manager: str = "m2", **options: Any) -> StatusError:
     with pytest.raises(StatusError) as caught:
         put(live, applied, manager, **options)
     return caught.value
 
 
-def fields_by_manager(tree: Tree) -> Tree:
+def fields_by_manager(tree: JsonObject) -> JsonObject:
     return {entry["manager"]: entry["fieldsV1"] for entry in entries_of(tree)}
 
 
-def without_entries(tree: Tree) -> Tree:
+def without_entries(tree: JsonObject) -> JsonObject:
     return {**tree, "metadata": {k: v for k, v in tree["metadata"].items() if k != "managedFields"}}
 
 
-SIZES: Tree = {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}}
-SIZE_FIELDS: Tree = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}}
+SIZES: JsonObject = {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}}
+SIZE_FIELDS: JsonObject = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ SIZE_FIELDS: Tree = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}}
         ),
     ],
 )
-def test_apply_of_new_object_owns_applied_fields(applied: Tree, fields: Tree) -> None:
+def test_apply_of_new_object_owns_applied_fields(applied: JsonObject, fields: JsonObject) -> None:
     result = put(None, applied)
     entry = {"manager": "m1", "operation": "Apply", "apiVersion": applied["apiVersion"], "time": MORNING}
     assert entries_of(result) == [{**entry, "fieldsType": "FieldsV1", "fieldsV1": fields}]
@@ -117,7 +118,7 @@ def test_applied_status_is_ignored() -> None:
 
 
 def test_status_is_applied_through_its_subresource() -> None:
-    vm: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}}
+    vm: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}}
     live = put(None, vm | {"spec": {"running": True}})
     patch = vm | {
         "metadata": {"name": "vm", "labels": {"a": "1"}},
@@ -179,7 +180,7 @@ def test_conflicts_are_grouped_by_manager() -> None:
 
 
 def test_conflict_message_names_the_subresource() -> None:
-    vm: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}}
+    vm: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}}
     live = put(put(None, vm | {"spec": {}}), vm | {"status": {"ready": True}}, subresource="status")
     error = refusal(live, vm | {"status": {"ready": False}}, subresource="status")
     assert error.causes[0].message == 'conflict with "m1" with subresource "status"'
@@ -304,7 +305,7 @@ def test_duplicate_live_items_are_kept() -> None:
         ),
     ],
 )
-def test_duplicate_applied_items_are_rejected(applied: Tree, problem: str) -> None:
+def test_duplicate_applied_items_are_rejected(applied: JsonObject, problem: str) -> None:
     error = refusal(None, applied)
     assert (error.code, error.reason) == (500, "")
     assert error.message.endswith(f": {problem}")
@@ -345,14 +346,14 @@ def test_applier_has_one_entry_for_all_versions() -> None:
     assert (entry["apiVersion"], entry["time"]) == ("instancetype.kubevirt.io/v1beta2", MORNING)
 
 
-def build_client_side(applied: Tree, **live: Any) -> Tree:
+def build_client_side(applied: JsonObject, **live: Any) -> JsonObject:
     """An object as client-side apply leaves it."""
     text = json.dumps(applied)
     tree = applied | {"metadata": {**applied["metadata"], "annotations": {ANNOTATION: text}}} | live
     return edit_from_nothing(tree)
 
 
-def edit_from_nothing(tree: Tree) -> Tree:
+def edit_from_nothing(tree: JsonObject) -> JsonObject:
     write = Write("kubectl-client-side-apply", tree["apiVersion"], MORNING)
     entries = record_update(None, tree, write, object_type(kind_of(tree)))
     return {**tree, "metadata": {**tree["metadata"], "managedFields": entries}}
@@ -383,7 +384,7 @@ def test_kubectl_migrates_from_client_side_apply_without_conflict() -> None:
         ),
     ],
 )
-def test_last_applied_annotation_does_not_hide_other_conflicts(live: Tree, manager: str) -> None:
+def test_last_applied_annotation_does_not_hide_other_conflicts(live: JsonObject, manager: str) -> None:
     error = refusal(live, build_instancetype({**SIZES, "cpu": {"guest": 4}}), manager)
     assert [cause.field for cause in error.causes] == [".spec.cpu.guest"]
 
@@ -414,7 +415,7 @@ def test_too_large_last_applied_annotation_is_omitted() -> None:
         pytest.param({"apiVersion": "v1", "kind": "Pod"}, "invalid object type: /v1, Kind=Pod", id="of another kind"),
     ],
 )
-def test_invalid_apply_body_is_rejected(applied: Tree, message: str) -> None:
+def test_invalid_apply_body_is_rejected(applied: JsonObject, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         check_apply_body(applied, kind_of(build_instancetype()))
     assert (caught.value.code, caught.value.reason, caught.value.message) == (400, "BadRequest", message)
@@ -437,7 +438,7 @@ def test_valid_apply_body_is_accepted() -> None:
         ),
     ],
 )
-def test_undeclared_fields_are_reported(spec: Tree, problems: str) -> None:
+def test_undeclared_fields_are_reported(spec: JsonObject, problems: str) -> None:
     applied = build_instancetype(spec)
     error = find_undeclared(applied, kind_of(applied))
     assert error is not None
@@ -468,20 +469,20 @@ SERVICES = st.builds(
 
 
 @given(SERVICES, SERVICES)
-def test_apply_is_idempotent(first: Tree, second: Tree) -> None:
+def test_apply_is_idempotent(first: JsonObject, second: JsonObject) -> None:
     live = put(put(None, first), second, "m2", force=True)
     again = put(live, second, "m2", time=NOON)
     assert again == live
 
 
 @given(SERVICES, SERVICES)
-def test_sole_applier_replaces_its_previous_configuration(first: Tree, second: Tree) -> None:
+def test_sole_applier_replaces_its_previous_configuration(first: JsonObject, second: JsonObject) -> None:
     result = put(put(None, first), second)
     assert _plain(result) == _plain(put(None, second))
 
 
 @given(SERVICES, SERVICES, SERVICES)
-def test_arguments_are_not_modified(first: Tree, second: Tree, third: Tree) -> None:
+def test_arguments_are_not_modified(first: JsonObject, second: JsonObject, third: JsonObject) -> None:
     live = put(put(None, first), second, "m2", force=True)
     before = deepcopy((live, third))
     put(live, third, force=True)
@@ -489,7 +490,7 @@ def test_arguments_are_not_modified(first: Tree, second: Tree, third: Tree) -> N
 
 
 @given(SERVICES, SERVICES)
-def test_forced_apply_leaves_no_conflict(first: Tree, second: Tree) -> None:
+def test_forced_apply_leaves_no_conflict(first: JsonObject, second: JsonObject) -> None:
     live = put(None, first)
     result = put(live, second, "m2", force=True)
     assert put(result, second, "m2") == result

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from virtshape.api.kinds import KINDS
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.capability import list_verbs
 from virtshape.apiserver.openapi.documents import (
     v2_etag,
@@ -18,7 +19,6 @@ from virtshape.apiserver.openapi.documents import (
     write_v3_index,
 )
 
-Tree = dict[str, Any]
 GROUP_VERSIONS = list(dict.fromkeys((kind.group, kind.version) for kind in KINDS))
 
 each_group_version = pytest.mark.parametrize(
@@ -27,15 +27,15 @@ each_group_version = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="module")
-def v2() -> Tree:
-    tree: Tree = json.loads(write_v2().body)
+def v2() -> JsonObject:
+    tree: JsonObject = json.loads(write_v2().body)
     return tree
 
 
-def read_v3(group: str, version: str) -> Tree:
+def read_v3(group: str, version: str) -> JsonObject:
     document = write_v3(group, version)
     assert document is not None
-    tree: Tree = json.loads(document.body)
+    tree: JsonObject = json.loads(document.body)
     return tree
 
 
@@ -50,7 +50,7 @@ def find_references(node: Any) -> Iterator[str]:
             yield from find_references(value)
 
 
-def find_patches(paths: Tree) -> dict[tuple[str, str, str], set[str]]:
+def find_patches(paths: JsonObject) -> dict[tuple[str, str, str], set[str]]:
     """The parameters behind the question mark of the patches of each kind."""
     found: dict[tuple[str, str, str], set[str]] = {}
     for item in paths.values():
@@ -62,7 +62,7 @@ def find_patches(paths: Tree) -> dict[tuple[str, str, str], set[str]]:
     return found
 
 
-def test_v2_references_resolve(v2: Tree) -> None:
+def test_v2_references_resolve(v2: JsonObject) -> None:
     assert set(find_references(v2)) <= {f"#/definitions/{name}" for name in v2["definitions"]}
 
 
@@ -73,7 +73,7 @@ def test_v3_references_resolve(group: str, version: str) -> None:
 
 
 @each_group_version
-def test_patchable_kinds_list_patch_parameters(group: str, version: str, v2: Tree) -> None:
+def test_patchable_kinds_list_patch_parameters(group: str, version: str, v2: JsonObject) -> None:
     patched = [kind for kind in KINDS if (kind.group, kind.version) == (group, version) and "patch" in list_verbs(kind)]
     for paths in (v2["paths"], read_v3(group, version)["paths"]):
         patches = find_patches(paths)
@@ -81,7 +81,7 @@ def test_patchable_kinds_list_patch_parameters(group: str, version: str, v2: Tre
             assert patches[group, version, kind.kind] == {"dryRun", "fieldManager", "fieldValidation", "force"}
 
 
-def test_operation_ids_are_unique(v2: Tree) -> None:
+def test_operation_ids_are_unique(v2: JsonObject) -> None:
     names = [
         operation["operationId"]
         for item in v2["paths"].values()
@@ -105,18 +105,18 @@ def test_operation_ids_are_unique(v2: Tree) -> None:
         ),
     ],
 )
-def test_operation_ids_match_kubernetes(v2: Tree, path: str, method: str, name: str) -> None:
+def test_operation_ids_match_kubernetes(v2: JsonObject, path: str, method: str, name: str) -> None:
     assert v2["paths"][path][method]["operationId"] == name
 
 
-def test_only_builtin_kinds_accept_strategic_patches(v2: Tree) -> None:
+def test_only_builtin_kinds_accept_strategic_patches(v2: JsonObject) -> None:
     strategic = "application/strategic-merge-patch+json"
     assert strategic in v2["paths"]["/api/v1/nodes/{name}"]["patch"]["consumes"]
     vms = "/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines/{name}"
     assert strategic not in v2["paths"][vms]["patch"]["consumes"]
 
 
-def test_definitions_are_read_only(v2: Tree) -> None:
+def test_definitions_are_read_only(v2: JsonObject) -> None:
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     assert set(v2["paths"][path]) == {"get"}
 

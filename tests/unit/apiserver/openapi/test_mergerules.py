@@ -1,29 +1,27 @@
 """Clients learn how lists are merged: by which keys, in patches and in server-side apply."""
 
 import json
-from typing import Any
 
 import pytest
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.openapi.documents import write_v2, write_v3
-
-Tree = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def definitions() -> Tree:
-    tree: Tree = json.loads(write_v2().body)["definitions"]
+def definitions() -> JsonObject:
+    tree: JsonObject = json.loads(write_v2().body)["definitions"]
     return tree
 
 
-def read_schemas(group: str, version: str) -> Tree:
+def read_schemas(group: str, version: str) -> JsonObject:
     document = write_v3(group, version)
     assert document is not None
-    tree: Tree = json.loads(document.body)["components"]["schemas"]
+    tree: JsonObject = json.loads(document.body)["components"]["schemas"]
     return tree
 
 
-def test_containers_are_merged_by_name(definitions: Tree) -> None:
+def test_containers_are_merged_by_name(definitions: JsonObject) -> None:
     for schemas in (definitions, read_schemas("apps", "v1")):
         containers = schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"]
         assert containers["x-kubernetes-patch-strategy"] == "merge"
@@ -32,12 +30,12 @@ def test_containers_are_merged_by_name(definitions: Tree) -> None:
         assert containers["x-kubernetes-list-map-keys"] == ["name"]
 
 
-def test_inlined_spec_has_the_same_rules(definitions: Tree) -> None:
+def test_inlined_spec_has_the_same_rules(definitions: JsonObject) -> None:
     spec = definitions["io.k8s.api.core.v1.Pod"]["properties"]["spec"]
     assert spec["properties"]["volumes"] == definitions["io.k8s.api.core.v1.PodSpec"]["properties"]["volumes"]
 
 
-def test_atomic_map_type(definitions: Tree) -> None:
+def test_atomic_map_type(definitions: JsonObject) -> None:
     assert definitions["io.k8s.api.rbac.v1.Subject"]["x-kubernetes-map-type"] == "atomic"
     selector = definitions["io.k8s.api.core.v1.Service"]["properties"]["spec"]["properties"]["selector"]
     assert selector["x-kubernetes-map-type"] == "atomic"

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.openapi.documents import write_v2, write_v2_protobuf
 from virtshape.apiserver.openapi.protobuf import encode_document
-
-Tree = dict[str, Any]
 
 
 class Message:
@@ -69,9 +68,9 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at
 
 
-def read_schema(message: Message) -> Tree:
+def read_schema(message: Message) -> JsonObject:
     """A schema as it is in JSON."""
-    tree: Tree = {}
+    tree: JsonObject = {}
     texts = {"$ref": 1, "format": 2, "description": 4, "pattern": 13}
     tree |= {name: message.text(number) for name, number in texts.items() if number in message.fields}
     tree |= {name: message.fields[n][0] for name, n in {"maximum": 7, "minimum": 9}.items() if n in message.fields}
@@ -91,7 +90,7 @@ def read_schema(message: Message) -> Tree:
     return tree | read_extensions(message, 31)
 
 
-def read_extensions(message: Message, number: int) -> Tree:
+def read_extensions(message: Message, number: int) -> JsonObject:
     return {name: json.loads(value.text(2)) for name, value in message.named(number).items()}
 
 
@@ -101,22 +100,22 @@ def document() -> Message:
 
 
 @pytest.fixture(scope="module")
-def tree() -> Tree:
-    tree: Tree = json.loads(write_v2().body)
+def tree() -> JsonObject:
+    tree: JsonObject = json.loads(write_v2().body)
     return tree
 
 
-def test_document_head(document: Message, tree: Tree) -> None:
+def test_document_head(document: Message, tree: JsonObject) -> None:
     info = document.message(2)
     assert (document.text(1), info.text(1), info.text(2)) == ("2.0", tree["info"]["title"], tree["info"]["version"])
 
 
-def test_definitions_match_json(document: Message, tree: Tree) -> None:
+def test_definitions_match_json(document: Message, tree: JsonObject) -> None:
     definitions = document.message(9).named(1)
     assert {name: read_schema(schema) for name, schema in definitions.items()} == tree["definitions"]
 
 
-def test_paths_match_json(document: Message, tree: Tree) -> None:
+def test_paths_match_json(document: Message, tree: JsonObject) -> None:
     methods = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
     found = {
         path: {method: item.message(number).text(5) for method, number in methods.items() if number in item.fields}
@@ -154,6 +153,6 @@ def test_path_and_body_parameters_are_distinct(document: Message) -> None:
         pytest.param({"paths": {"/": {"get": {"parameters": [{"in": "header"}]}}}}, id="of a parameter"),
     ],
 )
-def test_unknown_member_raises(tree: Tree) -> None:
+def test_unknown_member_raises(tree: JsonObject) -> None:
     with pytest.raises(KeyError):
         encode_document(tree)

@@ -6,27 +6,28 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.unit.apiserver.trees import TREES, VALUES, Tree
+from tests.unit.apiserver.trees import TREES, VALUES
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.patches.jsonpatch import DEEPEST_POINTER, MAX_OPERATIONS, find_unknown_members, patch_json
 
-Operations = list[Tree]
+Operations = list[JsonObject]
 
 
-def op(name: str, path: str, **members: Any) -> Tree:
+def op(name: str, path: str, **members: Any) -> JsonObject:
     return {"op": name, "path": path, **members}
 
 
-def move(source: str, path: str) -> Tree:
+def move(source: str, path: str) -> JsonObject:
     return {"op": "move", "from": source, "path": path}
 
 
-def copy(source: str, path: str) -> Tree:
+def copy(source: str, path: str) -> JsonObject:
     return {"op": "copy", "from": source, "path": path}
 
 
-APPLIED: dict[str, tuple[Tree, Operations, Tree]] = {
+APPLIED: dict[str, tuple[JsonObject, Operations, JsonObject]] = {
     "nothing": ({"a": 1}, [], {"a": 1}),
     "add a member": ({"a": 1}, [op("add", "/b", value=2)], {"a": 1, "b": 2}),
     "add over a member": ({"a": 1}, [op("add", "/a", value=2)], {"a": 2}),
@@ -73,7 +74,7 @@ APPLIED: dict[str, tuple[Tree, Operations, Tree]] = {
     ),
 }
 
-REFUSED: dict[str, tuple[Tree, Operations]] = {
+REFUSED: dict[str, tuple[JsonObject, Operations]] = {
     "failed test": ({"a": 1}, [op("test", "/a", value=9)]),
     "true is not 1": ({"a": 1}, [op("test", "/a", value=True)]),
     "test behind nothing": ({}, [op("test", "/a/b", value=None)]),
@@ -108,14 +109,14 @@ MALFORMED: dict[str, object] = {
 
 
 @pytest.mark.parametrize(("tree", "operations", "expected"), APPLIED.values(), ids=APPLIED)
-def test_operations_are_applied(tree: Tree, operations: Operations, expected: Tree) -> None:
+def test_operations_are_applied(tree: JsonObject, operations: Operations, expected: JsonObject) -> None:
     before = deepcopy((tree, operations))
     assert patch_json(tree, operations) == expected
     assert (tree, operations) == before
 
 
 @pytest.mark.parametrize(("tree", "operations"), REFUSED.values(), ids=REFUSED)
-def test_inapplicable_operation_is_rejected(tree: Tree, operations: Operations) -> None:
+def test_inapplicable_operation_is_rejected(tree: JsonObject, operations: Operations) -> None:
     before = deepcopy(tree)
     with pytest.raises(StatusError) as caught:
         patch_json(tree, [op("add", "/changed", value=1), *operations])
@@ -146,7 +147,7 @@ def test_number_of_operations_is_limited() -> None:
 
 
 def test_only_parents_of_changes_are_copied() -> None:
-    tree: Tree = {"a": {"b": {}}, "c": {"d": {}}}
+    tree: JsonObject = {"a": {"b": {}}, "c": {"d": {}}}
     patched = patch_json(tree, [op("add", "/a/x", value=1), op("test", "/c/d", value={})])
     assert patched["a"]["b"] is tree["a"]["b"]
     assert patched["c"] is tree["c"]
@@ -176,7 +177,7 @@ def follow(value: Any, steps: tuple[str, ...]) -> Any:
     return value
 
 
-def perform_simply(tree: Tree, name: str, steps: tuple[str, ...], value: Any) -> Tree:
+def perform_simply(tree: JsonObject, name: str, steps: tuple[str, ...], value: Any) -> JsonObject:
     """One operation on a full copy, where everything is known to be there."""
     tree = deepcopy(tree)
     box, last = follow(tree, steps[:-1]), steps[-1]
@@ -191,7 +192,7 @@ def perform_simply(tree: Tree, name: str, steps: tuple[str, ...], value: Any) ->
 
 
 @given(tree=TREES, data=st.data())
-def test_result_equals_operations_on_a_full_copy(tree: Tree, data: st.DataObject) -> None:
+def test_result_equals_operations_on_a_full_copy(tree: JsonObject, data: st.DataObject) -> None:
     expected, operations = tree, []
     for _ in range(data.draw(st.integers(0, 6))):
         pointers = list_pointers(expected)[1:]

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.apiserver.trees import KEYS, TREES, VALUES, Tree
+from tests.unit.apiserver.trees import KEYS, TREES, VALUES
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.patches.mergepatch import patch_merge
 
 # The cases of RFC 7386, appendix A, whose outcome is an object.
-CASES: dict[str, tuple[Tree, Any, Tree]] = {
+CASES: dict[str, tuple[JsonObject, Any, JsonObject]] = {
     "a value is replaced": ({"a": "b"}, {"a": "c"}, {"a": "c"}),
     "a value is added": ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
     "null removes": ({"a": "b"}, {"a": None}, {}),
@@ -32,7 +33,7 @@ CASES: dict[str, tuple[Tree, Any, Tree]] = {
 
 
 @pytest.mark.parametrize(("tree", "patch", "expected"), CASES.values(), ids=CASES)
-def test_patch_is_merged(tree: Tree, patch: Tree, expected: Tree) -> None:
+def test_patch_is_merged(tree: JsonObject, patch: JsonObject, expected: JsonObject) -> None:
     before = deepcopy((tree, patch))
     merged = patch_merge(tree, patch)
     assert merged == expected
@@ -48,7 +49,7 @@ def test_patch_must_be_an_object(patch: object) -> None:
 
 
 def test_only_parents_of_changes_are_copied() -> None:
-    tree: Tree = {"metadata": {"labels": {"a": "1"}}, "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}}
+    tree: JsonObject = {"metadata": {"labels": {"a": "1"}}, "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}}
     merged = patch_merge(tree, {"spec": {"cpu": {"guest": 2}}})
     assert merged["metadata"] is tree["metadata"]
     assert merged["spec"]["memory"] is tree["spec"]["memory"]
@@ -59,9 +60,9 @@ def test_identical_tree_is_returned_if_nothing_changes() -> None:
     assert patch_merge(tree, {"spec": {"cpu": {"guest": 1}, "gone": None}, "status": {}}) is tree
 
 
-def diff(old: Tree, new: Tree) -> Tree:
+def diff(old: JsonObject, new: JsonObject) -> JsonObject:
     """The merge patch that makes the new tree of the old one."""
-    patch: Tree = {key: None for key in old if key not in new}
+    patch: JsonObject = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
@@ -84,7 +85,7 @@ def merge_by_the_letter(target: Any, patch: Any) -> Any:
     return target
 
 
-PATCHES: st.SearchStrategy[Tree] = st.recursive(
+PATCHES: st.SearchStrategy[JsonObject] = st.recursive(
     st.dictionaries(KEYS, VALUES | st.none(), max_size=3),
     lambda patches: st.dictionaries(KEYS, patches, max_size=2),
     max_leaves=4,
@@ -92,18 +93,18 @@ PATCHES: st.SearchStrategy[Tree] = st.recursive(
 
 
 @given(old=TREES, new=TREES)
-def test_merging_a_difference_gives_the_new_tree(old: Tree, new: Tree) -> None:
+def test_merging_a_difference_gives_the_new_tree(old: JsonObject, new: JsonObject) -> None:
     assert patch_merge(old, diff(old, new)) == new
 
 
 @given(tree=TREES, patch=PATCHES)
-def test_result_matches_rfc_7386_and_inputs_are_not_modified(tree: Tree, patch: Tree) -> None:
+def test_result_matches_rfc_7386_and_inputs_are_not_modified(tree: JsonObject, patch: JsonObject) -> None:
     before = deepcopy((tree, patch))
     assert patch_merge(tree, patch) == merge_by_the_letter(tree, patch)
     assert (tree, patch) == before
 
 
 @given(tree=TREES, patch=PATCHES)
-def test_merge_is_idempotent(tree: Tree, patch: Tree) -> None:
+def test_merge_is_idempotent(tree: JsonObject, patch: JsonObject) -> None:
     once = patch_merge(tree, patch)
     assert patch_merge(once, patch) == once

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from msgspec import inspect
-from tests.support.build import Tree
 from tests.unit.apiserver.trees import TREES
 
 from virtshape.api.apps import Deployment
@@ -17,23 +16,24 @@ from virtshape.api.core.podspec import Pod
 from virtshape.api.core.service import Service
 from virtshape.api.core.serviceaccount import ServiceAccount
 from virtshape.api.kinds import KINDS
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.patches.mergekeys import STRATEGIES
 from virtshape.apiserver.patches.mergepatch import patch_merge
 from virtshape.apiserver.patches.strategic import patch_strategic
 
-Case = tuple[type, Tree, Tree, Tree]
+Case = tuple[type, JsonObject, JsonObject, JsonObject]
 
 
-def pod(*containers: Tree, **spec: Any) -> Tree:
+def pod(*containers: JsonObject, **spec: Any) -> JsonObject:
     return {"spec": {"containers": list(containers), **spec}}
 
 
-def named(*names: str) -> list[Tree]:
+def named(*names: str) -> list[JsonObject]:
     return [{"name": name} for name in names]
 
 
-def meta(**metadata: Any) -> Tree:
+def meta(**metadata: Any) -> JsonObject:
     return {"metadata": metadata}
 
 
@@ -228,7 +228,7 @@ DIRECTED: dict[str, Case] = {
     ),
 }
 
-REFUSED: dict[str, tuple[type, Tree, Any, str]] = {
+REFUSED: dict[str, tuple[type, JsonObject, Any, str]] = {
     "no object": (Pod, {}, [], "error decoding patch: json: cannot unmarshal array into an object"),
     "unknown directive": (Pod, {}, {"$patch": "explode"}, 'unknown patch type "explode"'),
     "unknown directive in a list": (Pod, pod({"name": "a"}), pod({"name": "a", "$patch": "merge"}), "lists cannot be"),
@@ -280,21 +280,21 @@ REFUSED: dict[str, tuple[type, Tree, Any, str]] = {
 
 
 @pytest.mark.parametrize(("struct", "tree", "patch", "expected"), MERGED.values(), ids=MERGED)
-def test_patch_is_merged(struct: type, tree: Tree, patch: Tree, expected: Tree) -> None:
+def test_patch_is_merged(struct: type, tree: JsonObject, patch: JsonObject, expected: JsonObject) -> None:
     before = deepcopy((tree, patch))
     assert patch_strategic(tree, patch, struct) == expected
     assert (tree, patch) == before
 
 
 @pytest.mark.parametrize(("struct", "tree", "patch", "expected"), DIRECTED.values(), ids=DIRECTED)
-def test_directives(struct: type, tree: Tree, patch: Tree, expected: Tree) -> None:
+def test_directives(struct: type, tree: JsonObject, patch: JsonObject, expected: JsonObject) -> None:
     before = deepcopy((tree, patch))
     assert patch_strategic(tree, patch, struct) == expected
     assert (tree, patch) == before
 
 
 @pytest.mark.parametrize(("struct", "tree", "patch", "words"), REFUSED.values(), ids=REFUSED)
-def test_invalid_patch_is_rejected(struct: type, tree: Tree, patch: Any, words: str) -> None:
+def test_invalid_patch_is_rejected(struct: type, tree: JsonObject, patch: Any, words: str) -> None:
     with pytest.raises(StatusError) as caught:
         patch_strategic(tree, patch, struct)
     expected = (500, "") if isinstance(patch, dict) else (400, "BadRequest")
@@ -303,7 +303,7 @@ def test_invalid_patch_is_rejected(struct: type, tree: Tree, patch: Any, words: 
 
 
 @given(tree=TREES, patch=TREES)
-def test_equals_merge_patch_without_merged_lists(tree: Tree, patch: Tree) -> None:
+def test_equals_merge_patch_without_merged_lists(tree: JsonObject, patch: JsonObject) -> None:
     assert patch_strategic({"data": tree}, {"data": patch}, ConfigMap) == patch_merge({"data": tree}, {"data": patch})
 
 

@@ -1,9 +1,9 @@
 """Field selectors support the fields that Kubernetes supports."""
 
 import pytest
-from tests.support.build import Tree
 
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.selectors.fieldselector import compile_field_selector, parse_field_selector
 
@@ -28,7 +28,7 @@ EVENT = {
     "reportingComponent": "virtshape",
 }
 
-Case = tuple[Kind, Tree, str, bool]
+Case = tuple[Kind, JsonObject, str, bool]
 CASES: dict[str, Case] = {
     "nothing asked": (VM, {}, "", True),
     "name": (VM, {"metadata": {"name": "a"}}, "metadata.name=a", True),
@@ -75,7 +75,7 @@ REFUSED: dict[str, tuple[Kind, str, str]] = {
 
 
 @pytest.mark.parametrize(("kind", "tree", "text", "expected"), CASES.values(), ids=CASES)
-def test_selector_matches(kind: Kind, tree: Tree, text: str, expected: bool) -> None:
+def test_selector_matches(kind: Kind, tree: JsonObject, text: str, expected: bool) -> None:
     assert compile_field_selector(text, kind)(tree) is expected
 
 

@@ -5,8 +5,8 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.build import Tree
 
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.selectors.selector import (
     Labels,
@@ -104,11 +104,11 @@ def test_invalid_selector_is_rejected(text: str, message: str) -> None:
     assert (caught.value.code, caught.value.reason, caught.value.message) == (400, "BadRequest", message)
 
 
-def expression(key: str, operator: str, *values: str) -> Tree:
+def expression(key: str, operator: str, *values: str) -> JsonObject:
     return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
 
 
-READ: dict[str, tuple[Tree, str]] = {
+READ: dict[str, tuple[JsonObject, str]] = {
     "empty": ({}, "1234"),
     "nulls": ({"matchLabels": None, "matchExpressions": None}, "1234"),
     "labels": ({"matchLabels": {"scn": "ls", "env": "dev"}}, "2"),
@@ -119,7 +119,7 @@ READ: dict[str, tuple[Tree, str]] = {
     "both": ({"matchLabels": {"scn": "ls"}, **expression("env", "Exists")}, "12"),
 }
 
-UNREADABLE: dict[str, Tree] = {
+UNREADABLE: dict[str, JsonObject] = {
     "unknown operator": expression("env", "Like", "x"),
     "no operator": {"matchExpressions": [{"key": "env"}]},
     "no key": {"matchExpressions": [{"operator": "Exists"}]},
@@ -131,13 +131,13 @@ UNREADABLE: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize(("selector", "expected"), READ.values(), ids=READ)
-def test_label_selector_object_is_parsed(selector: Tree, expected: str) -> None:
+def test_label_selector_object_is_parsed(selector: JsonObject, expected: str) -> None:
     matches = compile_requirements(read_selector(selector))
     assert "".join(name for name, labels in OBJECTS.items() if matches(labels)) == expected
 
 
 @pytest.mark.parametrize("selector", UNREADABLE.values(), ids=UNREADABLE)
-def test_invalid_label_selector_object_is_rejected(selector: Tree) -> None:
+def test_invalid_label_selector_object_is_rejected(selector: JsonObject) -> None:
     with pytest.raises(StatusError) as caught:
         read_selector(selector)
     assert caught.value.code == 400

@@ -1,14 +1,12 @@
 """ConfigMaps and Secrets: which keys and contents they may have."""
 
-from typing import Any
-
 import pytest
 
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.validation.configdata import check_config_data
 
-Tree = dict[str, Any]
 OPAQUE = "Secret"
 CONFIG = "ConfigMap"
 
@@ -19,7 +17,7 @@ def kind(name: str) -> Kind:
     return found
 
 
-CHECKED: dict[str, tuple[str, Tree, list[str]]] = {
+CHECKED: dict[str, tuple[str, JsonObject, list[str]]] = {
     "all well": (CONFIG, {"data": {"a.b-c_D": "1"}, "binaryData": {"b": "eQ=="}}, []),
     "nothing": (OPAQUE, {"type": "Opaque"}, []),
     "keys": (CONFIG, {"data": {"not a key": "", "..": "", "..a": "", ".": "", ".ok": ""}}, ["data"] * 4),
@@ -36,7 +34,7 @@ CHECKED: dict[str, tuple[str, Tree, list[str]]] = {
 
 
 @pytest.mark.parametrize(("name", "tree", "expected"), CHECKED.values(), ids=CHECKED)
-def test_problems_of_config_data(name: str, tree: Tree, expected: list[str]) -> None:
+def test_problems_of_config_data(name: str, tree: JsonObject, expected: list[str]) -> None:
     assert [cause.field.partition("[")[0] for cause in check_config_data(kind(name), tree)] == expected
 
 

@@ -4,9 +4,9 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.validation.metadata import (
     allows_blind_update,
@@ -46,11 +46,11 @@ LABEL_VALUE = (
 LONG = "x" * 260
 
 
-def owner(**members: Any) -> Tree:
+def owner(**members: Any) -> JsonObject:
     return {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "2", **members}
 
 
-CREATED: dict[str, tuple[Tree, str]] = {
+CREATED: dict[str, tuple[JsonObject, str]] = {
     "nothing wrong": ({"name": "u1.small", "labels": {"a": "", "example.com/b": "c"}, "annotations": {"A/B": "x"}}, ""),
     "name": ({"name": "Bad_Name"}, f'metadata.name: Invalid value: "Bad_Name": {SUBDOMAIN}'),
     "long name": ({"name": LONG}, f'metadata.name: Invalid value: "{LONG}": must be no more than 253 characters'),
@@ -119,7 +119,7 @@ def word(causes: list[Cause]) -> str:
 
 
 @pytest.mark.parametrize(("metadata", "words"), CREATED.values(), ids=CREATED)
-def test_problems_of_new_metadata(metadata: Tree, words: str) -> None:
+def test_problems_of_new_metadata(metadata: JsonObject, words: str) -> None:
     before = deepcopy(metadata)
     assert word(check_created(metadata, INSTANCETYPE)) == words
     assert metadata == before
@@ -154,7 +154,7 @@ def test_custom_resources_warn_about_unqualified_finalizers() -> None:
     assert find_finalizer_warnings(metadata, {}, CONFIG_MAP) == []
 
 
-OLD: Tree = {
+OLD: JsonObject = {
     "name": "a",
     "namespace": "n",
     "uid": "1",
@@ -163,14 +163,14 @@ OLD: Tree = {
     "resourceVersion": "7",
     "labels": {"bad key!": "from before the rules"},
 }
-DELETED: Tree = {
+DELETED: JsonObject = {
     **OLD,
     "deletionTimestamp": "2026-01-02T00:00:00Z",
     "deletionGracePeriodSeconds": 0,
     "finalizers": ["a/b"],
 }
 
-RESTORED: dict[str, tuple[Tree, Tree, Tree]] = {
+RESTORED: dict[str, tuple[JsonObject, JsonObject, JsonObject]] = {
     "nothing to restore": (OLD, OLD, OLD),
     "times and counts": (
         {**OLD, "creationTimestamp": "2001-01-01T00:00:00Z", "generation": 99, "selfLink": "/"},
@@ -190,7 +190,7 @@ RESTORED: dict[str, tuple[Tree, Tree, Tree]] = {
 
 
 @pytest.mark.parametrize(("metadata", "old", "expected"), RESTORED.values(), ids=RESTORED)
-def test_update_keeps_server_set_metadata(metadata: Tree, old: Tree, expected: Tree) -> None:
+def test_update_keeps_server_set_metadata(metadata: JsonObject, old: JsonObject, expected: JsonObject) -> None:
     before = deepcopy((metadata, old))
     assert restore_metadata(metadata, old) == expected
     assert (metadata, old) == before
@@ -208,7 +208,7 @@ def empty(part: str) -> Cause:
 NO_NEW = "no new finalizers can be added if the object is being deleted, found new finalizers "
 
 # As often as Kubernetes lists each cause.
-UPDATED: dict[str, tuple[Tree, Tree, list[Cause]]] = {
+UPDATED: dict[str, tuple[JsonObject, JsonObject, list[Cause]]] = {
     "nothing": (OLD, OLD, []),
     "another uid": ({**OLD, "uid": "2"}, OLD, [immutable("uid", "2")] * 2),
     "a time of deletion": ({**OLD, "deletionTimestamp": "x"}, OLD, [immutable("deletionTimestamp", "x")] * 2),
@@ -233,7 +233,7 @@ UPDATED: dict[str, tuple[Tree, Tree, list[Cause]]] = {
 
 
 @pytest.mark.parametrize(("metadata", "old", "causes"), UPDATED.values(), ids=UPDATED)
-def test_problems_of_updated_metadata(metadata: Tree, old: Tree, causes: list[Cause]) -> None:
+def test_problems_of_updated_metadata(metadata: JsonObject, old: JsonObject, causes: list[Cause]) -> None:
     assert check_updated(metadata, old, INSTANCETYPE) == causes
 
 
@@ -242,7 +242,7 @@ def test_update_error_has_no_duplicates() -> None:
     assert word(causes) == 'metadata.uid: Invalid value: "2": field is immutable'
 
 
-ADDRESSED: dict[str, tuple[Tree, str]] = {
+ADDRESSED: dict[str, tuple[JsonObject, str]] = {
     "as on the path": ({"name": "pp", "namespace": "wire"}, ""),
     "no namespace": ({"name": "pp"}, ""),
     "renamed": ({"name": "renamed"}, "the name of the object (renamed) does not match the name on the URL (pp)"),
@@ -255,7 +255,7 @@ ADDRESSED: dict[str, tuple[Tree, str]] = {
 
 
 @pytest.mark.parametrize(("metadata", "message"), ADDRESSED.values(), ids=ADDRESSED)
-def test_metadata_must_match_the_path(metadata: Tree, message: str) -> None:
+def test_metadata_must_match_the_path(metadata: JsonObject, message: str) -> None:
     if not message:
         check_address(metadata, name="pp", namespace="wire")
         return

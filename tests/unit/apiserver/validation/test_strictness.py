@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.build import Tree
 from tests.support.strategies import structs
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.validation.strictness import MAX_WARNING_CHARACTERS, admit_fields, find_duplicates
 from virtshape.apiserver.validation.violation import list_causes
@@ -33,24 +33,24 @@ KUBEVIRT = kind("KubeVirt", "kubevirt.io/v1")
 POD = kind("Pod")
 
 
-def build(of: Kind, metadata: Tree | None = None, **fields: Any) -> Tree:
+def build(of: Kind, metadata: JsonObject | None = None, **fields: Any) -> JsonObject:
     return {"apiVersion": of.api_version, "kind": of.kind, "metadata": {"name": "a", **(metadata or {})}, **fields}
 
 
-def instancetype(metadata: Tree | None = None, /, **spec: Any) -> Tree:
+def instancetype(metadata: JsonObject | None = None, /, **spec: Any) -> JsonObject:
     return build(INSTANCETYPE, metadata, spec={"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}, **spec})
 
 
-def vm(spec: Tree | None = None, /, domain: Tree | None = None, **template: Any) -> Tree:
+def vm(spec: JsonObject | None = None, /, domain: JsonObject | None = None, **template: Any) -> JsonObject:
     shaped = {"domain": {"devices": {}, **(domain or {})}, **template}
     return build(VM, spec={"runStrategy": "Halted", "template": {"spec": shaped}, **(spec or {})})
 
 
-def admit(tree: Tree, of: Kind, validation: str = "Warn", **options: Any) -> tuple[Tree, list[str]]:
+def admit(tree: JsonObject, of: Kind, validation: str = "Warn", **options: Any) -> tuple[JsonObject, list[str]]:
     return admit_fields(tree, json.dumps(tree).encode(), of, validation, **options)
 
 
-PRUNED: dict[str, tuple[Kind, Tree, Tree, list[str]]] = {
+PRUNED: dict[str, tuple[Kind, JsonObject, JsonObject, list[str]]] = {
     "nothing to prune": (INSTANCETYPE, instancetype(), instancetype(), []),
     "unknown fields, in order": (
         INSTANCETYPE,
@@ -122,7 +122,7 @@ PRUNED: dict[str, tuple[Kind, Tree, Tree, list[str]]] = {
 @pytest.mark.parametrize("validation", ["Ignore", "Warn"])
 @pytest.mark.parametrize(("of", "tree", "expected", "unknown"), PRUNED.values(), ids=PRUNED)
 def test_unknown_fields_and_nulls_are_dropped(
-    of: Kind, tree: Tree, expected: Tree, unknown: list[str], validation: str
+    of: Kind, tree: JsonObject, expected: JsonObject, unknown: list[str], validation: str
 ) -> None:
     before = deepcopy(tree)
     warnings = [f'unknown field "{path}"' for path in unknown] if validation == "Warn" else []
@@ -200,12 +200,12 @@ SPREAD = {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"
 USERS = "spec.template.spec.accessCredentials[0].sshPublicKey.propagationMethod.qemuGuestAgent.users"
 
 
-def credentials(*users: str) -> list[Tree]:
+def credentials(*users: str) -> list[JsonObject]:
     method = {"qemuGuestAgent": {"users": list(users)}}
     return [{"sshPublicKey": {"source": {}, "propagationMethod": method}}]
 
 
-BROKEN: dict[str, tuple[Kind, Tree, str]] = {
+BROKEN: dict[str, tuple[Kind, JsonObject, str]] = {
     "choice": (
         VM,
         vm(domain={"rebootPolicy": "Sometimes"}),
@@ -278,7 +278,7 @@ BROKEN: dict[str, tuple[Kind, Tree, str]] = {
 
 
 @pytest.mark.parametrize(("of", "tree", "words"), BROKEN.values(), ids=BROKEN)
-def test_schema_violation_is_rejected(of: Kind, tree: Tree, words: str) -> None:
+def test_schema_violation_is_rejected(of: Kind, tree: JsonObject, words: str) -> None:
     with pytest.raises(StatusError) as caught:
         admit(tree, of, "Strict")
     error = caught.value
@@ -295,7 +295,7 @@ def test_invalid_quantity_is_rejected() -> None:
         admit(instancetype(memory={"guest": "a lot"}), INSTANCETYPE)
 
 
-UNREADABLE: dict[str, tuple[Kind, Tree, str]] = {
+UNREADABLE: dict[str, tuple[Kind, JsonObject, str]] = {
     "labels that are no texts": (
         INSTANCETYPE,
         instancetype({"labels": {"a": 1}}),
@@ -320,7 +320,7 @@ UNREADABLE: dict[str, tuple[Kind, Tree, str]] = {
 
 
 @pytest.mark.parametrize(("of", "tree", "words"), UNREADABLE.values(), ids=UNREADABLE)
-def test_undecodable_object_is_rejected(of: Kind, tree: Tree, words: str) -> None:
+def test_undecodable_object_is_rejected(of: Kind, tree: JsonObject, words: str) -> None:
     with pytest.raises(StatusError) as caught:
         admit(tree, of)
     error = caught.value

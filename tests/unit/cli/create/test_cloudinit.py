@@ -1,18 +1,16 @@
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from tests.support.commands import call_virtctl
 
+from virtshape.api.model import JsonObject
 from virtshape.cli.create.cloudinit import CloudInit, build_cloud_init, read_keys, render_user_data
 from virtshape.cli.create.parameters import ParameterError
 
-Tree = dict[str, Any]
 
-
-def _volumes(*words: str) -> list[Tree] | None:
-    volumes: list[Tree] | None = call_virtctl("create", "vm", *words).template.get("volumes")
+def _volumes(*words: str) -> list[JsonObject] | None:
+    volumes: list[JsonObject] | None = call_virtctl("create", "vm", *words).template.get("volumes")
     return volumes
 
 
@@ -52,7 +50,7 @@ def _volumes(*words: str) -> list[Tree] | None:
         ),
     ],
 )
-def test_flags_become_a_cloud_init_volume(flags: list[str], source: Tree) -> None:
+def test_flags_become_a_cloud_init_volume(flags: list[str], source: JsonObject) -> None:
     assert _volumes(*flags) == [{"name": "cloudinitdisk", **source}]
 
 

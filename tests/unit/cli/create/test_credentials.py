@@ -1,16 +1,14 @@
-from typing import Any
-
 import pytest
 from tests.support.commands import call_virtctl
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
 
 
-def _template(*words: str) -> Tree:
+def _template(*words: str) -> JsonObject:
     return call_virtctl("create", "vm", *words).template
 
 
-def _ssh(secret: str, method: Tree) -> Tree:
+def _ssh(secret: str, method: JsonObject) -> JsonObject:
     return {"sshPublicKey": {"source": {"secret": {"secretName": secret}}, "propagationMethod": method}}
 
 
@@ -71,7 +69,7 @@ def _ssh(secret: str, method: Tree) -> Tree:
     ],
 )
 def test_credential_adds_the_cloud_init_it_requires(
-    flags: list[str], credential: Tree, cloud_init: Tree | None
+    flags: list[str], credential: JsonObject, cloud_init: JsonObject | None
 ) -> None:
     template = _template(*flags)
     assert template["accessCredentials"] == [credential]

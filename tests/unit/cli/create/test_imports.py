@@ -1,17 +1,15 @@
 from dataclasses import fields
-from typing import Any
 
 import pytest
 from tests.support.commands import call_virtctl
 
+from virtshape.api.model import JsonObject
 from virtshape.cli.create.sources import TYPES
-
-Tree = dict[str, Any]
 
 VDDK = "type:vddk,size:1Gi,url:https://h,uuid:u,thumbprint:t,secretref:s,backingfile:f"
 
 
-def _import(*values: str) -> Tree:
+def _import(*values: str) -> JsonObject:
     return call_virtctl("create", "vm", *(f"--volume-import={value}" for value in values)).spec
 
 
@@ -94,7 +92,7 @@ def _import(*values: str) -> Tree:
         ),
     ],
 )
-def test_each_type_becomes_a_data_volume_template(value: str, data: Tree) -> None:
+def test_each_type_becomes_a_data_volume_template(value: str, data: JsonObject) -> None:
     spec = _import(f"{value},size:1Gi,name:root,bootorder:2")
     storage = {"resources": {"requests": {"storage": "1Gi"}}}
     assert spec["dataVolumeTemplates"] == [{"metadata": {"name": "root"}, "spec": {**data, "storage": storage}}]

@@ -1,15 +1,14 @@
 import re
-from typing import Any
 
 import pytest
 from tests.support.commands import call_virtctl
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
 
 SIZE = ["--cpu=2", "--memory=1Gi"]
 
 
-def _create(*words: str) -> Tree:
+def _create(*words: str) -> JsonObject:
     return call_virtctl("create", "instancetype", *words).tree
 
 
@@ -32,7 +31,7 @@ def test_instancetype_is_cluster_wide_by_default() -> None:
         pytest.param(["--namespaced=false"], "VirtualMachineClusterInstancetype", {"name": "i"}, id="cluster-wide"),
     ],
 )
-def test_kind_depends_on_the_scope(words: list[str], kind: str, metadata: Tree) -> None:
+def test_kind_depends_on_the_scope(words: list[str], kind: str, metadata: JsonObject) -> None:
     tree = _create("--name=i", *SIZE, *words)
     assert (tree["kind"], tree["metadata"]) == (kind, metadata)
 
@@ -62,7 +61,7 @@ def test_empty_name_is_kept_with_a_warning() -> None:
         pytest.param(["--iothreadspolicy=auto"], {"ioThreadsPolicy": "auto"}, id="I/O threads"),
     ],
 )
-def test_other_fields_are_set_by_flags(words: list[str], part: Tree) -> None:
+def test_other_fields_are_set_by_flags(words: list[str], part: JsonObject) -> None:
     assert _create(*SIZE, *words)["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}} | part
 
 

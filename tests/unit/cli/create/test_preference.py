@@ -1,13 +1,12 @@
 import re
-from typing import Any
 
 import pytest
 from tests.support.commands import call_virtctl
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
 
 
-def _create(*words: str) -> Tree:
+def _create(*words: str) -> JsonObject:
     return call_virtctl("create", "preference", *words).tree
 
 
@@ -30,7 +29,7 @@ def test_preference_without_flags_has_an_empty_spec() -> None:
         (["--volume-storage-class="], {"volumes": {}}),
     ],
 )
-def test_flag_sets_its_field(words: list[str], spec: Tree) -> None:
+def test_flag_sets_its_field(words: list[str], spec: JsonObject) -> None:
     assert _create(*words)["spec"] == spec
 
 

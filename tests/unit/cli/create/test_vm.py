@@ -1,24 +1,22 @@
 import re
-from typing import Any
 
 import pytest
 from tests.support.commands import call_virtctl
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
-
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
 
 MEMORY = {"memory": {"guest": "512Mi"}}
 DS = "--volume-import=type:ds,src:d,name:root"
 PVC = "--volume-pvc=src:other"
 
 
-def _spec(*words: str) -> Tree:
+def _spec(*words: str) -> JsonObject:
     return call_virtctl("create", "vm", *words).spec
 
 
-def _inferred(volume: str, policy: str | None = "Ignore") -> Tree:
+def _inferred(volume: str, policy: str | None = "Ignore") -> JsonObject:
     return {"inferFromVolume": volume} | ({"inferFromVolumeFailurePolicy": policy} if policy else {})
 
 
@@ -64,7 +62,7 @@ def test_manifest_can_be_decoded(output: str) -> None:
         pytest.param([DS, "--infer-preference"], MEMORY, id="only the preference inferred"),
     ],
 )
-def test_size_flags_set_the_domain(words: list[str], domain: Tree) -> None:
+def test_size_flags_set_the_domain(words: list[str], domain: JsonObject) -> None:
     assert _spec(*words)["template"]["spec"]["domain"] == {"devices": {}} | domain
 
 
@@ -118,7 +116,7 @@ def test_size_flags_set_the_domain(words: list[str], domain: Tree) -> None:
     ],
 )
 def test_matchers_have_a_name_or_an_inference(
-    words: list[str], instancetype: Tree | None, preference: Tree | None
+    words: list[str], instancetype: JsonObject | None, preference: JsonObject | None
 ) -> None:
     spec = _spec(*words)
     assert (spec.get("instancetype"), spec.get("preference")) == (instancetype, preference)

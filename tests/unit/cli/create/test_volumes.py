@@ -1,12 +1,10 @@
-from typing import Any
-
 import pytest
 from tests.support.commands import call_virtctl
 
-Tree = dict[str, Any]
+from virtshape.api.model import JsonObject
 
 
-def _spec(*words: str) -> Tree:
+def _spec(*words: str) -> JsonObject:
     return call_virtctl("create", "vm", "--name=vm", *words).spec
 
 
@@ -41,7 +39,7 @@ def _spec(*words: str) -> Tree:
         ),
     ],
 )
-def test_flag_adds_a_volume(flag: str, volume: Tree) -> None:
+def test_flag_adds_a_volume(flag: str, volume: JsonObject) -> None:
     assert _spec(flag)["template"]["spec"]["volumes"] == [volume]
 
 

@@ -2,18 +2,17 @@
 
 import json
 from itertools import chain
-from typing import Any
 
 import pytest
 from tests.deploy.rendering import identify
 
+from virtshape.api.model import JsonObject
 from virtshape.cli.virtshape import virtshape
 from virtshape.cluster.manifests.build import build_manifests, build_parts
 from virtshape.cluster.manifests.deployments import list_arguments
 from virtshape.cluster.manifests.naming import COMPONENTS, Component
 from virtshape.cluster.manifests.options import Options
 
-Tree = dict[str, Any]
 CHOICES = {
     "default": Options(),
     "everything": Options(catalog=True, cdi=True, service_monitor=True),
@@ -69,7 +68,7 @@ def test_definitions_fit_into_the_last_applied_annotation() -> None:
         assert size < MAX_ANNOTATION_BYTES - 1024, tree["metadata"]["name"]
 
 
-def list_rules(options: Options) -> list[tuple[str, Tree]]:
+def list_rules(options: Options) -> list[tuple[str, JsonObject]]:
     roles = [tree for tree in build_manifests(options) if tree["kind"] in ("Role", "ClusterRole")]
     return [(tree["kind"], rule) for tree in roles for rule in tree.get("rules", ())]
 
@@ -90,12 +89,12 @@ def test_no_pod_permissions_without_a_runtime() -> None:
     assert not {"pods", "pods/exec"} & set(resources)
 
 
-def list_pods(options: Options) -> list[Tree]:
+def list_pods(options: Options) -> list[JsonObject]:
     return [tree["spec"]["template"]["spec"] for tree in build_manifests(options) if tree["kind"] == "Deployment"]
 
 
 @pytest.mark.parametrize("pod", list_pods(Options()), ids=COMPONENTS)
-def test_pods_comply_with_the_restricted_security_standard(pod: Tree) -> None:
+def test_pods_comply_with_the_restricted_security_standard(pod: JsonObject) -> None:
     (container,) = pod["containers"]
     assert pod["securityContext"]["runAsNonRoot"]
     assert pod["securityContext"]["runAsUser"] > 0

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from tests.support.build import Tree
-
 from virtshape.api.codec import from_tree
 from virtshape.api.core.podspec import Pod
+from virtshape.api.model import JsonObject
 
 READY = {"type": "Ready", "status": "True"}
 
@@ -14,15 +13,20 @@ def build_pod(
     phase: str = "Pending",
     *,
     node: str = "",
-    state: Tree | None = None,
+    state: JsonObject | None = None,
     ready: bool = False,
-    conditions: list[Tree] | None = None,
+    conditions: list[JsonObject] | None = None,
     is_deleting: bool = False,
     annotations: dict[str, str] | None = None,
     **status: Any,
 ) -> Pod:
     """The pod of an instance; `state` is that of its container."""
-    metadata: Tree = {"name": "virt-launcher-vm1-1", "namespace": "default", "uid": "p1", "annotations": annotations}
+    metadata: JsonObject = {
+        "name": "virt-launcher-vm1-1",
+        "namespace": "default",
+        "uid": "p1",
+        "annotations": annotations,
+    }
     if is_deleting:
         metadata["deletionTimestamp"] = "2027-01-15T07:59:00Z"
     container = {"name": "compute", "image": "i", "imageID": "", "ready": ready, "restartCount": 0, "state": state}
@@ -41,14 +45,14 @@ def build_pod(
     return from_tree(tree, Pod)
 
 
-def ended(code: int = 1, **more: Any) -> Tree:
+def ended(code: int = 1, **more: Any) -> JsonObject:
     """The state of a container that has ended."""
     return {"terminated": {"exitCode": code, **more}}
 
 
-def waiting(reason: str, message: str = "") -> Tree:
+def waiting(reason: str, message: str = "") -> JsonObject:
     """The state of a container that has not started."""
     return {"waiting": {"reason": reason, "message": message or None}}
 
 
-RUNNING: Tree = {"running": {}}
+RUNNING: JsonObject = {"running": {}}

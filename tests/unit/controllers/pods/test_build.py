@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.support.instances import build_vmi
 
 from virtshape.api.codec import decode, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.launcherpod import INSTANCE_VARIABLE
+from virtshape.api.model import JsonObject
 from virtshape.controllers.pods.build import build_launcher_pod
 from virtshape.controllers.pods.naming import name_pod, shorten_label
 from virtshape.controllers.pods.provisioning import build_first_consumer
@@ -18,8 +18,8 @@ GI = {"memory": {"guest": "1Gi"}}
 TEMPORARY = "/tmp"  # noqa: S108 - a directory of the container's own
 
 
-def build(**spec: Any) -> Tree:
-    tree: Tree = to_tree(build_launcher_pod(build_vmi(**{"domain": GI, **spec}), None, "virtshape-launcher:1"))
+def build(**spec: Any) -> JsonObject:
+    tree: JsonObject = to_tree(build_launcher_pod(build_vmi(**{"domain": GI, **spec}), None, "virtshape-launcher:1"))
     return tree
 
 
@@ -99,7 +99,7 @@ def test_pod_of_a_small_guest() -> None:
 AFFINITY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}
 SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
 
-PARTS: dict[str, tuple[dict[str, Any], Tree]] = {
+PARTS: dict[str, tuple[dict[str, Any], JsonObject]] = {
     "where it may be": (
         {"nodeSelector": {"disk": "ssd"}, "architecture": "arm64"},
         {"nodeSelector": {"disk": "ssd", "kubernetes.io/arch": "arm64"}},
@@ -130,7 +130,7 @@ PARTS: dict[str, tuple[dict[str, Any], Tree]] = {
 
 
 @pytest.mark.parametrize(("spec", "part"), PARTS.values(), ids=PARTS.keys())
-def test_pod_field(spec: dict[str, Any], part: Tree) -> None:
+def test_pod_field(spec: dict[str, Any], part: JsonObject) -> None:
     built = build(**spec)["spec"]
     assert {key: built.get(key) for key in part} == part
 

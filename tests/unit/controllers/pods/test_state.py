@@ -2,16 +2,16 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.build import Tree
 from tests.support.instances import build_vmi
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta, OwnerReference
+from virtshape.api.model import JsonObject
 from virtshape.controllers.pods.state import build_state_claim, has_state, is_state_claim_of, name_state_claim
 
-TPM: Tree = {"devices": {"tpm": {"persistent": True}}}
+TPM: JsonObject = {"devices": {"tpm": {"persistent": True}}}
 OWNER = OwnerReference(
     name="vm1",
     api_version="kubevirt.io/v1",
@@ -31,7 +31,7 @@ DOMAINS = {
 
 
 @pytest.mark.parametrize(("domain", "kept"), DOMAINS.values(), ids=DOMAINS)
-def test_guest_has_persistent_state(domain: Tree, kept: bool) -> None:
+def test_guest_has_persistent_state(domain: JsonObject, kept: bool) -> None:
     assert has_state(build_vmi(domain=domain).spec) == kept
 
 

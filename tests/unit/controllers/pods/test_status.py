@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.support.instances import build_vmi
 from tests.unit.controllers.pods.build import READY, RUNNING, build_pod, ended, waiting
 
 from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.controllers.pods.status import read_missing_pod, read_pod
 
 EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "drained"}
@@ -151,7 +151,7 @@ ADDRESSES: dict[str, tuple[dict[str, Any], list[str] | None]] = {
 
 
 @pytest.mark.parametrize(("status", "addresses"), ADDRESSES.values(), ids=ADDRESSES.keys())
-def test_pod_network_interface_has_the_pod_addresses(status: Tree, addresses: list[str] | None) -> None:
+def test_pod_network_interface_has_the_pod_addresses(status: JsonObject, addresses: list[str] | None) -> None:
     vmi = build_vmi(
         "Running",
         networks=[{"name": "default", "pod": {}}],

@@ -3,22 +3,22 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.support.instances import build_vmi
 
 from virtshape.api.codec import to_tree
+from virtshape.api.model import JsonObject
 from virtshape.controllers.pods.volumes import list_pod_volumes, list_pull_secrets
 
 AT = "/run/virtshape/mounts/v"
 TEMPORARY = "/tmp"  # noqa: S108 - a directory of the container's own
 
 
-def mounted(source: Tree, *, read_only: bool = True, at: str = AT) -> Tree:
-    mount: Tree = {"name": "v", "mountPath": at}
+def mounted(source: JsonObject, *, read_only: bool = True, at: str = AT) -> JsonObject:
+    mount: JsonObject = {"name": "v", "mountPath": at}
     return {"volume": {"name": "v", **source}, "mount": {**mount, "readOnly": True} if read_only else mount}
 
 
-SOURCES: dict[str, tuple[Tree, list[Tree]]] = {
+SOURCES: dict[str, tuple[JsonObject, list[JsonObject]]] = {
     "a claim": (
         {"persistentVolumeClaim": {"claimName": "c"}},
         [mounted({"persistentVolumeClaim": {"claimName": "c"}}, read_only=False)],
@@ -84,7 +84,7 @@ SOURCES: dict[str, tuple[Tree, list[Tree]]] = {
 
 
 @pytest.mark.parametrize(("source", "volumes"), SOURCES.values(), ids=SOURCES.keys())
-def test_pod_volume_of_instance_volume(source: Tree, volumes: list[Tree]) -> None:
+def test_pod_volume_of_instance_volume(source: JsonObject, volumes: list[JsonObject]) -> None:
     vmi = build_vmi(volumes=[{"name": "v", **source}])
     found = [one for one in list_pod_volumes(vmi, ["raw"]) if not one.volume.name.startswith("virtshape-")]
     assert [{key: to_tree(value) for key, value in one._asdict().items() if value is not None} for one in found] == (

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from tests.support.build import Tree
-
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import from_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.model import JsonObject
 from virtshape.api.storage import StorageClass
 
 CDI = "cdi.kubevirt.io/storage"
@@ -26,7 +25,7 @@ def build_claim(
     **spec: Any,
 ) -> PersistentVolumeClaim:
     """A claim of class local for one writer, unless said otherwise."""
-    asked: Tree = {"accessModes": ["ReadWriteOnce"], "storageClassName": "local", **spec}
+    asked: JsonObject = {"accessModes": ["ReadWriteOnce"], "storageClassName": "local", **spec}
     if size is not None:
         asked["resources"] = {"requests": {"storage": size}}
     tree = {
@@ -90,7 +89,11 @@ def build_class(
 
 
 def build_data_volume(
-    *, metadata: Tree | None = None, status: Tree | None = None, storage: Tree | None = None, **spec: Any
+    *,
+    metadata: JsonObject | None = None,
+    status: JsonObject | None = None,
+    storage: JsonObject | None = None,
+    **spec: Any,
 ) -> DataVolume:
     """A DataVolume of 1Gi, unless said otherwise."""
     size = {"resources": {"requests": {"storage": "1Gi"}}}

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.unit.controllers.storage.build import build_claim, build_data_volume
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree
 from virtshape.api.meta import ObjectMeta, OwnerReference
+from virtshape.api.model import JsonObject
 from virtshape.controllers.storage.claimspec import build_claim as build_new
 from virtshape.controllers.storage.claimspec import can_adopt, inherit_defaults, states_size
 
@@ -44,7 +44,7 @@ SIZE = {"requests": {"storage": "1Gi"}}
     ],
     ids=["completed", "measured", "as said", "word for word"],
 )
-def test_claim_spec_comes_from_the_data_volume(volume: DataVolume, size: int | None, spec: Tree) -> None:
+def test_claim_spec_comes_from_the_data_volume(volume: DataVolume, size: int | None, spec: JsonObject) -> None:
     assert to_tree(build_new(volume, size).spec) == spec
 
 
@@ -104,7 +104,9 @@ PREFIX = "instancetype.kubevirt.io/"
     ],
     ids=["name and kind", "own first", "annotations", "nothing else"],
 )
-def test_default_instancetype_is_inherited_from_the_source(own: Tree, origin: Tree, inherited: Tree) -> None:
+def test_default_instancetype_is_inherited_from_the_source(
+    own: JsonObject, origin: JsonObject, inherited: JsonObject
+) -> None:
     assert to_tree(inherit_defaults(ObjectMeta(**own), ObjectMeta(**origin))) == inherited
 
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.support.caches import FakeCache
 from tests.support.instances import build_vmi
 from tests.unit.controllers.storage.build import build_claim
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.controllers.storage.claimusage import (
     ClaimLocks,
     ClaimUse,
@@ -18,9 +18,9 @@ from virtshape.controllers.storage.claimusage import (
     list_claim_uses,
 )
 
-CLAIM: Tree = {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}
-SHARED: Tree = {"devices": {"disks": [{"name": "a", "disk": {}, "shareable": True}]}}
-READ: Tree = {"name": "a", "persistentVolumeClaim": {"claimName": "c1", "readOnly": True}}
+CLAIM: JsonObject = {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}
+SHARED: JsonObject = {"devices": {"disks": [{"name": "a", "disk": {}, "shareable": True}]}}
+READ: JsonObject = {"name": "a", "persistentVolumeClaim": {"claimName": "c1", "readOnly": True}}
 
 
 def test_claims_of_all_volume_kinds_are_listed() -> None:
@@ -55,7 +55,7 @@ def test_ended_and_refused_instances_use_no_claim() -> None:
     assert format_users(users) == "VirtualMachineInstance running"
 
 
-def build(uid: str, *phases: str, volume: Tree = CLAIM, **more: Any) -> VirtualMachineInstance:
+def build(uid: str, *phases: str, volume: JsonObject = CLAIM, **more: Any) -> VirtualMachineInstance:
     return build_vmi(*phases, uid=uid, name=f"vm{uid}", volumes=[volume], **more)
 
 

@@ -1,11 +1,11 @@
 """Content of downward API files."""
 
 import pytest
-from tests.support.build import Tree
 from tests.support.instances import build_vmi
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.pod import DownwardAPIVolumeFile
+from virtshape.api.model import JsonObject
 from virtshape.controllers.storage.downwardapi import read_downward_file
 
 VMI = build_vmi(
@@ -36,5 +36,5 @@ VMI = build_vmi(
         ({}, None),
     ],
 )
-def test_downward_api_file_content(field: Tree, text: str | None) -> None:
+def test_downward_api_file_content(field: JsonObject, text: str | None) -> None:
     assert read_downward_file(VMI, from_tree({"path": "file", **field}, DownwardAPIVolumeFile)) == text

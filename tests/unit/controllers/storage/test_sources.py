@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.support.caches import FakeCache
 from tests.support.instances import STAMP, build_vmi
 from tests.unit.controllers.storage.build import build_bound, build_claim, build_data_volume, build_volume
@@ -11,6 +10,7 @@ from tests.unit.controllers.storage.build import build_bound, build_claim, build
 from virtshape.api.cdi import DataSource, DataSourceSource, DataVolumeSource
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.model import JsonObject
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.controllers.storage.datasources import describe_data_source
 from virtshape.controllers.storage.fillrequests import find_unsupported_source, make_fill_request, parse_header
@@ -38,7 +38,7 @@ def build_source(name: str, **source: Any) -> DataSource:
     return from_tree(tree, DataSource)
 
 
-def build_snapshot(status: Tree | None) -> VolumeSnapshot:
+def build_snapshot(status: JsonObject | None) -> VolumeSnapshot:
     tree = {
         "apiVersion": "snapshot.storage.k8s.io/v1",
         "kind": "VolumeSnapshot",
@@ -72,7 +72,7 @@ KNOWN = FakeCache(
     ],
     ids=["said", "named", "named twice"],
 )
-def test_source_is_resolved(spec: Tree, found: Tree) -> None:
+def test_source_is_resolved(spec: JsonObject, found: JsonObject) -> None:
     assert to_tree(resolve_source(build_data_volume(**spec).spec, "default", KNOWN)) == found
 
 
@@ -95,11 +95,11 @@ def test_source_is_resolved(spec: Tree, found: Tree) -> None:
     ],
     ids=["nothing", "another kind", "missing", "endless"],
 )
-def test_unresolvable_source_is_a_problem(spec: Tree, problem: SourceProblem) -> None:
+def test_unresolvable_source_is_a_problem(spec: JsonObject, problem: SourceProblem) -> None:
     assert resolve_source(build_data_volume(**spec).spec, "default", KNOWN) == problem
 
 
-def find(source: Tree, *items: Any) -> CopySource | SourceProblem | None:
+def find(source: JsonObject, *items: Any) -> CopySource | SourceProblem | None:
     return find_copy_source(from_tree(source, DataVolumeSource), "default", FakeCache(*items) if items else KNOWN)
 
 
@@ -124,7 +124,7 @@ def test_claims_and_snapshots_are_copy_sources() -> None:
     ],
     ids=["no claim", "unbound", "unfilled", "no snapshot", "new snapshot", "failed snapshot"],
 )
-def test_source_that_is_not_ready_can_become_ready(source: Tree, item: Any, message: str) -> None:
+def test_source_that_is_not_ready_can_become_ready(source: JsonObject, item: Any, message: str) -> None:
     problem = find(source, item, build_volume(claim="c1", uid="u1"))
     assert isinstance(problem, SourceProblem)
     assert message in problem.message
@@ -174,7 +174,7 @@ def test_writers_of_a_source_are_named() -> None:
     ],
     ids=["none", "claim", "reference", "snapshot", "missing", "elsewhere", "unknown"],
 )
-def test_data_source_of_a_claim(spec: Tree, origin: Any) -> None:
+def test_data_source_of_a_claim(spec: JsonObject, origin: Any) -> None:
     claim: PersistentVolumeClaim = build_claim("new", **spec)
     assert find_claim_data_source(claim, KNOWN) == origin
 
@@ -192,7 +192,7 @@ def test_data_source_of_a_claim(spec: Tree, origin: Any) -> None:
         ({}, [], "False", "NotFound"),
     ],
 )
-def test_data_source_is_ready_when_its_target_is(source: Tree, items: list[Any], ready: str, reason: str) -> None:
+def test_data_source_is_ready_when_its_target_is(source: JsonObject, items: list[Any], ready: str, reason: str) -> None:
     asked = build_source("asked", **source)
     status = describe_data_source(asked, FakeCache(asked, build_source("image", **PVC), *items), STAMP)
     (condition,) = status.conditions or []
@@ -215,7 +215,7 @@ def test_data_source_is_ready_when_its_target_is(source: Tree, items: list[Any],
         ({}, "the source is empty"),
     ],
 )
-def test_unsupported_sources_are_rejected(source: Tree, message: str | None) -> None:
+def test_unsupported_sources_are_rejected(source: JsonObject, message: str | None) -> None:
     refusal = find_unsupported_source(build_data_volume(), from_tree(source, DataVolumeSource))
     assert (refusal is None) == (message is None)
     if refusal is not None:

@@ -3,18 +3,18 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.liveupdate import find_live_change
 
 
 def build_spec(
     sockets: int = 2, memory: str = "1Gi", *, max_sockets: int | None = 4, max_memory: str | None = "4Gi", **more: Any
 ) -> VirtualMachineInstanceSpec:
-    domain: Tree = {
+    domain: JsonObject = {
         "cpu": {"sockets": sockets, "cores": 1, "threads": 1, "maxSockets": max_sockets},
         "memory": {"guest": memory, "maxGuest": max_memory},
         "resources": {"requests": {"memory": memory}},

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.build import Tree, build_instancetype, build_revision, build_vm
+from tests.support.build import build_instancetype, build_revision, build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ManagedFieldsEntry
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.controllers.vm import revisions
 from virtshape.controllers.vm.revisions import (
@@ -31,7 +32,7 @@ from virtshape.controllers.vm.revisions import (
 )
 
 KIND = "VirtualMachineClusterInstancetype"
-CAPTURED: Tree = {"name": "small", "kind": KIND, "controllerRevisionRef": {"name": "vm1-small-u-1"}}
+CAPTURED: JsonObject = {"name": "small", "kind": KIND, "controllerRevisionRef": {"name": "vm1-small-u-1"}}
 
 
 def build_small(**spec: Any) -> Any:
@@ -103,7 +104,7 @@ def test_revision_contains_the_object_and_is_owned_by_the_vm() -> None:
     ],
     ids=["equal", "quantities by amount", "empty like absent", "number", "list"],
 )
-def test_content_is_compared_by_meaning(one: Tree, other: Tree, same: bool) -> None:
+def test_content_is_compared_by_meaning(one: JsonObject, other: JsonObject, same: bool) -> None:
     assert is_same(build_small(**one).spec, build_small(**other).spec) is same
 
 
@@ -163,7 +164,7 @@ def test_existing_revision_with_other_content_is_rejected() -> None:
         "marked",
     ],
 )
-def test_origin_of_the_object(vm: Tree, origin: Origin) -> None:
+def test_origin_of_the_object(vm: JsonObject, origin: Origin) -> None:
     owner = build_owner(5, vm.pop("annotations", None), **vm)
     assert owner.spec.instancetype is not None
     assert find_origin(owner, "instancetype", owner.spec.instancetype) == origin
@@ -239,7 +240,7 @@ def test_status_refers_only_to_revisions_of_the_vm() -> None:
         ("expandAll", {}, False),
     ],
 )
-def test_reference_policy_expands_vms(policy: str | None, vm: Tree, expands: bool) -> None:
+def test_reference_policy_expands_vms(policy: str | None, vm: JsonObject, expands: bool) -> None:
     assert wants_expansion(build_owner(**vm), policy) is expands
 
 

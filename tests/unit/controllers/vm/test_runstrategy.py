@@ -1,17 +1,18 @@
 """Decisions of each run strategy."""
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 from tests.support.instances import EARLIER, LATER, NOW, build_vmi
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachineStateChangeRequest
+from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.runstrategy import decide_run, drop_done_requests, needs_rerun
 
-START: Tree = {"action": "Start"}
-PAUSED: Tree = {"action": "Start", "data": {"paused": "true"}}
-STOP: Tree = {"action": "Stop", "uid": "i1"}
+START: JsonObject = {"action": "Start"}
+PAUSED: JsonObject = {"action": "Start", "data": {"paused": "true"}}
+STOP: JsonObject = {"action": "Stop", "uid": "i1"}
 STARTING = build_vmi("Pending", "Scheduling")
 RUNNING = build_vmi("Running")
 ENDED = build_vmi("Running", "Succeeded")
@@ -19,7 +20,7 @@ FAILED = build_vmi("Running", "Failed")
 GOING = build_vmi("Running", is_deleting=True)
 
 
-def requests(*trees: Tree) -> list[VirtualMachineStateChangeRequest]:
+def requests(*trees: JsonObject) -> list[VirtualMachineStateChangeRequest]:
     return [from_tree(tree, VirtualMachineStateChangeRequest) for tree in trees]
 
 
@@ -58,7 +59,7 @@ def requests(*trees: Tree) -> list[VirtualMachineStateChangeRequest]:
     ],
 )
 def test_action_by_run_strategy(
-    strategy: str, vmi: VirtualMachineInstance | None, asked: list[Tree], action: str
+    strategy: str, vmi: VirtualMachineInstance | None, asked: list[JsonObject], action: str
 ) -> None:
     vm = build_vm(runStrategy=strategy)
     assert decide_run(vm, vmi, requests(*asked), NOW).action == action
@@ -74,7 +75,7 @@ def test_action_by_run_strategy(
         ("Always", [], "start"),
     ],
 )
-def test_once_is_not_started_again_without_a_request(strategy: str, asked: list[Tree], action: str) -> None:
+def test_once_is_not_started_again_without_a_request(strategy: str, asked: list[JsonObject], action: str) -> None:
     vm = build_vm(runStrategy=strategy, status={"runStrategy": strategy})
     assert decide_run(vm, None, requests(*asked), NOW).action == action
 
@@ -111,7 +112,7 @@ def test_vm_being_deleted_stops_and_never_starts() -> None:
     ids=["to do", "stopped", "restarted", "started", "to start", "stop of whatever runs", "nothing runs", "no request"],
 )
 def test_completed_requests_are_dropped(
-    asked: list[Tree], vmi: VirtualMachineInstance | None, left: list[Tree]
+    asked: list[JsonObject], vmi: VirtualMachineInstance | None, left: list[JsonObject]
 ) -> None:
     assert to_tree(drop_done_requests(requests(*asked), vmi, "Manual")) == left
 
@@ -122,7 +123,7 @@ def test_completed_requests_are_dropped(
     ids=["while it ends", "once it has ended", "a start that pauses it"],
 )
 def test_vm_halted_during_a_restart_stays_halted(
-    asked: list[Tree], vmi: VirtualMachineInstance | None, left: list[Tree]
+    asked: list[JsonObject], vmi: VirtualMachineInstance | None, left: list[JsonObject]
 ) -> None:
     assert to_tree(drop_done_requests(requests(*asked), vmi, "Halted")) == left
 
@@ -136,7 +137,12 @@ def test_only_failed_instances_are_rerun(strategy: str, vmi: VirtualMachineInsta
     assert needs_rerun(build_vm(runStrategy=strategy), vmi) is again
 
 
-WORDS: Tree = {"type": "Ready", "status": "False", "reason": "PodTerminating", "message": "QEMU was killed by SIGKILL"}
+WORDS: JsonObject = {
+    "type": "Ready",
+    "status": "False",
+    "reason": "PodTerminating",
+    "message": "QEMU was killed by SIGKILL",
+}
 ENDS = {
     "failed, with words": (
         build_vmi("Failed", conditions=[WORDS]),

@@ -4,11 +4,12 @@ import re
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_vm
+from tests.support.build import build_instancetype_spec, build_preference_spec, build_vm
 
 from virtshape.api.codec import encode, from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.controllers.vm.start import annotate_names, make_instance, shape_instance
 from virtshape.engine.expand import Shape
@@ -20,7 +21,7 @@ LINUX = build_preference_spec(
     features={"preferredSmm": {}, "preferredHyperv": {"vapic": {}}},
     clock={"preferredTimer": {"hpet": {}}},
 )
-VOLUMES: Tree = {"volumes": [{"name": "root", "containerDisk": {"image": "fedora:40"}}]}
+VOLUMES: JsonObject = {"volumes": [{"name": "root", "containerDisk": {"image": "fedora:40"}}]}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ VOLUMES: Tree = {"volumes": [{"name": "root", "containerDisk": {"image": "fedora
         "no such kind",
     ],
 )
-def test_instance_is_annotated_with_instancetype_and_preference(vm: Tree, annotations: Tree | None) -> None:
+def test_instance_is_annotated_with_instancetype_and_preference(vm: JsonObject, annotations: JsonObject | None) -> None:
     metadata = ObjectMeta()
     annotate_names(build_vm(**vm), metadata)
     expected = None if annotations is None else {f"kubevirt.io/{key}": name for key, name in annotations.items()}
@@ -158,7 +159,9 @@ def test_vcpus_without_instancetype_are_laid_out(start: Any) -> None:
         ),
     ],
 )
-def test_conflicts_are_reported_with_instance_paths(shape: Shape, vm: Tree, message: str, fields: list[str]) -> None:
+def test_conflicts_are_reported_with_instance_paths(
+    shape: Shape, vm: JsonObject, message: str, fields: list[str]
+) -> None:
     with pytest.raises(StatusError) as refused:
         shape_instance(build_vm(**vm), shape)
     assert (refused.value.code, refused.value.message) == (422, message)

@@ -1,14 +1,15 @@
 """Start failures are counted once each and delay the next start."""
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 from tests.support.instances import LATER, NOW, build_vmi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.startfailure import count_failure, delay_seconds
 
-BEFORE: Tree = {"consecutiveFailCount": 1, "lastFailedVMIUID": "i0", "retryAfterTimestamp": LATER}
+BEFORE: JsonObject = {"consecutiveFailCount": 1, "lastFailedVMIUID": "i0", "retryAfterTimestamp": LATER}
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 10), (2, 40), (3, 90), (5, 250), (6, 300), (99, 300)])
@@ -41,7 +42,7 @@ def test_delay_grows_with_each_failure(failures: int, seconds: int) -> None:
     ids=["first", "second", "counted", "no instance", "on its way", "runs", "failed after it ran", "nobody retries"],
 )
 def test_failures_are_counted_once(
-    strategy: str, before: Tree | None, vmi: VirtualMachineInstance | None, after: Tree | None
+    strategy: str, before: JsonObject | None, vmi: VirtualMachineInstance | None, after: JsonObject | None
 ) -> None:
     vm = build_vm(runStrategy=strategy, status={"startFailure": before})
     assert to_tree(count_failure(vm, vmi, NOW)) == after

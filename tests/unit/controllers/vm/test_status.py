@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_spec, build_vm
+from tests.support.build import build_spec, build_vm
 from tests.support.instances import EARLIER, LATER, NOW, STAMP, build_vmi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.status import (
     ConditionReason,
     Observation,
@@ -17,8 +18,8 @@ from virtshape.controllers.vm.status import (
     started_generation,
 )
 
-READY: Tree = {"type": "Ready", "status": "True"}
-FAILING: Tree = {"startFailure": {"consecutiveFailCount": 1, "retryAfterTimestamp": LATER}}
+READY: JsonObject = {"type": "Ready", "status": "True"}
+FAILING: JsonObject = {"startFailure": {"consecutiveFailCount": 1, "retryAfterTimestamp": LATER}}
 
 
 def build_held(reason: str) -> VirtualMachineInstance:
@@ -61,7 +62,7 @@ def build_held(reason: str) -> VirtualMachineInstance:
         ({"status": FAILING}, {}, "CrashLoopBackOff"),
     ],
 )
-def test_printable_status(vm: Tree, seen: Tree, word: str) -> None:
+def test_printable_status(vm: JsonObject, seen: JsonObject, word: str) -> None:
     assert print_status(build_vm(**vm), Observation(**seen)) == word
 
 
@@ -72,11 +73,11 @@ def test_vm_being_deleted_is_terminating() -> None:
     assert print_status(vm, Observation(vmi=build_vmi("Running"))) == "Terminating"
 
 
-def status_of(vmi: VirtualMachineInstance | None, *, before: Tree | None = None, **seen: Any) -> Tree:
+def status_of(vmi: VirtualMachineInstance | None, *, before: JsonObject | None = None, **seen: Any) -> JsonObject:
     vm = build_vm(status=before)
     assert vm.metadata is not None
     vm.metadata.generation = 3
-    tree: Tree = to_tree(make_status(vm, Observation(vmi=vmi, **seen), NOW, STAMP))
+    tree: JsonObject = to_tree(make_status(vm, Observation(vmi=vmi, **seen), NOW, STAMP))
     return tree
 
 

@@ -1,23 +1,20 @@
 """Planned upgrades of VMs to current instance types and preferences."""
 
-from typing import Any
-
 import pytest
 from tests.support.build import build_instancetype, build_preference, build_revision, build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.controllers.vm.upgrade import Upgrade, plan_upgrade, release, write_release, write_status_release
 from virtshape.resolve.drift import Change
 from virtshape.resolve.reference import Reference
 
-Tree = dict[str, Any]
 GROUP = "instancetype.kubevirt.io"
 SIZE = Reference(GROUP, "VirtualMachineClusterInstancetype", "", "small")
 TASTE = Reference(GROUP, "VirtualMachineClusterPreference", "", "linux")
-MATCHERS: Tree = {
+MATCHERS: JsonObject = {
     "instancetype": {"name": "small", "revisionName": "kept-size"},
     "preference": {"name": "linux", "revisionName": "kept-taste"},
 }

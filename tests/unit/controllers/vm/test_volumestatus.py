@@ -1,11 +1,11 @@
 """Reasons why VMs wait for their volumes."""
 
 import pytest
-from tests.support.build import Tree, build_vm
+from tests.support.build import build_vm
 from tests.support.caches import FakeCache
 
 from virtshape.api.codec import object_from_tree
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.controllers.vm.status import ConditionReason
 from virtshape.controllers.vm.volumestatus import explain_wait, is_unreported
 
@@ -31,10 +31,10 @@ CLAIM = object_from_tree(
         "status": {"phase": "Bound"},
     }
 )
-OF_VOLUME: Tree = {"name": "a", "dataVolume": {"name": "dv"}}
-OF_CLAIM: Tree = {"name": "b", "persistentVolumeClaim": {"claimName": "none"}}
+OF_VOLUME: JsonObject = {"name": "a", "dataVolume": {"name": "dv"}}
+OF_CLAIM: JsonObject = {"name": "b", "persistentVolumeClaim": {"claimName": "none"}}
 
-WAITS: dict[str, tuple[list[Tree], list[Model], ConditionReason | None]] = {
+WAITS: dict[str, tuple[list[JsonObject], list[Model], ConditionReason | None]] = {
     "no disks": ([], [], None),
     "a filled volume": ([OF_VOLUME], [build_volume("Succeeded")], None),
     "a claim whose volume is gone": ([OF_VOLUME], [CLAIM], None),
@@ -72,7 +72,9 @@ WAITS: dict[str, tuple[list[Tree], list[Model], ConditionReason | None]] = {
 
 
 @pytest.mark.parametrize(("volumes", "items", "wait"), WAITS.values(), ids=WAITS.keys())
-def test_all_pending_volumes_are_named(volumes: list[Tree], items: list[Model], wait: ConditionReason | None) -> None:
+def test_all_pending_volumes_are_named(
+    volumes: list[JsonObject], items: list[Model], wait: ConditionReason | None
+) -> None:
     vm = build_vm(namespace="default", template={"volumes": volumes})
     assert explain_wait(vm, FakeCache(*items)) == wait
 

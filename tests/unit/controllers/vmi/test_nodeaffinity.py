@@ -3,23 +3,23 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree
 from tests.support.instances import build_node
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.scheduling import Affinity, Toleration
+from virtshape.api.model import JsonObject
 from virtshape.controllers.vmi.nodeaffinity import find_objections
 
 LABELS = {"arch": "amd64", "age": "5"}
 OUTSIDE = ["does not match the node affinity"]
 
 
-def need(*terms: Tree) -> Affinity:
+def need(*terms: JsonObject) -> Affinity:
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}
     return from_tree({"nodeAffinity": required}, Affinity)
 
 
-def label(key: str, operator: str, *values: str) -> Tree:
+def label(key: str, operator: str, *values: str) -> JsonObject:
     return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values) or None}]}
 
 
@@ -55,7 +55,7 @@ def test_node_affinity(affinity: Affinity | None, objections: list[str]) -> None
 
 TAINT = {"key": "only", "value": "db", "effect": "NoSchedule"}
 REFUSED = ["has the untolerated taint only=db"]
-TOLERATIONS: dict[str, tuple[Tree, Tree, list[str]]] = {
+TOLERATIONS: dict[str, tuple[JsonObject, JsonObject, list[str]]] = {
     "none": (TAINT, {"key": "other", "operator": "Exists"}, REFUSED),
     "the same": (TAINT, {"key": "only", "value": "db"}, []),
     "another value": (TAINT, {"key": "only", "value": "web"}, REFUSED),
@@ -72,6 +72,6 @@ TOLERATIONS: dict[str, tuple[Tree, Tree, list[str]]] = {
 
 
 @pytest.mark.parametrize(("taint", "toleration", "objections"), TOLERATIONS.values(), ids=TOLERATIONS)
-def test_taints_and_tolerations(taint: Tree, toleration: Any, objections: list[str]) -> None:
+def test_taints_and_tolerations(taint: JsonObject, toleration: Any, objections: list[str]) -> None:
     node = build_node(spec={"taints": [taint]})
     assert list(find_objections(node, None, [from_tree(toleration, Toleration)])) == objections

@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.build import Tree, build_spec
+from tests.support.build import build_spec
 from tests.support.instances import build_node
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.model import JsonObject
 from virtshape.controllers.vmi.nodefit import Allocations, Demand, check_fit, explain_unschedulable, measure_demand
 
 GI = 2**30
@@ -43,7 +44,7 @@ GI = 2**30
     ],
     ids=["small", "vCPUs share", "requests", "own CPUs", "and one for the emulator", "huge pages", "devices"],
 )
-def test_demand_of_an_instance(domain: Tree, amounts: dict[str, int]) -> None:
+def test_demand_of_an_instance(domain: JsonObject, amounts: dict[str, int]) -> None:
     assert measure_demand(build_spec(domain)).amounts == amounts
 
 

@@ -3,16 +3,16 @@
 from typing import get_args
 
 import pytest
-from tests.support.build import Tree
 from tests.support.instances import EARLIER, STAMP, build_vmi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.phases import Phase, phase_of, set_guest_status, set_phase
 
-NOT_READY: Tree = {
+NOT_READY: JsonObject = {
     "type": "Ready",
     "status": "False",
     "reason": "GuestNotRunning",
@@ -86,7 +86,7 @@ def test_repeated_progress_changes_nothing(phase: Phase) -> None:
     assert set_phase(vmi, phase, STAMP) == vmi.status
 
 
-GUESTS: dict[str, tuple[Phase, GuestStatus, Tree]] = {
+GUESTS: dict[str, tuple[Phase, GuestStatus, JsonObject]] = {
     "paused by its user": ("Running", GuestStatus("paused"), {"Paused": ("True", "VMI was paused by user")}),
     "paused by its disk": (
         "Running",
@@ -121,7 +121,7 @@ GUESTS: dict[str, tuple[Phase, GuestStatus, Tree]] = {
 
 
 @pytest.mark.parametrize(("phase", "guest", "conditions"), GUESTS.values(), ids=GUESTS.keys())
-def test_guest_status_becomes_conditions(phase: Phase, guest: GuestStatus, conditions: Tree) -> None:
+def test_guest_status_becomes_conditions(phase: Phase, guest: GuestStatus, conditions: JsonObject) -> None:
     vmi = build_vmi("Scheduled")
     vmi.status = set_guest_status(vmi, guest, STAMP)
     assert vmi.status.phase == phase

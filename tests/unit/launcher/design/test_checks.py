@@ -3,16 +3,17 @@
 from typing import Any
 
 import pytest
-from tests.support.domains import Tree, design_guest
+from tests.support.domains import design_guest
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.check import Check, Checks
 
-NAMED: Tree = {
+NAMED: JsonObject = {
     "devices": {"interfaces": [{"name": "default", "masquerade": {}, "ports": [{"name": "web", "port": 80}]}]}
 }
 POD = [{"name": "default", "pod": {}}]
 
-WAYS: dict[str, tuple[Tree, Check]] = {
+WAYS: dict[str, tuple[JsonObject, Check]] = {
     "a connection": ({"tcpSocket": {"port": 22}}, Check(way="tcp", port=22)),
     "to another host": ({"tcpSocket": {"port": "22", "host": "h"}}, Check(way="tcp", port=22, host="h")),
     "a request": ({"httpGet": {"port": 80}}, Check(way="http", port=80)),
@@ -44,7 +45,7 @@ WAYS: dict[str, tuple[Tree, Check]] = {
 
 
 @pytest.mark.parametrize(("probe", "check"), WAYS.values(), ids=WAYS)
-def test_probe_becomes_a_check(probe: Tree, check: Check) -> None:
+def test_probe_becomes_a_check(probe: JsonObject, check: Check) -> None:
     designed = design_guest(NAMED, networks=POD, readinessProbe=probe)
     assert designed.checks == Checks(readiness=check)
     assert design_guest(NAMED, networks=POD, livenessProbe=probe).checks == Checks(liveness=check)
@@ -63,6 +64,6 @@ IMPOSSIBLE: dict[str, tuple[Any, str, str]] = {
 
 
 @pytest.mark.parametrize(("probe", "field", "reason"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
-def test_unsupported_probe_is_refused(probe: Tree, field: str, reason: str) -> None:
+def test_unsupported_probe_is_refused(probe: JsonObject, field: str, reason: str) -> None:
     refusals = design_guest(NAMED, networks=POD, livenessProbe=probe).refusals
     assert [(one.field, one.reason) for one in refusals] == [(field, reason)]

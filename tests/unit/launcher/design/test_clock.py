@@ -2,8 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, EMULATING, Tree, design_guest, list_notes, list_refusals
+from tests.support.domains import ACCELERATED, EMULATING, design_guest, list_notes, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.clock import Clock, Timer
 
 HINTS = {"topologyHints": {"tscFrequency": 2_500_000_000}}
@@ -44,7 +45,7 @@ TSC = (Timer(name="tsc", frequency=2_500_000_000),)
         ),
     ],
 )
-def test_clock_has_the_requested_fields(asked: Tree | None, clock: Clock) -> None:
+def test_clock_has_the_requested_fields(asked: JsonObject | None, clock: Clock) -> None:
     design = design_guest({"clock": asked})
     assert design.domain.clock == clock
     assert (design.refusals, design.notes) == ((), ())
@@ -59,12 +60,12 @@ def test_clock_has_the_requested_fields(asked: Tree | None, clock: Clock) -> Non
         pytest.param({"features": {"hyperv": {"reenlightenment": {}}}}, TSC, id="told when it changes"),
     ],
 )
-def test_tsc_frequency_is_fixed_if_a_feature_relies_on_it(domain: Tree, timers: tuple[Timer, ...]) -> None:
+def test_tsc_frequency_is_fixed_if_a_feature_relies_on_it(domain: JsonObject, timers: tuple[Timer, ...]) -> None:
     assert design_guest(domain, status=HINTS).domain.clock == Clock(timers=timers)
 
 
 def test_tsc_frequency_is_not_set_without_kvm() -> None:
-    asked: Tree = {"features": {"hyperv": {"reenlightenment": {}}}}
+    asked: JsonObject = {"features": {"hyperv": {"reenlightenment": {}}}}
     assert design_guest(asked, status=HINTS, host=EMULATING).domain.clock == Clock()
 
 
@@ -105,7 +106,7 @@ def test_hpet_supports_only_one_tick_policy() -> None:
         ),
     ],
 )
-def test_unsupported_timer_option_is_refused(timer: Tree, refusals: dict[str, str]) -> None:
+def test_unsupported_timer_option_is_refused(timer: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"clock": {"timer": timer}})) == refusals
 
 

@@ -5,18 +5,18 @@ from typing import Any, Union, get_args, get_origin
 
 import pytest
 from msgspec import structs
-from tests.support.domains import ACCELERATED, GIB, Tree, design_guest
+from tests.support.domains import ACCELERATED, GIB, design_guest
 
 from virtshape.api.kubevirt.domain import DomainSpec
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.launcher.source import Source
 
 SEV = {"firmware": {"bootloader": {"efi": {"secureBoot": False}}}}
 KERNEL = {"firmware": {"kernelBoot": {"container": {"image": "kernel", "kernelPath": "/vmlinuz"}}}}
 DEDICATED = {"cpu": {"sockets": 2, "dedicatedCpuPlacement": True}}
 HUGE = {"memory": {"guest": "1Gi", "hugepages": {"pageSize": "1Gi"}}}
-TIMER: Tree = {"features": {"hyperv": {"vpindex": {}, "synic": {}}}, "clock": {"timer": {"hyperv": {}}}}
-FLUSH: Tree = {"features": {"hyperv": {"vpindex": {}}}}
+TIMER: JsonObject = {"features": {"hyperv": {"vpindex": {}, "synic": {}}}, "clock": {"timer": {"hyperv": {}}}}
+FLUSH: JsonObject = {"features": {"hyperv": {"vpindex": {}}}}
 FULL = {"memory": {"guest": f"{ACCELERATED.memory // GIB}Gi", "reservedOverhead": {"addedOverhead": "1Gi"}}}
 SOURCES = {
     "table": Source(path="/table.bin"),
@@ -26,7 +26,7 @@ SOURCES = {
 
 SWITCHES = ("frequencies", "ipi", "reenlightenment", "relaxed", "reset", "runtime", "synic", "vapic", "vpindex")
 
-SAMPLES: dict[str, tuple[Tree, Any]] = {
+SAMPLES: dict[str, tuple[JsonObject, Any]] = {
     "chassis.asset": ({}, "a"),
     "chassis.manufacturer": ({}, "a"),
     "chassis.serial": ({}, "a"),
@@ -126,7 +126,7 @@ def find_struct(annotation: Any) -> type[Model] | None:
     return next((option for option in options if isinstance(option, type) and issubclass(option, Model)), None)
 
 
-def put(tree: Tree, path: str, value: Any) -> Tree:
+def put(tree: JsonObject, path: str, value: Any) -> JsonObject:
     """Return a copy of the tree with the value at the path."""
     key, _, rest = path.partition(".")
     return {**tree, key: put(tree.get(key) or {}, rest, value) if rest else value}

@@ -2,8 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, EMULATING, Tree, design_guest, list_notes, list_refusals
+from tests.support.domains import ACCELERATED, EMULATING, design_guest, list_notes, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.cpu import Cpu, Feature
 from virtshape.launcher.host import Architecture, Host
 
@@ -122,7 +123,7 @@ def test_features_keep_their_policy_and_order() -> None:
         ),
     ],
 )
-def test_unsupported_features_are_refused(feature: Tree, refusals: dict[str, str]) -> None:
+def test_unsupported_features_are_refused(feature: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"cpu": {"features": [feature]}}, host=EMULATING)) == refusals
 
 
@@ -133,5 +134,5 @@ def test_unverified_emulated_feature_is_noted() -> None:
 
 
 def test_evmcs_adds_the_vmx_feature() -> None:
-    domain: Tree = {"features": {"hyperv": {"evmcs": {}, "vapic": {}}}}
+    domain: JsonObject = {"features": {"hyperv": {"evmcs": {}, "vapic": {}}}}
     assert design_guest(domain).domain.cpu.features == (Feature("vmx"),)

@@ -12,12 +12,12 @@ from tests.support.domains import (
     OVMF_SECURE,
     UUID,
     VARIABLES_SECURE,
-    Tree,
     build_guest,
     design_guest,
     list_refusals,
 )
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.design.devices.devices import design_devices
 from virtshape.launcher.design.domain import Design
 from virtshape.launcher.domain.clock import Clock, Timer
@@ -30,7 +30,7 @@ from virtshape.launcher.domain.sysinfo import Entry, SysInfo
 from virtshape.launcher.note import Note
 from virtshape.launcher.source import Source
 
-WINDOWS: Tree = {
+WINDOWS: JsonObject = {
     "clock": {
         "utc": {},
         "timer": {

@@ -2,8 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, EMULATING, Tree, design_guest, list_notes, list_refusals
+from tests.support.domains import ACCELERATED, EMULATING, design_guest, list_notes, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.features import Apic, Features, Kvm
 
 PLAIN = Features(acpi=True, vmport=False)
@@ -27,7 +28,7 @@ NO_KVM = "needs KVM, which is not available on this host"
         pytest.param({"pvspinlock": {"enabled": False}}, replace(PLAIN, pvspinlock=False), id="no spinlocks"),
     ],
 )
-def test_features_are_the_requested_ones(asked: Tree | None, features: Features) -> None:
+def test_features_are_the_requested_ones(asked: JsonObject | None, features: Features) -> None:
     design = design_guest({"features": asked})
     assert design.domain.features == features
     assert (design.refusals, design.notes) == ((), ())

@@ -8,11 +8,11 @@ from tests.support.domains import (
     OVMF_SECURE,
     VARIABLES,
     VARIABLES_SECURE,
-    Tree,
     design_guest,
     list_refusals,
 )
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.os import Loader
 from virtshape.launcher.host import Host
 
@@ -22,7 +22,7 @@ ARM = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"
 MAINFRAME = replace(ACCELERATED, architecture="s390x", machine_types=frozenset({"s390-ccw-virtio"}))
 
 
-def boot(**bootloader: Tree | None) -> Tree:
+def boot(**bootloader: JsonObject | None) -> JsonObject:
     return {"firmware": {"bootloader": bootloader}, "features": {"smm": {}}}
 
 
@@ -41,7 +41,7 @@ def boot(**bootloader: Tree | None) -> Tree:
         ),
     ],
 )
-def test_matching_firmware_is_chosen(domain: Tree, loader: Loader | None) -> None:
+def test_matching_firmware_is_chosen(domain: JsonObject, loader: Loader | None) -> None:
     design = design_guest(domain)
     assert design.domain.os.loader == loader
     assert design.refusals == ()
@@ -123,7 +123,7 @@ def test_measured_firmware_has_no_variable_store(kind: str) -> None:
         ),
     ],
 )
-def test_unavailable_firmware_is_refused(domain: Tree, host: Host, refusals: dict[str, str]) -> None:
+def test_unavailable_firmware_is_refused(domain: JsonObject, host: Host, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=host)) == refusals
 
 

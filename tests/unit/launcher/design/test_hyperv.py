@@ -2,11 +2,12 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, EMULATING, Tree, design_guest, list_notes, list_refusals
+from tests.support.domains import ACCELERATED, EMULATING, design_guest, list_notes, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.features import Enlightenment, Hyperv
 
-ALL: Tree = {
+ALL: JsonObject = {
     "evmcs": {},
     "frequencies": {},
     "ipi": {},
@@ -22,7 +23,7 @@ ALL: Tree = {
     "vendorid": {"vendorid": "somebody"},
     "vpindex": {},
 }
-TIMER: Tree = {"timer": {"hyperv": {}}}
+TIMER: JsonObject = {"timer": {"hyperv": {}}}
 NO_KVM = "needs KVM, which is not available on this host"
 
 
@@ -59,7 +60,7 @@ def test_every_enlightenment_can_be_enabled() -> None:
     ],
 )
 def test_enlightenments_are_enabled_or_disabled_as_requested(
-    asked: Tree, enlightenments: tuple[Enlightenment, ...]
+    asked: JsonObject, enlightenments: tuple[Enlightenment, ...]
 ) -> None:
     design = design_guest({"features": {"hyperv": asked}})
     assert design.domain.features.hyperv == Hyperv(enlightenments=enlightenments)
@@ -143,7 +144,7 @@ def test_disabled_enlightenments_need_no_kvm() -> None:
         ),
     ],
 )
-def test_enlightenment_with_a_missing_dependency_is_refused(asked: Tree, refusals: dict[str, str]) -> None:
+def test_enlightenment_with_a_missing_dependency_is_refused(asked: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"features": {"hyperv": asked}})) == refusals
 
 

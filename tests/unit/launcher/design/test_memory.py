@@ -2,8 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, EMULATING, GIB, Tree, design_guest, list_refusals
+from tests.support.domains import ACCELERATED, EMULATING, GIB, design_guest, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.cpu import Cell
 from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking
 
@@ -27,7 +28,7 @@ MIB = 1 << 20
         pytest.param({"memory": {"guest": "1Gi", "maxGuest": "1024Mi"}}, Memory(size=GIB), id="no room to grow"),
     ],
 )
-def test_memory_is_converted_to_bytes(domain: Tree, memory: Memory) -> None:
+def test_memory_is_converted_to_bytes(domain: JsonObject, memory: Memory) -> None:
     design = design_guest(domain)
     assert design.domain.memory == memory
     assert design.refusals == ()
@@ -74,7 +75,7 @@ def test_hotpluggable_memory_needs_a_numa_cell() -> None:
     ],
 )
 def test_memory_backing_is_the_requested_one(
-    domain: Tree, annotations: dict[str, str] | None, backing: MemoryBacking | None
+    domain: JsonObject, annotations: dict[str, str] | None, backing: MemoryBacking | None
 ) -> None:
     design = design_guest(domain, annotations=annotations)
     assert design.domain.backing == backing
@@ -128,7 +129,7 @@ def test_virtiofs_needs_shared_memory() -> None:
         ),
     ],
 )
-def test_unavailable_memory_is_refused(memory: Tree, refusals: dict[str, str]) -> None:
+def test_unavailable_memory_is_refused(memory: JsonObject, refusals: dict[str, str]) -> None:
     host = replace(EMULATING, hugepages={"2Mi": 1024, "1Gi": 0})
     assert list_refusals(design_guest({"memory": memory}, host=host)) == refusals
 

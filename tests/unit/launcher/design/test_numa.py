@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, GIB, Tree, design_guest, list_refusals
+from tests.support.domains import ACCELERATED, GIB, design_guest, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.cpu import Cell
 from virtshape.launcher.domain.memory import HugePages, MemoryBacking
 from virtshape.launcher.domain.tuning import MemoryNode, NumaTune
@@ -16,7 +17,7 @@ TWO = replace(
 )
 
 
-def mirror(memory: str = "5Gi", hugepages: Tree | None = None, **cpu: Any) -> Tree:
+def mirror(memory: str = "5Gi", hugepages: JsonObject | None = None, **cpu: Any) -> JsonObject:
     return {
         "cpu": {"dedicatedCpuPlacement": True, "numa": {"guestMappingPassthrough": {}}, "threads": 2, **cpu},
         "memory": {"guest": memory, "hugepages": hugepages or {"pageSize": "1Gi"}},
@@ -58,7 +59,7 @@ def test_realtime_guest_does_not_merge_its_pages() -> None:
         ),
     ],
 )
-def test_impossible_topology_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
+def test_impossible_topology_is_refused(domain: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=TWO)) == refusals
 
 

@@ -1,8 +1,9 @@
 """Boot options: boot menu, BIOS console, kernel boot and ACPI tables."""
 
 import pytest
-from tests.support.domains import Tree, design_guest, list_refusals
+from tests.support.domains import design_guest, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.os import AcpiTable, Kernel, Os
 from virtshape.launcher.source import Source
 
@@ -38,7 +39,7 @@ def test_bios_can_use_the_serial_console() -> None:
         pytest.param({}, None, id="nothing"),
     ],
 )
-def test_kernel_is_booted_directly(boot: Tree, kernel: Kernel | None) -> None:
+def test_kernel_is_booted_directly(boot: JsonObject, kernel: Kernel | None) -> None:
     design = design_guest({"firmware": {"kernelBoot": boot}}, sources=KERNEL)
     assert design.domain.os.kernel == kernel
     assert design.refusals == ()
@@ -79,5 +80,5 @@ def test_windows_licence_tables_are_passed_on() -> None:
         ),
     ],
 )
-def test_missing_files_are_refused(firmware: Tree, refusals: dict[str, str]) -> None:
+def test_missing_files_are_refused(firmware: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"firmware": firmware})) == refusals

@@ -2,7 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, GIB, Tree, design_guest, list_notes, list_refusals
+from tests.support.domains import ACCELERATED, GIB, design_guest, list_notes, list_refusals
+
+from virtshape.api.model import JsonObject
 
 SMALL = replace(ACCELERATED, cpus=(0, 1), memory=8 * GIB, devices={"vendor.com/card": ("0000:01:00.0",)})
 
@@ -28,7 +30,7 @@ SMALL = replace(ACCELERATED, cpus=(0, 1), memory=8 * GIB, devices={"vendor.com/c
         ),
     ],
 )
-def test_available_resources_are_accepted(domain: Tree) -> None:
+def test_available_resources_are_accepted(domain: JsonObject) -> None:
     design = design_guest(domain, host=SMALL)
     assert (list_refusals(design), list_notes(design)) == ({}, {})
 
@@ -71,7 +73,7 @@ def test_available_resources_are_accepted(domain: Tree) -> None:
         ),
     ],
 )
-def test_unavailable_resources_are_refused(domain: Tree, refusals: dict[str, str]) -> None:
+def test_unavailable_resources_are_refused(domain: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=SMALL)) == refusals
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, EMULATING, Tree, design_guest, list_refusals
+from tests.support.domains import ACCELERATED, EMULATING, design_guest, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.security import LaunchSecurity
 
 SHIELDING = replace(ACCELERATED, snp=True, tdx=True)
@@ -14,7 +15,7 @@ MAINFRAME = replace(
 )
 
 
-def shield(**security: Any) -> Tree:
+def shield(**security: Any) -> JsonObject:
     return {"firmware": {"bootloader": {"efi": {"secureBoot": False}}}, "launchSecurity": security}
 
 
@@ -34,7 +35,7 @@ def shield(**security: Any) -> Tree:
         pytest.param({"tdx": {}}, LaunchSecurity(kind="tdx"), id="TDX"),
     ],
 )
-def test_launch_security_is_the_requested_one(asked: Tree, security: LaunchSecurity) -> None:
+def test_launch_security_is_the_requested_one(asked: JsonObject, security: LaunchSecurity) -> None:
     design = design_guest(shield(**asked), host=SHIELDING)
     assert design.domain.security == security
     assert list_refusals(design) == {}
@@ -79,7 +80,7 @@ def test_tdx_guest_has_no_pmu() -> None:
         ),
     ],
 )
-def test_unsupported_launch_security_is_refused(asked: Tree, refusals: dict[str, str]) -> None:
+def test_unsupported_launch_security_is_refused(asked: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(shield(**asked), host=EMULATING)) == refusals
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, UUID, Tree, design_guest, list_refusals
+from tests.support.domains import ACCELERATED, UUID, design_guest, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.domain import Metadata
 from virtshape.launcher.domain.sysinfo import Entry, SysInfo
 from virtshape.launcher.host import Smbios
@@ -37,7 +38,7 @@ MAINFRAME = replace(ACCELERATED, architecture="s390x", machine_types=frozenset({
         ),
     ],
 )
-def test_smbios_tables_are_filled(domain: Tree, sysinfo: SysInfo) -> None:
+def test_smbios_tables_are_filled(domain: JsonObject, sysinfo: SysInfo) -> None:
     design = design_guest(domain)
     assert design.domain.sysinfo == sysinfo
     assert design.refusals == ()
@@ -82,7 +83,7 @@ def test_s390x_has_no_smbios_tables() -> None:
         ),
     ],
 )
-def test_invalid_value_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
+def test_invalid_value_is_refused(domain: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain)) == refusals
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, Tree, build_guest, design_guest, list_notes, list_refusals
+from tests.support.domains import ACCELERATED, build_guest, design_guest, list_notes, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
 
@@ -21,7 +22,7 @@ from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
         pytest.param({"cpu": {"cores": 2}, "resources": {"limits": {"cpu": "8"}}}, Topology(1, 2, 1), id="cpu wins"),
     ],
 )
-def test_vcpus_are_laid_out(domain: Tree, topology: Topology) -> None:
+def test_vcpus_are_laid_out(domain: JsonObject, topology: Topology) -> None:
     assert lay_out_vcpus(build_guest(domain).spec.domain) == topology
 
 
@@ -68,7 +69,7 @@ def test_vcpus_are_not_listed_without_hotplug(most: int | None) -> None:
         ),
     ],
 )
-def test_impossible_numbers_are_refused(cpu: Tree, refusals: dict[str, str]) -> None:
+def test_impossible_numbers_are_refused(cpu: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"cpu": cpu})) == refusals
 
 

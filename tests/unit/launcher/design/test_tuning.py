@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.domains import ACCELERATED, EMULATING, Tree, design_guest, list_refusals
+from tests.support.domains import ACCELERATED, EMULATING, design_guest, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.features import Features, Kvm
 from virtshape.launcher.domain.tuning import CpuTune, Pin, Schedule
 from virtshape.launcher.host import NumaCell
@@ -14,7 +15,7 @@ FOUR = replace(ACCELERATED, cpus=(0, 1, 2, 3), numa_cells=(NumaCell(0, ((0, 2), 
 EVEN = {"alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity": ""}
 
 
-def dedicate(**cpu: Any) -> Tree:
+def dedicate(**cpu: Any) -> JsonObject:
     return {"dedicatedCpuPlacement": True, **cpu}
 
 
@@ -47,7 +48,7 @@ def pin(*cpus: int) -> tuple[Pin, ...]:
         ),
     ],
 )
-def test_threads_are_pinned_to_dedicated_cpus(cpu: Tree, tune: CpuTune | None) -> None:
+def test_threads_are_pinned_to_dedicated_cpus(cpu: JsonObject, tune: CpuTune | None) -> None:
     design = design_guest({"cpu": cpu}, host=FOUR)
     assert design.domain.cpu_tune == tune
     assert list_refusals(design) == {}
@@ -90,7 +91,7 @@ def test_assigned_cpus_are_used(given: tuple[int, ...], annotation: str | None) 
         ),
     ],
 )
-def test_io_threads_are_pinned(domain: Tree, pins: tuple[Pin, ...]) -> None:
+def test_io_threads_are_pinned(domain: JsonObject, pins: tuple[Pin, ...]) -> None:
     disks = {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}
     design = design_guest({"cpu": dedicate(sockets=2), "devices": disks, **domain}, host=FOUR)
     assert design.domain.iothreads == len(pins)
@@ -140,7 +141,7 @@ def test_io_threads_are_pinned(domain: Tree, pins: tuple[Pin, ...]) -> None:
         ),
     ],
 )
-def test_impossible_tuning_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
+def test_impossible_tuning_is_refused(domain: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=FOUR)) == refusals
 
 

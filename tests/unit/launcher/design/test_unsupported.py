@@ -6,21 +6,21 @@ from typing import Any, get_args
 import pytest
 from msgspec import structs
 from msgspec.structs import replace
-from tests.support.domains import EMULATING, Tree, design_guest
+from tests.support.domains import EMULATING, design_guest
 from tests.unit.launcher.design.devices.test_every_field import STRUCTS
 
 from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.network import Network
 from virtshape.api.kubevirt.volume import Volume
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.launcher.volumes.prepare import KINDS
 
 ONE_MACHINE = "has no effect: there is only one host"
 RESOLVERS = "has no effect: guests use the name servers of the host"
 SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
 
-NOTED: dict[str, tuple[Tree, str]] = {
+NOTED: dict[str, tuple[JsonObject, str]] = {
     "subdomain": ({"subdomain": "s"}, "has no effect: there is no DNS server for guests"),
     "dnsPolicy": ({"dnsPolicy": "None"}, RESOLVERS),
     "dnsConfig": ({"dnsConfig": {"nameservers": ["9.9.9.9"]}}, RESOLVERS),
@@ -35,7 +35,7 @@ NOTED: dict[str, tuple[Tree, str]] = {
     ),
 }
 
-CHANGES: dict[str, Tree] = {
+CHANGES: dict[str, JsonObject] = {
     "architecture": {"architecture": "arm64"},
     "startStrategy": {"startStrategy": "Paused"},
     "terminationGracePeriodSeconds": {"terminationGracePeriodSeconds": 7},
@@ -76,7 +76,7 @@ def test_every_field_is_tested() -> None:
 
 
 @pytest.mark.parametrize(("tree", "text"), NOTED.values(), ids=NOTED)
-def test_cluster_only_fields_are_noted_only_outside_a_cluster(tree: Tree, text: str) -> None:
+def test_cluster_only_fields_are_noted_only_outside_a_cluster(tree: JsonObject, text: str) -> None:
     plain, asked = design_guest(host=EMULATING), design_guest(host=EMULATING, **tree)
     assert [note.text for note in asked.notes if note not in plain.notes] == [text]
     in_cluster = replace(EMULATING, cluster=True)

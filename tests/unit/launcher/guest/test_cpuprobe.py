@@ -1,7 +1,8 @@
 import pytest
-from tests.support.guests import Tree, build_guest
+from tests.support.guests import build_guest
 
 from virtshape.api.codec import encode
+from virtshape.api.model import JsonObject
 from virtshape.launcher.guest.cpuprobe import can_skip_cpu_probe
 from virtshape.launcher.host import Host
 from virtshape.launcher.launch_request import LaunchRequest
@@ -18,5 +19,5 @@ from virtshape.launcher.launch_request import LaunchRequest
         pytest.param({"cpu": {"features": [{"name": "avx2"}]}}, Host(), False, id="a CPU feature"),
     ],
 )
-def test_only_plain_emulated_guests_skip_the_cpu_probe(domain: Tree, host: Host, skip_cpu_probe: bool) -> None:
+def test_only_plain_emulated_guests_skip_the_cpu_probe(domain: JsonObject, host: Host, skip_cpu_probe: bool) -> None:
     assert can_skip_cpu_probe(encode(LaunchRequest(vmi=build_guest("uid", domain), host=host))) == skip_cpu_probe

@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 from tests.support.domains import EMULATING
-from tests.support.guests import Tree, build_guest
+from tests.support.guests import build_guest
 
 from virtshape.api.codec import encode
+from virtshape.api.model import JsonObject
 from virtshape.launcher.guest.plan import Plan
 from virtshape.launcher.guest.planning import find_logins, make_plan
 from virtshape.launcher.launch_request import LaunchRequest
@@ -15,7 +16,7 @@ from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.report import Report
 
 
-def plan(directory: Path, domain: Tree | None = None, *, state: str | None = None, **spec: Any) -> Plan | Report:
+def plan(directory: Path, domain: JsonObject | None = None, *, state: str | None = None, **spec: Any) -> Plan | Report:
     vmi = build_guest("b7f1a0de-0000-4000-8000-000000000001", domain, **spec)
     launch_request = LaunchRequest(vmi=vmi, host=EMULATING, state_directory=state)
     Layout(directory).launch_request.write_bytes(encode(launch_request))
@@ -69,9 +70,12 @@ def test_only_a_persistent_tpm_is_kept_in_the_state_directory(tmp_path: Path, pe
     assert (state / "tpm").exists() == persistent
 
 
-BY_AGENT: Tree = {"propagationMethod": {"qemuGuestAgent": {}}, "source": {"secret": {"secretName": "s"}}}
-KEYS: Tree = {"propagationMethod": {"qemuGuestAgent": {"users": ["u"]}}, "source": {"secret": {"secretName": "k"}}}
-BY_DISK: Tree = {"propagationMethod": {"noCloud": {}}, "source": {"secret": {"secretName": "k"}}}
+BY_AGENT: JsonObject = {"propagationMethod": {"qemuGuestAgent": {}}, "source": {"secret": {"secretName": "s"}}}
+KEYS: JsonObject = {
+    "propagationMethod": {"qemuGuestAgent": {"users": ["u"]}},
+    "source": {"secret": {"secretName": "k"}},
+}
+BY_DISK: JsonObject = {"propagationMethod": {"noCloud": {}}, "source": {"secret": {"secretName": "k"}}}
 
 
 def test_logins_set_by_an_agent_are_found_and_missing_ones_refused(tmp_path: Path) -> None:

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from tests.support.build import Tree
 from tests.support.instances import build_vmi
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.pod.mounts import find_mounts, list_host_disk_roots, read_devices
 
-VOLUMES: dict[str, tuple[Tree, str | None]] = {
+VOLUMES: dict[str, tuple[JsonObject, str | None]] = {
     "a claim with a file system": ({"persistentVolumeClaim": {"claimName": "c"}}, "mounts/filled"),
     "a secret": ({"secret": {"secretName": "s"}}, "mounts/filled"),
     "the only disk of an image": ({"containerDisk": {"image": "i"}}, "mounts/filled/disk/only.qcow2"),
@@ -30,14 +30,14 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def gather(place: Path, name: str, source: Tree) -> dict[str, str]:
+def gather(place: Path, name: str, source: JsonObject) -> dict[str, str]:
     vmi = build_vmi(volumes=[{"name": name, **source}])
     found = find_mounts(vmi, place / "mounts", f"{place}/device-", place / "token")
     return {name: str(Path(path).relative_to(place)) for name, path in found.items()}
 
 
 @pytest.mark.parametrize(("source", "path"), VOLUMES.values(), ids=VOLUMES.keys())
-def test_volume_is_found_at_its_path(place: Path, source: Tree, path: str | None) -> None:
+def test_volume_is_found_at_its_path(place: Path, source: JsonObject, path: str | None) -> None:
     assert gather(place, "filled", source).get("filled") == path
 
 

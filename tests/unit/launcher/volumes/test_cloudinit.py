@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.domains import UUID, Tree, build_guest
+from tests.support.domains import UUID, build_guest
 from tests.support.isoimages import IsoImage
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import JsonObject
 from virtshape.launcher.volumes.cloudinit import find_hostname
 from virtshape.launcher.volumes.errors import VolumeError
 from virtshape.launcher.volumes.prepare import prepare_volumes
@@ -19,7 +20,7 @@ NETWORK_DATA = "version: 2\n"
 NO_CLOUD, CONFIG_DRIVE = "cloudInitNoCloud", "cloudInitConfigDrive"
 
 
-def build(kind: str, source: Tree, domain: Tree | None = None, **options: Any) -> VirtualMachineInstance:
+def build(kind: str, source: JsonObject, domain: JsonObject | None = None, **options: Any) -> VirtualMachineInstance:
     devices = {"disks": [{"name": "seed"}], **(domain or {}).pop("devices", {})}
     return build_guest({**(domain or {}), "devices": devices}, volumes=[{"name": "seed", kind: source}], **options)
 
@@ -37,7 +38,7 @@ def write(directory: Path, **files: str) -> Path:
     return directory
 
 
-INLINE: dict[str, Tree] = {
+INLINE: dict[str, JsonObject] = {
     "plain": {"userData": USER_DATA, "networkData": NETWORK_DATA},
     "base64": {
         "userDataBase64": base64.b64encode(USER_DATA.encode()).decode(),
@@ -49,7 +50,7 @@ INLINE: dict[str, Tree] = {
 
 @pytest.mark.parametrize("source", INLINE.values(), ids=INLINE)
 @pytest.mark.parametrize("spelling", ["userdata networkdata", "userData networkData"])
-def test_no_cloud_disc_has_documents_from_every_source(tmp_path: Path, source: Tree, spelling: str) -> None:
+def test_no_cloud_disc_has_documents_from_every_source(tmp_path: Path, source: JsonObject, spelling: str) -> None:
     secret = write(tmp_path / "secret", **dict(zip(spelling.split(), (USER_DATA, NETWORK_DATA), strict=True)))
     label, files = read(tmp_path, build(NO_CLOUD, source), seed=secret)
     assert label == "cidata"
@@ -58,7 +59,7 @@ def test_no_cloud_disc_has_documents_from_every_source(tmp_path: Path, source: T
 
 
 @pytest.mark.parametrize("source", INLINE.values(), ids=INLINE)
-def test_config_drive_has_documents_from_every_source(tmp_path: Path, source: Tree) -> None:
+def test_config_drive_has_documents_from_every_source(tmp_path: Path, source: JsonObject) -> None:
     secret = write(tmp_path / "secret", userdata=USER_DATA, networkdata=NETWORK_DATA)
     vmi = build(CONFIG_DRIVE, source, {"firmware": {"uuid": UUID}})
     label, files = read(tmp_path, vmi, seed=secret)
@@ -135,7 +136,7 @@ def test_guest_has_a_host_name(name: str, hostname: str | None, expected: str) -
     assert find_hostname(vmi) == expected
 
 
-PROBLEMS: dict[str, tuple[Tree, str, str]] = {
+PROBLEMS: dict[str, tuple[JsonObject, str, str]] = {
     "no base64": ({"userDataBase64": "%%%"}, "userDataBase64", "invalid base64"),
     "no base64 for networks": ({"userData": "x", "networkDataBase64": "abc"}, "networkDataBase64", "invalid base64"),
     "no such key": ({"secretRef": {"name": "s"}}, "secretRef", "the secret has no key userdata"),
@@ -150,7 +151,7 @@ PROBLEMS: dict[str, tuple[Tree, str, str]] = {
 @pytest.mark.parametrize("kind", [NO_CLOUD, CONFIG_DRIVE])
 @pytest.mark.parametrize(("source", "field", "words"), PROBLEMS.values(), ids=PROBLEMS)
 def test_unreadable_document_is_reported_with_its_field(
-    tmp_path: Path, kind: str, source: Tree, field: str, words: str
+    tmp_path: Path, kind: str, source: JsonObject, field: str, words: str
 ) -> None:
     with pytest.raises(VolumeError) as caught:
         read(tmp_path, build(kind, source), seed=write(tmp_path / "secret", other="x"))

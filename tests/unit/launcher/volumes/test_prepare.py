@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.domains import Tree, build_guest
+from tests.support.domains import build_guest
 from tests.support.isoimages import IsoImage
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume
+from virtshape.api.model import JsonObject
 from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.source import Source
 from virtshape.launcher.volumes.errors import VolumeError
@@ -41,12 +42,12 @@ def material(tmp_path: Path) -> Path:
     return directory
 
 
-def build(source: Tree, **spec: Any) -> VirtualMachineInstance:
+def build(source: JsonObject, **spec: Any) -> VirtualMachineInstance:
     """Build an instance with one volume and a disk that uses it."""
     return build_guest({"devices": {"disks": [{"name": "one"}]}}, volumes=[{"name": "one", **source}], **spec)
 
 
-def prepare(guest: Path, source: Tree, mount: Path | None = None, **options: Any) -> Source:
+def prepare(guest: Path, source: JsonObject, mount: Path | None = None, **options: Any) -> Source:
     mounts = {"one": str(mount)} if mount is not None else {}
     return prepare_volumes(build(source), mounts, str(guest), **options)["one"]
 
@@ -83,8 +84,8 @@ def make_claim(material: Path) -> Path:
     return material
 
 
-CONTAINER: Tree = {"containerDisk": {"image": "disk:1"}}
-EPHEMERAL: Tree = {"ephemeral": {"persistentVolumeClaim": {"claimName": "data"}}}
+CONTAINER: JsonObject = {"containerDisk": {"image": "disk:1"}}
+EPHEMERAL: JsonObject = {"ephemeral": {"persistentVolumeClaim": {"claimName": "data"}}}
 
 
 @pytest.mark.parametrize(("form", "size"), [("raw", len(DISK)), ("qcow2", 8 * MIB)])
@@ -110,7 +111,7 @@ def test_ephemeral_volume_gets_an_overlay_and_its_claim_stays_unchanged(guest: P
 @pytest.mark.parametrize(
     "source", [CONTAINER, EPHEMERAL, {"emptyDisk": {"capacity": "1Mi"}}], ids=lambda tree: next(iter(tree))
 )
-def test_writes_of_a_guest_survive_a_restart(guest: Path, material: Path, source: Tree) -> None:
+def test_writes_of_a_guest_survive_a_restart(guest: Path, material: Path, source: JsonObject) -> None:
     mount = make_claim(material) if source is EPHEMERAL else make_image(material / "base")
     first = prepare(guest, source, mount)
     write_to(first.path, "x")
@@ -130,7 +131,7 @@ def test_overlay_of_another_image_is_discarded(guest: Path, material: Path) -> N
     [{"persistentVolumeClaim": {"claimName": "data"}}, {"dataVolume": {"name": "data"}}],
     ids=lambda tree: next(iter(tree)),
 )
-def test_claim_is_used_unchanged(guest: Path, material: Path, source: Tree) -> None:
+def test_claim_is_used_unchanged(guest: Path, material: Path, source: JsonObject) -> None:
     block = os.statvfs(material).f_bsize
     assert prepare(guest, source, make_claim(material)) == Source(
         path=str(material / "disk.img"),
@@ -170,7 +171,7 @@ def test_empty_disk_has_its_capacity_and_is_sparse(guest: Path, capacity: str, s
 
 
 FILES = {"a.conf": b"a=1\n", "token": b"secret"}
-MADE_OF_FILES: dict[str, tuple[Tree, str]] = {
+MADE_OF_FILES: dict[str, tuple[JsonObject, str]] = {
     "configMap": ({"configMap": {"name": "c"}}, "cfgdata"),
     "configMap with a label": ({"configMap": {"name": "c", "volumeLabel": "OEMDRV"}}, "OEMDRV"),
     "secret": ({"secret": {"secretName": "s"}}, "cfgdata"),
@@ -188,7 +189,7 @@ def write_files(material: Path, files: dict[str, bytes]) -> Path:
 
 
 @pytest.mark.parametrize(("source", "label"), MADE_OF_FILES.values(), ids=MADE_OF_FILES)
-def test_files_become_a_private_iso_image(guest: Path, material: Path, source: Tree, label: str) -> None:
+def test_files_become_a_private_iso_image(guest: Path, material: Path, source: JsonObject, label: str) -> None:
     found = prepare(guest, source, write_files(material, FILES))
     image = IsoImage(Path(found.path))
     assert (image.label, image.read()) == (label, FILES)
@@ -204,7 +205,7 @@ def test_files_are_read_as_kubernetes_mounts_them(guest: Path, material: Path) -
 
 
 @pytest.mark.parametrize("source", [{"configMap": {"name": "c", "optional": True}}, {"secret": {"optional": True}}])
-def test_missing_optional_source_becomes_an_empty_iso_image(guest: Path, source: Tree) -> None:
+def test_missing_optional_source_becomes_an_empty_iso_image(guest: Path, source: JsonObject) -> None:
     assert IsoImage(Path(prepare(guest, source).path)).read() == {}
 
 
@@ -229,7 +230,7 @@ def test_volume_without_a_disk_needs_no_image(guest: Path) -> None:
     assert prepare_volumes(vmi, {}, str(guest)) == {}
 
 
-NO_IMAGE: dict[str, Tree] = {
+NO_IMAGE: dict[str, JsonObject] = {
     "memoryDump": {"memoryDump": {"claimName": "dump"}},
     "downwardMetrics": {"downwardMetrics": {}},
     "containerPath": {"containerPath": {"path": "/etc"}},
@@ -237,7 +238,7 @@ NO_IMAGE: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize("source", NO_IMAGE.values(), ids=NO_IMAGE)
-def test_volumes_that_are_not_disks_get_no_image(guest: Path, source: Tree) -> None:
+def test_volumes_that_are_not_disks_get_no_image(guest: Path, source: JsonObject) -> None:
     assert prepare_volumes(build(source), {}, str(guest)) == {}
 
 
@@ -261,7 +262,7 @@ def build_backed_image() -> bytes:
     return header.ljust(112, b"\0") + b"/etc/shadow"
 
 
-PROBLEMS: dict[str, tuple[Tree, dict[str, bytes] | None, str, str]] = {
+PROBLEMS: dict[str, tuple[JsonObject, dict[str, bytes] | None, str, str]] = {
     "container disk that is not here": (CONTAINER, None, "containerDisk", "its content is missing"),
     "container disk that reaches beyond itself": (
         CONTAINER,
@@ -307,7 +308,7 @@ PROBLEMS: dict[str, tuple[Tree, dict[str, bytes] | None, str, str]] = {
 
 @pytest.mark.parametrize(("source", "files", "field", "words"), PROBLEMS.values(), ids=PROBLEMS)
 def test_unusable_volume_is_reported_with_its_field(
-    guest: Path, material: Path, source: Tree, files: dict[str, bytes] | None, field: str, words: str
+    guest: Path, material: Path, source: JsonObject, files: dict[str, bytes] | None, field: str, words: str
 ) -> None:
     mount = material / "image" if files is not None and "" in files else material
     if files is not None:

@@ -1,7 +1,6 @@
 """Lint and admission agree: lint finds what admission rejects."""
 
 import itertools
-from typing import Any
 
 import pytest
 from tests.support.build import build_vm
@@ -9,13 +8,11 @@ from tests.support.build import build_vm
 from virtshape import Expander
 from virtshape.admission.vm import check_vm
 from virtshape.api.codec import encode, object_from_tree
-from virtshape.api.model import Model
+from virtshape.api.model import JsonObject, Model
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
 
-Tree = dict[str, Any]
-
-DOMAINS: dict[str, Tree] = {
+DOMAINS: dict[str, JsonObject] = {
     "nothing": {},
     "memory": {"memory": {"guest": "2Gi"}},
     "memory of nought": {"memory": {"guest": "0"}},
@@ -27,7 +24,7 @@ DOMAINS: dict[str, Tree] = {
     "cores": {"cpu": {"cores": 4}, "memory": {"guest": "4Gi"}},
     "cores and vCPUs": {"cpu": {"cores": 4, "guest": 4}, "memory": {"guest": "4Gi"}},
 }
-INSTANCETYPES: dict[str, Tree | None] = {
+INSTANCETYPES: dict[str, JsonObject | None] = {
     "none": None,
     "open": {},
     "vCPUs": {"cpu": {"guest": 3}},
@@ -36,7 +33,7 @@ INSTANCETYPES: dict[str, Tree | None] = {
     "large": {"cpu": {"guest": 8}, "memory": {"guest": "8Gi", "overcommitPercent": 10}},
     "a topology": {"cpu": {"topology": {"cores": 2, "threads": 3}}, "memory": {"guest": "4Gi"}},
 }
-PREFERENCES: dict[str, Tree | None] = {
+PREFERENCES: dict[str, JsonObject | None] = {
     "none": None,
     "empty": {},
     "two vCPUs": {"requirements": {"cpu": {"guest": 2}}},
@@ -50,7 +47,7 @@ PREFERENCES: dict[str, Tree | None] = {
 GRID = list(itertools.product(DOMAINS, INSTANCETYPES))
 
 
-def _shaping(kind: str, spec: Tree | None) -> list[Model]:
+def _shaping(kind: str, spec: JsonObject | None) -> list[Model]:
     head = {"apiVersion": "instancetype.kubevirt.io/v1beta2", "kind": kind, "metadata": {"name": "it"}}
     return [] if spec is None else [object_from_tree({**head, "spec": spec})]
 

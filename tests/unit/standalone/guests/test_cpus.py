@@ -1,9 +1,9 @@
 """CPUs that guests have for themselves."""
 
 import pytest
-from tests.support.build import Tree
 from tests.support.instances import build_vmi
 
+from virtshape.api.model import JsonObject
 from virtshape.standalone.guests.cpus import choose_cpus, count_cpus
 
 
@@ -16,7 +16,7 @@ from virtshape.standalone.guests.cpus import choose_cpus, count_cpus
         ({"sockets": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}, 3),
     ],
 )
-def test_dedicated_cpus_include_one_for_the_emulator_thread(cpu: Tree | None, count: int) -> None:
+def test_dedicated_cpus_include_one_for_the_emulator_thread(cpu: JsonObject | None, count: int) -> None:
     assert count_cpus(build_vmi(domain={"cpu": cpu}).spec) == count
 
 

@@ -1,18 +1,15 @@
 """Columns of namespaces, config maps, secrets, service accounts, roles and definitions."""
 
-from typing import Any
-
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.encoding.columns.column import Cell, column, computed
 from virtshape.apiserver.encoding.columns.standard import AGE, CREATED_AT, NAME
-
-Tree = dict[str, Any]
 
 
 def _count(*mappings: dict[str, str] | None) -> Cell:
     return sum(len(mapping or ()) for mapping in mappings)
 
 
-def _count_elements(elements: list[Tree] | None) -> Cell:
+def _count_elements(elements: list[JsonObject] | None) -> Cell:
     return len(elements or ())
 
 
@@ -20,15 +17,15 @@ def _show_role(kind: str | None, name: str | None) -> Cell:
     return f"{kind}/{name}"
 
 
-def _show_users(subjects: list[Tree] | None) -> Cell:
+def _show_users(subjects: list[JsonObject] | None) -> Cell:
     return ", ".join(subject["name"] for subject in subjects or () if subject.get("kind") == "User")
 
 
-def _show_groups(subjects: list[Tree] | None) -> Cell:
+def _show_groups(subjects: list[JsonObject] | None) -> Cell:
     return ", ".join(subject["name"] for subject in subjects or () if subject.get("kind") == "Group")
 
 
-def _show_accounts(subjects: list[Tree] | None) -> Cell:
+def _show_accounts(subjects: list[JsonObject] | None) -> Cell:
     return ", ".join(
         f"{subject.get('namespace', '')}/{subject['name']}"
         for subject in subjects or ()

@@ -1,7 +1,6 @@
 """Columns of VMs, VMIs, instance types, flavors and preferences."""
 
-from typing import Any
-
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.encoding.columns.column import Cell, Column, column, computed
 from virtshape.apiserver.encoding.columns.standard import CUSTOM_AGE, NAME
 
@@ -21,7 +20,7 @@ def _show_topology(topology: dict[str, int] | None) -> Cell:
     return None if topology is None else "x".join(map(str, _read_topology(topology)))
 
 
-def _read_topology(topology: dict[str, Any]) -> tuple[int, int, int]:
+def _read_topology(topology: JsonObject) -> tuple[int, int, int]:
     return topology.get("sockets") or 1, topology.get("cores") or 1, topology.get("threads") or 1
 
 

@@ -1,12 +1,9 @@
 """Columns of nodes, pods, deployments, services, revisions, leases and events."""
 
-from typing import Any
-
+from virtshape.api.model import JsonObject
 from virtshape.apiserver.encoding.age import format_age
 from virtshape.apiserver.encoding.columns.column import Cell, Column, computed
 from virtshape.apiserver.encoding.columns.standard import AGE, NAME
-
-Tree = dict[str, Any]
 
 _ROLE = "node-role.kubernetes.io/"
 
@@ -19,12 +16,14 @@ def _show_labels(labels: dict[str, str] | None) -> Cell:
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or "<none>"
 
 
-def _show_pod_readiness(containers: list[Tree] | None, statuses: list[Tree] | None) -> Cell:
+def _show_pod_readiness(containers: list[JsonObject] | None, statuses: list[JsonObject] | None) -> Cell:
     ready = sum(1 for status in statuses or () if status.get("ready"))
     return f"{ready}/{len(containers or ())}"
 
 
-def _show_pod_status(phase: str | None, reason: str | None, statuses: list[Tree] | None, deleted: str | None) -> Cell:
+def _show_pod_status(
+    phase: str | None, reason: str | None, statuses: list[JsonObject] | None, deleted: str | None
+) -> Cell:
     if deleted:
         return "Unknown" if reason == "NodeLost" else "Terminating"
     shown = reason or phase or ""
@@ -35,11 +34,11 @@ def _show_pod_status(phase: str | None, reason: str | None, statuses: list[Tree]
     return shown
 
 
-def _show_restarts(statuses: list[Tree] | None) -> Cell:
+def _show_restarts(statuses: list[JsonObject] | None) -> Cell:
     return str(sum(status.get("restartCount", 0) for status in statuses or ()))
 
 
-def _show_gates(gates: list[Tree] | None, conditions: list[Tree] | None) -> Cell:
+def _show_gates(gates: list[JsonObject] | None, conditions: list[JsonObject] | None) -> Cell:
     if not gates:
         return "<none>"
     true = {condition.get("type") for condition in conditions or () if condition.get("status") == "True"}
@@ -66,16 +65,16 @@ def _show_number(value: int | None) -> Cell:
     return value or 0
 
 
-def _show_names(containers: list[Tree] | None) -> Cell:
+def _show_names(containers: list[JsonObject] | None) -> Cell:
     return ",".join(container.get("name", "") for container in containers or ())
 
 
-def _show_images(containers: list[Tree] | None) -> Cell:
+def _show_images(containers: list[JsonObject] | None) -> Cell:
     return ",".join(container.get("image", "") for container in containers or ())
 
 
 def _show_external_address(
-    type_: str | None, addresses: list[str] | None, name: str | None, ingress: list[Tree] | None
+    type_: str | None, addresses: list[str] | None, name: str | None, ingress: list[JsonObject] | None
 ) -> Cell:
     if type_ == "ExternalName":
         return name or "<none>"
@@ -86,16 +85,16 @@ def _show_external_address(
     return ",".join([*given, *(addresses or ())]) or nothing
 
 
-def _show_ports(ports: list[Tree] | None) -> Cell:
+def _show_ports(ports: list[JsonObject] | None) -> Cell:
     return ",".join(_write_port(port) for port in ports or ()) or "<none>"
 
 
-def _write_port(port: Tree) -> str:
+def _write_port(port: JsonObject) -> str:
     node_port = f":{port['nodePort']}" if port.get("nodePort") else ""
     return f"{port.get('port')}{node_port}/{port.get('protocol') or 'TCP'}"
 
 
-def _show_owner(owners: list[Tree] | None) -> Cell:
+def _show_owner(owners: list[JsonObject] | None) -> Cell:
     for owner in owners or ():
         if owner.get("controller"):
             group = str(owner.get("apiVersion", "")).rpartition("/")[0]

@@ -1,8 +1,9 @@
 """Controllers for devices, and spare PCI ports."""
 
 import pytest
-from tests.support.devices import Tree, build_disk, build_interface, build_volumes, design_with
+from tests.support.devices import build_disk, build_interface, build_volumes, design_with
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.controller import Controller
 from virtshape.launcher.host import Host
 
@@ -10,7 +11,7 @@ NO_USB = Controller(kind="usb", model="none")
 USB = Controller(kind="usb", model="qemu-xhci")
 SCSI = Controller(kind="scsi", model="virtio-non-transitional")
 SERIAL = Controller(kind="virtio-serial", model="virtio-non-transitional")
-FIXED: Tree = {"disableHotplug": True}
+FIXED: JsonObject = {"disableHotplug": True}
 
 
 def list_ports(count: int) -> tuple[Controller, ...]:
@@ -36,7 +37,7 @@ def list_ports(count: int) -> tuple[Controller, ...]:
         ),
     ],
 )
-def test_each_bus_in_use_has_a_controller(devices: Tree, expected: tuple[Controller, ...]) -> None:
+def test_each_bus_in_use_has_a_controller(devices: JsonObject, expected: tuple[Controller, ...]) -> None:
     host = Host(devices={"example.com/key": ("1:5",)})
     assert design_with(devices, host=host, **build_volumes("root")).devices.controllers == expected
 
@@ -61,7 +62,7 @@ def test_each_bus_in_use_has_a_controller(devices: Tree, expected: tuple[Control
         pytest.param({"gpus": [{"name": "g", "deviceName": "example.com/gpu"}]}, 4, id="a GPU"),
     ],
 )
-def test_four_pci_ports_are_spare(devices: Tree, used: int) -> None:
+def test_four_pci_ports_are_spare(devices: JsonObject, used: int) -> None:
     host = Host(devices={"example.com/gpu": ("0000:65:00.0",)})
     design = design_with(devices, host=host, networks=[{"name": "default", "pod": {}}])
     ports = tuple(controller for controller in design.devices.controllers if controller.kind == "pci")

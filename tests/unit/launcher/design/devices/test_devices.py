@@ -2,8 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.devices import POD_NETWORK, Tree, build_disk, build_interface, build_volumes, design_with
+from tests.support.devices import POD_NETWORK, build_disk, build_interface, build_volumes, design_with
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.design.devices.devices import DeviceDesign
 from virtshape.launcher.domain.devices.console import Channel, Graphics, Serial, Video
 from virtshape.launcher.domain.devices.controller import Controller
@@ -57,10 +58,10 @@ def build_usual(virtio: str = "virtio-non-transitional", *, iommu: bool = False)
     return DeviceDesign(devices=devices)
 
 
-USUAL: Tree = {**build_disk(disk={"bus": "virtio"}), **build_interface(), "rng": {}, "disableHotplug": True}
+USUAL: JsonObject = {**build_disk(disk={"bus": "virtio"}), **build_interface(), "rng": {}, "disableHotplug": True}
 
 
-def design(domain: Tree | None = None, **more: object) -> DeviceDesign:
+def design(domain: JsonObject | None = None, **more: object) -> DeviceDesign:
     return design_with(
         {**USUAL, **more}, sources={"root": SOURCE}, domain=domain, **build_volumes("root"), **POD_NETWORK
     )
@@ -75,7 +76,7 @@ def test_transitional_virtio_is_used_if_requested() -> None:
 
 
 @pytest.mark.parametrize(("security", "iommu"), [({"sev": {}}, True), ({"snp": {}}, True), ({"tdx": {}}, False)])
-def test_virtio_devices_of_an_encrypted_guest_use_the_iommu(security: Tree, iommu: bool) -> None:
+def test_virtio_devices_of_an_encrypted_guest_use_the_iommu(security: JsonObject, iommu: bool) -> None:
     assert design({"launchSecurity": security}) == build_usual(iommu=iommu)
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.devices import Tree, build_disk, build_volumes, design_with, list_refusals
+from tests.support.devices import build_disk, build_volumes, design_with, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.address import DriveAddress, PciAddress
 from virtshape.launcher.domain.devices.disk import BlockSizes, Disk
 from virtshape.launcher.host import Host
@@ -89,7 +90,7 @@ LUN = replace(
         pytest.param({"blockSize": {"matchVolume": {"enabled": False}}}, FILE, PLAIN, id="block sizes not matched"),
     ],
 )
-def test_disk_has_the_requested_fields(given: Tree, source: Source, expected: Disk) -> None:
+def test_disk_has_the_requested_fields(given: JsonObject, source: Source, expected: Disk) -> None:
     design = design_with(build_disk(**given), sources={"root": source}, **build_volumes("root"))
     assert (design.devices.disks, design.refusals, design.notes) == ((expected,), (), ())
 
@@ -150,7 +151,7 @@ def test_virtio_disks_have_a_queue_per_vcpu_with_multi_queue() -> None:
         ("s390x", {"lun": {}}, "scsi"),
     ],
 )
-def test_default_bus_depends_on_the_architecture(architecture: str, given: Tree, bus: str) -> None:
+def test_default_bus_depends_on_the_architecture(architecture: str, given: JsonObject, bus: str) -> None:
     assert design_with(build_disk(**given), architecture=architecture).devices.disks[0].bus == bus
 
 
@@ -237,7 +238,7 @@ def test_default_bus_depends_on_the_architecture(architecture: str, given: Tree,
         ),
     ],
 )
-def test_unsupported_field_is_refused(given: Tree, source: Source, field: str, reason: str) -> None:
+def test_unsupported_field_is_refused(given: JsonObject, source: Source, field: str, reason: str) -> None:
     design = design_with(build_disk(**given), sources={"root": source}, **build_volumes("root"))
     assert list_refusals(design) == {field: reason}
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import fields
-from tests.support.devices import MEDIATED, POD_NETWORK, Tree, build_disk, build_interface, build_volumes, design_with
+from tests.support.devices import MEDIATED, POD_NETWORK, build_disk, build_interface, build_volumes, design_with
 
 from virtshape.api.kubevirt import devices as api
 from virtshape.api.kubevirt import network
+from virtshape.api.model import JsonObject
 from virtshape.launcher.host import Host
 from virtshape.launcher.source import Source
 
@@ -65,16 +66,16 @@ WITHOUT_EFFECT = {
 Change = tuple[dict[str, Any], dict[str, Any]]
 
 
-def change(before: Tree, after: Tree, **both: Any) -> Change:
+def change(before: JsonObject, after: JsonObject, **both: Any) -> Change:
     """Return the same instance with other devices."""
     return {"devices": before, **both}, {"devices": after, **both}
 
 
-def of_devices(after: Tree, before: Tree | None = None) -> Change:
+def of_devices(after: JsonObject, before: JsonObject | None = None) -> Change:
     return change(before or {}, {**(before or {}), **after}, **POD_NETWORK, **build_volumes("root"))
 
 
-def of_disk(after: Tree, before: Tree | None = None) -> Change:
+def of_disk(after: JsonObject, before: JsonObject | None = None) -> Change:
     return change(build_disk(**(before or {})), build_disk(**{**(before or {}), **after}), **build_volumes("root"))
 
 
@@ -82,7 +83,7 @@ def of_lun(**lun: Any) -> Change:
     return of_disk({"lun": lun}, {"lun": {}})
 
 
-def of_card(after: Tree, before: Tree | None = None) -> Change:
+def of_card(after: JsonObject, before: JsonObject | None = None) -> Change:
     return change(build_interface(**(before or {})), build_interface(**{**(before or {}), **after}), **POD_NETWORK)
 
 
@@ -90,14 +91,14 @@ def of_options(**options: Any) -> Change:
     return of_card({"dhcpOptions": options})
 
 
-def of_network(before: Tree, after: Tree) -> Change:
+def of_network(before: JsonObject, after: JsonObject) -> Change:
     one, other = (
         {"devices": build_interface(bridge={}), "networks": [{"name": "default", **net}]} for net in (before, after)
     )
     return one, other
 
 
-def of_item(family: str, after: Tree, before: Tree | None = None) -> Change:
+def of_item(family: str, after: JsonObject, before: JsonObject | None = None) -> Change:
     first = {"name": "a", **(before or {})}
     return of_devices({family: [{**first, **after}]}, {family: [first]})
 
@@ -107,13 +108,13 @@ def of_display(**display: Any) -> Change:
 
 
 CONFIG_DRIVE = {"volumes": [{"name": "root", "cloudInitConfigDrive": {"userData": "x"}}]}
-SOUND: Tree = {"sound": {"name": "a"}}
-DOG: Tree = {"watchdog": {"name": "a", "i6300esb": {}}}
-OTHER_DOG: Tree = {"watchdog": {"name": "a", "diag288": {}}}
-TABLET: Tree = {"type": "tablet"}
-GPU: Tree = {"deviceName": "example.com/a"}
-VIRTIO: Tree = {"disk": {"bus": "virtio"}}
-CUSTOM: Tree = {"logical": 512, "physical": 4096}
+SOUND: JsonObject = {"sound": {"name": "a"}}
+DOG: JsonObject = {"watchdog": {"name": "a", "i6300esb": {}}}
+OTHER_DOG: JsonObject = {"watchdog": {"name": "a", "diag288": {}}}
+TABLET: JsonObject = {"type": "tablet"}
+GPU: JsonObject = {"deviceName": "example.com/a"}
+VIRTIO: JsonObject = {"disk": {"bus": "virtio"}}
+CUSTOM: JsonObject = {"logical": 512, "physical": 4096}
 
 CHANGES: dict[str, Change] = {
     "Devices.disks": of_devices(build_disk()),

@@ -1,8 +1,9 @@
 """Passthrough of host devices."""
 
 import pytest
-from tests.support.devices import MEDIATED, Tree, build_interface, design_with, list_refusals
+from tests.support.devices import MEDIATED, build_interface, design_with, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.address import PciAddress, UsbAddress
 from virtshape.launcher.domain.devices.hostdevice import HostDevice, MediatedHostDevice, PciHostDevice, UsbHostDevice
 from virtshape.launcher.host import Host
@@ -18,7 +19,7 @@ HOST = Host(
 PCI = PciAddress(0, 0x65, 0, 0)
 
 
-def gpu(**options: object) -> Tree:
+def gpu(**options: object) -> JsonObject:
     return {"gpus": [{"name": "g", "deviceName": "example.com/vgpu", **options}]}
 
 
@@ -73,7 +74,7 @@ def show(*, display: bool, ramfb: bool) -> MediatedHostDevice:
         ),
     ],
 )
-def test_device_is_passed_through(devices: Tree, expected: HostDevice) -> None:
+def test_device_is_passed_through(devices: JsonObject, expected: HostDevice) -> None:
     networks = [{"name": "default", "multus": {"networkName": "blue"}}]
     design = design_with(devices, host=HOST, networks=networks)
     assert (design.devices.host_devices, design.refusals) == ((expected,), ())

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.devices import POD_NETWORK, Tree, build_instance, build_interface, design_with, list_refusals
+from tests.support.devices import POD_NETWORK, build_instance, build_interface, design_with, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.design.devices.bindings import name_tap
 from virtshape.launcher.domain.devices.address import PciAddress
 from virtshape.launcher.domain.devices.interface import Forward, Interface, Subnet
@@ -60,7 +61,7 @@ STAND_IN = "user-mode networking is used instead: the guest has a private addres
         ),
     ],
 )
-def test_interface_has_the_requested_fields(given: Tree, expected: Interface) -> None:
+def test_interface_has_the_requested_fields(given: JsonObject, expected: Interface) -> None:
     design = design_with(build_interface(**given), **POD_NETWORK)
     assert (design.devices.interfaces, design.refusals, design.notes) == ((expected,), (), ())
 
@@ -109,7 +110,7 @@ def test_user_mode_networking_replaces_other_bindings(binding: str) -> None:
     ],
 )
 def test_guest_is_connected_to_a_bridge_if_the_host_has_one(
-    given: Tree, spec: dict[str, Any], expected: Interface
+    given: JsonObject, spec: dict[str, Any], expected: Interface
 ) -> None:
     design = design_with(build_interface(**given), host=TAPS, **spec)
     assert (design.devices.interfaces, design.refusals, design.notes) == ((expected,), (), ())
@@ -188,7 +189,7 @@ def test_multiple_queues_are_refused_without_a_tap_device() -> None:
     ],
 )
 def test_unsupported_interface_is_refused_with_its_field(
-    given: Tree, spec: dict[str, Any], refusals: dict[str, str]
+    given: JsonObject, spec: dict[str, Any], refusals: dict[str, str]
 ) -> None:
     expected = {f"interfaces[0]{field}": reason for field, reason in refusals.items()}
     assert list_refusals(design_with(build_interface(**given), **spec)) == expected
@@ -223,7 +224,7 @@ def test_unsupported_interface_is_refused_with_its_field(
         ),
     ],
 )
-def test_unsupported_network_is_refused_with_its_field(network: Tree, field: str, reason: str) -> None:
+def test_unsupported_network_is_refused_with_its_field(network: JsonObject, field: str, reason: str) -> None:
     design = design_with(build_interface(), networks=[{"name": "default", **network}])
     assert list_refusals(design) == {f"spec.networks[0].{field}": reason}
 

@@ -1,8 +1,9 @@
 """Channels into the guest (console, agent, metrics, USB redirection) and shared directories."""
 
 import pytest
-from tests.support.devices import Tree, design_with, list_refusals
+from tests.support.devices import design_with, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.console import Channel, Redirection, Serial
 from virtshape.launcher.domain.devices.filesystem import Filesystem
 from virtshape.launcher.host import Host
@@ -19,7 +20,7 @@ METRICS = Channel("org.github.vhostmd.1", "/guest/metrics.sock")
         pytest.param({"autoattachSerialConsole": False}, (), id="none"),
     ],
 )
-def test_serial_console_is_attached_by_default(devices: Tree, expected: tuple[Serial, ...]) -> None:
+def test_serial_console_is_attached_by_default(devices: JsonObject, expected: tuple[Serial, ...]) -> None:
     assert design_with(devices).devices.serials == expected
 
 
@@ -56,7 +57,7 @@ def test_virtiofs_needs_support_by_the_host() -> None:
         pytest.param({"cloudInitNoCloud": {"userData": "x"}}, False, id="without"),
     ],
 )
-def test_tags_are_refused_only_with_a_config_drive(volume: Tree, refused: bool) -> None:
+def test_tags_are_refused_only_with_a_config_drive(volume: JsonObject, refused: bool) -> None:
     devices = {
         "disks": [{"name": "init", "cdrom": {}, "tag": "a"}],
         "interfaces": [{"name": "default", "masquerade": {}, "tag": "b"}],

@@ -1,8 +1,9 @@
 """TPM, RNG, watchdog, panic devices, balloon and vsock."""
 
 import pytest
-from tests.support.devices import Tree, design_with, list_refusals
+from tests.support.devices import design_with, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.platform import Balloon, Panic, Rng, Tpm, Vsock, Watchdog
 from virtshape.launcher.host import Host
 
@@ -18,7 +19,7 @@ VIRTIO = "virtio-non-transitional"
         pytest.param({"enabled": False}, None, id="not after all"),
     ],
 )
-def test_tpm_is_present_if_requested(tpm: Tree | None, expected: Tpm | None) -> None:
+def test_tpm_is_present_if_requested(tpm: JsonObject | None, expected: Tpm | None) -> None:
     design = design_with({"tpm": tpm}, host=Host(tpm=True))
     assert (design.devices.tpm, design.refusals) == (expected, ())
 
@@ -54,7 +55,7 @@ def test_rng_is_present_if_requested() -> None:
     ],
 )
 def test_watchdog_depends_on_the_architecture(
-    watchdog: Tree | None, architecture: str, expected: Watchdog | None, refusals: dict[str, str]
+    watchdog: JsonObject | None, architecture: str, expected: Watchdog | None, refusals: dict[str, str]
 ) -> None:
     given = None if watchdog is None else {"name": "w", **watchdog}
     design = design_with({"watchdog": given}, architecture=architecture)
@@ -113,7 +114,9 @@ def test_panic_devices_have_the_requested_models(
         ),
     ],
 )
-def test_balloon_reports_free_pages_unless_memory_is_reserved(devices: Tree, domain: Tree, expected: Balloon) -> None:
+def test_balloon_reports_free_pages_unless_memory_is_reserved(
+    devices: JsonObject, domain: JsonObject, expected: Balloon
+) -> None:
     assert design_with(devices, domain=domain).devices.balloon == expected
 
 

@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
-from tests.support.devices import Tree, design_with, list_refusals
+from tests.support.devices import design_with, list_refusals
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.console import Graphics, Input, Sound, Video
 from virtshape.launcher.host import Host
 
 EFI: dict[str, Any] = {"domain": {"firmware": {"bootloader": {"efi": {}}}, "machine": {"type": "q35"}}}
-BLIND: Tree = {"autoattachGraphicsDevice": False}
+BLIND: JsonObject = {"autoattachGraphicsDevice": False}
 TABLET = Input(type="tablet", bus="usb")
 KEYBOARD = Input(type="keyboard", bus="usb")
 
@@ -28,7 +29,7 @@ KEYBOARD = Input(type="keyboard", bus="usb")
     ],
 )
 def test_video_model_is_the_requested_one_or_fits_the_firmware(
-    video: Tree | None, spec: dict[str, Any], expected: Video
+    video: JsonObject | None, spec: dict[str, Any], expected: Video
 ) -> None:
     devices = design_with({"video": video}, **spec).devices
     assert (devices.video, devices.graphics) == (expected, Graphics("/guest/vnc.sock"))
@@ -69,7 +70,7 @@ def test_video_model_missing_on_the_host_is_refused() -> None:
     ],
 )
 def test_input_devices_are_requested_or_defaults_of_the_architecture(
-    devices: Tree, architecture: str, expected: tuple[Input, ...]
+    devices: JsonObject, architecture: str, expected: tuple[Input, ...]
 ) -> None:
     assert design_with(devices, architecture=architecture).devices.inputs == expected
 
@@ -82,5 +83,5 @@ def test_input_devices_are_requested_or_defaults_of_the_architecture(
         ({"name": "s", "model": "ac97"}, Sound("s", "ac97")),
     ],
 )
-def test_sound_is_present_if_requested(sound: Tree | None, expected: Sound | None) -> None:
+def test_sound_is_present_if_requested(sound: JsonObject | None, expected: Sound | None) -> None:
     assert design_with({"sound": sound}).devices.sound == expected

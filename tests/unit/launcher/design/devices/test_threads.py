@@ -3,14 +3,15 @@
 from typing import Any
 
 import pytest
-from tests.support.devices import Tree, design_with
+from tests.support.devices import design_with
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.controller import Controller
 from virtshape.launcher.host import Host
 from virtshape.launcher.note import Note
 
 
-def build_disks(*kinds: str) -> Tree:
+def build_disks(*kinds: str) -> JsonObject:
     """Build disks from their buses; `!` gives a disk its own thread."""
     return {
         "disks": [
@@ -60,7 +61,9 @@ def build_disks(*kinds: str) -> Tree:
         ),
     ],
 )
-def test_threads_are_assigned_to_disks(kinds: list[str], domain: Tree, total: int, threads: list[int | None]) -> None:
+def test_threads_are_assigned_to_disks(
+    kinds: list[str], domain: JsonObject, total: int, threads: list[int | None]
+) -> None:
     design = design_with(build_disks(*kinds), domain=domain)
     assert (design.io_threads, [drive.io_thread for drive in design.devices.disks]) == (total, threads)
 
@@ -83,7 +86,9 @@ def test_threads_of_a_pool_are_assigned_round_robin(libvirt: int, noted: bool) -
         pytest.param(["virtio"], {"ioThreadsPolicy": "shared"}, {}, id="no scsi disk"),
     ],
 )
-def test_scsi_disks_use_the_thread_of_their_controller(kinds: list[str], domain: Tree, driver: dict[str, Any]) -> None:
+def test_scsi_disks_use_the_thread_of_their_controller(
+    kinds: list[str], domain: JsonObject, driver: dict[str, Any]
+) -> None:
     design = design_with(build_disks(*kinds), domain={"cpu": {"cores": 3}, **domain})
     controllers = [controller for controller in design.devices.controllers if controller.kind == "scsi"]
     assert controllers == [Controller(kind="scsi", model="virtio-non-transitional", **driver)]

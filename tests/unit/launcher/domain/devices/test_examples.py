@@ -12,7 +12,6 @@ from lxml.etree import RelaxNG, fromstring
 from tests.support.devices import (
     MEDIATED,
     POD_NETWORK,
-    Tree,
     build_disk,
     build_interface,
     build_volumes,
@@ -21,6 +20,7 @@ from tests.support.devices import (
 )
 from tests.support.libvirtdriver import Driver
 
+from virtshape.api.model import JsonObject
 from virtshape.launcher.host import Host
 from virtshape.launcher.source import Source
 
@@ -37,14 +37,14 @@ HOST = Host(
 FILE = Source(path="/images/root.img")
 BLOCK = Source(path="/dev/root", kind="block", direct_io=True)
 
-CARDS: dict[str, Tree] = {
+CARDS: dict[str, JsonObject] = {
     "a card with everything": build_interface(
         macAddress="02:00:5e:10:00:01", bootOrder=1, acpiIndex=7, state="down", pciAddress="0000:00:05.0"
     ),
     "a card on a bridge": {**build_interface(bridge={}), "networkInterfaceMultiqueue": True},
 }
 
-DISKS: dict[str, Tree] = {
+DISKS: dict[str, JsonObject] = {
     **{f"a {bus} disk": build_disk(disk={"bus": bus}) for bus in ("virtio", "sata", "scsi", "usb")},
     "a sata cdrom": build_disk(cdrom={"tray": "open"}),
     "a scsi cdrom": build_disk(cdrom={"bus": "scsi"}),
@@ -63,7 +63,7 @@ DISKS: dict[str, Tree] = {
     "a disk for old guests": {**build_disk(disk={"bus": "virtio"}), "useVirtioTransitional": True},
 }
 
-OTHERS: dict[str, Tree] = {
+OTHERS: dict[str, JsonObject] = {
     "nothing": {},
     "as little as can be": {
         "autoattachGraphicsDevice": False,
@@ -86,7 +86,7 @@ OTHERS: dict[str, Tree] = {
     "a shared directory": {"filesystems": [{"name": "data", "virtiofs": {}}]},
 }
 
-PASSED_THROUGH: dict[str, Tree] = {
+PASSED_THROUGH: dict[str, JsonObject] = {
     "a PCI device": {"hostDevices": [{"name": "h", "deviceName": "example.com/pci"}]},
     "a USB device": {"hostDevices": [{"name": "h", "deviceName": "example.com/key"}]},
     "a mediated device": {"hostDevices": [{"name": "h", "deviceName": "example.com/vgpu"}]},
@@ -95,8 +95,8 @@ PASSED_THROUGH: dict[str, Tree] = {
     "a LUN": build_disk(lun={"reservation": True}),
 }
 
-CONFIDENTIAL: Tree = {"launchSecurity": {"sev": {}}}
-ENCRYPTED: Tree = {
+CONFIDENTIAL: JsonObject = {"launchSecurity": {"sev": {}}}
+ENCRYPTED: JsonObject = {
     **build_disk(disk={"bus": "virtio"}),
     **build_interface(),
     "rng": {},
@@ -104,7 +104,7 @@ ENCRYPTED: Tree = {
 }
 
 
-def design(devices: Tree, source: Source = FILE, **rest: Any) -> str:
+def design(devices: JsonObject, source: Source = FILE, **rest: Any) -> str:
     """Return a domain with these devices, none of which is refused."""
     designed = design_with(
         devices,
@@ -128,12 +128,12 @@ EXAMPLES = {**DISKS, **OTHERS}
 
 
 @pytest.mark.parametrize("devices", (CARDS | EXAMPLES).values(), ids=CARDS | EXAMPLES)
-def test_devices_match_the_libvirt_schema(schema: RelaxNG, devices: Tree) -> None:
+def test_devices_match_the_libvirt_schema(schema: RelaxNG, devices: JsonObject) -> None:
     assert find_faults(schema, design(devices)) == ""
 
 
 @pytest.mark.parametrize("devices", PASSED_THROUGH.values(), ids=PASSED_THROUGH)
-def test_host_devices_match_the_libvirt_schema(schema: RelaxNG, devices: Tree) -> None:
+def test_host_devices_match_the_libvirt_schema(schema: RelaxNG, devices: JsonObject) -> None:
     assert find_faults(schema, design(devices, BLOCK)) == ""
 
 
@@ -145,7 +145,7 @@ def test_devices_of_an_encrypted_guest_match_the_libvirt_schema(schema: RelaxNG)
 
 
 @pytest.mark.parametrize("devices", EXAMPLES.values(), ids=EXAMPLES)
-def test_libvirt_accepts_the_devices(driver: Driver, devices: Tree) -> None:
+def test_libvirt_accepts_the_devices(driver: Driver, devices: JsonObject) -> None:
     assert driver.accept(design(devices)) is None
 
 
@@ -161,7 +161,7 @@ def build_image(driver: Driver, name: str) -> Source:
 def test_qemu_starts_with_every_interface_model(driver: Driver) -> None:
     ranges = {"vmNetworkCIDR": "10.11.0.0/16", "vmIPv6NetworkCIDR": "fd10:0:2::/64"}
     models = ("virtio", "e1000", "e1000e", "rtl8139", "pcnet", "ne2k_pci")
-    cards: list[Tree] = [{"name": model, "masquerade": {}, "model": model, "state": "down"} for model in models]
+    cards: list[JsonObject] = [{"name": model, "masquerade": {}, "model": model, "state": "down"} for model in models]
     cards[0] |= {"macAddress": "02:00:5e:10:00:01", "bootOrder": 1, "acpiIndex": 7, "pciAddress": "0000:00:05.0"}
     networks = [{"name": model, "pod": ranges} for model in models]
     designed = design_with({"interfaces": cards}, networks=networks, directory=str(driver.directory))
@@ -169,7 +169,7 @@ def test_qemu_starts_with_every_interface_model(driver: Driver) -> None:
 
 
 def test_qemu_starts_with_every_kind_of_disk(driver: Driver) -> None:
-    disks: list[Tree] = [{"name": bus, "disk": {"bus": bus}} for bus in ("virtio", "sata", "scsi", "usb")]
+    disks: list[JsonObject] = [{"name": bus, "disk": {"bus": bus}} for bus in ("virtio", "sata", "scsi", "usb")]
     disks[0] |= {"dedicatedIOThread": True, "blockSize": {"custom": {"logical": 4096, "physical": 4096}}}
     disks += [{"name": f"{bus}cd", "cdrom": {"bus": bus}} for bus in ("sata", "scsi")]
     disks += [{"name": "empty", "cdrom": {"tray": "open"}}]
@@ -185,7 +185,7 @@ def test_qemu_starts_with_every_kind_of_disk(driver: Driver) -> None:
 
 
 def test_qemu_starts_with_all_other_devices(driver: Driver) -> None:
-    devices: Tree = {}
+    devices: JsonObject = {}
     for name in ("random numbers", "a watchdog", "ich9 sound", "tablets", "isa panic", "USB devices of a client"):
         devices |= OTHERS[name]
     designed = design_with({**devices, "video": {"type": "virtio"}}, directory=str(driver.directory))
