@@ -117,20 +117,24 @@ def test_unmet_requirement_suggests_an_instancetype() -> None:
 
 
 MISSING: dict[str, tuple[JsonObject, str, str]] = {
-    "a name misspelt": ({"instancetype": "smal"}, "spec.instancetype.name", "did you mean small?"),
-    "a namespaced kind": (
+    "misspelled name": ({"instancetype": "smal"}, "spec.instancetype.name", "did you mean small?"),
+    "namespaced kind": (
         {"instancetype": "VirtualMachineInstancetype/small"},
         "spec.instancetype.name",
         "there is a VirtualMachineClusterInstancetype of this name: set spec.instancetype.kind to it",
     ),
-    "a preference of no name near": ({"preference": "xyz", "memory": "1Gi"}, "spec.preference.name", "create it first"),
-    "a kind that is none": ({"instancetype": "Typo/small"}, "spec.instancetype.kind", "got unexpected kind"),
-    "a revision": (
+    "unknown preference without similar names": (
+        {"preference": "xyz", "memory": "1Gi"},
+        "spec.preference.name",
+        "create it first",
+    ),
+    "unknown kind": ({"instancetype": "Typo/small"}, "spec.instancetype.kind", "got unexpected kind"),
+    "missing revision": (
         {"instancetype": {"name": "small", "revisionName": "r"}},
         "spec.instancetype.revisionName",
         "not found",
     ),
-    "a volume to infer from": (
+    "missing volume to infer from": (
         {"instancetype": {"inferFromVolume": "root"}},
         "spec.instancetype.inferFromVolume",
         "unable to find volume",
@@ -173,15 +177,15 @@ def test_vm_with_a_deleted_instancetype_can_be_changed() -> None:
 
 
 RELEASED: dict[str, tuple[JsonObject, JsonObject, str | None]] = {
-    "a revision that is taken away": ({"name": "small", "revisionName": "r1"}, {"name": "small"}, "instancetype"),
-    "another object, the revision in the status": ({"name": "small"}, {"name": "large"}, "instancetype"),
-    "another object, with the controller's revision": (
+    "removed revision name": ({"name": "small", "revisionName": "r1"}, {"name": "small"}, "instancetype"),
+    "other object, revision in the status": ({"name": "small"}, {"name": "large"}, "instancetype"),
+    "other object with the captured revision": (
         {"name": "small", "revisionName": "r1"},
         {"name": "large", "revisionName": "r1"},
         "instancetype",
     ),
-    "the same object, the revision in the status": ({"name": "small"}, {"name": "small"}, None),
-    "another revision": ({"name": "small", "revisionName": "r1"}, {"name": "small", "revisionName": "r2"}, None),
+    "same object, revision in the status": ({"name": "small"}, {"name": "small"}, None),
+    "other revision": ({"name": "small", "revisionName": "r1"}, {"name": "small", "revisionName": "r2"}, None),
 }
 
 
@@ -279,13 +283,13 @@ def test_only_trusted_accounts_change_reserved_labels_of_a_vmi() -> None:
     assert admitted(other, old=old) == other
 
 
-RULED_OUT: dict[str, tuple[JsonObject, JsonObject, str]] = {
-    "a machine type": ({"machine": {"type": "pc"}}, {}, "machine.type"),
-    "a bridge": ({}, {"network": {"permitBridgeInterfaceOnPodNetwork": False}}, "devices.interfaces[0].name"),
+FORBIDDEN: dict[str, tuple[JsonObject, JsonObject, str]] = {
+    "machine type": ({"machine": {"type": "pc"}}, {}, "machine.type"),
+    "bridge binding": ({}, {"network": {"permitBridgeInterfaceOnPodNetwork": False}}, "devices.interfaces[0].name"),
 }
 
 
-@pytest.mark.parametrize(("domain", "configuration", "field"), RULED_OUT.values(), ids=RULED_OUT)
+@pytest.mark.parametrize(("domain", "configuration", "field"), FORBIDDEN.values(), ids=FORBIDDEN)
 def test_feature_forbidden_by_the_configuration_is_rejected(
     domain: JsonObject, configuration: JsonObject, field: str
 ) -> None:

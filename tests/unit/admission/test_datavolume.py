@@ -11,13 +11,13 @@ from virtshape.api.model import JsonObject
 BLANK: JsonObject = {"blank": {}}
 REF: JsonObject = {"kind": "DataSource", "name": "fedora"}
 CASES: dict[str, tuple[JsonObject, list[str], int]] = {
-    "one origin, one claim": ({"source": BLANK, "storage": {}}, [], 0),
-    "an origin that is named": ({"sourceRef": REF, "pvc": {}}, [], 0),
-    "two claims": ({"source": BLANK, "storage": {}, "pvc": {}}, ["spec.pvc"], 0),
-    "two origins": ({"source": BLANK, "sourceRef": REF}, [], 1),
+    "source and storage": ({"source": BLANK, "storage": {}}, [], 0),
+    "source reference and pvc": ({"sourceRef": REF, "pvc": {}}, [], 0),
+    "storage and pvc": ({"source": BLANK, "storage": {}, "pvc": {}}, ["spec.pvc"], 0),
+    "source and source reference": ({"source": BLANK, "sourceRef": REF}, [], 1),
     "two sources": ({"source": {"blank": {}, "upload": {}}}, [], 1),
-    "an origin of no name": ({"sourceRef": {"kind": "DataSource", "name": ""}}, ["spec.sourceRef.name"], 0),
-    "content of no sort": ({"contentType": "tape"}, ["spec.contentType"], 0),
+    "source reference without a name": ({"sourceRef": {"kind": "DataSource", "name": ""}}, ["spec.sourceRef.name"], 0),
+    "unknown content type": ({"contentType": "tape"}, ["spec.contentType"], 0),
 }
 
 

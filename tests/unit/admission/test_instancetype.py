@@ -13,15 +13,15 @@ from virtshape.resolve.find import instancetype_spec
 
 OLDER = ("v1alpha1", "v1alpha2", "v1beta1")
 VERSIONS = (*OLDER, "v1beta2")
-Found = list[tuple[str, str]]
+Causes = list[tuple[str, str]]
 
 
-def judge(version: str = "v1beta2", **spec: object) -> Found:
+def list_causes(version: str = "v1beta2", **spec: object) -> Causes:
     result = check_instancetype(build_instancetype_spec(**spec), version)
     return [(cause.type, cause.field) for cause in result.causes]
 
 
-def judge_preference(**spec: object) -> Found:
+def list_preference_causes(**spec: object) -> Causes:
     return [(cause.type, cause.field) for cause in check_preference(build_preference_spec(**spec)).causes]
 
 
@@ -37,21 +37,21 @@ def judge_preference(**spec: object) -> Found:
     ids=["number", "topology", "one member", "no member"],
 )
 def test_vcpu_count_or_topology_is_valid_at_every_version(version: str, cpu: JsonObject) -> None:
-    assert judge(version, cpu=cpu) == []
+    assert list_causes(version, cpu=cpu) == []
 
 
 @pytest.mark.parametrize("cpu", [None, {}, {"model": "m"}], ids=["none", "empty", "only a model"])
 def test_vcpus_are_optional_only_at_v1beta2(cpu: JsonObject | None) -> None:
-    assert judge("v1beta2", cpu=cpu) == []
+    assert list_causes("v1beta2", cpu=cpu) == []
     for version in OLDER:
-        assert judge(version, cpu=cpu) == [("FieldValueRequired", "spec.cpu.guest")]
+        assert list_causes(version, cpu=cpu) == [("FieldValueRequired", "spec.cpu.guest")]
 
 
 @pytest.mark.parametrize("memory", [None, {}, {"hugepages": {}}], ids=["none", "empty", "only hugepages"])
 def test_memory_is_optional_only_at_v1beta2(memory: JsonObject | None) -> None:
-    assert judge("v1beta2", memory=memory) == []
+    assert list_causes("v1beta2", memory=memory) == []
     for version in OLDER:
-        assert judge(version, memory=memory) == [("FieldValueRequired", "spec.memory.guest")]
+        assert list_causes(version, memory=memory) == [("FieldValueRequired", "spec.memory.guest")]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -63,7 +63,7 @@ def test_memory_is_optional_only_at_v1beta2(memory: JsonObject | None) -> None:
             [("FieldValueInvalid", "spec.cpu.topology")],
             id="number and topology",
         ),
-        pytest.param({"guest": 0}, [("FieldValueInvalid", "spec.cpu.guest")], id="number of nought"),
+        pytest.param({"guest": 0}, [("FieldValueInvalid", "spec.cpu.guest")], id="number 0"),
         pytest.param(
             {"topology": {"sockets": 0}}, [("FieldValueInvalid", "spec.cpu.topology.sockets")], id="no sockets"
         ),
@@ -80,8 +80,8 @@ def test_memory_is_optional_only_at_v1beta2(memory: JsonObject | None) -> None:
         ),
     ],
 )
-def test_invalid_vcpus_are_rejected_at_every_version(version: str, cpu: JsonObject, causes: Found) -> None:
-    assert judge(version, cpu=cpu) == causes
+def test_invalid_vcpus_are_rejected_at_every_version(version: str, cpu: JsonObject, causes: Causes) -> None:
+    assert list_causes(version, cpu=cpu) == causes
 
 
 @pytest.mark.parametrize("cpu", [{"guest": -1}, {"topology": {"cores": -1}}, {"topology": {"threads": 2**32}}])
@@ -110,22 +110,22 @@ def test_numbers_out_of_range_are_decode_errors(cpu: JsonObject) -> None:
         ({"guest": "1Gi", "overcommitPercent": 100}, []),
     ],
     ids=[
-        "nought",
+        "zero",
         "negative",
-        "below nought",
-        "above all",
-        "of huge pages",
-        "twice wrong",
-        "none of huge pages",
+        "negative overcommit",
+        "overcommit too large",
+        "overcommit with hugepages",
+        "two problems",
+        "hugepages without overcommit",
         "all",
     ],
 )
-def test_memory_is_validated_alike_at_every_version(version: str, memory: JsonObject, causes: Found) -> None:
-    assert judge(version, memory=memory) == causes
+def test_memory_is_validated_alike_at_every_version(version: str, memory: JsonObject, causes: Causes) -> None:
+    assert list_causes(version, memory=memory) == causes
 
 
 def test_all_problems_are_reported_at_once() -> None:
-    assert judge("v1beta1", cpu=None, memory={"overcommitPercent": 101}) == [
+    assert list_causes("v1beta1", cpu=None, memory={"overcommitPercent": 101}) == [
         ("FieldValueRequired", "spec.cpu.guest"),
         ("FieldValueRequired", "spec.memory.guest"),
         ("FieldValueInvalid", "spec.memory.overcommitPercent"),
@@ -163,7 +163,7 @@ def test_known_topology_is_accepted(name: str | None) -> None:
 @pytest.mark.parametrize("name", ["", "Sockets", "diagonal"])
 def test_unknown_topology_is_rejected(name: str) -> None:
     field = "spec.cpu.preferredCPUTopology"
-    assert judge_preference(cpu={"preferredCPUTopology": name}) == [("FieldValueInvalid", field)]
+    assert list_preference_causes(cpu={"preferredCPUTopology": name}) == [("FieldValueInvalid", field)]
 
 
 @pytest.mark.parametrize("name", ["spread", "preferSpread"])
@@ -174,19 +174,19 @@ def test_unknown_topology_is_rejected(name: str) -> None:
         pytest.param({"across": "SocketsCores", "ratio": 4}, None, None, id="sockets and cores"),
         pytest.param({"across": "SocketsCoresThreads", "ratio": 3}, None, None, id="all three"),
         pytest.param({"across": "CoresThreads"}, None, None, id="cores and threads"),
-        pytest.param({"across": "CoresThreads", "ratio": 2}, 4, None, id="cores and threads by two"),
-        pytest.param({"across": "CoresThreads", "ratio": 4}, None, "ratio", id="cores and threads by four"),
-        pytest.param({"across": "CoresThreads"}, 4, "ratio", id="the deprecated field counts"),
-        pytest.param({"across": "CoresThreads"}, 0, None, id="the deprecated field of nought does not"),
-        pytest.param({"across": "Nodes"}, None, "across", id="across something else"),
-        pytest.param({"across": ""}, None, "across", id="across nothing"),
-        pytest.param({"ratio": 0}, None, "ratio", id="by nought"),
+        pytest.param({"across": "CoresThreads", "ratio": 2}, 4, None, id="cores and threads with ratio 2"),
+        pytest.param({"across": "CoresThreads", "ratio": 4}, None, "ratio", id="cores and threads with ratio 4"),
+        pytest.param({"across": "CoresThreads"}, 4, "ratio", id="deprecated field"),
+        pytest.param({"across": "CoresThreads"}, 0, None, id="deprecated field with ratio 0"),
+        pytest.param({"across": "Nodes"}, None, "across", id="unknown across value"),
+        pytest.param({"across": ""}, None, "across", id="empty across value"),
+        pytest.param({"ratio": 0}, None, "ratio", id="ratio 0"),
     ],
 )
 def test_spread_options_are_validated(
     name: str, options: JsonObject | None, legacy: int | None, field: str | None
 ) -> None:
-    causes = judge_preference(
+    causes = list_preference_causes(
         cpu={"preferredCPUTopology": name, "spreadOptions": options}, preferSpreadSocketToCoreRatio=legacy
     )
     assert causes == ([] if field is None else [("FieldValueInvalid", f"spec.cpu.spreadOptions.{field}")])
@@ -195,7 +195,8 @@ def test_spread_options_are_validated(
 @pytest.mark.parametrize("across", [*ACROSS, "Nodes"])
 def test_spread_options_are_ignored_without_spread(across: str) -> None:
     assert (
-        judge_preference(cpu={"preferredCPUTopology": "cores", "spreadOptions": {"across": across, "ratio": 0}}) == []
+        list_preference_causes(cpu={"preferredCPUTopology": "cores", "spreadOptions": {"across": across, "ratio": 0}})
+        == []
     )
 
 

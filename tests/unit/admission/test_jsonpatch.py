@@ -10,18 +10,18 @@ from virtshape.admission.jsonpatch import create_json_patch
 from virtshape.apiserver.patches.jsonpatch import patch_json
 
 CASES: dict[str, tuple[Any, Any, list[dict[str, Any]]]] = {
-    "the same": ({"a": 1}, {"a": 1}, []),
-    "something new": ({}, {"a": {"b": 1}}, [{"op": "add", "path": "/a", "value": {"b": 1}}]),
-    "something gone": ({"a": 1, "b": 2}, {"b": 2}, [{"op": "remove", "path": "/a"}]),
-    "something else": ({"a": {"b": 1}}, {"a": {"b": 2}}, [{"op": "replace", "path": "/a/b", "value": 2}]),
-    "an item of a list": ({"a": [1, 2]}, {"a": [1, 3]}, [{"op": "replace", "path": "/a/1", "value": 3}]),
-    "a longer list": ({"a": [1]}, {"a": [1, 2]}, [{"op": "replace", "path": "/a", "value": [1, 2]}]),
-    "names that paths have a meaning for": (
+    "equal trees": ({"a": 1}, {"a": 1}, []),
+    "added member": ({}, {"a": {"b": 1}}, [{"op": "add", "path": "/a", "value": {"b": 1}}]),
+    "removed member": ({"a": 1, "b": 2}, {"b": 2}, [{"op": "remove", "path": "/a"}]),
+    "changed member": ({"a": {"b": 1}}, {"a": {"b": 2}}, [{"op": "replace", "path": "/a/b", "value": 2}]),
+    "changed list item": ({"a": [1, 2]}, {"a": [1, 3]}, [{"op": "replace", "path": "/a/1", "value": 3}]),
+    "longer list": ({"a": [1]}, {"a": [1, 2]}, [{"op": "replace", "path": "/a", "value": [1, 2]}]),
+    "keys with special characters of JSON pointers": (
         {},
         {"kubevirt.io/a~b": "x"},
         [{"op": "add", "path": "/kubevirt.io~1a~0b", "value": "x"}],
     ),
-    "a truth that is no number": ({"a": 1}, {"a": True}, [{"op": "replace", "path": "/a", "value": True}]),
+    "true in place of 1": ({"a": 1}, {"a": True}, [{"op": "replace", "path": "/a", "value": True}]),
 }
 
 

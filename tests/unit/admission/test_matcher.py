@@ -49,7 +49,9 @@ def test_matcher_with_a_volume_is_valid(role: str, policy: str | None) -> None:
         pytest.param({}, [("FieldValueNotFound", "")], id="neither"),
         pytest.param({"name": "", "inferFromVolume": ""}, [("FieldValueNotFound", "")], id="both empty"),
         pytest.param({"name": "a", "inferFromVolume": "v"}, [("FieldValueNotSupported", ".name")], id="both"),
-        pytest.param({"kind": "k", "inferFromVolume": "v"}, [("FieldValueNotSupported", ".kind")], id="a kind beside"),
+        pytest.param(
+            {"kind": "k", "inferFromVolume": "v"}, [("FieldValueNotSupported", ".kind")], id="inference and kind"
+        ),
         pytest.param(
             {"name": "a", "kind": "k", "inferFromVolume": "v", "inferFromVolumeFailurePolicy": "Retry"},
             [
@@ -132,13 +134,13 @@ def test_new_inference_requires_a_changed_revision(role: str) -> None:
 @pytest.mark.parametrize(
     ("new", "revision"),
     [
-        pytest.param({"name": "b", "revisionName": "captured"}, None, id="another object"),
+        pytest.param({"name": "b", "revisionName": "captured"}, None, id="other object"),
         pytest.param(
-            {"name": "a", "kind": "NAMESPACED", "revisionName": "captured"}, None, id="the same name of another kind"
+            {"name": "a", "kind": "NAMESPACED", "revisionName": "captured"}, None, id="same name of another kind"
         ),
-        pytest.param({"name": "a", "revisionName": "captured"}, "captured", id="the same object"),
-        pytest.param({"name": "a", "kind": "CLUSTER", "revisionName": "captured"}, "captured", id="its kind spelled"),
-        pytest.param({"name": "b", "revisionName": "mine"}, "mine", id="a revision of the users"),
+        pytest.param({"name": "a", "revisionName": "captured"}, "captured", id="same object"),
+        pytest.param({"name": "a", "kind": "CLUSTER", "revisionName": "captured"}, "captured", id="explicit kind"),
+        pytest.param({"name": "b", "revisionName": "mine"}, "mine", id="revision of the user"),
         pytest.param({"name": "b"}, None, id="no revision"),
     ],
 )
@@ -155,7 +157,7 @@ def test_captured_revision_is_cleared_with_a_changed_object(role: str, new: Json
 @pytest.mark.parametrize(
     ("revision", "status"),
     [("mine", "captured"), ("captured", None)],
-    ids=["it stands nowhere else", "the status has none"],
+    ids=["not in the status", "no revision in the status"],
 )
 def test_revision_set_by_the_user_is_never_cleared(role: str, revision: str, status: str | None) -> None:
     old_status = captured(role, status) if status else {f"{role}Ref": {"name": "a"}}

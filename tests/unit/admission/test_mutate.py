@@ -11,7 +11,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.offline.objects import Objects
 
-ASKING: JsonObject = {"inferFromVolume": "root"}
+INFERENCE: JsonObject = {"inferFromVolume": "root"}
 VOLUMES: JsonObject = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "base"}}]}
 LASTING: JsonObject = {
     "preferredArchitecture": "arm64",
@@ -99,7 +99,7 @@ def test_missing_preference_is_left_to_validation(matcher: str | JsonObject) -> 
     ids=["annotations", "labels"],
 )
 def test_inferred_preference_is_written(marks: JsonObject) -> None:
-    vm = build_vm(instancetype=ASKING, preference=ASKING, template=VOLUMES)
+    vm = build_vm(instancetype=INFERENCE, preference=INFERENCE, template=VOLUMES)
     tree, warnings = mutate(vm, build_claim(**marks), build_preference("linux", **LASTING))
     assert tree["spec"]["instancetype"] == {"name": "small", "kind": "virtualmachineclusterinstancetype"}
     assert tree["spec"]["preference"] == {"name": "linux", "kind": "virtualmachineclusterpreference"}
@@ -108,7 +108,7 @@ def test_inferred_preference_is_written(marks: JsonObject) -> None:
 
 
 def test_failed_inference_is_a_warning_with_policy_ignore() -> None:
-    matcher = {**ASKING, "inferFromVolumeFailurePolicy": "Ignore"}
+    matcher = {**INFERENCE, "inferFromVolumeFailurePolicy": "Ignore"}
     vm = build_vm(instancetype=matcher, preference=matcher, template=VOLUMES, memory="512Mi")
     tree, warnings = mutate(vm, build_claim())
     assert "instancetype" not in tree["spec"]
@@ -118,7 +118,7 @@ def test_failed_inference_is_a_warning_with_policy_ignore() -> None:
 
 def test_failed_inference_is_rejected_by_default() -> None:
     with pytest.raises(StatusError, match="unable to find required") as refused:
-        mutate(build_vm(instancetype=ASKING, template=VOLUMES), build_claim())
+        mutate(build_vm(instancetype=INFERENCE, template=VOLUMES), build_claim())
     assert refused.value.code == 400
 
 
@@ -159,7 +159,7 @@ INFERRED: JsonObject = {"name": "small", "kind": "virtualmachineclusterinstancet
 
 def test_reapplied_manifest_keeps_the_inferred_matcher() -> None:
     before = build_vm(instancetype=INFERRED, template=VOLUMES)
-    again = build_vm(instancetype={**INFERRED, **ASKING}, template=VOLUMES)
+    again = build_vm(instancetype={**INFERRED, **INFERENCE}, template=VOLUMES)
     tree, warnings = mutate(again, build_claim(), old=before)
     assert tree == to_tree(before)
     advice = "remove spec.instancetype.name and spec.instancetype.kind to infer it again"
@@ -167,7 +167,7 @@ def test_reapplied_manifest_keeps_the_inferred_matcher() -> None:
 
 
 def test_changed_name_with_inference_is_rejected() -> None:
-    again = build_vm(instancetype={"name": "large", **ASKING}, template=VOLUMES)
+    again = build_vm(instancetype={"name": "large", **INFERENCE}, template=VOLUMES)
     with pytest.raises(StatusError) as refused:
         mutate(again, build_claim(), old=build_vm(instancetype=INFERRED, template=VOLUMES))
     assert [cause.field for cause in refused.value.causes] == ["spec.instancetype.name"]

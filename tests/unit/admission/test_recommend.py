@@ -41,19 +41,21 @@ OFFERS = [
         pytest.param(
             {},
             ["small", "medium", "wide", "also-large", "large", "fast", "laid-out", "seeing"],
-            id="all that have a size, by vCPUs, memory, plainness and name",
+            id="no filter",
         ),
         pytest.param({"cpu_min": 4}, ["wide", "also-large", "large", "fast", "laid-out", "seeing"], id="vCPUs"),
-        pytest.param({"cpu_min": 2, "cpu_max": 3}, ["medium"], id="a range of vCPUs"),
-        pytest.param({"cpu_min": 6, "cpu_max": 6}, ["laid-out"], id="the vCPUs of a topology"),
-        pytest.param({"memory_min": "8192Mi"}, ["also-large", "large", "fast", "seeing"], id="memory by amount"),
+        pytest.param({"cpu_min": 2, "cpu_max": 3}, ["medium"], id="range of vCPUs"),
+        pytest.param({"cpu_min": 6, "cpu_max": 6}, ["laid-out"], id="vCPUs of a topology"),
+        pytest.param(
+            {"memory_min": "8192Mi"}, ["also-large", "large", "fast", "seeing"], id="memory as another quantity"
+        ),
         pytest.param({"memory_max": "3Gi"}, ["small", "laid-out"], id="memory at most"),
         pytest.param({"dedicated": True}, ["fast"], id="dedicated CPUs"),
-        pytest.param({"cpu_min": 4, "cpu_max": 4, "dedicated": False}, ["wide", "also-large", "large"], id="no such"),
+        pytest.param({"cpu_min": 4, "cpu_max": 4, "dedicated": False}, ["wide", "also-large", "large"], id="no match"),
         pytest.param({"hugepages": True}, ["fast"], id="hugepages"),
         pytest.param({"memory_min": "8Gi", "hugepages": False}, ["also-large", "large", "seeing"], id="no hugepages"),
-        pytest.param({"gpus": 1}, ["seeing"], id="a GPU"),
-        pytest.param({"gpus": 2}, [], id="more GPUs than any has"),
+        pytest.param({"gpus": 1}, ["seeing"], id="GPU"),
+        pytest.param({"gpus": 2}, [], id="too many GPUs"),
         pytest.param(
             {"preference": {"requirements": {"cpu": {"guest": 5}}}}, ["laid-out", "seeing"], id="required vCPUs"
         ),
@@ -63,11 +65,11 @@ OFFERS = [
             ["medium", "wide"],
             id="vCPUs that can be spread",
         ),
-        pytest.param({"preference": {"requirements": {"architecture": "arm64"}}}, [], id="another architecture"),
+        pytest.param({"preference": {"requirements": {"architecture": "arm64"}}}, [], id="other architecture"),
         pytest.param(
             {"preference": {"requirements": {"architecture": "arm64"}}, "architecture": "arm64", "cpu_max": 1},
             ["small"],
-            id="the architecture of the place",
+            id="default architecture",
         ),
     ],
 )
@@ -91,7 +93,7 @@ def test_sufficient_instancetypes_are_sorted_by_size(need: dict[str, Any], names
             {"memory_min": "20Gi"}, "seeing", ["16Gi of memory, at least 20Gi required"], id="too little memory"
         ),
         pytest.param(
-            {"cpu_min": 5, "cpu_max": 5}, "laid-out", ["6 vCPUs, at most 5 allowed"], id="the nearest is too large"
+            {"cpu_min": 5, "cpu_max": 5}, "laid-out", ["6 vCPUs, at most 5 allowed"], id="nearest is too large"
         ),
         pytest.param(
             {"cpu_max": 1, "dedicated": True},
@@ -111,13 +113,13 @@ def test_sufficient_instancetypes_are_sorted_by_size(need: dict[str, Any], names
             {"preference": {"requirements": {"cpu": {"guest": 10}}}},
             "seeing",
             ["insufficient CPU resources of 8 vCPU provided by instance type, preference requires 10 vCPU"],
-            id="what a preference requires",
+            id="requirement of a preference",
         ),
         pytest.param(
             {"preference": {"requirements": {"architecture": "arm64"}}},
             "small",
             ["preference requires architecture arm64 but amd64 is being requested"],
-            id="another architecture",
+            id="other architecture",
         ),
     ],
 )

@@ -32,8 +32,8 @@ def review(**changes: Any) -> bytes:
     ).encode()
 
 
-def read(answer: bytes) -> dict[str, Any]:
-    tree = json.loads(answer)
+def read(body: bytes) -> dict[str, Any]:
+    tree = json.loads(body)
     assert (tree["apiVersion"], tree["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     response: dict[str, Any] = tree["response"]
     return response
@@ -57,15 +57,15 @@ def test_unknown_kind_is_not_found() -> None:
     assert parse_admission_request(review(kind={"group": "", "version": "v9", "kind": "Thing"})).find_kind() is None
 
 
-NO_QUESTIONS = {
-    "no JSON": b"{",
-    "something else": b'{"apiVersion":"v1","kind":"Pod"}',
-    "an older version": review().replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
+INVALID = {
+    "not JSON": b"{",
+    "other kind": b'{"apiVersion":"v1","kind":"Pod"}',
+    "older version": review().replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
     "no request": b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
 }
 
 
-@pytest.mark.parametrize("data", NO_QUESTIONS.values(), ids=NO_QUESTIONS.keys())
+@pytest.mark.parametrize("data", INVALID.values(), ids=INVALID.keys())
 def test_invalid_admission_review_is_rejected(data: bytes) -> None:
     with pytest.raises(StatusError) as caught:
         parse_admission_request(data)
@@ -82,19 +82,19 @@ def test_unchanged_object_has_empty_patch() -> None:
 
 def test_changed_object_has_a_patch_and_warnings() -> None:
     request = parse_admission_request(review())
-    answer = read(allow(request, Admitted({**(request.new or {}), "spec": {"running": True}}, ["mind this"])))
-    patch = json.loads(base64.b64decode(answer.pop("patch")))
+    response = read(allow(request, Admitted({**(request.new or {}), "spec": {"running": True}}, ["mind this"])))
+    patch = json.loads(base64.b64decode(response.pop("patch")))
     assert patch == [{"op": "add", "path": "/spec/running", "value": True}]
-    assert answer == {"uid": "u1", "allowed": True, "patchType": "JSONPatch", "warnings": ["mind this"]}
+    assert response == {"uid": "u1", "allowed": True, "patchType": "JSONPatch", "warnings": ["mind this"]}
 
 
 def test_rejection_has_all_causes() -> None:
     error = StatusError(422, "Invalid", "a, b", [Cause("FieldValueInvalid", f"bad {x}", f"spec.{x}") for x in "ab"])
     error.warnings = ("old",)
-    answer = read(deny(parse_admission_request(review()), error.about("kubevirt.io", "virtualmachines", "vm1")))
-    assert (answer["uid"], answer["allowed"], answer["warnings"]) == ("u1", False, ["old"])
-    assert answer["status"]["code"] == 422
-    assert answer["status"]["details"] == {
+    response = read(deny(parse_admission_request(review()), error.about("kubevirt.io", "virtualmachines", "vm1")))
+    assert (response["uid"], response["allowed"], response["warnings"]) == ("u1", False, ["old"])
+    assert response["status"]["code"] == 422
+    assert response["status"]["details"] == {
         "name": "vm1",
         "group": "kubevirt.io",
         "kind": "virtualmachines",
@@ -102,11 +102,11 @@ def test_rejection_has_all_causes() -> None:
     }
 
 
-def ask_to_convert(desired: str, *objects: dict[str, Any]) -> dict[str, Any]:
+def convert(desired: str, *objects: dict[str, Any]) -> dict[str, Any]:
     request = {"uid": "c1", "desiredAPIVersion": desired, "objects": list(objects)}
     tree = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
-    answer = json.loads(answer_conversion(json.dumps(tree).encode()))
-    response: dict[str, Any] = answer["response"]
+    review = json.loads(answer_conversion(json.dumps(tree).encode()))
+    response: dict[str, Any] = review["response"]
     assert response["uid"] == "c1"
     return response
 
@@ -122,14 +122,14 @@ OBJECT = {
 @pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1", "v1beta2"])
 def test_objects_are_converted_without_loss(version: str) -> None:
     wanted = f"instancetype.kubevirt.io/{version}"
-    response = ask_to_convert(wanted, OBJECT, OBJECT)
+    response = convert(wanted, OBJECT, OBJECT)
     assert response["result"] == {"status": "Success"}
     assert response["convertedObjects"] == [{**OBJECT, "apiVersion": wanted}] * 2
 
 
 @pytest.mark.parametrize("wanted", ["instancetype.kubevirt.io/v9", "kubevirt.io/v1"], ids=["version", "group"])
 def test_unknown_version_cannot_be_converted(wanted: str) -> None:
-    result = ask_to_convert(wanted, OBJECT)["result"]
+    result = convert(wanted, OBJECT)["result"]
     assert result["status"] == "Failure"
     assert f"to {wanted}: unknown version" in result["message"]
 

@@ -57,11 +57,11 @@ def fields(conflicts: list[Conflict]) -> list[tuple[str, ...]]:
     ],
     ids=[
         "memory",
-        "own number",
+        "cpu.guest",
         "request",
         "no memory",
-        "memory of nought",
-        "number of nought",
+        "zero memory",
+        "zero vCPUs",
         "number and cores",
         "cores and limits",
     ],
@@ -162,21 +162,27 @@ def test_spread_problems_and_conflicts_are_reported_together() -> None:
     ("instancetype", "vm", "required", "found"),
     [
         pytest.param({}, {}, 2, None, id="enough"),
-        pytest.param({}, {}, 4, "spec.instancetype", id="too few given"),
+        pytest.param({}, {}, 4, "spec.instancetype", id="too few in the instance type"),
         pytest.param({"cpu": {"topology": {"cores": 2, "threads": 2}}}, {}, 4, None, id="enough as a topology"),
         pytest.param(
             {"cpu": {"topology": {"cores": 2, "threads": 2}}}, {}, 5, "spec.instancetype", id="too few as a topology"
         ),
-        pytest.param(SIZELESS, {"cpu_guest": 4, "memory": "1Gi"}, 4, None, id="enough of its own"),
-        pytest.param(SIZELESS, {"cpu_guest": 4, "memory": "1Gi"}, 5, f"{DOMAIN}.cpu.guest", id="too few of its own"),
+        pytest.param(SIZELESS, {"cpu_guest": 4, "memory": "1Gi"}, 4, None, id="enough in the VM"),
+        pytest.param(SIZELESS, {"cpu_guest": 4, "memory": "1Gi"}, 5, f"{DOMAIN}.cpu.guest", id="too few in the VM"),
         pytest.param(None, {"cpu_guest": 4, "memory": "1Gi"}, 4, None, id="enough without an instance type"),
         pytest.param(
             None, {"cpu_guest": 4, "memory": "1Gi"}, 5, f"{DOMAIN}.cpu.guest", id="too few without an instance type"
         ),
-        pytest.param(SIZELESS, {"memory": "1Gi"}, 1, None, id="nobodys one is enough"),
-        pytest.param(SIZELESS, {"memory": "1Gi"}, 2, f"{DOMAIN}.cpu.guest", id="nobodys one is too few"),
-        pytest.param(None, {"memory": "1Gi"}, 1, None, id="a plain one is enough"),
-        pytest.param(None, {"memory": "1Gi"}, 2, f"{DOMAIN}.cpu.sockets", id="a plain one is too few"),
+        pytest.param(SIZELESS, {"memory": "1Gi"}, 1, None, id="one vCPU is enough for an open-size instance type"),
+        pytest.param(
+            SIZELESS,
+            {"memory": "1Gi"},
+            2,
+            f"{DOMAIN}.cpu.guest",
+            id="one vCPU is too few for an open-size instance type",
+        ),
+        pytest.param(None, {"memory": "1Gi"}, 1, None, id="one vCPU is enough without sizes"),
+        pytest.param(None, {"memory": "1Gi"}, 2, f"{DOMAIN}.cpu.sockets", id="one vCPU is too few without sizes"),
     ],
 )
 @pytest.mark.parametrize("name", [None, "sockets"])

@@ -18,7 +18,7 @@ class Grams(str):
 
     def __new__(cls, value: object) -> Self:
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise TypeError(f"{value} is no text or number")
+            raise TypeError(f"{value} is not a string or number")
         if not str(value).removesuffix("g").isdigit():
             raise ValueError(f"{value} is not a weight")
         return super().__new__(cls, value)
@@ -58,15 +58,15 @@ def problems_of(tree: object, struct: type = Box) -> list[Problem]:
 
 
 ONE_PROBLEM: dict[str, tuple[object, str, str, str]] = {
-    "near miss": (
+    "similar name": (
         {"main": {"name": "a", "buss": "b"}},
         "main.buss",
         'unknown field "buss", did you mean "bus"?',
         "unknown",
     ),
     "wrong case": ({"Policy": "Never"}, "Policy", 'unknown field "Policy", did you mean "policy"?', "unknown"),
-    "nothing near": ({"zzz": 1}, "zzz", 'unknown field "zzz"', "unknown"),
-    "a field that is there already is not meant": (
+    "no similar name": ({"zzz": 1}, "zzz", 'unknown field "zzz"', "unknown"),
+    "set field is not suggested": (
         {"main": {"name": "a", "bus": "b", "buss": "c"}},
         "main.buss",
         'unknown field "buss"',
@@ -81,7 +81,7 @@ ONE_PROBLEM: dict[str, tuple[object, str, str, str]] = {
     "unknown with a dot": ({"a.b/c": 1}, "[a.b/c]", 'unknown field "a.b/c"', "unknown"),
     "missing": ({"items": [{}]}, "items[0].name", 'missing required field "name"', "missing"),
     "text for an integer": ({"offset": "4"}, "offset", 'expected an integer, got the string "4"', "type"),
-    "number with a point for an integer": (
+    "fraction for an integer": (
         {"offset": 4.5},
         "offset",
         "expected an integer, got the number 4.5",
@@ -96,7 +96,7 @@ ONE_PROBLEM: dict[str, tuple[object, str, str, str]] = {
     "object for a list": ({"items": {}}, "items", "expected a list, got an object", "type"),
     "list for an object": ({"main": []}, "main", "expected an object, got a list", "type"),
     "text for an object": ({"labels": "a=b"}, "labels", 'expected an object, got the string "a=b"', "type"),
-    "list for the whole": ([], "", "expected an object, got a list", "type"),
+    "list for the object": ([], "", "expected an object, got a list", "type"),
     "neither integer nor text": (
         {"port": 1.5},
         "port",
@@ -122,15 +122,15 @@ ONE_PROBLEM: dict[str, tuple[object, str, str, str]] = {
         "expected a number from -2147483648 to 2147483647, got 2147483648",
         "value",
     ),
-    "below the least": ({"least": 0}, "least", "expected a number of at least 1, got 0", "value"),
-    "above the most": ({"most": 10}, "most", "expected a number of at most 9, got 10", "value"),
-    "no such choice": (
+    "below the minimum": ({"least": 0}, "least", "expected a number of at least 1, got 0", "value"),
+    "above the maximum": ({"most": 10}, "most", "expected a number of at most 9, got 10", "value"),
+    "unknown choice": (
         {"policy": "Sometimes"},
         "policy",
         'expected one of "Always", "Never", got "Sometimes"',
         "unsupported",
     ),
-    "nearly a choice": (
+    "similar choice": (
         {"policy": "never"},
         "policy",
         'expected one of "Always", "Never", got "never", did you mean "Never"?',
@@ -219,12 +219,12 @@ def test_custom_scalar_keeps_its_type_and_is_encoded_as_a_string() -> None:
 
 NOT_JSON: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "invalid JSON at line 1, column 1: expecting value"),
-    "cut off": (b'{"offset": 1', "invalid JSON at line 1, column 13: expecting ',' delimiter"),
+    "truncated": (b'{"offset": 1', "invalid JSON at line 1, column 13: expecting ',' delimiter"),
     "no colon": (b'{\n"offset" 1}', "invalid JSON at line 2, column 10: expecting ':' delimiter"),
-    "open string": (b'{"code": "a}', "invalid JSON at line 1, column 10: unterminated string starting"),
+    "unterminated string": (b'{"code": "a}', "invalid JSON at line 1, column 10: unterminated string starting"),
     "second value": (b"{}\n{}", "invalid JSON at line 2, column 1: extra data"),
     "not a number": (b'{"ratio": NaN}', "invalid JSON: NaN is not a JSON number"),
-    "half a surrogate pair": (b'{"code": "\\ud800"}', "invalid JSON: a string holds half of a surrogate pair"),
+    "unpaired surrogate": (b'{"code": "\\ud800"}', "invalid JSON: a string holds half of a surrogate pair"),
     "not UTF-8": (b'{"code": "\xff"}', "the text is not UTF-8: byte 11 cannot be read"),
     "bottomless": (b'{"anything": ' + b'{"a":' * 100_000, "the text is nested too deeply"),
 }

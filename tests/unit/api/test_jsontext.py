@@ -9,16 +9,16 @@ DUPLICATES: dict[str, tuple[str, list[str]]] = {
     "none": ('{"a": 1, "b": {"a": 2}}', []),
     "scalar": ("5", []),
     "one": ('{"a": 1, "a": 1}', ["a"]),
-    "thrice is one path": ('{"a": 1, "a": 2, "a": 3}', ["a"]),
-    "written differently": ('{"a": 1, "\\u0061": 2}', ["a"]),
+    "three occurrences": ('{"a": 1, "a": 2, "a": 3}', ["a"]),
+    "escaped differently": ('{"a": 1, "\\u0061": 2}', ["a"]),
     "deep": ('{"spec": {"disks": [{}, {"name": 1, "name": 2}]}}', ["spec.disks[1].name"]),
     "map keys": ('{"labels": {"x.y/z": "1", "x.y/z": "2"}}', ["labels[x.y/z]"]),
     "several, in order": (
         '{"a": {"x": 1, "x": 2}, "b": [[{"y": 1, "y": 2}]], "c": {"z": 0, "z": 0}}',
         ["a.x", "b[0][0].y", "c.z"],
     ),
-    "same key in two twins is no duplicate": ('{"a": {"x": 1}, "a": {"x": 2}}', ["a"]),
-    "an empty object is no list of pairs": ('{"a": [], "b": {}, "c": [["x", 1], ["x", 2]]}', []),
+    "same key in two objects": ('{"a": {"x": 1}, "a": {"x": 2}}', ["a"]),
+    "empty object": ('{"a": [], "b": {}, "c": [["x", 1], ["x", 2]]}', []),
 }
 
 

@@ -36,7 +36,14 @@ def test_names_of_resources_are_unique() -> None:
 
 NAMES: dict[str, tuple[str, str, str, str, str, bool]] = {
     "machine": ("kubevirt.io/v1", "VirtualMachine", "virtualmachines", "virtualmachine", "vm vms", True),
-    "older machine": ("kubevirt.io/v1alpha3", "VirtualMachine", "virtualmachines", "virtualmachine", "vm vms", True),
+    "VM at an older version": (
+        "kubevirt.io/v1alpha3",
+        "VirtualMachine",
+        "virtualmachines",
+        "virtualmachine",
+        "vm vms",
+        True,
+    ),
     "cluster preference": (
         "instancetype.kubevirt.io/v1alpha2",
         "VirtualMachineClusterPreference",
@@ -101,11 +108,11 @@ def test_object_is_decoded_as_the_kind_it_states() -> None:
 
 
 UNKNOWN: dict[str, tuple[object, list[tuple[str, str, str]]]] = {
-    "near kind": (
+    "similar kind": (
         {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachin"},
         [("kind", 'unknown kind "VirtualMachin" at "kubevirt.io/v1", did you mean "VirtualMachine"?', "unsupported")],
     ),
-    "nothing near": (
+    "no similar kind": (
         {"apiVersion": "example.com/v1", "kind": "Foo"},
         [("kind", 'unknown kind "Foo" at "example.com/v1"', "unsupported")],
     ),

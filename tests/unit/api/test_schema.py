@@ -34,7 +34,7 @@ class Loop(Model):
 class Thing(Model, kw_only=True):
     """
     A thing with a field of every type,
-    told in two lines.
+    with a docstring of two lines.
 
     And in a second paragraph.
     """
@@ -125,7 +125,7 @@ def test_recursive_struct_ends_in_an_open_object() -> None:
 
 def test_line_breaks_within_paragraphs_are_removed() -> None:
     assert describe(Thing).summary == (
-        "A thing with a field of every type, told in two lines.\n\nAnd in a second paragraph."
+        "A thing with a field of every type, with a docstring of two lines.\n\nAnd in a second paragraph."
     )
 
 

@@ -26,7 +26,7 @@ STOP: JsonObject = {"action": "Stop", "uid": "u1"}
 RUNNING = "Running"
 
 
-def build_vmi(phase: str | None, *, paused: bool = False, **spec: Any) -> VirtualMachineInstance | None:
+def build_vmi(phase: str | None, *, paused: bool = False, **change_spec: Any) -> VirtualMachineInstance | None:
     if phase is None:
         return None
     conditions = [{"type": "Paused", "status": "True"}] if paused else None
@@ -34,21 +34,21 @@ def build_vmi(phase: str | None, *, paused: bool = False, **spec: Any) -> Virtua
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",
         "metadata": {"name": "vm1", "uid": "u1"},
-        "spec": {"domain": {"devices": {}}, **spec},
+        "spec": {"domain": {"devices": {}}, **change_spec},
         "status": {"phase": phase, "conditions": conditions},
     }
     return from_tree(tree, VirtualMachineInstance)
 
 
-def build(strategy: str | None, **spec: Any) -> Any:
-    return build_vm(runStrategy=strategy, **spec)
+def build(strategy: str | None, **change_spec: Any) -> Any:
+    return build_vm(runStrategy=strategy, **change_spec)
 
 
-def spec(**values: Any) -> Change:
+def change_spec(**values: Any) -> Change:
     return Change("spec", values)
 
 
-def ask(*requests: JsonObject) -> Change:
+def request_changes(*requests: JsonObject) -> Change:
     return Change("status", {"stateChangeRequests": list(requests), "printableStatus": "Stopped"})
 
 
@@ -57,39 +57,81 @@ BACKING_OFF = build_vm(
     runStrategy="RerunOnFailure", status={"startFailure": {"consecutiveFailCount": 3}, "printableStatus": "Stopped"}
 )
 ACCEPTED: dict[str, tuple[Any, str | None, Any, Any, Change]] = {
-    "start of a halted VM": (build("Halted"), None, start, StartOptions(), spec(runStrategy="Always")),
-    "start of one that ran": (build("Halted"), "Failed", start, StartOptions(), spec(runStrategy="Always")),
-    "start by the older field": (build(None, running=False), None, start, StartOptions(), spec(running=True)),
-    "start of a halted VM, paused": (build("Halted"), None, start, StartOptions(paused=True), ask(PAUSED)),
-    "start by hand": (build("Manual"), None, start, StartOptions(), ask(START)),
-    "start by hand, after it ended": (build("Manual"), "Succeeded", start, StartOptions(), ask(STOP, START)),
-    "start of one to rerun": (build("RerunOnFailure"), None, start, StartOptions(), ask(START)),
-    "start of one that was done": (build("RerunOnFailure"), "Succeeded", start, StartOptions(), ask(STOP, START)),
-    "stop of one that always runs": (build("Always"), None, stop, StopOptions(), spec(runStrategy="Halted")),
-    "stop by the older field": (build(None, running=True), RUNNING, stop, StopOptions(), spec(running=False)),
-    "stop of one that runs once": (build("Once"), None, stop, StopOptions(), spec(runStrategy="Halted")),
-    "stop by hand": (build("Manual"), RUNNING, stop, StopOptions(), ask(STOP)),
-    "stop of one to rerun": (build("RerunOnFailure"), RUNNING, stop, StopOptions(), ask(STOP)),
-    "stop in place of a restart": (RESTARTING, RUNNING, stop, StopOptions(), ask(STOP)),
-    "start while it waits after failures": (
+    "start of a halted VM": (build("Halted"), None, start, StartOptions(), change_spec(runStrategy="Always")),
+    "start of a halted VM after a failure": (
+        build("Halted"),
+        "Failed",
+        start,
+        StartOptions(),
+        change_spec(runStrategy="Always"),
+    ),
+    "start with the running field": (
+        build(None, running=False),
+        None,
+        start,
+        StartOptions(),
+        change_spec(running=True),
+    ),
+    "paused start of a halted VM": (build("Halted"), None, start, StartOptions(paused=True), request_changes(PAUSED)),
+    "start with Manual": (build("Manual"), None, start, StartOptions(), request_changes(START)),
+    "start with Manual after success": (
+        build("Manual"),
+        "Succeeded",
+        start,
+        StartOptions(),
+        request_changes(STOP, START),
+    ),
+    "start with RerunOnFailure": (build("RerunOnFailure"), None, start, StartOptions(), request_changes(START)),
+    "start with RerunOnFailure after success": (
+        build("RerunOnFailure"),
+        "Succeeded",
+        start,
+        StartOptions(),
+        request_changes(STOP, START),
+    ),
+    "stop with Always": (build("Always"), None, stop, StopOptions(), change_spec(runStrategy="Halted")),
+    "stop with the running field": (
+        build(None, running=True),
+        RUNNING,
+        stop,
+        StopOptions(),
+        change_spec(running=False),
+    ),
+    "stop with Once": (build("Once"), None, stop, StopOptions(), change_spec(runStrategy="Halted")),
+    "stop with Manual": (build("Manual"), RUNNING, stop, StopOptions(), request_changes(STOP)),
+    "stop with RerunOnFailure": (build("RerunOnFailure"), RUNNING, stop, StopOptions(), request_changes(STOP)),
+    "stop during a restart": (RESTARTING, RUNNING, stop, StopOptions(), request_changes(STOP)),
+    "start during back-off": (
         BACKING_OFF,
         None,
         start,
         StartOptions(),
         Change("status", {"stateChangeRequests": [START], "startFailure": None}),
     ),
-    "stop faster": (build("Halted"), RUNNING, stop, StopOptions(grace_period=0), ask(STOP)),
-    "restart": (build("Always"), RUNNING, restart, RestartOptions(), ask(STOP, START)),
-    "restart at once": (build("Manual"), RUNNING, restart, RestartOptions(grace_period_seconds=0), ask(STOP, START)),
+    "stop with a shorter grace period": (
+        build("Halted"),
+        RUNNING,
+        stop,
+        StopOptions(grace_period=0),
+        request_changes(STOP),
+    ),
+    "restart": (build("Always"), RUNNING, restart, RestartOptions(), request_changes(STOP, START)),
+    "restart with grace period 0": (
+        build("Manual"),
+        RUNNING,
+        restart,
+        RestartOptions(grace_period_seconds=0),
+        request_changes(STOP, START),
+    ),
 }
 UNDERWAY = build_vm(runStrategy="Manual", status={"stateChangeRequests": [START]})
 REFUSED: dict[str, tuple[Any, str | None, Any, Any, int, str]] = {
-    "start of one that always runs": (build("Always"), None, start, StartOptions(), 409, "Always does not support"),
-    "start of one that runs once": (build("Once"), None, start, StartOptions(), 409, "Once does not support manual"),
-    "start of a running one": (build("Manual"), RUNNING, start, StartOptions(), 409, "VM is already running"),
-    "a second start": (UNDERWAY, None, start, StartOptions(), 409, "already underway"),
-    "a second restart": (RESTARTING, RUNNING, restart, RestartOptions(), 409, "already underway"),
-    "start of one that is about to rerun": (
+    "start with Always": (build("Always"), None, start, StartOptions(), 409, "Always does not support"),
+    "start with Once": (build("Once"), None, start, StartOptions(), 409, "Once does not support manual"),
+    "start of a running VM": (build("Manual"), RUNNING, start, StartOptions(), 409, "VM is already running"),
+    "second start": (UNDERWAY, None, start, StartOptions(), 409, "already underway"),
+    "second restart": (RESTARTING, RUNNING, restart, RestartOptions(), 409, "already underway"),
+    "start with RerunOnFailure after a failure": (
         build("RerunOnFailure"),
         "Failed",
         start,
@@ -97,13 +139,13 @@ REFUSED: dict[str, tuple[Any, str | None, Any, Any, int, str]] = {
         409,
         "RerunOnFailure does not support starting VM from failed state",
     ),
-    "stop of one that does not run": (build("Manual"), None, stop, StopOptions(), 409, "VM is not running"),
-    "stop of one that has ended": (build("RerunOnFailure"), "Failed", stop, StopOptions(), 409, "VM is not running"),
-    "stop in the past": (build("Always"), RUNNING, stop, StopOptions(grace_period=-1), 400, "greater"),
-    "stop of a halted one": (build("Halted"), RUNNING, stop, StopOptions(), 409, "with a shorter graceperiod"),
-    "restart of a halted one": (build("Halted"), None, restart, RestartOptions(), 409, "Halted does not support"),
-    "restart of nothing": (build("Always"), None, restart, RestartOptions(), 409, "VM is not running"),
-    "restart in a while": (
+    "stop of a stopped VM": (build("Manual"), None, stop, StopOptions(), 409, "VM is not running"),
+    "stop of a failed VM": (build("RerunOnFailure"), "Failed", stop, StopOptions(), 409, "VM is not running"),
+    "stop with a negative grace period": (build("Always"), RUNNING, stop, StopOptions(grace_period=-1), 400, "greater"),
+    "stop of a halted VM": (build("Halted"), RUNNING, stop, StopOptions(), 409, "with a shorter graceperiod"),
+    "restart of a halted VM": (build("Halted"), None, restart, RestartOptions(), 409, "Halted does not support"),
+    "restart of a stopped VM": (build("Always"), None, restart, RestartOptions(), 409, "VM is not running"),
+    "restart with a grace period": (
         build("Always"),
         RUNNING,
         restart,
@@ -111,7 +153,14 @@ REFUSED: dict[str, tuple[Any, str | None, Any, Any, int, str]] = {
         400,
         "only grace",
     ),
-    "restart in the past": (build("Always"), RUNNING, restart, RestartOptions(grace_period_seconds=-1), 400, "greater"),
+    "restart with a negative grace period": (
+        build("Always"),
+        RUNNING,
+        restart,
+        RestartOptions(grace_period_seconds=-1),
+        400,
+        "greater",
+    ),
 }
 
 
@@ -120,11 +169,11 @@ def test_action_returns_the_change_of_the_vm(vm: Any, phase: str, action: Any, o
     assert action(vm, build_vmi(phase), options) == change
 
 
-@pytest.mark.parametrize(("vm", "phase", "action", "options", "code", "words"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("vm", "phase", "action", "options", "code", "message"), REFUSED.values(), ids=REFUSED)
 def test_action_that_the_run_strategy_forbids_is_rejected(
-    vm: Any, phase: str, action: Any, options: Any, code: int, words: str
+    vm: Any, phase: str, action: Any, options: Any, code: int, message: str
 ) -> None:
-    with pytest.raises(StatusError, match=words) as refused:
+    with pytest.raises(StatusError, match=message) as refused:
         action(vm, build_vmi(phase), options)
     assert refused.value.code == code
 
@@ -133,17 +182,17 @@ ACPI: JsonObject = {"devices": {}, "features": {"acpi": {}}}
 GUESTS: dict[str, tuple[Any, str, int, str]] = {
     "pause before it runs": (build_vmi("Scheduling"), "pause", 409, "VMI is not running"),
     "pause twice": (build_vmi(RUNNING, paused=True), "pause", 409, "VMI is already paused"),
-    "pause what is watched": (build_vmi(RUNNING, livenessProbe={}), "pause", 403, "LivenessProbe"),
-    "go on while running": (build_vmi(RUNNING), "unpause", 409, "VMI is not paused"),
+    "pause with a liveness probe": (build_vmi(RUNNING, livenessProbe={}), "pause", 403, "LivenessProbe"),
+    "unpause while running": (build_vmi(RUNNING), "unpause", 409, "VMI is not paused"),
     "reboot while paused": (build_vmi(RUNNING, paused=True), "softreboot", 409, "VMI is paused"),
-    "reboot what does not listen": (build_vmi(RUNNING), "softreboot", 409, "neither have the agent connected"),
-    "reset what has ended": (build_vmi("Failed"), "reset", 409, "VMI is not running"),
+    "reboot without agent and ACPI": (build_vmi(RUNNING), "softreboot", 409, "neither have the agent connected"),
+    "reset of a failed guest": (build_vmi("Failed"), "reset", 409, "VMI is not running"),
 }
 
 
-@pytest.mark.parametrize(("vmi", "action", "code", "words"), GUESTS.values(), ids=GUESTS)
-def test_guest_action_in_wrong_state_is_rejected(vmi: Any, action: str, code: int, words: str) -> None:
-    with pytest.raises(StatusError, match=words) as refused:
+@pytest.mark.parametrize(("vmi", "action", "code", "message"), GUESTS.values(), ids=GUESTS)
+def test_guest_action_in_wrong_state_is_rejected(vmi: Any, action: str, code: int, message: str) -> None:
+    with pytest.raises(StatusError, match=message) as refused:
         check_guest_action(vmi, action)
     assert refused.value.code == code
 

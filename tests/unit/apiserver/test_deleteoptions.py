@@ -51,16 +51,16 @@ NONE = DeleteOptions()
 MARKED_BEFORE = marked("foregroundDeletion", when=EARLIER)
 
 DECIDED: dict[str, tuple[JsonObject, DeleteOptions, JsonObject | None]] = {
-    "nothing holds it": (build(), NONE, None),
-    "in the background": (build(), policy("Background"), None),
-    "with a grace period": (build(), DeleteOptions(grace_period_seconds=30), None),
-    "with a negative grace period": (build(), DeleteOptions(grace_period_seconds=-5), None),
-    "a finalizer holds it": (build("a/b"), NONE, marked("a/b")),
-    "in the foreground": (build(), policy("Foreground"), marked("foregroundDeletion")),
-    "in the foreground, held": (build("a/b"), policy("Foreground"), marked("a/b", "foregroundDeletion")),
-    "leaving orphans": (build(), policy("Orphan"), marked("orphan")),
-    "leaving orphans, the old way": (build(), DeleteOptions(orphan_dependents=True), marked("orphan")),
-    "leaving no orphans, the old way": (build("orphan"), DeleteOptions(orphan_dependents=False), None),
+    "no finalizer": (build(), NONE, None),
+    "background": (build(), policy("Background"), None),
+    "grace period": (build(), DeleteOptions(grace_period_seconds=30), None),
+    "negative grace period": (build(), DeleteOptions(grace_period_seconds=-5), None),
+    "finalizer": (build("a/b"), NONE, marked("a/b")),
+    "foreground": (build(), policy("Foreground"), marked("foregroundDeletion")),
+    "foreground with a finalizer": (build("a/b"), policy("Foreground"), marked("a/b", "foregroundDeletion")),
+    "orphan": (build(), policy("Orphan"), marked("orphan")),
+    "deprecated orphanDependents": (build(), DeleteOptions(orphan_dependents=True), marked("orphan")),
+    "deprecated orphanDependents false": (build("orphan"), DeleteOptions(orphan_dependents=False), None),
     "no generation": (
         {"metadata": {"name": "a", "finalizers": ["a/b"]}},
         NONE,
@@ -73,10 +73,10 @@ DECIDED: dict[str, tuple[JsonObject, DeleteOptions, JsonObject | None]] = {
             }
         },
     ),
-    "once more": (MARKED_BEFORE, NONE, MARKED_BEFORE),
-    "once more, leaving orphans": (MARKED_BEFORE, policy("Orphan"), marked("orphan", when=EARLIER)),
-    "once more, in the background": (MARKED_BEFORE, policy("Background"), None),
-    "as it should be": (build(), DeleteOptions(preconditions=Preconditions("1", "7")), None),
+    "second deletion": (MARKED_BEFORE, NONE, MARKED_BEFORE),
+    "second deletion with orphan": (MARKED_BEFORE, policy("Orphan"), marked("orphan", when=EARLIER)),
+    "second deletion with background": (MARKED_BEFORE, policy("Background"), None),
+    "matching preconditions": (build(), DeleteOptions(preconditions=Preconditions("1", "7")), None),
 }
 
 
@@ -94,7 +94,7 @@ def test_object_being_deleted_is_unchanged() -> None:
 
 
 CONFLICTS: dict[str, tuple[Preconditions, str]] = {
-    "another uid": (
+    "other uid": (
         Preconditions(uid="2"),
         (
             'Operation cannot be fulfilled on VirtualMachineInstancetype.instancetype.kubevirt.io "a": '
@@ -102,7 +102,7 @@ CONFLICTS: dict[str, tuple[Preconditions, str]] = {
             "The object might have been deleted and then recreated"
         ),
     ),
-    "another version": (
+    "other version": (
         Preconditions(uid="1", resource_version="6"),
         (
             'Operation cannot be fulfilled on VirtualMachineInstancetype.instancetype.kubevirt.io "a": '
@@ -143,13 +143,13 @@ def test_namespace_without_finalizers_is_removed() -> None:
 
 FINISHED: dict[str, tuple[Kind, JsonObject, bool]] = {
     "alive": (VM, build(), False),
-    "alive and held": (VM, build("a/b"), False),
-    "still held": (VM, marked("a/b"), False),
-    "let go": (VM, marked(), True),
-    "let go with an empty list": (VM, build(deletionTimestamp=NOW, finalizers=[]), True),
+    "not deleted, with a finalizer": (VM, build("a/b"), False),
+    "deleted, with a finalizer": (VM, marked("a/b"), False),
+    "finalizers removed": (VM, marked(), True),
+    "empty list of finalizers": (VM, build(deletionTimestamp=NOW, finalizers=[]), True),
     "namespace with content": (NAMESPACE, namespace("kubernetes", deletionTimestamp=NOW), False),
     "empty namespace": (NAMESPACE, namespace(deletionTimestamp=NOW), True),
-    "empty namespace, held": (NAMESPACE, namespace(deletionTimestamp=NOW, finalizers=["a/b"]), False),
+    "empty namespace with a finalizer": (NAMESPACE, namespace(deletionTimestamp=NOW, finalizers=["a/b"]), False),
 }
 
 
@@ -167,16 +167,20 @@ READ: dict[str, tuple[bytes, Query, DeleteOptions]] = {
         {"propagationPolicy": ["Foreground"], "gracePeriodSeconds": ["5"], "dryRun": ["All"], "pretty": ["true"]},
         DeleteOptions(propagation_policy="Foreground", grace_period_seconds=5, dry_run=["All"]),
     ),
-    "old query": (b"", {"orphanDependents": ["true"]}, DeleteOptions(orphan_dependents=True)),
-    "old query that says no": (b"", {"orphanDependents": ["0"]}, DeleteOptions(orphan_dependents=False)),
-    "old query that says anything else": (b"", {"orphanDependents": ["x"]}, DeleteOptions(orphan_dependents=True)),
+    "deprecated query parameter": (b"", {"orphanDependents": ["true"]}, DeleteOptions(orphan_dependents=True)),
+    "deprecated query parameter false": (b"", {"orphanDependents": ["0"]}, DeleteOptions(orphan_dependents=False)),
+    "deprecated query parameter with another value": (
+        b"",
+        {"orphanDependents": ["x"]},
+        DeleteOptions(orphan_dependents=True),
+    ),
     "null": (b"null", {}, DeleteOptions()),
     "body": (
         b'{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"1","resourceVersion":"7"},"dryRun":["All"]}',
         {},
         DeleteOptions(preconditions=Preconditions("1", "7"), dry_run=["All"]),
     ),
-    "body rather than query": (b"{}", {"propagationPolicy": ["Orphan"]}, DeleteOptions()),
+    "body takes precedence over the query": (b"{}", {"propagationPolicy": ["Orphan"]}, DeleteOptions()),
     "unknown option": (b'{"bogusOption":true}', {}, DeleteOptions()),
     "nulls": (b'{"propagationPolicy":null,"preconditions":null}', {}, DeleteOptions()),
 }
@@ -188,11 +192,11 @@ def test_options_are_parsed(body: bytes, query: Query, expected: DeleteOptions) 
 
 
 REFUSED: dict[str, tuple[bytes, Query, int, str]] = {
-    "no JSON": (b"{", {}, 400, "error decoding delete options: "),
-    "no object": (b"[]", {}, 400, "error decoding delete options: "),
+    "not JSON": (b"{", {}, 400, "error decoding delete options: "),
+    "not an object": (b"[]", {}, 400, "error decoding delete options: "),
     "wrong type": (b'{"gracePeriodSeconds":"x"}', {}, 400, "error decoding delete options: "),
     "wrong kind": (b'{"kind":"Pod"}', {}, 400, "expected DeleteOptions, got Pod"),
-    "no number": (b"", {"gracePeriodSeconds": ["x"]}, 400, "error decoding delete options: "),
+    "not a number": (b"", {"gracePeriodSeconds": ["x"]}, 400, "error decoding delete options: "),
     "unknown policy": (
         b"",
         {"propagationPolicy": ["Later"]},
@@ -211,7 +215,7 @@ REFUSED: dict[str, tuple[bytes, Query, int, str]] = {
             "orphanDependents and deletionPropagation cannot be both set"
         ),
     ),
-    "half a dry run": (
+    "invalid dry run": (
         b"",
         {"dryRun": ["yes"]},
         422,
@@ -220,12 +224,12 @@ REFUSED: dict[str, tuple[bytes, Query, int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("body", "query", "code", "words"), REFUSED.values(), ids=REFUSED)
-def test_invalid_options_are_rejected(body: bytes, query: Query, code: int, words: str) -> None:
+@pytest.mark.parametrize(("body", "query", "code", "message"), REFUSED.values(), ids=REFUSED)
+def test_invalid_options_are_rejected(body: bytes, query: Query, code: int, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         read_delete_options(body, query)
     assert caught.value.code == code
-    assert caught.value.message.startswith(words)
+    assert caught.value.message.startswith(message)
 
 
 def test_options_are_json_or_yaml() -> None:

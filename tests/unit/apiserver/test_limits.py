@@ -61,9 +61,9 @@ def test_invalid_duration_is_rejected(text: str) -> None:
 
 NESTED = {
     "flat": b"[[],[],{},{}]",
-    "as deep as may be": b'[{"a":[]}]',
-    "brackets in texts": b'["[[[[[[", "\\"{{{{{{", "\\\\"]',
-    "closed too often": b"]]]][]",
+    "maximum depth": b'[{"a":[]}]',
+    "brackets in strings": b'["[[[[[[", "\\"{{{{{{", "\\\\"]',
+    "too many closing brackets": b"]]]][]",
 }
 
 

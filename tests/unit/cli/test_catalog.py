@@ -10,18 +10,18 @@ from virtshape.cli.catalog import command, complete_series, complete_size
 CUSTOM = {"o1.custom", "d1.custom", "cx1.custom", "m1.custom", "n1.custom", "rt1.custom"}
 
 
-def _run(*words: str) -> Result:
-    return CliRunner().invoke(command, words)
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments)
 
 
-def _documents(*words: str) -> list[dict[str, Any]]:
-    result = _run(*words)
+def _documents(*arguments: str) -> list[dict[str, Any]]:
+    result = _run(*arguments)
     assert result.exit_code == 0, result.output
     return list(yaml.safe_load_all(result.stdout))
 
 
-def _names(*words: str) -> list[str]:
-    return [each["metadata"]["name"] for each in _documents(*words)]
+def _names(*arguments: str) -> list[str]:
+    return [each["metadata"]["name"] for each in _documents(*arguments)]
 
 
 def test_all_objects_are_printed_cluster_wide_by_default() -> None:
@@ -38,23 +38,23 @@ def test_namespaced_objects_have_no_namespace() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "names"),
+    ("arguments", "names"),
     [
-        pytest.param(["--size", "nano"], ["u1.nano", "o1.nano", "d1.nano"], id="a size of every series"),
-        pytest.param(["--series", "u1", "--size", "nano"], ["u1.nano"], id="a size of a series"),
+        pytest.param(["--size", "nano"], ["u1.nano", "o1.nano", "d1.nano"], id="one size of all series"),
+        pytest.param(["--series", "u1", "--size", "nano"], ["u1.nano"], id="one size of one series"),
         pytest.param(
             ["--series", "m1", "--series", "u1", "--size", "nano", "--size", "large"],
             ["u1.nano", "u1.large", "m1.large"],
-            id="several of both",
+            id="several sizes and series",
         ),
     ],
 )
-def test_series_and_size_select_instancetypes(words: list[str], names: list[str]) -> None:
-    assert _names(*words) == names
+def test_series_and_size_select_instancetypes(arguments: list[str], names: list[str]) -> None:
+    assert _names(*arguments) == names
 
 
 @pytest.mark.parametrize(
-    ("words", "instancetypes", "preferences"),
+    ("arguments", "instancetypes", "preferences"),
     [
         (["--instancetypes"], 71, 0),
         (["--preferences"], 0, 57),
@@ -62,10 +62,12 @@ def test_series_and_size_select_instancetypes(words: list[str], names: list[str]
         (["--series", "u1"], 10, 0),
         (["--series", "u1", "--preferences"], 10, 57),
     ],
-    ids=["instance types", "preferences", "both", "a series", "a series and preferences"],
+    ids=["instance types", "preferences", "both", "series", "series and preferences"],
 )
-def test_instancetypes_and_preferences_can_be_selected(words: list[str], instancetypes: int, preferences: int) -> None:
-    kinds = [each["kind"] for each in _documents(*words)]
+def test_instancetypes_and_preferences_can_be_selected(
+    arguments: list[str], instancetypes: int, preferences: int
+) -> None:
+    kinds = [each["kind"] for each in _documents(*arguments)]
     assert kinds.count("VirtualMachineClusterInstancetype") == instancetypes
     assert kinds.count("VirtualMachineClusterPreference") == preferences
 
@@ -80,12 +82,12 @@ def test_custom_sizes_are_omitted_at_v1beta1_with_a_note() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [["--api-version", "v1beta1", "--preferences"], ["--api-version", "v1beta1", "--series", "u1"], []],
     ids=["no instance types", "no custom size", "v1beta2"],
 )
-def test_no_note_is_printed_if_nothing_is_omitted(words: list[str]) -> None:
-    assert _run(*words).stderr == ""
+def test_no_note_is_printed_if_nothing_is_omitted(arguments: list[str]) -> None:
+    assert _run(*arguments).stderr == ""
 
 
 def test_json_is_a_list() -> None:
@@ -110,27 +112,27 @@ def test_instancetypes_and_preferences_are_separate_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
-        pytest.param(["--series", "cx"], 'unknown series "cx"; did you mean "cx1"?', id="nearly a series"),
+        pytest.param(["--series", "cx"], 'unknown series "cx"; did you mean "cx1"?', id="similar series"),
         pytest.param(
-            ["--series", "zz"], 'unknown series "zz"; must be one of u1, o1, d1, cx1, m1, n1, rt1', id="no such series"
+            ["--series", "zz"], 'unknown series "zz"; must be one of u1, o1, d1, cx1, m1, n1, rt1', id="unknown series"
         ),
-        pytest.param(["--size", "mediun"], 'unknown size "mediun"; did you mean "medium"', id="nearly a size"),
+        pytest.param(["--size", "mediun"], 'unknown size "mediun"; did you mean "medium"', id="similar size"),
         pytest.param(
             ["--series", "n1", "--size", "nano"],
             'unknown size "nano"; must be one of medium, large, xlarge, 2xlarge, 4xlarge, 8xlarge, custom',
-            id="a size of other series",
+            id="size of other series",
         ),
         pytest.param(
             ["--size", "custom", "--api-version", "v1beta1"],
             "custom sizes have no vCPUs and memory, but v1beta1 requires them; use --api-version v1beta2",
-            id="custom sizes alone at v1beta1",
+            id="only custom sizes at v1beta1",
         ),
     ],
 )
-def test_invalid_selection_is_rejected_with_the_valid_values(words: list[str], message: str) -> None:
-    result = _run(*words)
+def test_invalid_selection_is_rejected_with_the_valid_values(arguments: list[str], message: str) -> None:
+    result = _run(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
     assert message in result.stderr

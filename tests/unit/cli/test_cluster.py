@@ -19,7 +19,7 @@ from virtshape.resolve.reference import Reference
 GROUP = "/apis/instancetype.kubevirt.io"
 
 
-class Answering:
+class FakeServer:
     """Server with the given documents; a document that is an error is raised."""
 
     def __init__(self, documents: dict[str, JsonObject | StatusError]) -> None:
@@ -35,9 +35,9 @@ class Answering:
         return Reply(200, {}, json.dumps(found).encode())
 
 
-def serve(documents: dict[str, JsonObject | StatusError], *versions: str) -> tuple[Cluster, Answering]:
+def serve(documents: dict[str, JsonObject | StatusError], *versions: str) -> tuple[Cluster, FakeServer]:
     served: JsonObject = {"versions": [{"version": version} for version in versions]}
-    server = Answering({**({GROUP: served} if versions else {}), **documents})
+    server = FakeServer({**({GROUP: served} if versions else {}), **documents})
     session = Session(Access("https://there"), "team", cast("Any", None), cast("Any", server))
     return Cluster(session), server
 

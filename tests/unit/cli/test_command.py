@@ -6,13 +6,13 @@ from virtshape.cli.command import Command, Example, Integer, OneOf, Switch, swit
 
 @click.command(cls=Command, examples=[Example("Do it", "show --on"), Example("Do it not", "show --on=false")])
 @switch("--on", help="Whether.")
-@click.argument("words", nargs=-1)
-def show(on: bool | None, words: tuple[str, ...]) -> None:
-    click.echo(f"{on} {words}")
+@click.argument("arguments", nargs=-1)
+def show(on: bool | None, arguments: tuple[str, ...]) -> None:
+    click.echo(f"{on} {arguments}")
 
 
 @pytest.mark.parametrize(
-    ("words", "on"),
+    ("arguments", "on"),
     [
         ([], None),
         (["--on"], True),
@@ -23,28 +23,28 @@ def show(on: bool | None, words: tuple[str, ...]) -> None:
         (["--on", "--on=false"], False),
     ],
 )
-def test_switch_accepts_a_value(words: list[str], on: bool | None) -> None:
-    assert show.make_context("show", words).params["on"] is on
+def test_switch_accepts_a_value(arguments: list[str], on: bool | None) -> None:
+    assert show.make_context("show", arguments).params["on"] is on
 
 
 def test_switch_does_not_consume_the_next_argument() -> None:
-    assert show.make_context("show", ["--on", "false"]).params == {"on": True, "words": ("false",)}
+    assert show.make_context("show", ["--on", "false"]).params == {"on": True, "arguments": ("false",)}
 
 
 def test_arguments_after_two_dashes_are_not_switches() -> None:
-    assert show.make_context("show", ["--", "--on"]).params == {"on": None, "words": ("--on",)}
+    assert show.make_context("show", ["--", "--on"]).params == {"on": None, "arguments": ("--on",)}
 
 
 @click.command(cls=Command)
 @switch("-q", "--quiet", default=False, help="Whether.")
 @click.option("-n", "--name", default="")
-@click.argument("words", nargs=-1)
-def name_it(quiet: bool, name: str, words: tuple[str, ...]) -> None:
-    click.echo(f"{quiet} {name} {words}")
+@click.argument("arguments", nargs=-1)
+def name_it(quiet: bool, name: str, arguments: tuple[str, ...]) -> None:
+    click.echo(f"{quiet} {name} {arguments}")
 
 
 @pytest.mark.parametrize(
-    ("words", "read"),
+    ("arguments", "read"),
     [
         (["-n=web"], (False, "web", ())),
         (["-n", "web"], (False, "web", ())),
@@ -57,8 +57,8 @@ def name_it(quiet: bool, name: str, words: tuple[str, ...]) -> None:
         (["--", "-n=web"], (False, "", ("-n=web",))),
     ],
 )
-def test_short_flags_accept_values_like_kubectl(words: list[str], read: tuple[object, ...]) -> None:
-    assert tuple(name_it.make_context("name", words).params[key] for key in ("quiet", "name", "words")) == read
+def test_short_flags_accept_values_like_kubectl(arguments: list[str], read: tuple[object, ...]) -> None:
+    assert tuple(name_it.make_context("name", arguments).params[key] for key in ("quiet", "name", "arguments")) == read
 
 
 @pytest.mark.parametrize("word", ["", "yes", "TRuE", "2"])

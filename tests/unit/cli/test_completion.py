@@ -15,14 +15,14 @@ PROGRAM = "from virtshape.cli.{name} import main; raise SystemExit(main())"
 
 def _complete(line: str) -> list[str]:
     """Return the completions at the end of the line, as the shell script requests them."""
-    words = line.split(" ")
+    arguments = line.split(" ")
     environment = {
         **os.environ,
-        f"_{words[0].upper()}_COMPLETE": "bash_complete",
+        f"_{arguments[0].upper()}_COMPLETE": "bash_complete",
         "COMP_WORDS": line,
-        "COMP_CWORD": str(len(words) - 1),
+        "COMP_CWORD": str(len(arguments) - 1),
     }
-    program = PROGRAM.format(name=words[0])
+    program = PROGRAM.format(name=arguments[0])
     ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     return [answer.removeprefix("plain,") for answer in ran.stdout.split()]
 
@@ -44,7 +44,7 @@ def _print_help_of_virtshape() -> str:
             id="values",
         ),
         pytest.param("virtctl create vm --run-strategy=ma", ["Manual"], id="value after ="),
-        pytest.param("virtctl create instancetype --iothreadspolicy s", ["shared"], id="value begun"),
+        pytest.param("virtctl create instancetype --iothreadspolicy s", ["shared"], id="partial value"),
         pytest.param("virtctl completion ", ["bash", "zsh", "fish"], id="argument"),
         pytest.param("virtshape do", ["down", "doctor"], id="command of virtshape"),
         pytest.param("virtshape down --g", ["--guests"], id="flag of virtshape"),

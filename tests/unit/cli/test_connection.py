@@ -124,31 +124,31 @@ VERSION = b'{"gitVersion": "v9"}'
 TOKEN = "-".join(["s3cr3t", "words"])
 
 
-def answer_version(request: Request) -> Response:
+def respond_with_version(request: Request) -> Response:
     return Response(VERSION) if request.path.endswith("/version") else Response(status=404)
 
 
 LEVELS: dict[str, tuple[list[str], list[str]]] = {
     "nothing": ([], []),
-    "too little": (["-v", "5"], []),
+    "level too low": (["-v", "5"], []),
     "requests": (["-v=6"], ["{head}"]),
-    "requests, at length": (["--v", "7"], ["{head}"]),
-    "bodies": (["-v8"], ["{head}", 'Response Body: {{"gitVersion": "v9"}}']),
+    "requests at level 7": (["--v", "7"], ["{head}"]),
+    "response bodies": (["-v8"], ["{head}", 'Response Body: {{"gitVersion": "v9"}}']),
 }
 
 
-@pytest.mark.parametrize("before", [True, False], ids=["before the command", "behind it"])
-@pytest.mark.parametrize(("words", "told"), LEVELS.values(), ids=LEVELS)
-def test_requests_are_logged_from_a_verbosity_level(words: list[str], told: list[str], before: bool) -> None:
-    with serve(answer_version) as server:
-        line = [*words, "version"] if before else ["version", *words]
+@pytest.mark.parametrize("before", [True, False], ids=["before the command", "after the command"])
+@pytest.mark.parametrize(("arguments", "expected"), LEVELS.values(), ids=LEVELS)
+def test_requests_are_logged_from_a_verbosity_level(arguments: list[str], expected: list[str], before: bool) -> None:
+    with serve(respond_with_version) as server:
+        line = [*arguments, "version"] if before else ["version", *arguments]
         outcome = call_virtctl(*line, "--server", server.url, "--token", TOKEN)
     assert server.list_headers("Authorization") == [f"Bearer {TOKEN}"]
     assert (outcome.status, 'GitVersion:"v9"' in outcome.out) == (0, True), outcome.err
     path = "/apis/subresources.kubevirt.io/v1/version"
     head = f"GET {server.url}{path} 200 OK in N milliseconds"
     lines = re.sub(r"\d+ milliseconds", "N milliseconds", outcome.err).splitlines()
-    assert lines == [one.format(head=head) for one in told]
+    assert lines == [one.format(head=head) for one in expected]
     assert TOKEN not in outcome.err
 
 
@@ -156,11 +156,11 @@ def test_requests_are_logged_from_a_verbosity_level(words: list[str], told: list
 def test_request_timeout_is_applied(period: str, status: int) -> None:
     waited = threading.Event()
 
-    def answer_late(request: Request) -> Response:
+    def respond_late(request: Request) -> Response:
         waited.wait(30 if status else 0.3)
-        return answer_version(request)
+        return respond_with_version(request)
 
-    with serve(answer_late) as server:
+    with serve(respond_late) as server:
         try:
             outcome = call_virtctl("version", f"--request-timeout={period}", "--server", server.url)
         finally:
@@ -168,21 +168,21 @@ def test_request_timeout_is_applied(period: str, status: int) -> None:
     assert (outcome.status, "did not respond within 0.1 seconds" in outcome.err) == (status, bool(status))
 
 
-@pytest.mark.parametrize("words", [["--request-timeout", "soon"], ["-v", "much"]])
-def test_invalid_flag_values_are_rejected(words: list[str]) -> None:
-    assert call_virtctl("version", *words).status == 2
+@pytest.mark.parametrize("arguments", [["--request-timeout", "soon"], ["-v", "much"]])
+def test_invalid_flag_values_are_rejected(arguments: list[str]) -> None:
+    assert call_virtctl("version", *arguments).status == 2
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("arguments", "error"),
     [
         pytest.param(["--context", "nope"], 'the kubeconfig has no context "nope"; there are a, b', id="context"),
-        pytest.param([], "cannot connect to https://a:6443", id="nobody answers"),
+        pytest.param([], "cannot connect to https://a:6443", id="no server listens"),
     ],
 )
-def test_errors_suggest_the_next_step(tmp_path: Path, words: list[str], error: str) -> None:
+def test_errors_suggest_the_next_step(tmp_path: Path, arguments: list[str], error: str) -> None:
     config = write_config(tmp_path / "config", "a", "b")
-    outcome = call_virtctl("--kubeconfig", str(config), "start", "web", *words)
+    outcome = call_virtctl("--kubeconfig", str(config), "start", "web", *arguments)
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err.startswith(f"error: {error}")
     assert "--context" in outcome.err.splitlines()[-1]
@@ -208,7 +208,7 @@ def test_completion_lists_kubeconfig_entries_and_nothing_without_a_server(tmp_pa
     assert complete_vm(click.Context(command), command.params[0], "") == []
 
 
-@pytest.mark.parametrize("words", [["vm", "--memory", "1Gi"], ["instancetype", "--cpu", "1", "--memory", "1Gi"]])
-def test_namespace_before_the_command_is_set_in_manifests(words: list[str]) -> None:
-    assert call_virtctl("-n", "team", "create", *words).tree["metadata"]["namespace"] == "team"
-    assert call_virtctl("-n", "team", "create", *words, "-n", "other").tree["metadata"]["namespace"] == "other"
+@pytest.mark.parametrize("arguments", [["vm", "--memory", "1Gi"], ["instancetype", "--cpu", "1", "--memory", "1Gi"]])
+def test_namespace_before_the_command_is_set_in_manifests(arguments: list[str]) -> None:
+    assert call_virtctl("-n", "team", "create", *arguments).tree["metadata"]["namespace"] == "team"
+    assert call_virtctl("-n", "team", "create", *arguments, "-n", "other").tree["metadata"]["namespace"] == "other"

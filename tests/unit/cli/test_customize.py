@@ -37,16 +37,16 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def _customize(*words: str) -> JsonObject:
-    return call_virtctl("customize", *words, "--name", "mine").tree
+def _customize(*arguments: str) -> JsonObject:
+    return call_virtctl("customize", *arguments, "--name", "mine").tree
 
 
-def _customize_file(*trees: JsonObject, words: tuple[str, ...]) -> JsonObject:
-    return _customize(*words, "-f", write_manifest("all.yaml", *trees))
+def _customize_file(*trees: JsonObject, arguments: tuple[str, ...]) -> JsonObject:
+    return _customize(*arguments, "-f", write_manifest("all.yaml", *trees))
 
 
-def _refuse(*words: str, name: str = "mine", status: int = 1) -> str:
-    outcome = call_virtctl("customize", *words, "--name", name)
+def _read_error(*arguments: str, name: str = "mine", status: int = 1) -> str:
+    outcome = call_virtctl("customize", *arguments, "--name", name)
     assert (outcome.status, outcome.out) == (status, "")
     return outcome.err
 
@@ -71,19 +71,19 @@ def test_customized_instancetype_can_be_used_by_a_vm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "spec"),
+    ("arguments", "spec"),
     [
         pytest.param(["--memory", "1024Mi"], {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}, id="memory"),
         pytest.param(
             ["--topology", "sockets=2,cores=4"],
             {"cpu": {"topology": {"sockets": 2, "cores": 4}}, "memory": {"guest": "4Gi"}},
-            id="a topology in place of a number",
+            id="topology in place of a count",
         ),
         pytest.param([], {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}, id="nothing"),
     ],
 )
-def test_only_requested_fields_change(words: list[str], spec: JsonObject) -> None:
-    assert _customize("u1.medium", *words)["spec"] == spec
+def test_only_requested_fields_change(arguments: list[str], spec: JsonObject) -> None:
+    assert _customize("u1.medium", *arguments)["spec"] == spec
 
 
 def test_preference_can_be_customized() -> None:
@@ -97,17 +97,17 @@ def test_preference_can_be_customized() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "kind"),
+    ("arguments", "kind"),
     [
         (["u1.medium"], "VirtualMachineInstancetype"),
         (["u1.medium", "--cluster"], "VirtualMachineClusterInstancetype"),
         (["u1.medium", "--cluster=false"], "VirtualMachineInstancetype"),
         (["fedora", "--cluster"], "VirtualMachineClusterPreference"),
     ],
-    ids=["by default", "for the cluster", "not for the cluster", "a preference for the cluster"],
+    ids=["by default", "cluster", "namespaced", "cluster preference"],
 )
-def test_printed_kind_can_be_selected(words: list[str], kind: str) -> None:
-    assert _customize(*words)["kind"] == kind
+def test_printed_kind_can_be_selected(arguments: list[str], kind: str) -> None:
+    assert _customize(*arguments)["kind"] == kind
 
 
 @pytest.mark.parametrize(
@@ -137,11 +137,11 @@ def test_kind_of_the_source_accepts_spellings_of_kubectl(spelling: str, printed:
     ]
     for tree, label in zip(trees, ["cluster-type", "type", "cluster-preference", "preference"], strict=True):
         tree["metadata"]["labels"] = {"which": label}
-    assert _customize_file(*trees, words=(f"{spelling}/same",))["metadata"]["labels"] == {"which": printed}
+    assert _customize_file(*trees, arguments=(f"{spelling}/same",))["metadata"]["labels"] == {"which": printed}
 
 
 def test_server_metadata_of_a_file_is_removed() -> None:
-    tree = _customize_file(build_type(), words=("small", "--vcpus", "3"))
+    tree = _customize_file(build_type(), arguments=("small", "--vcpus", "3"))
     assert tree == {
         "apiVersion": f"{GROUP}/v1beta1",
         "kind": "VirtualMachineInstancetype",
@@ -158,13 +158,13 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_files_take_precedence_over_the_catalog() -> None:
     own = build_type("u1.medium")
-    assert _customize_file(own, words=("u1.medium", "--catalog"))["spec"]["cpu"] == {"guest": 2}
-    assert _customize_file(own, words=("u1.large", "--catalog"))["spec"]["memory"] == {"guest": "8Gi"}
+    assert _customize_file(own, arguments=("u1.medium", "--catalog"))["spec"]["cpu"] == {"guest": 2}
+    assert _customize_file(own, arguments=("u1.large", "--catalog"))["spec"]["memory"] == {"guest": "8Gi"}
 
 
 def test_other_objects_of_a_file_are_ignored() -> None:
     broken = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "spec": "?"}
-    assert _customize_file(broken, build_type(), words=("small",))["kind"] == "VirtualMachineInstancetype"
+    assert _customize_file(broken, build_type(), arguments=("small",))["kind"] == "VirtualMachineInstancetype"
 
 
 def test_keep_metadata_warns_about_size_labels() -> None:
@@ -174,17 +174,17 @@ def test_keep_metadata_warns_about_size_labels() -> None:
     assert outcome.err == f"warning: --keep-metadata keeps {GROUP}/size=small, which is the size of the source\n"
 
 
-@pytest.mark.parametrize("words", [["--keep-metadata"], ["--vcpus", "3"]], ids=["no size", "no metadata"])
-def test_matching_labels_have_no_warning(words: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["--keep-metadata"], ["--vcpus", "3"]], ids=["no size", "no metadata"])
+def test_matching_labels_have_no_warning(arguments: list[str]) -> None:
     write_manifest("all.yaml", build_type())
-    assert call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", *words).err == ""
+    assert call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", *arguments).err == ""
 
 
 def test_instancetype_without_a_size_is_printed_as_v1beta2() -> None:
     assert _customize("cx1.custom", "--vcpus", "2")["apiVersion"] == f"{GROUP}/v1beta2"
     older = build_type(cpu={"model": "host-model"})
-    assert _customize_file(older, words=("small",))["apiVersion"] == f"{GROUP}/v1beta2"
-    assert _customize_file(older, words=("small", "--vcpus", "1"))["apiVersion"] == f"{GROUP}/v1beta1"
+    assert _customize_file(older, arguments=("small",))["apiVersion"] == f"{GROUP}/v1beta2"
+    assert _customize_file(older, arguments=("small", "--vcpus", "1"))["apiVersion"] == f"{GROUP}/v1beta1"
 
 
 def test_unknown_spec_fields_are_kept_with_a_warning() -> None:
@@ -207,7 +207,7 @@ def test_json_output_is_supported() -> None:
 
 def test_vcpus_with_an_exact_topology_are_rejected_with_advice() -> None:
     write_manifest("all.yaml", build_type(cpu=LAID_OUT))
-    assert _refuse("small", "-f", "all.yaml", "--vcpus", "8") == (
+    assert _read_error("small", "-f", "all.yaml", "--vcpus", "8") == (
         "error: small: the exact topology 2x1x2 does not define a layout for 8 vCPUs\n"
         "Use --topology, such as --topology sockets=4,cores=1,threads=2, "
         "or choose an instance type without a topology.\n"
@@ -217,9 +217,9 @@ def test_vcpus_with_an_exact_topology_are_rejected_with_advice() -> None:
     }
 
 
-@pytest.mark.parametrize("words", [["--vcpus", "2"], ["--memory", "1Gi"], ["--topology", "cores=2"]])
-def test_size_for_a_preference_is_rejected(words: list[str]) -> None:
-    assert _refuse("fedora", *words).splitlines() == [
+@pytest.mark.parametrize("arguments", [["--vcpus", "2"], ["--memory", "1Gi"], ["--topology", "cores=2"]])
+def test_size_for_a_preference_is_rejected(arguments: list[str]) -> None:
+    assert _read_error("fedora", *arguments).splitlines() == [
         "error: fedora: a preference has no size: only instance types set vCPUs and memory",
         "Remove the size flags, or choose an instance type.",
     ]
@@ -227,7 +227,7 @@ def test_size_for_a_preference_is_rejected(words: list[str]) -> None:
 
 def test_invalid_source_is_rejected() -> None:
     write_manifest("all.yaml", build_type(memory={"guest": "2Gi", "overcommitPercent": 200}))
-    lines = _refuse("small", "-f", "all.yaml").splitlines()
+    lines = _read_error("small", "-f", "all.yaml").splitlines()
     assert lines[0] == "error: the result is invalid"
     assert lines[1].startswith("  - spec.memory.overcommitPercent '200'")
 
@@ -243,32 +243,34 @@ CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterP
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         pytest.param(
-            ["u1.mediun"], f'there is no {CLUSTER_KINDS} "u1.mediun"; did you mean u1.medium', id="nearly a name"
+            ["u1.mediun"], f'there is no {CLUSTER_KINDS} "u1.mediun"; did you mean u1.medium', id="similar name"
         ),
         pytest.param(
-            ["smal", "-f", "all.yaml"], f'there is no {CLUSTER_KINDS} "smal"; did you mean small?', id="nearly a file's"
+            ["smal", "-f", "all.yaml"],
+            f'there is no {CLUSTER_KINDS} "smal"; did you mean small?',
+            id="similar name in a file",
         ),
-        pytest.param(["zzzzzz"], f'there is no {CLUSTER_KINDS} "zzzzzz"\n', id="nothing near"),
+        pytest.param(["zzzzzz"], f'there is no {CLUSTER_KINDS} "zzzzzz"\n', id="no similar name"),
         pytest.param(
             ["vmf/u1.medium"],
             'there is no VirtualMachineInstancetype "u1.medium"; the built-in catalog has a '
             "VirtualMachineClusterInstancetype: use virtualmachineclusterinstancetype/u1.medium",
-            id="another kind of the catalog",
+            id="other kind in the catalog",
         ),
         pytest.param(
             ["local", "-f", "all.yaml"],
             f'there is no {CLUSTER_KINDS} "local"; all.yaml:15:1 has a '
             "VirtualMachineInstancetype: use virtualmachineinstancetype/local",
-            id="another kind of the file",
+            id="other kind in the file",
         ),
         pytest.param(
             ["u1.medium", "-f", "all.yaml"],
             f'there is no {CLUSTER_KINDS} "u1.medium"; the built-in catalog has a '
             "VirtualMachineClusterInstancetype: use --catalog",
-            id="in the catalog only",
+            id="only in the catalog",
         ),
         pytest.param(
             ["both", "-f", "all.yaml"],
@@ -280,13 +282,13 @@ CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterP
             ["twice", "-f", "all.yaml"],
             '"twice" means more than one object: a VirtualMachineClusterPreference in all.yaml:49:1, '
             "a VirtualMachineClusterPreference in all.yaml:55:1; keep one of them",
-            id="twice the same kind",
+            id="duplicate object",
         ),
         pytest.param(["small", "-f", "none.yaml"], "none.yaml: cannot be read: No such file", id="no file"),
-        pytest.param(["small", "-f", "bad.yaml"], "bad.yaml:1:5: unexpected ", id="a broken file"),
+        pytest.param(["small", "-f", "bad.yaml"], "bad.yaml:1:5: unexpected ", id="broken file"),
     ],
 )
-def test_missing_or_ambiguous_source_is_rejected(words: list[str], message: str) -> None:
+def test_missing_or_ambiguous_source_is_rejected(arguments: list[str], message: str) -> None:
     Path("bad.yaml").write_text("a: b: c\n")
     write_manifest(
         "all.yaml",
@@ -297,11 +299,11 @@ def test_missing_or_ambiguous_source_is_rejected(words: list[str], message: str)
         build_preference("twice"),
         build_preference("twice"),
     )
-    assert _refuse(*words).startswith(f"error: {message}")
+    assert _read_error(*arguments).startswith(f"error: {message}")
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         pytest.param(
             ["u1.medium", "--vcpus", "0"], "Invalid value for '--vcpus': invalid number 0: must be 1-", id="0 vCPUs"
@@ -313,7 +315,9 @@ def test_missing_or_ambiguous_source_is_rejected(words: list[str], message: str)
         pytest.param(["u1.medium", "--topology", "cores=0"], "Invalid value for '--topology'", id="0 cores"),
         pytest.param(["u1.medium", "--memory", "0"], '--memory: invalid amount "0"', id="no memory"),
         pytest.param(["u1.medium", "--memory=-1Gi"], '--memory: invalid amount "-1Gi"', id="negative memory"),
-        pytest.param(["u1.medium", "--memory", "4GB"], "--memory: expected a quantity such as 4Gi", id="no quantity"),
+        pytest.param(
+            ["u1.medium", "--memory", "4GB"], "--memory: expected a quantity such as 4Gi", id="invalid quantity"
+        ),
         pytest.param(
             ["u1.medium", "--vcpus", "2", "--topology", "cores=2"],
             "--vcpus and --topology are mutually exclusive",
@@ -327,17 +331,17 @@ def test_missing_or_ambiguous_source_is_rejected(words: list[str], message: str)
         pytest.param([], "Missing argument '[KIND/]NAME'", id="no source"),
     ],
 )
-def test_invalid_command_line_is_rejected(words: list[str], message: str) -> None:
-    assert _refuse(*words, status=2).startswith(f"error: {message}")
+def test_invalid_command_line_is_rejected(arguments: list[str], message: str) -> None:
+    assert _read_error(*arguments, status=2).startswith(f"error: {message}")
 
 
 @pytest.mark.parametrize("name", ["", "Big", "a_b", "-a", "a-", "a..b", "a" * 254])
 def test_invalid_name_is_rejected(name: str) -> None:
-    assert _refuse("u1.medium", name=name, status=2).startswith(f'error: --name: invalid name "{name}"')
+    assert _read_error("u1.medium", name=name, status=2).startswith(f'error: --name: invalid name "{name}"')
 
 
 def test_all_problems_of_flags_are_reported_at_once() -> None:
-    lines = _refuse("what/u1.medium", "--memory", "x", name="A", status=2).splitlines()
+    lines = _read_error("what/u1.medium", "--memory", "x", name="A", status=2).splitlines()
     assert lines[0] == "error: 3 problems with the flags"
 
 

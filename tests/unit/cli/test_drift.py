@@ -22,17 +22,17 @@ MISSING = {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not 
 SELECTOR = "?labelSelector=instancetype.kubevirt.io%2Fobject-name"
 
 
-class Stock:
+class FakeServer:
     """Server that returns the documents of a stock KubeVirt by path."""
 
     def __init__(self, documents: dict[str, JsonObject]) -> None:
         served = {"versions": [{"version": "v1beta1"}, {"version": "v1alpha2"}]}
         self._documents = {f"/apis/{GROUP}": served, **documents}
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     async def call(self, call: Call) -> Reply:
         assert call.method == "GET"
-        self.asked.append(call.target)
+        self.requested.append(call.target)
         found = self._documents.get(call.target, MISSING)
         return Reply(found["code"] if found.get("kind") == "Status" else 200, {}, json.dumps(found).encode())
 
@@ -97,25 +97,25 @@ def build_documents(vcpus: int = 2, *others: JsonObject) -> dict[str, JsonObject
 def stock(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that runs the command against a server with the given documents."""
 
-    def call(documents: dict[str, JsonObject], *words: str) -> tuple[CommandResult, list[str]]:
-        server = Stock(documents)
+    def call(documents: dict[str, JsonObject], *arguments: str) -> tuple[CommandResult, list[str]]:
+        server = FakeServer(documents)
         client = RestClient(cast("Any", server))
         session = Session(Access("https://there"), "team", cast("Any", None), client)
         monkeypatch.setattr("virtshape.cli.drift.run_session", lambda _, work: asyncio.run(work(session)))
-        return call_virtctl("drift", *words), server.asked
+        return call_virtctl("drift", *arguments), server.requested
 
     return call
 
 
 def test_revisions_of_all_vms_are_compared(stock: Any) -> None:
-    outcome, asked = stock(build_documents(4))
+    outcome, requested = stock(build_documents(4))
     assert outcome.err == ""
     assert [line.split() for line in outcome.out.splitlines()] == [
         ["NAMESPACE", "VM", "ROLE", "OBJECT", "REVISION", "STATE"],
         ["team", "web", "instancetype", "virtualmachineclusterinstancetype/small", "web-small", "changed"],
         ["team", "web", "preference", "virtualmachinepreference/linux", "web-linux", "same"],
     ]
-    assert asked == [VMS, KEPT + SELECTOR, f"/apis/{GROUP}", f"{SIZES}/small", f"{TASTES}/linux"]
+    assert requested == [VMS, KEPT + SELECTOR, f"/apis/{GROUP}", f"{SIZES}/small", f"{TASTES}/linux"]
 
 
 def test_fields_flag_shows_changed_fields(stock: Any) -> None:
@@ -140,12 +140,12 @@ def test_json_and_yaml_always_have_fields(stock: Any, form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("vcpus", "words", "status"),
+    ("vcpus", "arguments", "status"),
     [(4, [], 0), (4, ["--exit-code"], 1), (2, ["--exit-code"], 0), (4, ["--exit-code=false"], 0)],
-    ids=["not asked for", "changed", "same", "switched off"],
+    ids=["without the flag", "changed", "same", "flag set to false"],
 )
-def test_exit_code_flag_reports_drift(stock: Any, vcpus: int, words: list[str], status: int) -> None:
-    outcome, _ = stock(build_documents(vcpus), *words)
+def test_exit_code_flag_reports_drift(stock: Any, vcpus: int, arguments: list[str], status: int) -> None:
+    outcome, _ = stock(build_documents(vcpus), *arguments)
     assert (outcome.status, outcome.err) == (status, "")
 
 
@@ -158,9 +158,9 @@ def test_deleted_object_is_reported_as_gone(stock: Any) -> None:
 
 
 def test_revisions_are_read_one_by_one_if_list_is_forbidden(stock: Any) -> None:
-    outcome, asked = stock({**build_documents(4), KEPT + SELECTOR: FORBIDDEN})
+    outcome, requested = stock({**build_documents(4), KEPT + SELECTOR: FORBIDDEN})
     assert "changed" in outcome.out
-    assert f"{KEPT}/web-small" in asked
+    assert f"{KEPT}/web-small" in requested
 
 
 def test_errors_are_reported_after_results(stock: Any) -> None:

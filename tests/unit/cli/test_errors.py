@@ -25,12 +25,12 @@ def _command(error: BaseException | None) -> click.Command:
 @pytest.mark.parametrize(
     ("error", "status", "text"),
     [
-        pytest.param(None, 0, "", id="done"),
+        pytest.param(None, 0, "", id="success"),
         pytest.param(CommandError("no"), 1, "error: no\n", id="refused"),
         pytest.param(
             CommandError("no", ["one", "two"], "Do three."), 1, "error: no\n  - one\n  - two\nDo three.\n", id="causes"
         ),
-        pytest.param(ArgumentError("what?"), 2, "error: what?\n", id="not understood"),
+        pytest.param(ArgumentError("what?"), 2, "error: what?\n", id="parse error"),
         pytest.param(
             click.UsageError("what?"),
             2,
@@ -47,7 +47,7 @@ def _command(error: BaseException | None) -> click.Command:
             StatusError(500, "InternalError", "spec.a: too large", CAUSES[:1]),
             1,
             "error: spec.a: too large\n",
-            id="status that is its only cause",
+            id="status with one cause",
         ),
         pytest.param(
             DecodeError(PROBLEMS),

@@ -44,8 +44,8 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def _expand(*trees: JsonObject, words: tuple[str, ...] = ()) -> CommandResult:
-    return call_virtctl("expand", "-f", write_manifest("all.yaml", *trees), *words)
+def _expand(*trees: JsonObject, arguments: tuple[str, ...] = ()) -> CommandResult:
+    return call_virtctl("expand", "-f", write_manifest("all.yaml", *trees), *arguments)
 
 
 def _memory(outcome: CommandResult) -> str:
@@ -53,7 +53,7 @@ def _memory(outcome: CommandResult) -> str:
 
 
 def _explain(*trees: JsonObject) -> dict[str, JsonObject]:
-    outcome = _expand(*trees, words=("--explain", "-o", "json"))
+    outcome = _expand(*trees, arguments=("--explain", "-o", "json"))
     assert outcome.status == 0, outcome.err
     return {origin["field"].removeprefix(f"{DOMAIN}."): origin for origin in json.loads(outcome.out)}
 
@@ -84,7 +84,7 @@ def test_catalog_is_used_for_objects_missing_in_the_files() -> None:
 
 
 def test_catalog_can_be_disabled() -> None:
-    outcome = _expand(build_vm(instancetype={"name": "u1.medium"}), words=("--no-catalog",))
+    outcome = _expand(build_vm(instancetype={"name": "u1.medium"}), arguments=("--no-catalog",))
     assert (outcome.status, outcome.out) == (1, "")
     assert 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.medium" not found' in outcome.err
 
@@ -148,12 +148,12 @@ def test_several_vms_are_yaml_documents() -> None:
 
 
 def test_several_vms_are_a_json_list() -> None:
-    listed = json.loads(_expand(build_vm("a"), build_vm("b"), words=("-o", "json")).out)
+    listed = json.loads(_expand(build_vm("a"), build_vm("b"), arguments=("-o", "json")).out)
     assert (listed["kind"], [item["metadata"]["name"] for item in listed["items"]]) == ("List", ["a", "b"])
 
 
 def test_single_vm_is_a_json_object() -> None:
-    assert json.loads(_expand(build_vm(), words=("-o", "json")).out)["kind"] == "VirtualMachine"
+    assert json.loads(_expand(build_vm(), arguments=("-o", "json")).out)["kind"] == "VirtualMachine"
 
 
 def test_unknown_fields_are_kept_with_a_warning() -> None:
@@ -193,7 +193,7 @@ def test_explain_prints_a_table_of_fields_values_and_sources() -> None:
         instancetype={"name": "small"}, preference={"name": "linux"}, domain={"firmware": {"serial": "a" * 80}}
     )
     vm["spec"]["template"]["spec"]["accessCredentials"] = []
-    lines = _expand(vm, build_type(), preference, words=("--explain",)).out.splitlines()
+    lines = _expand(vm, build_type(), preference, arguments=("--explain",)).out.splitlines()
     assert lines[0].split() == ["FIELD", "VALUE", "SOURCE"]
     rows = {tuple(line.split(maxsplit=2)) for line in lines[1:]}
     assert rows >= {
@@ -214,8 +214,8 @@ def test_explain_in_json_has_field_value_source_and_name() -> None:
 
 
 def test_explain_in_yaml_equals_json() -> None:
-    in_json = _expand(SMALL_VM, build_type(), words=("--explain", "-o", "json")).out
-    in_yaml = _expand(SMALL_VM, build_type(), words=("--explain", "-o", "yaml")).out
+    in_json = _expand(SMALL_VM, build_type(), arguments=("--explain", "-o", "json")).out
+    in_yaml = _expand(SMALL_VM, build_type(), arguments=("--explain", "-o", "yaml")).out
     assert yaml.safe_load(in_yaml) == json.loads(in_json)
 
 
@@ -230,8 +230,8 @@ def test_source_of_unknown_fields_is_the_vm() -> None:
 
 def test_explain_of_several_vms_includes_their_names() -> None:
     vms = [build_vm("a"), build_vm("b")]
-    assert [line.split()[0] for line in _expand(*vms, words=("--explain",)).out.splitlines()] == ["VM", "a", "b"]
-    origins = json.loads(_expand(*vms, words=("--explain", "-o", "json")).out)
+    assert [line.split()[0] for line in _expand(*vms, arguments=("--explain",)).out.splitlines()] == ["VM", "a", "b"]
+    origins = json.loads(_expand(*vms, arguments=("--explain", "-o", "json")).out)
     assert [origin["vm"] for origin in origins] == ["a", "b"]
 
 
@@ -244,7 +244,7 @@ def test_explain_of_several_vms_includes_their_names() -> None:
                 f'all.yaml:8:5: spec.instancetype.name: {INSTANCETYPES} "smal" not found; did you mean small',
                 f'all.yaml:10:5: spec.preference.name: {PREFERENCES} "fedorra" not found; did you mean fedora',
             ],
-            id="references to nothing",
+            id="missing references",
         ),
         pytest.param(
             [
@@ -278,10 +278,10 @@ def test_explain_of_several_vms_includes_their_names() -> None:
 def test_all_problems_are_reported_with_their_positions(trees: list[JsonObject], lines: list[str]) -> None:
     outcome = _expand(*trees)
     assert (outcome.status, outcome.out) == (1, "")
-    told = [line.removeprefix("error: ").removeprefix("  - ") for line in outcome.err.splitlines()]
-    told = [line for line in told if line.startswith("all.yaml")]
-    assert len(told) == len(lines)
-    assert all(line.startswith(expected) for line, expected in zip(told, lines, strict=True)), told
+    reported = [line.removeprefix("error: ").removeprefix("  - ") for line in outcome.err.splitlines()]
+    reported = [line for line in reported if line.startswith("all.yaml")]
+    assert len(reported) == len(lines)
+    assert all(line.startswith(expected) for line, expected in zip(reported, lines, strict=True)), reported
 
 
 def test_annotation_conflict_is_reported_at_its_position() -> None:
@@ -331,7 +331,7 @@ def test_missing_file_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         ([], "nothing to expand: use --vm for a VM on the server, or -f for files"),
         (["-f", "vm.yaml", "-o", "table"], "-o table requires --explain"),
@@ -339,8 +339,8 @@ def test_missing_file_is_rejected() -> None:
     ],
     ids=["no file", "a table of a VM", "an unknown form"],
 )
-def test_invalid_command_line_is_rejected(words: list[str], message: str) -> None:
+def test_invalid_command_line_is_rejected(arguments: list[str], message: str) -> None:
     write_manifest("vm.yaml", build_vm())
-    outcome = call_virtctl("expand", *words)
+    outcome = call_virtctl("expand", *arguments)
     assert outcome.status == 2
     assert outcome.err.startswith(f"error: {message}")

@@ -63,16 +63,16 @@ def test_group_without_a_command_prints_help() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("arguments", "error"),
     [
         pytest.param(["creat"], 'error: unknown command "creat"; did you mean "create"', id="command"),
         pytest.param(["create", "vmm"], 'error: unknown command "vmm"; did you mean "vm"?', id="nested command"),
-        pytest.param(["xyzzy"], 'error: unknown command "xyzzy"', id="nothing near"),
+        pytest.param(["xyzzy"], 'error: unknown command "xyzzy"', id="no similar command"),
         pytest.param(["create", "vm", "--nam=x"], "error: unknown flag --nam; did you mean", id="flag"),
     ],
 )
-def test_unknown_command_is_rejected_with_suggestions(words: list[str], error: str) -> None:
-    outcome = call_virtctl(*words)
+def test_unknown_command_is_rejected_with_suggestions(arguments: list[str], error: str) -> None:
+    outcome = call_virtctl(*arguments)
     assert outcome.status == 2
     assert outcome.err.startswith(error)
     assert "--help' for usage and examples." in outcome.err

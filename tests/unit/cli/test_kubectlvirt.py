@@ -11,9 +11,9 @@ from tests.e2e.kubectl import find_kubectls
 COMMANDS = Path(sys.executable).parent
 
 
-def call(program: str, *words: str) -> "subprocess.CompletedProcess[str]":
+def call(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     environment = {"HOME": "/nonexistent", "PATH": f"{COMMANDS}:{os.environ['PATH']}"}
-    return subprocess.run([program, *words], capture_output=True, text=True, check=False, env=environment)
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, env=environment)
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def test_kubectl_finds_the_plugin_and_usage_shows_its_name(kubectl: str) -> None
 
 
 def test_plugin_output_equals_virtctl(kubectl: str) -> None:
-    words = ("create", "vm", "--name", "web", "--instancetype", "u1.small")
-    assert call(kubectl, "virt", *words).stdout == call(str(COMMANDS / "virtctl"), *words).stdout
+    arguments = ("create", "vm", "--name", "web", "--instancetype", "u1.small")
+    assert call(kubectl, "virt", *arguments).stdout == call(str(COMMANDS / "virtctl"), *arguments).stdout
 
 
 def test_errors_refer_to_the_help_of_the_plugin(kubectl: str) -> None:
@@ -52,9 +52,9 @@ COMPLETED = {
 }
 
 
-@pytest.mark.parametrize(("words", "lines"), COMPLETED.values(), ids=COMPLETED)
-def test_completions_have_the_format_of_kubectl(words: list[str], lines: list[str]) -> None:
-    ran = call(str(COMMANDS / "kubectl_complete-virt"), *words)
+@pytest.mark.parametrize(("arguments", "lines"), COMPLETED.values(), ids=COMPLETED)
+def test_completions_have_the_format_of_kubectl(arguments: list[str], lines: list[str]) -> None:
+    ran = call(str(COMMANDS / "kubectl_complete-virt"), *arguments)
     assert (ran.returncode, ran.stdout.splitlines()) == (0, lines)
 
 

@@ -28,12 +28,12 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = run(virtshape, "virtshape", ["lint", *words])
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = run(virtshape, "virtshape", ["lint", *arguments])
     captured = capsys.readouterr()
     return status, captured.out, captured.err
 
@@ -63,9 +63,9 @@ def test_clean_files_print_a_summary(capsys: pytest.CaptureFixture[str]) -> None
 
 
 STATUSES = {
-    "an error": (WRONG, [1, 1, 1]),
-    "a warning": (OLD, [0, 1, 1]),
-    "a note": (NOTED, [0, 0, 1]),
+    "error": (WRONG, [1, 1, 1]),
+    "warning": (OLD, [0, 1, 1]),
+    "note": (NOTED, [0, 0, 1]),
     "nothing": (vm(), [0, 0, 0]),
 }
 

@@ -11,12 +11,12 @@ from virtshape.cluster.manifests.build import build_manifests
 from virtshape.cluster.manifests.options import DEFAULT_IMAGE, Options
 
 
-def _run(*words: str) -> Result:
-    return CliRunner().invoke(command, words)
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments)
 
 
-def _print(*words: str) -> list[dict[str, Any]]:
-    result = _run(*words, "-o", "json")
+def _print(*arguments: str) -> list[dict[str, Any]]:
+    result = _run(*arguments, "-o", "json")
     assert result.exit_code == 0, result.output
     items: list[dict[str, Any]] = json.loads(result.stdout)["items"]
     return items
@@ -24,25 +24,25 @@ def _print(*words: str) -> list[dict[str, Any]]:
 
 CHOICES: dict[str, tuple[tuple[str, ...], Options]] = {
     "nothing": ((), Options()),
-    "a namespace": (("--namespace", "vms"), Options(namespace="vms")),
-    "an image": (("--image", "a:1"), Options(image="a:1", launcher_image="a-launcher:1")),
+    "namespace": (("--namespace", "vms"), Options(namespace="vms")),
+    "image": (("--image", "a:1"), Options(image="a:1", launcher_image="a-launcher:1")),
     "two images": (
         ("--image", "a@sha256:1", "--launcher-image", "b@sha256:2"),
         Options(image="a@sha256:1", launcher_image="b@sha256:2"),
     ),
     "replicas": (("--replicas", "3"), Options(replicas=3)),
-    "the catalog": (("--catalog",), Options(catalog=True)),
-    "the kinds of CDI": (("--cdi",), Options(cdi=True)),
+    "catalog": (("--catalog",), Options(catalog=True)),
+    "CDI kinds": (("--cdi",), Options(cdi=True)),
     "cert-manager": (("--webhook-cert", "cert-manager"), Options(webhook_cert="cert-manager")),
     "no runtime": (("--runtime", "none"), Options(runtime="none")),
-    "a monitor": (("--service-monitor",), Options(service_monitor=True)),
-    "beside KubeVirt": (("--with-kubevirt",), Options(with_kubevirt=True)),
+    "monitoring": (("--service-monitor",), Options(service_monitor=True)),
+    "with KubeVirt": (("--with-kubevirt",), Options(with_kubevirt=True)),
 }
 
 
-@pytest.mark.parametrize(("words", "options"), CHOICES.values(), ids=CHOICES.keys())
-def test_flags_become_options_of_the_manifests(words: tuple[str, ...], options: Options) -> None:
-    assert _print(*words) == build_manifests(options)
+@pytest.mark.parametrize(("arguments", "options"), CHOICES.values(), ids=CHOICES.keys())
+def test_flags_become_options_of_the_manifests(arguments: tuple[str, ...], options: Options) -> None:
+    assert _print(*arguments) == build_manifests(options)
 
 
 def test_default_image_is_of_this_release() -> None:
@@ -53,14 +53,14 @@ def test_default_image_is_of_this_release() -> None:
 
 
 MISTAKES = {
-    "no name of a namespace": (("--namespace", "My_VMs"), '"My_VMs"'),
-    "a digest alone": (("--image", "a@sha256:1"), "requires --launcher-image"),
+    "invalid namespace": (("--namespace", "My_VMs"), '"My_VMs"'),
+    "only a digest": (("--image", "a@sha256:1"), "requires --launcher-image"),
     "nobody": (("--replicas", "0"), "0 is not in the range"),
 }
 
 
-@pytest.mark.parametrize(("words", "told"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_invalid_flags_are_reported_and_nothing_is_printed(words: tuple[str, ...], told: str) -> None:
-    result = _run(*words)
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_invalid_flags_are_reported_and_nothing_is_printed(arguments: tuple[str, ...], message: str) -> None:
+    result = _run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert told in result.stderr
+    assert message in result.stderr

@@ -31,11 +31,11 @@ def test_server_flag_requires_no_kubeconfig() -> None:
     )
 
 
-WORDS: dict[str, tuple[list[str], dict[str, object]]] = {
-    "behind the command": (["show", "-s", "https://x", "--token=t"], {"server": "https://x", "token": "t"}),
-    "before it": (["--insecure-skip-tls-verify", "show"], {"insecure_skip_tls_verify": True}),
-    "said otherwise behind it": (["--as", "a", "show", "--as", "b"], {"as_": "b"}),
-    "how to ask": (
+COMMAND_LINES: dict[str, tuple[list[str], dict[str, object]]] = {
+    "after the command": (["show", "-s", "https://x", "--token=t"], {"server": "https://x", "token": "t"}),
+    "before the command": (["--insecure-skip-tls-verify", "show"], {"insecure_skip_tls_verify": True}),
+    "before and after the command": (["--as", "a", "show", "--as", "b"], {"as_": "b"}),
+    "connection flags": (
         ["-v=6", "show", "--request-timeout", "5s", "--user=u"],
         {"verbosity": 6, "request_timeout": "5s", "user": "u"},
     ),
@@ -44,8 +44,8 @@ WORDS: dict[str, tuple[list[str], dict[str, object]]] = {
 }
 
 
-@pytest.mark.parametrize(("words", "said"), WORDS.values(), ids=WORDS)
-def test_flags_are_read_before_and_after_the_command(words: list[str], said: dict[str, object]) -> None:
+@pytest.mark.parametrize(("arguments", "overrides"), COMMAND_LINES.values(), ids=COMMAND_LINES)
+def test_flags_are_read_before_and_after_the_command(arguments: list[str], overrides: dict[str, object]) -> None:
     seen: list[Target] = []
 
     @click.command("show", cls=Command)
@@ -62,13 +62,13 @@ def test_flags_are_read_before_and_after_the_command(words: list[str], said: dic
     def group() -> None:
         """Take flags before the command."""
 
-    result = CliRunner().invoke(group, words)
+    result = CliRunner().invoke(group, arguments)
     assert result.exit_code == 0, result.output
-    assert seen[0].overrides == said
+    assert seen[0].overrides == overrides
 
 
 def test_flags_are_formatted_for_a_subprocess() -> None:
-    said = {
+    overrides = {
         "cluster": "staging",
         "server": "https://x",
         "client_key": "key.pem",
@@ -77,7 +77,7 @@ def test_flags_are_formatted_for_a_subprocess() -> None:
         "request_timeout": "1m30s",
         "verbosity": 6,
     }
-    assert format_flags(said) == [
+    assert format_flags(overrides) == [
         "--cluster=staging",
         "--server=https://x",
         f"--client-key={Path('key.pem').absolute()}",

@@ -29,14 +29,14 @@ def build_type(name: str, vcpus: int, memory: str, kind: str = CLUSTER, namespac
     return build(kind, name, namespace, cpu={"guest": vcpus}, memory={"guest": memory})
 
 
-def recommend(*words: str) -> list[str]:
-    outcome = call_virtctl("recommend", *words, "-o", "json")
+def recommend(*arguments: str) -> list[str]:
+    outcome = call_virtctl("recommend", *arguments, "-o", "json")
     assert outcome.status == 0, outcome.err
     return [each["name"] for each in json.loads(outcome.out)]
 
 
-def refuse(*words: str, status: int = 1) -> list[str]:
-    outcome = call_virtctl("recommend", *words)
+def read_errors(*arguments: str, status: int = 1) -> list[str]:
+    outcome = call_virtctl("recommend", *arguments)
     assert (outcome.status, outcome.out) == (status, "")
     return outcome.err.splitlines()
 
@@ -61,7 +61,7 @@ def test_all_flag_shows_all_matches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "first"),
+    ("arguments", "first"),
     [
         (["--preference", "windows.11", "--no-dedicated"], "u1.2xmedium"),
         (["--preference", "windows.11", "--preference-kind", "vmcp", "--no-dedicated"], "u1.2xmedium"),
@@ -69,10 +69,10 @@ def test_all_flag_shows_all_matches() -> None:
         (["--dedicated", "--hugepages=false"], "d1.nano"),
         (["--memory-min", "200Gi"], "m1.8xlarge"),
     ],
-    ids=["a preference", "of a kind", "hugepages", "dedicated without hugepages", "much memory"],
+    ids=["preference", "preference of a kind", "hugepages", "dedicated without hugepages", "much memory"],
 )
-def test_requirements_filter_the_results(words: list[str], first: str) -> None:
-    assert recommend("--catalog", *words)[0] == first
+def test_requirements_filter_the_results(arguments: list[str], first: str) -> None:
+    assert recommend("--catalog", *arguments)[0] == first
 
 
 def test_files_are_searched_alone_or_with_the_catalog() -> None:
@@ -91,7 +91,7 @@ def test_files_are_searched_alone_or_with_the_catalog() -> None:
     both = recommend("-f", file, "--catalog", "--all")
     assert "u1.micro" in both
     assert both.count("u1.nano") == 1
-    assert refuse("-f", file, "--preference", "fedora")[0].endswith("use --catalog")
+    assert read_errors("-f", file, "--preference", "fedora")[0].endswith("use --catalog")
 
 
 def test_name_and_yaml_output_are_supported() -> None:
@@ -111,7 +111,7 @@ def test_name_and_yaml_output_are_supported() -> None:
 
 
 def test_closest_instancetypes_are_reported_if_none_matches() -> None:
-    assert refuse("--catalog", "--memory-min", "1Ti") == [
+    assert read_errors("--catalog", "--memory-min", "1Ti") == [
         "error: no instance type in the built-in catalog matches; the closest are",
         "  - m1.8xlarge: 256Gi of memory, at least 1Ti required",
         "  - m1.8xlarge1gi: 256Gi of memory, at least 1Ti required",
@@ -122,14 +122,14 @@ def test_closest_instancetypes_are_reported_if_none_matches() -> None:
 
 def test_lack_of_sized_instancetypes_is_reported() -> None:
     file = write_manifest("types.yaml", build(CLUSTER, "open"))
-    assert refuse("-f", file) == [
+    assert read_errors("-f", file) == [
         "error: no instance types with a size in the files",
         "Search elsewhere with --catalog, -f, -n or --context.",
     ]
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         (["--cpu-min", "4", "--cpu-max", "2"], "--cpu-min 4 is greater than --cpu-max 2"),
         (["--memory-min", "4Gi", "--memory-max", "4G"], "--memory-min 4Gi is greater than --memory-max 4G"),
@@ -141,14 +141,14 @@ def test_lack_of_sized_instancetypes_is_reported() -> None:
         (["--memory-min", "lots"], "Invalid value for '--memory-min': expected a quantity such as 4Gi"),
         (["--cpu-min", "0"], "Invalid value for '--cpu-min': invalid number 0: must be 1-4294967295."),
     ],
-    ids=["vCPUs", "memory", "no preference", "not a preference", "no quantity", "no vCPU"],
+    ids=["vCPUs", "memory", "no preference", "not a preference", "invalid quantity", "no vCPU"],
 )
-def test_invalid_command_line_is_rejected(words: list[str], message: str) -> None:
-    assert refuse(*words, status=2)[0].startswith(f"error: {message}")
+def test_invalid_command_line_is_rejected(arguments: list[str], message: str) -> None:
+    assert read_errors(*arguments, status=2)[0].startswith(f"error: {message}")
 
 
 def test_missing_preference_is_reported_with_similar_names() -> None:
-    (error, _) = refuse("--preference", "fedroa")
+    (error, _) = read_errors("--preference", "fedroa")
     assert error == 'error: there is no VirtualMachineClusterPreference "fedroa"; did you mean fedora?'
 
 

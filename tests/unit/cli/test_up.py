@@ -24,7 +24,7 @@ def test_address_is_parsed_into_host_and_port(text: str, address: tuple[str, int
     assert Address().convert(text, None, None) == address
 
 
-def test_the_server_listens_on_loopback_by_default() -> None:
+def test_server_listens_on_loopback_by_default() -> None:
     (listen,) = [option for option in command.params if option.name == "listen"]
     assert listen.get_default(click.Context(command)) == "127.0.0.1:6443"
 

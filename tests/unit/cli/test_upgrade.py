@@ -59,7 +59,7 @@ def build_revision(name: str, vcpus: int) -> JsonObject:
     return {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "data": kept, "revision": 0}
 
 
-class Serving:
+class FakeServer:
     """Server with three VMs of a 4 vCPU instance type; two have an older revision, one of them runs."""
 
     def __init__(self, *, marks: bool = True, refuses: str = "", has_size: bool = True) -> None:
@@ -102,16 +102,16 @@ class Serving:
 def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that runs the command against a server."""
 
-    def call(server: Serving, *words: str) -> CommandResult:
+    def call(server: FakeServer, *arguments: str) -> CommandResult:
         session = Session(Access("https://there"), "team", cast("Any", None), RestClient(cast("Any", server)))
         monkeypatch.setattr("virtshape.cli.upgrade.run_session", lambda _, work: asyncio.run(work(session)))
-        return call_virtctl("upgrade", *words)
+        return call_virtctl("upgrade", *arguments)
 
     return call
 
 
 def test_outdated_vms_are_listed_with_their_changes(ask: Any) -> None:
-    server = Serving()
+    server = FakeServer()
     outcome = ask(server, "--all")
     size, grown = "virtualmachineclusterinstancetype/small", "spec.domain.cpu.sockets: 2 -> 4"
     assert [re.split(" {3,}", line) for line in outcome.out.splitlines()] == [
@@ -124,7 +124,7 @@ def test_outdated_vms_are_listed_with_their_changes(ask: Any) -> None:
 
 
 def test_dry_run_is_validated_by_the_server_and_changes_nothing(ask: Any) -> None:
-    server = Serving()
+    server = FakeServer()
     outcome = ask(server, "web", "--dry-run")
     assert outcome.out.splitlines()[1].endswith("spec.domain.cpu.sockets: 2 -> 4")
     assert outcome.err == "1 VM would be upgraded; run without --dry-run to apply\n"
@@ -132,13 +132,13 @@ def test_dry_run_is_validated_by_the_server_and_changes_nothing(ask: Any) -> Non
 
 
 def test_status_is_cleared_on_servers_without_the_annotation(ask: Any) -> None:
-    server = Serving(marks=False)
+    server = FakeServer(marks=False)
     assert ask(server, "db").status == 0
     assert server.patches == [("db", CLEARED), ("db/status", STATUS_CLEARED)]
 
 
 def test_json_has_all_details(ask: Any) -> None:
-    outcome = ask(Serving(), "-A", "--dry-run", "-o", "json")
+    outcome = ask(FakeServer(), "-A", "--dry-run", "-o", "json")
     assert outcome.err == ""
     assert json.loads(outcome.out)[0] == {
         "namespace": "team",
@@ -158,13 +158,13 @@ def test_json_has_all_details(ask: Any) -> None:
 
 
 def test_current_vms_are_unchanged(ask: Any) -> None:
-    server = Serving()
+    server = FakeServer()
     assert ask(server, "vm/new") == (0, "", "nothing to upgrade: all VMs are current\n")
     assert server.patches == []
 
 
 def test_rejected_vm_does_not_stop_the_others(ask: Any) -> None:
-    server = Serving(refuses="web")
+    server = FakeServer(refuses="web")
     outcome = ask(server, "--all")
     assert outcome.status == 1
     assert outcome.err.splitlines() == [
@@ -177,13 +177,13 @@ def test_rejected_vm_does_not_stop_the_others(ask: Any) -> None:
 
 
 def test_only_errors_are_printed_if_all_vms_are_rejected(ask: Any) -> None:
-    outcome = ask(Serving(refuses="db"), "db")
+    outcome = ask(FakeServer(refuses="db"), "db")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err.startswith("error: 1 VM cannot be upgraded\n")
 
 
 def test_revision_of_a_deleted_object_is_kept_with_a_warning(ask: Any) -> None:
-    server = Serving(has_size=False)
+    server = FakeServer(has_size=False)
     outcome = ask(server, "db")
     gone = "virtualmachineclusterinstancetype/small was deleted; its revision older is kept"
     assert outcome.status == 0
@@ -192,19 +192,19 @@ def test_revision_of_a_deleted_object_is_kept_with_a_warning(ask: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
         ((), "error: no VM to upgrade: give VM names, --all or -A"),
         (("web", "--all"), "error: VM names and --all are mutually exclusive"),
         (("web", "-A"), "error: VM names and -A are mutually exclusive"),
     ],
 )
-def test_ambiguous_selection_of_vms_is_rejected(words: tuple[str, ...], told: str) -> None:
-    outcome = call_virtctl("upgrade", *words)
-    assert (outcome.status, outcome.err.splitlines()[0]) == (2, told)
+def test_ambiguous_selection_of_vms_is_rejected(arguments: tuple[str, ...], message: str) -> None:
+    outcome = call_virtctl("upgrade", *arguments)
+    assert (outcome.status, outcome.err.splitlines()[0]) == (2, message)
 
 
 def test_missing_vm_is_reported_with_similar_names(ask: Any) -> None:
-    outcome = ask(Serving(), "wep")
+    outcome = ask(FakeServer(), "wep")
     assert outcome.status == 1
     assert outcome.err.startswith('error: VM "wep" not found in namespace team; did you mean "web"')

@@ -7,10 +7,10 @@ from virtshape.cli.errors import run
 from virtshape.cli.virtshape import virtshape
 
 
-def _call(*words: str) -> str:
+def _call(*arguments: str) -> str:
     out = io.StringIO()
     with redirect_stdout(out):
-        assert run(virtshape, "virtshape", ["version", *words]) == 0
+        assert run(virtshape, "virtshape", ["version", *arguments]) == 0
     return out.getvalue()
 
 

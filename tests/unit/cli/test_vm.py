@@ -16,16 +16,16 @@ def test_other_kind_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("arguments", "error"),
     [
         (["stop", "web", "--force"], "Must both use --force=true and set --grace-period."),
         (["stop", "web", "--grace-period", "5"], "Must both use --force=true and set --grace-period."),
         (["restart", "web", "--grace-period", "-1"], "Invalid value for '--grace-period'"),
         (["start"], "Missing argument 'NAME'."),
     ],
-    ids=["force alone", "period alone", "period below nought", "no name"],
+    ids=["only force", "only a grace period", "negative grace period", "no name"],
 )
-def test_invalid_flags_are_rejected_without_a_server(words: list[str], error: str) -> None:
-    outcome = call_virtctl(*words)
+def test_invalid_flags_are_rejected_without_a_server(arguments: list[str], error: str) -> None:
+    outcome = call_virtctl(*arguments)
     assert outcome.status == 2
     assert outcome.err.startswith(f"error: {error}")

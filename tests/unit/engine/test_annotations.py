@@ -1,4 +1,4 @@
-"""Annotations: an instance type's may not be changed, a preference's may."""
+"""Annotations of instance types cannot be overridden; those of preferences can."""
 
 import pytest
 from tests.support.engine import apply_trees, list_conflicts
@@ -9,13 +9,15 @@ Annotations = dict[str, str]
 @pytest.mark.parametrize(
     ("own", "given", "preferred", "result"),
     [
-        pytest.param(None, {"a": "1"}, None, {"a": "1"}, id="given"),
-        pytest.param(None, None, {"a": "1"}, {"a": "1"}, id="preferred"),
-        pytest.param({"a": "1"}, {"a": "1"}, None, {"a": "1"}, id="the same value"),
-        pytest.param({"b": "2"}, {"a": "1"}, None, {"a": "1", "b": "2"}, id="own beside given"),
-        pytest.param({"a": "own"}, None, {"a": "1", "b": "1"}, {"a": "own", "b": "1"}, id="own before preferred"),
-        pytest.param(None, {"a": "given"}, {"a": "1", "b": "1"}, {"a": "given", "b": "1"}, id="given before preferred"),
-        pytest.param({"a": "own"}, {}, {}, {"a": "own"}, id="nothing given"),
+        pytest.param(None, {"a": "1"}, None, {"a": "1"}, id="instance type"),
+        pytest.param(None, None, {"a": "1"}, {"a": "1"}, id="preference"),
+        pytest.param({"a": "1"}, {"a": "1"}, None, {"a": "1"}, id="same value in both"),
+        pytest.param({"b": "2"}, {"a": "1"}, None, {"a": "1", "b": "2"}, id="VM and instance type"),
+        pytest.param({"a": "own"}, None, {"a": "1", "b": "1"}, {"a": "own", "b": "1"}, id="VM before preference"),
+        pytest.param(
+            None, {"a": "given"}, {"a": "1", "b": "1"}, {"a": "given", "b": "1"}, id="instance type before preference"
+        ),
+        pytest.param({"a": "own"}, {}, {}, {"a": "own"}, id="no annotations"),
     ],
 )
 def test_annotations_are_merged(

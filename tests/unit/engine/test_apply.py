@@ -1,4 +1,4 @@
-"""The order in which things apply, and that nothing applies beside a conflict."""
+"""The order in which an instance type and a preference are applied; nothing is applied on a conflict."""
 
 import pytest
 from tests.support.build import build_instancetype_spec, build_preference_spec, build_spec
@@ -105,7 +105,7 @@ def test_empty_instance_type_only_requires_memory() -> None:
     assert apply_to_spec(domain, {"cpu": None, "memory": None}) == {"domain": domain}
 
 
-def test_an_empty_preference_changes_nothing() -> None:
+def test_empty_preference_changes_nothing() -> None:
     domain: JsonObject = {"devices": {"disks": [{"name": "d"}]}, "memory": {"guest": "1Gi"}}
     assert apply_to_spec(domain, preference={}) == {"domain": domain}
 
@@ -143,7 +143,7 @@ def test_instance_type_and_preference_are_applied_together() -> None:
     }
 
 
-def test_clashes_and_missing_memory_are_reported_together() -> None:
+def test_conflicts_and_missing_memory_are_reported_together() -> None:
     conflicts = apply_trees({"cpu": {"cores": 2}}, {"cpu": None, "memory": None}).conflicts
     assert [(c.fields[0], c.type) for c in conflicts] == [
         ("spec.template.spec.domain.cpu.cores", "FieldValueInvalid"),

@@ -1,4 +1,4 @@
-"""The clock's offset and its timers, each as a whole."""
+"""Clock offset and timers: each is taken completely from the VM or from the preference."""
 
 import pytest
 from tests.support.engine import apply_to_domain
@@ -17,19 +17,21 @@ TIMER: JsonObject = {"hpet": {"present": False}, "pit": {"tickPolicy": "delay"}}
         pytest.param(None, {"preferredClockOffset": UTC}, UTC, id="utc"),
         pytest.param(None, {"preferredClockOffset": ROME}, ROME, id="timezone"),
         pytest.param(None, {"preferredClockOffset": {}}, {}, id="no offset"),
-        pytest.param({"utc": {}}, {"preferredClockOffset": UTC}, {"utc": {}}, id="own utc"),
-        pytest.param({"utc": {}}, {"preferredClockOffset": ROME}, {"utc": {}}, id="own utc beats a timezone"),
-        pytest.param(ROME, {"preferredClockOffset": UTC}, ROME, id="own timezone beats utc"),
-        pytest.param(None, {"preferredTimer": TIMER}, {"timer": TIMER}, id="timer"),
-        pytest.param({"timer": {}}, {"preferredTimer": TIMER}, {"timer": {}}, id="own timers, though none"),
+        pytest.param({"utc": {}}, {"preferredClockOffset": UTC}, {"utc": {}}, id="VM utc"),
         pytest.param(
-            {"timer": {"rtc": {}}}, {"preferredTimer": TIMER}, {"timer": {"rtc": {}}}, id="own timers are not merged"
+            {"utc": {}}, {"preferredClockOffset": ROME}, {"utc": {}}, id="VM utc overrides a preferred timezone"
+        ),
+        pytest.param(ROME, {"preferredClockOffset": UTC}, ROME, id="VM timezone overrides preferred utc"),
+        pytest.param(None, {"preferredTimer": TIMER}, {"timer": TIMER}, id="timer"),
+        pytest.param({"timer": {}}, {"preferredTimer": TIMER}, {"timer": {}}, id="empty VM timers"),
+        pytest.param(
+            {"timer": {"rtc": {}}}, {"preferredTimer": TIMER}, {"timer": {"rtc": {}}}, id="VM timers are not merged"
         ),
         pytest.param(
             {"timer": {"rtc": {}}},
             {"preferredTimer": TIMER, "preferredClockOffset": UTC},
             {"timer": {"rtc": {}}, **UTC},
-            id="offset beside own timers",
+            id="preferred offset with VM timers",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Refusals as data: their words, their fields, and what Kubernetes calls them."""
+"""Conflicts: messages, fields and status causes."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_instancetype_conflict_names_its_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("conflicts", "words"),
+    ("conflicts", "message"),
     [
         ([], ""),
         ([CPU], "VM field(s) spec.cpu conflicts with selected instance type"),
@@ -31,10 +31,10 @@ def test_instancetype_conflict_names_its_field() -> None:
         ([LACK], "no disk"),
         ([LACK, CPU, NOWHERE], f"{CPU.message}; no disk; the network is down"),
     ],
-    ids=["none", "one clash", "clashes share a sentence", "another kind", "clashes first"],
+    ids=["none", "one conflict", "conflicts share a sentence", "other violation", "conflicts first"],
 )
-def test_all_violations_are_described_at_once(conflicts: list[Conflict], words: str) -> None:
-    assert describe_conflicts(conflicts) == words
+def test_all_violations_are_described_at_once(conflicts: list[Conflict], message: str) -> None:
+    assert describe_conflicts(conflicts) == message
 
 
 def test_instancetype_conflicts_are_split_from_other_violations() -> None:

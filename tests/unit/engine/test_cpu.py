@@ -1,4 +1,4 @@
-"""vCPUs: an instance type's number, its exact topology, and the number that a VM names by itself."""
+"""vCPUs: the count or topology of an instance type, and cpu.guest of the VM."""
 
 import pytest
 from tests.support.build import build_preference_spec, build_spec
@@ -32,7 +32,7 @@ def prefer(name: str | None) -> JsonObject:
 
 
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES, *DEPRECATED_TOPOLOGIES, "diagonal"])
-def test_the_topology_of_an_instance_type_wins_over_any_preferred_one(name: str | None) -> None:
+def test_instance_type_topology_overrides_the_preferred_one(name: str | None) -> None:
     assert apply_to_domain(instancetype=WITH_TOPOLOGY, preference=prefer(name))["cpu"] == TOPOLOGY
 
 
@@ -42,8 +42,8 @@ def test_the_topology_of_an_instance_type_wins_over_any_preferred_one(name: str 
         pytest.param({"topology": TOPOLOGY}, TOPOLOGY, id="all members"),
         pytest.param({"topology": {"threads": 2}}, {"sockets": 1, "cores": 1, "threads": 2}, id="one member"),
         pytest.param({"topology": {}}, {"sockets": 1, "cores": 1, "threads": 1}, id="no member"),
-        pytest.param({"topology": {"sockets": 0}}, {"sockets": 1, "cores": 1, "threads": 1}, id="zero stored earlier"),
-        pytest.param({"topology": TOPOLOGY, "guest": 8}, TOPOLOGY, id="guest stored beside it"),
+        pytest.param({"topology": {"sockets": 0}}, {"sockets": 1, "cores": 1, "threads": 1}, id="zero member"),
+        pytest.param({"topology": TOPOLOGY, "guest": 8}, TOPOLOGY, id="topology and guest"),
         pytest.param(
             {"topology": {"sockets": MAX_VCPUS, "cores": MAX_VCPUS, "threads": MAX_VCPUS}},
             {"sockets": MAX_VCPUS, "cores": MAX_VCPUS, "threads": MAX_VCPUS},
@@ -62,7 +62,7 @@ def test_topology_members_must_be_integers_in_range(member: str, value: object) 
         from_tree({"topology": {member: value}}, CPUInstancetype)
 
 
-@pytest.mark.parametrize("given", [{"guest": 2}, {"topology": TOPOLOGY}, None], ids=["guest", "topology", "sizeless"])
+@pytest.mark.parametrize("given", [{"guest": 2}, {"topology": TOPOLOGY}, None], ids=["guest", "topology", "open size"])
 @pytest.mark.parametrize(
     ("domain", "clashes"),
     [
@@ -87,7 +87,7 @@ def test_vm_cpu_fields_conflict_with_an_instance_type(
 
 
 @pytest.mark.parametrize("given", [{"guest": 2}, {"topology": TOPOLOGY}, {"guest": 2, "topology": TOPOLOGY}])
-def test_a_number_of_vcpus_in_the_vm_conflicts_with_an_instance_type_that_has_one(given: JsonObject) -> None:
+def test_vcpu_count_of_the_vm_conflicts_with_that_of_the_instance_type(given: JsonObject) -> None:
     assert list_conflicts({"cpu": {"guest": 4}}, {"cpu": given}) == ["domain.cpu.guest"]
 
 
@@ -123,10 +123,10 @@ def test_zero_values_in_the_vm_do_not_conflict(own: JsonObject, given: JsonObjec
 @pytest.mark.parametrize(
     ("own", "given", "result"),
     [
-        pytest.param(None, 8, {"maxSockets": 8}, id="given"),
-        pytest.param(4, 8, {"maxSockets": 8}, id="overwritten"),
+        pytest.param(None, 8, {"maxSockets": 8}, id="instance type"),
+        pytest.param(4, 8, {"maxSockets": 8}, id="overridden"),
         pytest.param(4, None, {"maxSockets": 4}, id="kept"),
-        pytest.param(4, 0, {}, id="erased"),
+        pytest.param(4, 0, {}, id="removed"),
     ],
 )
 def test_max_sockets_never_conflicts(own: int | None, given: int | None, result: JsonObject) -> None:
@@ -174,7 +174,7 @@ def test_cpu_guest_of_the_vm_overrides_requests_and_limits(resources: JsonObject
     }
 
 
-@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "sizeless"])
+@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "open size"])
 @pytest.mark.parametrize("member", ["sockets", "cores", "threads"])
 def test_cpu_guest_excludes_sockets_cores_and_threads(instancetype: JsonObject | None, member: str) -> None:
     shaped = apply_trees({"cpu": {"guest": 4, member: 2}, **MEMORY}, instancetype)
@@ -189,7 +189,7 @@ def test_every_topology_member_next_to_cpu_guest_is_reported() -> None:
     ]
 
 
-@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "sizeless"])
+@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "open size"])
 def test_cpu_guest_of_zero_is_a_conflict(instancetype: JsonObject | None) -> None:
     conflicts = apply_trees({"cpu": {"guest": 0}, **MEMORY}, instancetype).conflicts
     assert [(c.fields, c.message) for c in conflicts] == [
@@ -213,12 +213,18 @@ def test_maximum_cpu_guest_is_laid_out() -> None:
 @pytest.mark.parametrize(
     ("given", "own", "field", "giver"),
     [
-        pytest.param({"guest": 5}, None, "instancetype.spec.cpu.guest", "the instance type", id="number given"),
         pytest.param(
-            {"topology": {"cores": 5}}, None, "instancetype.spec.cpu.topology", "the instance type", id="topology given"
+            {"guest": 5}, None, "instancetype.spec.cpu.guest", "the instance type", id="count in the instance type"
         ),
-        pytest.param(None, 5, f"{ROOT}.domain.cpu.guest", "the VM", id="own number"),
-        pytest.param({}, 5, f"{ROOT}.domain.cpu.guest", "the VM", id="own number beside a sizeless type"),
+        pytest.param(
+            {"topology": {"cores": 5}},
+            None,
+            "instancetype.spec.cpu.topology",
+            "the instance type",
+            id="topology in the instance type",
+        ),
+        pytest.param(None, 5, f"{ROOT}.domain.cpu.guest", "the VM", id="count in the VM"),
+        pytest.param({}, 5, f"{ROOT}.domain.cpu.guest", "the VM", id="count in the VM with an open-size instance type"),
     ],
 )
 def test_uneven_spread_names_the_field_that_sets_the_vcpus(

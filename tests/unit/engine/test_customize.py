@@ -60,37 +60,42 @@ LAID_OUT: JsonObject = {"cpu": {"topology": {"sockets": 2, "threads": 2}}, "memo
 @pytest.mark.parametrize(
     ("spec", "size", "expected"),
     [
-        pytest.param(TYPED, Size(), TYPED, id="no size keeps the source's"),
+        pytest.param(TYPED, Size(), TYPED, id="no size given"),
         pytest.param(
             TYPED,
             Size(vcpus=4),
             {**TYPED, "cpu": {**TYPED["cpu"], "guest": 4}},
-            id="vCPUs alone",
+            id="only vCPUs",
         ),
         pytest.param(
             TYPED,
             Size(memory=Quantity("6Gi")),
             {**TYPED, "memory": {**TYPED["memory"], "guest": "6Gi"}},
-            id="memory alone",
+            id="only memory",
         ),
         pytest.param(
             TYPED,
             Size(topology=CPUTopology(cores=4)),
             {**TYPED, "cpu": {"topology": {"cores": 4}, "model": "host-model", "maxSockets": 8}},
-            id="a topology takes the place of a number",
+            id="topology replaces a count",
         ),
         pytest.param(
             LAID_OUT,
             Size(topology=CPUTopology(sockets=4)),
             {**LAID_OUT, "cpu": {"topology": {"sockets": 4}}},
-            id="a topology takes the place of another, whole",
+            id="topology replaces a topology",
         ),
-        pytest.param(LAID_OUT, Size(memory=Quantity("1Gi")), {**LAID_OUT, "memory": {"guest": "1Gi"}}, id="beside one"),
+        pytest.param(
+            LAID_OUT,
+            Size(memory=Quantity("1Gi")),
+            {**LAID_OUT, "memory": {"guest": "1Gi"}},
+            id="memory with a topology",
+        ),
         pytest.param(
             {},
             Size(vcpus=2, memory=Quantity("1Gi")),
             {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}},
-            id="a source without any size",
+            id="source without a size",
         ),
     ],
 )
@@ -111,15 +116,13 @@ def test_source_is_not_modified() -> None:
 @pytest.mark.parametrize(
     ("source", "cluster", "kind"),
     [
-        pytest.param(build_instancetype(), False, "VirtualMachineInstancetype", id="instance type of a namespace"),
-        pytest.param(
-            build_instancetype(), True, "VirtualMachineClusterInstancetype", id="instance type of the cluster"
-        ),
-        pytest.param(build_preference(), False, "VirtualMachinePreference", id="preference of a namespace"),
-        pytest.param(build_preference(), True, "VirtualMachineClusterPreference", id="preference of the cluster"),
+        pytest.param(build_instancetype(), False, "VirtualMachineInstancetype", id="namespaced instance type"),
+        pytest.param(build_instancetype(), True, "VirtualMachineClusterInstancetype", id="cluster instance type"),
+        pytest.param(build_preference(), False, "VirtualMachinePreference", id="namespaced preference"),
+        pytest.param(build_preference(), True, "VirtualMachineClusterPreference", id="cluster preference"),
     ],
 )
-def test_the_kind_follows_the_scope_asked_for(source: Instancetype | Preference, cluster: bool, kind: str) -> None:
+def test_kind_depends_on_the_requested_scope(source: Instancetype | Preference, cluster: bool, kind: str) -> None:
     result = customize(source, "mine", cluster=cluster)
     again = customize(result, "again", cluster=cluster)
     assert (result.kind, type(result).__name__) == (kind, kind)
@@ -129,17 +132,15 @@ def test_the_kind_follows_the_scope_asked_for(source: Instancetype | Preference,
 @pytest.mark.parametrize(
     ("version", "spec", "size", "expected"),
     [
-        pytest.param("v1beta1", None, Size(vcpus=2), "v1beta1", id="the source's"),
-        pytest.param("v1alpha2", None, Size(), "v1alpha2", id="an old one too"),
-        pytest.param("v1beta1", LAID_OUT, Size(), "v1beta1", id="a topology is a size"),
+        pytest.param("v1beta1", None, Size(vcpus=2), "v1beta1", id="version of the source"),
+        pytest.param("v1alpha2", None, Size(), "v1alpha2", id="old version of the source"),
+        pytest.param("v1beta1", LAID_OUT, Size(), "v1beta1", id="topology counts as a size"),
         pytest.param(
-            "v1beta1", {"cpu": {}, "memory": {"guest": "1Gi"}}, Size(), "v1beta2", id="newer for want of vCPUs"
+            "v1beta1", {"cpu": {}, "memory": {"guest": "1Gi"}}, Size(), "v1beta2", id="missing vCPUs need v1beta2"
         ),
-        pytest.param(
-            "v1beta1", {"cpu": {}, "memory": {"guest": "1Gi"}}, Size(vcpus=1), "v1beta1", id="the want is met"
-        ),
-        pytest.param("v1beta2", None, Size(vcpus=2), "v1beta2", id="never older"),
-        pytest.param("v1beta2", {}, Size(vcpus=2), "v1beta2", id="newer for want of memory"),
+        pytest.param("v1beta1", {"cpu": {}, "memory": {"guest": "1Gi"}}, Size(vcpus=1), "v1beta1", id="vCPUs given"),
+        pytest.param("v1beta2", None, Size(vcpus=2), "v1beta2", id="newest version is kept"),
+        pytest.param("v1beta2", {}, Size(vcpus=2), "v1beta2", id="missing memory needs v1beta2"),
     ],
 )
 def test_version_is_kept_unless_a_size_is_absent(
@@ -204,13 +205,13 @@ def test_preference_is_copied_at_its_own_version() -> None:
             build_preference(),
             Size(memory=Quantity("1Gi")),
             Conflict(("spec",), "a preference has no size: only instance types set vCPUs and memory"),
-            id="a size for a preference",
+            id="size for a preference",
         ),
         pytest.param(
             build_instancetype(LAID_OUT),
             Size(vcpus=6),
             Conflict(("spec.cpu.topology",), "the exact topology 2x1x2 does not define a layout for 6 vCPUs"),
-            id="a number beside a topology",
+            id="count for a topology",
         ),
         pytest.param(
             build_instancetype(),
@@ -231,7 +232,7 @@ def test_ambiguous_size_is_a_conflict(source: Instancetype | Preference, size: S
         (Topology(1, 4, 1), 6, Topology(6)),
         (Topology(1, 4, 2), 4, Topology(4)),
     ],
-    ids=["more sockets of the same", "no even number of sockets", "less than a socket"],
+    ids=["more sockets", "not a whole number of sockets", "less than one socket"],
 )
-def test_a_topology_is_scaled_in_whole_sockets(topology: Topology, vcpus: int, expected: Topology) -> None:
+def test_topology_is_scaled_by_complete_sockets(topology: Topology, vcpus: int, expected: Topology) -> None:
     assert scale_topology(topology, vcpus) == expected

@@ -1,4 +1,4 @@
-"""What stands in a VMI where nobody said anything."""
+"""Defaults of VMI fields that are not set."""
 
 import pytest
 from tests.support.build import build_spec
@@ -29,7 +29,7 @@ def complete(
     return tree
 
 
-def test_a_bare_domain_gets_all_defaults() -> None:
+def test_empty_domain_gets_all_defaults() -> None:
     assert complete() == BARE
     assert complete(configuration={}) == BARE
 
@@ -75,16 +75,22 @@ def test_default_eviction_strategy(own: str | None, configured: str | None, expe
     [
         pytest.param({}, ONE, id="nothing"),
         pytest.param({"cpu": {}}, ONE, id="empty"),
-        pytest.param({"cpu": {"model": "m"}}, {**ONE, "model": "m"}, id="a model only"),
-        pytest.param({"cpu": {"cores": 2}}, {"cores": 2}, id="one member stands alone"),
-        pytest.param({"cpu": {"sockets": 0, "cores": 0}}, ONE, id="noughts"),
+        pytest.param({"cpu": {"model": "m"}}, {**ONE, "model": "m"}, id="only a model"),
+        pytest.param({"cpu": {"cores": 2}}, {"cores": 2}, id="one member"),
+        pytest.param({"cpu": {"sockets": 0, "cores": 0}}, ONE, id="zero members"),
         pytest.param({"resources": {"limits": {"cpu": "2500m"}}}, {**ONE, "sockets": 3}, id="limit, rounded up"),
         pytest.param({"resources": {"requests": {"cpu": "4"}}}, {**ONE, "sockets": 4}, id="request"),
         pytest.param(
-            {"resources": {"requests": {"cpu": "4"}, "limits": {"cpu": "2"}}}, {**ONE, "sockets": 2}, id="limit first"
+            {"resources": {"requests": {"cpu": "4"}, "limits": {"cpu": "2"}}},
+            {**ONE, "sockets": 2},
+            id="limit before request",
         ),
         pytest.param({"resources": {"limits": {"cpu": "4294967298"}}}, {**ONE, "sockets": 2}, id="beyond 32 bits"),
-        pytest.param({"cpu": {"threads": 2}, "resources": {"limits": {"cpu": "8"}}}, {"threads": 2}, id="own first"),
+        pytest.param(
+            {"cpu": {"threads": 2}, "resources": {"limits": {"cpu": "8"}}},
+            {"threads": 2},
+            id="topology of the VM before the limit",
+        ),
     ],
 )
 def test_default_topology(domain: JsonObject, cpu: JsonObject) -> None:
@@ -95,19 +101,19 @@ def test_default_topology(domain: JsonObject, cpu: JsonObject) -> None:
     ("domain", "configured", "requests"),
     [
         pytest.param({}, None, None, id="nothing"),
-        pytest.param({}, "100m", None, id="the usual request is not written"),
-        pytest.param({}, "0.1", None, id="nor in another writing"),
+        pytest.param({}, "100m", None, id="standard request is not written"),
+        pytest.param({}, "0.1", None, id="standard request in another notation"),
         pytest.param({}, "200m", {"cpu": "200m"}, id="configured"),
         pytest.param({"cpu": {"dedicatedCpuPlacement": True}}, "200m", None, id="dedicated"),
-        pytest.param({"resources": {"requests": {"cpu": "1"}}}, "200m", {"cpu": "1"}, id="own request"),
-        pytest.param({"resources": {"limits": {"cpu": "2"}}}, "200m", {"cpu": "2"}, id="own limit"),
+        pytest.param({"resources": {"requests": {"cpu": "1"}}}, "200m", {"cpu": "1"}, id="request of the VM"),
+        pytest.param({"resources": {"limits": {"cpu": "2"}}}, "200m", {"cpu": "2"}, id="limit of the VM"),
         pytest.param(
             {"resources": {"limits": {"cpu": "2"}, "requests": {"memory": "1Gi"}}},
             None,
             {"memory": "1Gi", "cpu": "2"},
-            id="own limit beside another request",
+            id="limit of the VM and another request",
         ),
-        pytest.param({"resources": {"requests": {"cpu": "0"}}}, "200m", {"cpu": "200m"}, id="request of nought"),
+        pytest.param({"resources": {"requests": {"cpu": "0"}}}, "200m", {"cpu": "200m"}, id="zero request"),
     ],
 )
 def test_default_cpu_request(domain: JsonObject, configured: str | None, requests: JsonObject | None) -> None:
@@ -126,7 +132,7 @@ def test_default_cpu_request(domain: JsonObject, configured: str | None, request
             {"guest": "2Mi", "hugepages": {"pageSize": "2Mi"}},
         ),
     ],
-    ids=["nothing", "own", "request", "one huge page"],
+    ids=["nothing", "VM memory", "request", "one huge page"],
 )
 def test_default_memory(domain: JsonObject, memory: JsonObject) -> None:
     assert complete(domain)["domain"]["memory"] == memory

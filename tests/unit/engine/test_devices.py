@@ -28,18 +28,18 @@ def shape_devices(own: JsonObject, preferred: JsonObject, instancetype: JsonObje
             ["domain.devices.gpus", "domain.devices.hostDevices"],
         ),
     ],
-    ids=["gpus", "no own gpus", "no gpus given", "host devices", "of different kinds", "all at once"],
+    ids=["gpus", "empty VM gpus", "empty instance type gpus", "host devices", "different kinds", "all at once"],
 )
 def test_passthrough_devices_set_by_both_conflict(own: JsonObject, given: JsonObject, clashes: list[str]) -> None:
     assert list_conflicts({"devices": own}, given) == clashes
 
 
-def test_the_vms_own_devices_stay_where_the_instance_type_gives_none() -> None:
+def test_vm_devices_are_kept_if_the_instance_type_sets_none() -> None:
     own = {"gpus": [{"name": "g"}], "hostDevices": [{"name": "h"}]}
     assert apply_to_domain({"devices": own}, {"gpus": [], "hostDevices": []})["devices"] == own
 
 
-def test_display_options_go_to_gpus_of_the_instance_type_too() -> None:
+def test_display_options_apply_to_gpus_of_the_instance_type_too() -> None:
     given = [{"name": "a"}, {"name": "b", "virtualGPUOptions": {"display": {"enabled": False}}}]
     devices = shape_devices({}, {"preferredVirtualGPUOptions": DISPLAY}, {"gpus": given})
     assert devices["gpus"] == [
@@ -62,9 +62,9 @@ def test_display_options_add_no_gpu() -> None:
             [{"name": "i", "type": "keyboard", "bus": "virtio"}, {"name": "j", "type": "tablet", "bus": "usb"}],
         ),
     ],
-    ids=["both open", "bus open", "one of two open"],
+    ids=["both unset", "bus unset", "one of two unset"],
 )
-def test_inputs_are_completed_one_by_one(own: list[JsonObject], filled: list[JsonObject]) -> None:
+def test_unset_fields_of_each_input_are_filled(own: list[JsonObject], filled: list[JsonObject]) -> None:
     preferred = {"preferredInputBus": "usb", "preferredInputType": "tablet"}
     assert shape_devices({"inputs": own}, preferred) == {"inputs": filled}
 
@@ -97,14 +97,14 @@ def test_video_device_is_added_or_its_type_filled_in(own: JsonObject | None, fil
         ([{"model": ""}], [{"model": ""}]),
         ([{"model": "hyperv"}, {}], [{"model": "hyperv"}, {"model": "isa"}]),
     ],
-    ids=["absent", "none", "without a model", "an empty model is the users", "one of two open"],
+    ids=["absent", "none", "without a model", "empty model of the user", "one of two unset"],
 )
-def test_a_panic_device_is_added_or_completed(own: list[JsonObject] | None, filled: list[JsonObject]) -> None:
+def test_panic_device_is_added_or_its_model_filled(own: list[JsonObject] | None, filled: list[JsonObject]) -> None:
     assert shape_devices({"panicDevices": own}, {"preferredPanicDeviceModel": "isa"}) == {"panicDevices": filled}
 
 
 @pytest.mark.parametrize("own", [{"enabled": False}, {"persistent": True}, {}])
-def test_a_tpm_of_the_vm_stays_as_it_is(own: JsonObject) -> None:
+def test_tpm_of_the_vm_is_kept(own: JsonObject) -> None:
     assert shape_devices({"tpm": own}, {"preferredTPM": {"persistent": True, "enabled": True}}) == {"tpm": own}
 
 

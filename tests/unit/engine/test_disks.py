@@ -1,4 +1,4 @@
-"""Disks: one for each volume, and what a preference says of them."""
+"""Disks: one per volume, completed by preferences."""
 
 import pytest
 from tests.support.build import build_spec
@@ -39,7 +39,7 @@ def add_disks(devices: JsonObject, *volumes: str) -> JsonObject:
         ({"disks": [{"name": "other"}]}, [{"name": "other"}, {"name": "a"}, {"name": "b"}]),
         ({"filesystems": [{"name": "a", "virtiofs": {}}]}, [{"name": "b"}]),
     ],
-    ids=["no disks", "one named", "both named", "another named", "one a filesystem"],
+    ids=["no disks", "one named", "both named", "other disk named", "one filesystem"],
 )
 def test_unreferenced_volume_gets_a_disk(devices: JsonObject, disks: list[JsonObject]) -> None:
     assert add_disks(devices, "a", "b")["disks"] == disks
@@ -53,18 +53,20 @@ def test_without_volumes_no_disk_is_added() -> None:
 @pytest.mark.parametrize(
     ("disk", "filled"),
     [
-        pytest.param({}, {"disk": {"bus": "virtio"}, **ON_VIRTIO}, id="no target becomes a disk"),
-        pytest.param({"disk": {}}, {"disk": {"bus": "virtio"}, **ON_VIRTIO}, id="open"),
+        pytest.param({}, {"disk": {"bus": "virtio"}, **ON_VIRTIO}, id="no target"),
+        pytest.param({"disk": {}}, {"disk": {"bus": "virtio"}, **ON_VIRTIO}, id="unset bus"),
         pytest.param({"disk": {"bus": ""}}, {"disk": {"bus": "virtio"}, **ON_VIRTIO}, id="empty bus"),
-        pytest.param({"disk": {"bus": "sata"}}, {"disk": {"bus": "sata"}, **ELSEWHERE}, id="own thread needs virtio"),
+        pytest.param(
+            {"disk": {"bus": "sata"}}, {"disk": {"bus": "sata"}, **ELSEWHERE}, id="dedicated I/O thread needs virtio"
+        ),
         pytest.param({"cdrom": {}}, {"cdrom": {"bus": "sata"}}, id="cdrom"),
         pytest.param({"lun": {}}, {"lun": {"bus": "scsi"}}, id="lun"),
         pytest.param(
             {"disk": {}, "cdrom": {}, "lun": {}},
             {"disk": {"bus": "virtio"}, "cdrom": {}, "lun": {}, **ON_VIRTIO},
-            id="disk beats cdrom and lun",
+            id="disk before cdrom and lun",
         ),
-        pytest.param({"cdrom": {}, "lun": {}}, {"cdrom": {"bus": "sata"}, "lun": {}}, id="cdrom beats lun"),
+        pytest.param({"cdrom": {}, "lun": {}}, {"cdrom": {"bus": "sata"}, "lun": {}}, id="cdrom before lun"),
         pytest.param(
             {"disk": {"bus": "virtio"}, "cache": "writeback", "io": "threads", "dedicatedIOThread": False},
             {
@@ -74,16 +76,16 @@ def test_without_volumes_no_disk_is_added() -> None:
                 "dedicatedIOThread": False,
                 "blockSize": {"matchVolume": {}},
             },
-            id="mostly chosen",
+            id="most fields set",
         ),
     ],
 )
-def test_a_preference_completes_a_disk(disk: JsonObject, filled: JsonObject) -> None:
+def test_preference_fills_unset_disk_fields(disk: JsonObject, filled: JsonObject) -> None:
     domain = apply_to_domain({"devices": {"disks": [{"name": "d", **disk}]}}, preference={"devices": DISK_TRAITS})
     assert domain["devices"]["disks"] == [{"name": "d", **filled}]
 
 
-def test_disks_are_completed_one_by_one() -> None:
+def test_unset_fields_of_each_disk_are_filled() -> None:
     disks = [{"name": "a", "disk": {"bus": "sata"}}, {"name": "b", "disk": {}}]
     domain = apply_to_domain({"devices": {"disks": disks}}, preference={"devices": {"preferredDiskBus": "virtio"}})
     assert domain["devices"]["disks"] == [
@@ -97,5 +99,5 @@ def test_disks_are_completed_one_by_one() -> None:
     [({"devices": {}}, {"name": "d", "disk": {}}), ({}, {"name": "d"}), ({"features": {}}, {"name": "d"})],
     ids=["empty device preferences", "empty preference", "other preferences"],
 )
-def test_any_device_preference_gives_a_bare_disk_a_disk_target(preference: JsonObject, disk: JsonObject) -> None:
+def test_any_device_preference_adds_a_target_to_a_disk_without_one(preference: JsonObject, disk: JsonObject) -> None:
     assert apply_to_domain({"devices": {"disks": [{"name": "d"}]}}, preference=preference)["devices"]["disks"] == [disk]

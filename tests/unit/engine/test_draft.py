@@ -1,4 +1,4 @@
-"""Provenance: who wrote which field of an expanded VM."""
+"""Origins: which object set which field of an expanded VM."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ DOMAIN = f"{TEMPLATE}.spec.domain"
 def trace(
     instancetype: JsonObject | None = None, preference: JsonObject | None = None, **vm: Any
 ) -> dict[str, tuple[object, str]]:
-    """Each leaf of the expanded template: what stands there, and who wrote it."""
+    """Return the value and origin of each leaf of the expanded template."""
     built, record = build_vm(**vm), Trace()
     shape = Shape(
         None if instancetype is None else build_instancetype_spec(**instancetype),
@@ -62,7 +62,7 @@ def test_trace_yields_values_with_their_origins() -> None:
     assert origins[f"{DOMAIN}.memory.guest"] == ("2Gi", "instance type")
 
 
-@pytest.mark.parametrize("instancetype", [None, {"cpu": None, "memory": None}], ids=["preference alone", "sizeless"])
+@pytest.mark.parametrize("instancetype", [None, {"cpu": None, "memory": None}], ids=["preference alone", "open size"])
 def test_laid_out_cpu_guest_is_attributed_to_the_vm(instancetype: JsonObject | None) -> None:
     origins = trace(instancetype, {"cpu": {"preferredCPUTopology": "cores"}}, cpu_guest=4, memory="1Gi")
     assert origins[f"{DOMAIN}.cpu.cores"] == (4, "VM")

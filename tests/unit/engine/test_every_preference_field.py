@@ -1,7 +1,7 @@
 """
-Every field of a preference fills in something, and what it fills in is in a table here.
+Effect of every field of preferences, as a table.
 
-The tables are held against the structs: a field added without saying what it does fails a test.
+A test compares the tables with the structs: a new field without a row fails it.
 """
 
 from dataclasses import dataclass, field
@@ -28,13 +28,13 @@ ON_POD = {"networks": [{"name": "lan", "pod": {}}]}
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a preference asks for, a domain that leaves it open, what comes of that, and one that chose otherwise."""
+class FieldEffect:
+    """The effect of one preference field on a domain that leaves the field unset, and on one that sets it."""
 
     preferred: JsonObject
-    open: JsonObject
+    unset: JsonObject
     filled: JsonObject
-    chosen: JsonObject
+    explicit: JsonObject
     spec: JsonObject = field(default_factory=dict)
 
 
@@ -42,12 +42,12 @@ def _features(**features: Any) -> JsonObject:
     return {"features": {"acpi": {"enabled": True}, **features}}
 
 
-def _feature_wish(name: str, preferred: JsonObject, chosen: JsonObject) -> Wish:
-    return Wish(
+def _feature_effect(name: str, preferred: JsonObject, explicit: JsonObject) -> FieldEffect:
+    return FieldEffect(
         {"features": {f"preferred{name.capitalize()}": preferred}},
         _features(),
         _features(**{name: preferred}),
-        _features(**{name: chosen}),
+        _features(**{name: explicit}),
     )
 
 
@@ -63,8 +63,8 @@ def _disk(target: str = "disk", bus: str = "virtio", **traits: Any) -> JsonObjec
     return _devices(disks=[{"name": "d", target: {"bus": bus}, **traits}])
 
 
-def _switch_wish(preference: str, switch: str) -> Wish:
-    return Wish(_devices(**{preference: True}), {}, _devices(**{switch: True}), _devices(**{switch: False}))
+def _switch_effect(preference: str, switch: str) -> FieldEffect:
+    return FieldEffect(_devices(**{preference: True}), {}, _devices(**{switch: True}), _devices(**{switch: False}))
 
 
 def _interface(**traits: Any) -> JsonObject:
@@ -72,200 +72,204 @@ def _interface(**traits: Any) -> JsonObject:
 
 
 DEVICE_WISHES = {
-    "preferredDiskBus": Wish(
+    "preferredDiskBus": FieldEffect(
         _devices(preferredDiskBus="sata"),
         _devices(disks=[{"name": "d", "disk": {}}]),
         _disk(bus="sata"),
         _disk(bus="scsi"),
     ),
-    "preferredCdromBus": Wish(
+    "preferredCdromBus": FieldEffect(
         _devices(preferredCdromBus="scsi"),
         _devices(disks=[{"name": "d", "cdrom": {}}]),
         _disk("cdrom", "scsi"),
         _disk("cdrom", "sata"),
     ),
-    "preferredLunBus": Wish(
+    "preferredLunBus": FieldEffect(
         _devices(preferredLunBus="scsi"),
         _devices(disks=[{"name": "d", "lun": {}}]),
         _disk("lun", "scsi"),
         _disk("lun", "sata"),
     ),
-    "preferredDiskCache": Wish(
+    "preferredDiskCache": FieldEffect(
         _devices(preferredDiskCache="none"), _disk(), _disk(cache="none"), _disk(cache="writeback")
     ),
-    "preferredDiskIO": Wish(_devices(preferredDiskIO="native"), _disk(), _disk(io="native"), _disk(io="threads")),
-    "preferredDiskBlockSize": Wish(
+    "preferredDiskIO": FieldEffect(
+        _devices(preferredDiskIO="native"), _disk(), _disk(io="native"), _disk(io="threads")
+    ),
+    "preferredDiskBlockSize": FieldEffect(
         _devices(preferredDiskBlockSize={"matchVolume": {}}),
         _disk(),
         _disk(blockSize={"matchVolume": {}}),
         _disk(blockSize={"custom": {"logical": 512, "physical": 4096}}),
     ),
-    "preferredDiskDedicatedIoThread": Wish(
+    "preferredDiskDedicatedIoThread": FieldEffect(
         _devices(preferredDiskDedicatedIoThread=True),
         _disk(),
         _disk(dedicatedIOThread=True),
         _disk(dedicatedIOThread=False),
     ),
-    "preferredBlockMultiQueue": _switch_wish("preferredBlockMultiQueue", "blockMultiQueue"),
-    "preferredInterfaceModel": Wish(
+    "preferredBlockMultiQueue": _switch_effect("preferredBlockMultiQueue", "blockMultiQueue"),
+    "preferredInterfaceModel": FieldEffect(
         _devices(preferredInterfaceModel="e1000"),
         _interface(bridge={}),
         _interface(bridge={}, model="e1000"),
         _interface(bridge={}, model="virtio"),
     ),
-    "preferredInterfaceMasquerade": Wish(
+    "preferredInterfaceMasquerade": FieldEffect(
         _devices(preferredInterfaceMasquerade={}),
         _interface(),
         _interface(masquerade={}),
         _interface(bridge={}),
         spec=ON_POD,
     ),
-    "preferredNetworkInterfaceMultiQueue": _switch_wish(
+    "preferredNetworkInterfaceMultiQueue": _switch_effect(
         "preferredNetworkInterfaceMultiQueue", "networkInterfaceMultiqueue"
     ),
-    "preferredInputBus": Wish(
+    "preferredInputBus": FieldEffect(
         _devices(preferredInputBus="virtio"),
         _devices(inputs=[{"name": "i", "type": "tablet"}]),
         _devices(inputs=[{"name": "i", "type": "tablet", "bus": "virtio"}]),
         _devices(inputs=[{"name": "i", "type": "tablet", "bus": "usb"}]),
     ),
-    "preferredInputType": Wish(
+    "preferredInputType": FieldEffect(
         _devices(preferredInputType="tablet"),
         _devices(inputs=[{"name": "i", "type": ""}]),
         _devices(inputs=[{"name": "i", "type": "tablet"}]),
         _devices(inputs=[{"name": "i", "type": "keyboard"}]),
     ),
-    "preferredSoundModel": Wish(
+    "preferredSoundModel": FieldEffect(
         _devices(preferredSoundModel="ac97"),
         _devices(sound={"name": "s"}),
         _devices(sound={"name": "s", "model": "ac97"}),
         _devices(sound={"name": "s", "model": "ich9"}),
     ),
-    "preferredVideoType": Wish(
+    "preferredVideoType": FieldEffect(
         _devices(preferredVideoType="virtio"), {}, _devices(video={"type": "virtio"}), _devices(video={"type": "vga"})
     ),
-    "preferredPanicDeviceModel": Wish(
+    "preferredPanicDeviceModel": FieldEffect(
         _devices(preferredPanicDeviceModel="hyperv"),
         {},
         _devices(panicDevices=[{"model": "hyperv"}]),
         _devices(panicDevices=[{"model": "isa"}]),
     ),
-    "preferredRng": Wish(_devices(preferredRng={}), {}, _devices(rng={}), _devices(rng={})),
-    "preferredTPM": Wish(
+    "preferredRng": FieldEffect(_devices(preferredRng={}), {}, _devices(rng={}), _devices(rng={})),
+    "preferredTPM": FieldEffect(
         _devices(preferredTPM={"persistent": True}), {}, _devices(tpm={"persistent": True}), _devices(tpm={})
     ),
-    "preferredVirtualGPUOptions": Wish(
+    "preferredVirtualGPUOptions": FieldEffect(
         _devices(preferredVirtualGPUOptions={"display": {"enabled": True}}),
         _devices(gpus=[{"name": "g"}]),
         _devices(gpus=[{"name": "g", "virtualGPUOptions": {"display": {"enabled": True}}}]),
         _devices(gpus=[{"name": "g", "virtualGPUOptions": {"display": {"enabled": False}}}]),
     ),
-    "preferredAutoattachGraphicsDevice": _switch_wish("preferredAutoattachGraphicsDevice", "autoattachGraphicsDevice"),
-    "preferredAutoattachInputDevice": _switch_wish("preferredAutoattachInputDevice", "autoattachInputDevice"),
-    "preferredAutoattachMemBalloon": _switch_wish("preferredAutoattachMemBalloon", "autoattachMemBalloon"),
-    "preferredAutoattachPodInterface": _switch_wish("preferredAutoattachPodInterface", "autoattachPodInterface"),
-    "preferredAutoattachSerialConsole": _switch_wish("preferredAutoattachSerialConsole", "autoattachSerialConsole"),
-    "preferredDisableHotplug": _switch_wish("preferredDisableHotplug", "disableHotplug"),
-    "preferredUseVirtioTransitional": _switch_wish("preferredUseVirtioTransitional", "useVirtioTransitional"),
+    "preferredAutoattachGraphicsDevice": _switch_effect(
+        "preferredAutoattachGraphicsDevice", "autoattachGraphicsDevice"
+    ),
+    "preferredAutoattachInputDevice": _switch_effect("preferredAutoattachInputDevice", "autoattachInputDevice"),
+    "preferredAutoattachMemBalloon": _switch_effect("preferredAutoattachMemBalloon", "autoattachMemBalloon"),
+    "preferredAutoattachPodInterface": _switch_effect("preferredAutoattachPodInterface", "autoattachPodInterface"),
+    "preferredAutoattachSerialConsole": _switch_effect("preferredAutoattachSerialConsole", "autoattachSerialConsole"),
+    "preferredDisableHotplug": _switch_effect("preferredDisableHotplug", "disableHotplug"),
+    "preferredUseVirtioTransitional": _switch_effect("preferredUseVirtioTransitional", "useVirtioTransitional"),
 }
 WISHES = {
-    **{f"devices.{name}": wish for name, wish in DEVICE_WISHES.items()},
-    "cpu.preferredCPUTopology": Wish(
+    **{f"devices.{name}": effect for name, effect in DEVICE_WISHES.items()},
+    "cpu.preferredCPUTopology": FieldEffect(
         {"cpu": {"preferredCPUTopology": "cores"}},
         {"cpu": {"guest": 4}},
         {"cpu": {"sockets": 1, "cores": 4, "threads": 1}},
         {"cpu": {"sockets": 2, "cores": 1, "threads": 2}},
     ),
-    "cpu.spreadOptions.across": Wish(
+    "cpu.spreadOptions.across": FieldEffect(
         {"cpu": {"preferredCPUTopology": "spread", "spreadOptions": {"across": "CoresThreads"}}},
         {"cpu": {"guest": 4}},
         {"cpu": {"sockets": 1, "cores": 2, "threads": 2}},
         {"cpu": {"sockets": 4, "cores": 1, "threads": 1}},
     ),
-    "cpu.spreadOptions.ratio": Wish(
+    "cpu.spreadOptions.ratio": FieldEffect(
         {"cpu": {"preferredCPUTopology": "spread", "spreadOptions": {"ratio": 4}}},
         {"cpu": {"guest": 8}},
         {"cpu": {"sockets": 2, "cores": 4, "threads": 1}},
         {"cpu": {"sockets": 8, "cores": 1, "threads": 1}},
     ),
-    "preferSpreadSocketToCoreRatio": Wish(
+    "preferSpreadSocketToCoreRatio": FieldEffect(
         {"cpu": {"preferredCPUTopology": "spread"}, "preferSpreadSocketToCoreRatio": 4},
         {"cpu": {"guest": 8}},
         {"cpu": {"sockets": 2, "cores": 4, "threads": 1}},
         {"cpu": {"sockets": 8, "cores": 1, "threads": 1}},
     ),
-    "cpu.preferredCPUFeatures": Wish(
+    "cpu.preferredCPUFeatures": FieldEffect(
         {"cpu": {"preferredCPUFeatures": [{"name": "vmx", "policy": "require"}]}},
         {},
         {"cpu": {"features": [{"name": "vmx", "policy": "require"}]}},
         {"cpu": {"features": [{"name": "vmx", "policy": "disable"}]}},
     ),
-    "features.preferredAcpi": Wish(
+    "features.preferredAcpi": FieldEffect(
         {"features": {"preferredAcpi": {"enabled": False}}},
         {},
         {"features": {"acpi": {"enabled": False}}},
         {"features": {"acpi": {"enabled": True}}},
     ),
-    "features.preferredApic": _feature_wish("apic", {"endOfInterrupt": True}, {"enabled": False}),
-    "features.preferredHyperv": _feature_wish("hyperv", {"relaxed": {}}, {"relaxed": {"enabled": False}}),
-    "features.preferredKvm": _feature_wish("kvm", {"hidden": True}, {"hidden": False}),
-    "features.preferredPvspinlock": _feature_wish("pvspinlock", {}, {"enabled": False}),
-    "features.preferredSmm": _feature_wish("smm", {}, {"enabled": False}),
-    "firmware.preferredEfi": Wish(
+    "features.preferredApic": _feature_effect("apic", {"endOfInterrupt": True}, {"enabled": False}),
+    "features.preferredHyperv": _feature_effect("hyperv", {"relaxed": {}}, {"relaxed": {"enabled": False}}),
+    "features.preferredKvm": _feature_effect("kvm", {"hidden": True}, {"hidden": False}),
+    "features.preferredPvspinlock": _feature_effect("pvspinlock", {}, {"enabled": False}),
+    "features.preferredSmm": _feature_effect("smm", {}, {"enabled": False}),
+    "firmware.preferredEfi": FieldEffect(
         {"firmware": {"preferredEfi": {"persistent": True}}},
         {},
         _bootloader(efi={"persistent": True}),
         _bootloader(bios={}),
     ),
-    "firmware.preferredUseBios": Wish(
+    "firmware.preferredUseBios": FieldEffect(
         {"firmware": {"preferredUseBios": True}}, {}, _bootloader(bios={}), _bootloader(efi={})
     ),
-    "firmware.preferredUseBiosSerial": Wish(
+    "firmware.preferredUseBiosSerial": FieldEffect(
         {"firmware": {"preferredUseBiosSerial": True}},
         _bootloader(bios={}),
         _bootloader(bios={"useSerial": True}),
         _bootloader(bios={"useSerial": False}),
     ),
-    "firmware.preferredUseEfi": Wish(
+    "firmware.preferredUseEfi": FieldEffect(
         {"firmware": {"preferredUseEfi": True}}, {}, _bootloader(efi={}), _bootloader(bios={})
     ),
-    "firmware.preferredUseSecureBoot": Wish(
+    "firmware.preferredUseSecureBoot": FieldEffect(
         {"firmware": {"preferredUseSecureBoot": False}},
         _bootloader(efi={}),
         _bootloader(efi={"secureBoot": False}),
         _bootloader(efi={"secureBoot": True}),
     ),
-    "machine.preferredMachineType": Wish(
+    "machine.preferredMachineType": FieldEffect(
         {"machine": {"preferredMachineType": "pc-q35-rhel9.4.0"}},
         {},
         {"machine": {"type": "pc-q35-rhel9.4.0"}},
         {"machine": {"type": "q35"}},
     ),
-    "clock.preferredClockOffset.utc": Wish(
+    "clock.preferredClockOffset.utc": FieldEffect(
         {"clock": {"preferredClockOffset": {"utc": {"offsetSeconds": 60}}}},
         {},
         {"clock": {"utc": {"offsetSeconds": 60}}},
         {"clock": {"timezone": "Europe/Oslo"}},
     ),
-    "clock.preferredClockOffset.timezone": Wish(
+    "clock.preferredClockOffset.timezone": FieldEffect(
         {"clock": {"preferredClockOffset": {"timezone": "Europe/Rome"}}},
         {},
         {"clock": {"timezone": "Europe/Rome"}},
         {"clock": {"utc": {}}},
     ),
-    "clock.preferredTimer": Wish(
+    "clock.preferredTimer": FieldEffect(
         {"clock": {"preferredTimer": {"hpet": {"present": False}}}},
         {},
         {"clock": {"timer": {"hpet": {"present": False}}}},
         {"clock": {"timer": {"rtc": {}}}},
     ),
-    "preferredLaunchSecurity": Wish(
+    "preferredLaunchSecurity": FieldEffect(
         {"preferredLaunchSecurity": SEV}, {}, {"launchSecurity": SEV}, {"launchSecurity": {"tdx": {}}}
     ),
 }
-WISH_CASES = [pytest.param(wish, id=path) for path, wish in WISHES.items()]
+WISH_CASES = [pytest.param(effect, id=path) for path, effect in WISHES.items()]
 
-SPEC_WISHES: dict[str, tuple[JsonObject, JsonObject, JsonObject]] = {
+SPEC_EFFECTS: dict[str, tuple[JsonObject, JsonObject, JsonObject]] = {
     "preferredArchitecture": ({"preferredArchitecture": "arm64"}, {"architecture": "arm64"}, {"architecture": "amd64"}),
     "preferredSubdomain": ({"preferredSubdomain": "lab"}, {"subdomain": "lab"}, {"subdomain": "own"}),
     "preferredTerminationGracePeriodSeconds": (
@@ -294,37 +298,37 @@ FLAVOR_WISHES = sorted(list_fields(flavor.VirtualMachinePreferenceSpec))
 
 
 def test_every_field_of_a_preference_is_in_a_table() -> None:
-    tables = {*WISHES, *SPEC_WISHES, *REQUIREMENTS, STORAGE_CLASS, ANNOTATIONS}
+    tables = {*WISHES, *SPEC_EFFECTS, *REQUIREMENTS, STORAGE_CLASS, ANNOTATIONS}
     assert tables == set(list_fields(VirtualMachinePreferenceSpec))
 
 
-@pytest.mark.parametrize("wish", WISH_CASES)
-def test_preference_fills_unset_fields(wish: Wish) -> None:
-    filled = apply_to_spec(wish.open, preference=wish.preferred, **wish.spec)
-    assert filled == {"domain": {"devices": {}, **wish.filled}, **wish.spec}
+@pytest.mark.parametrize("effect", WISH_CASES)
+def test_preference_fills_unset_fields(effect: FieldEffect) -> None:
+    filled = apply_to_spec(effect.unset, preference=effect.preferred, **effect.spec)
+    assert filled == {"domain": {"devices": {}, **effect.filled}, **effect.spec}
 
 
-@pytest.mark.parametrize("wish", WISH_CASES)
-def test_preference_keeps_fields_that_the_vm_sets(wish: Wish) -> None:
-    kept = apply_to_spec(wish.chosen, preference=wish.preferred, **wish.spec)
-    assert kept == {"domain": {"devices": {}, **wish.chosen}, **wish.spec}
+@pytest.mark.parametrize("effect", WISH_CASES)
+def test_preference_keeps_fields_that_the_vm_sets(effect: FieldEffect) -> None:
+    kept = apply_to_spec(effect.explicit, preference=effect.preferred, **effect.spec)
+    assert kept == {"domain": {"devices": {}, **effect.explicit}, **effect.spec}
 
 
 @pytest.mark.parametrize("path", FLAVOR_WISHES)
 def test_flavor_preference_fills_the_same_fields(path: str) -> None:
-    wish = WISHES[path]
-    preference = preference_spec(build_flavor_preference(**wish.preferred))
-    spec = build_spec(wish.open, **wish.spec)
+    effect = WISHES[path]
+    preference = preference_spec(build_flavor_preference(**effect.preferred))
+    spec = build_spec(effect.unset, **effect.spec)
     assert apply(Draft(ObjectMeta(), spec), None, preference) == []
-    assert to_tree(spec) == {"domain": {"devices": {}, **wish.filled}, **wish.spec}
+    assert to_tree(spec) == {"domain": {"devices": {}, **effect.filled}, **effect.spec}
 
 
-@pytest.mark.parametrize(("preferred", "filled", "chosen"), SPEC_WISHES.values(), ids=SPEC_WISHES)
+@pytest.mark.parametrize(("preferred", "filled", "explicit"), SPEC_EFFECTS.values(), ids=SPEC_EFFECTS)
 def test_preference_fills_fields_outside_the_domain(
-    preferred: JsonObject, filled: JsonObject, chosen: JsonObject
+    preferred: JsonObject, filled: JsonObject, explicit: JsonObject
 ) -> None:
     assert apply_to_spec(preference=preferred) == {"domain": {"devices": {}}, **filled}
-    assert apply_to_spec(preference=preferred, **chosen) == {"domain": {"devices": {}}, **chosen}
+    assert apply_to_spec(preference=preferred, **explicit) == {"domain": {"devices": {}}, **explicit}
 
 
 def test_preference_adds_annotations_that_the_vm_does_not_set() -> None:

@@ -1,4 +1,4 @@
-"""Expanding: everything written into the VM, its references dropped, and nothing else touched."""
+"""Expansion writes all fields into the VM, removes its references and changes nothing else."""
 
 import pytest
 from tests.support.build import build_instancetype_spec, build_preference_spec, build_vm
@@ -92,7 +92,7 @@ def test_cpu_guest_is_checked_without_matchers() -> None:
         (Shape(build_instancetype_spec(cpu=None, memory=None)), {**ONE, "sockets": 4}),
         (Shape(build_instancetype_spec(cpu=None, memory=None), LINUX, "cores"), {**ONE, "cores": 4}),
     ],
-    ids=["preference alone", "sizeless", "layout of flavors"],
+    ids=["preference alone", "open size", "flavor layout"],
 )
 def test_cpu_guest_is_laid_out_and_overrides_requests(shape: Shape, cpu: JsonObject) -> None:
     resources = {} if shape.instancetype else {"requests": {"cpu": "8"}, "limits": {"cpu": "8"}}

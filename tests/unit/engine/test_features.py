@@ -1,4 +1,4 @@
-"""Guest features: each its own, Hyper-V feature by feature."""
+"""Guest features: each is filled separately, also within Hyper-V."""
 
 import pytest
 from tests.support.engine import apply_to_domain
@@ -28,9 +28,9 @@ def test_any_feature_preference_adds_acpi(own: JsonObject | None) -> None:
         ({"hypervPassthrough": {}}, {"preferredSmm": {}}, {"acpi": {}, "smm": {}, "hypervPassthrough": {}}),
         ({"kvm": {}}, {"preferredKvm": {"hidden": True}}, {"acpi": {}, "kvm": {}}),
     ],
-    ids=["switched off", "present", "smm", "passthrough", "kvm"],
+    ids=["disabled", "present", "smm", "passthrough", "kvm"],
 )
-def test_a_feature_of_the_vm_stays_as_it_is(own: JsonObject, preferred: JsonObject, result: JsonObject) -> None:
+def test_feature_of_the_vm_is_kept(own: JsonObject, preferred: JsonObject, result: JsonObject) -> None:
     assert shape_features(own, preferred) == result
 
 
@@ -51,5 +51,5 @@ def test_empty_preferred_hyperv_is_kept() -> None:
     assert shape_features(None, {"preferredHyperv": {}}) == {"acpi": {}, "hyperv": {}}
 
 
-def test_without_feature_preferences_there_are_no_features() -> None:
+def test_no_features_are_added_without_feature_preferences() -> None:
     assert "features" not in apply_to_domain(preference={"devices": {}})

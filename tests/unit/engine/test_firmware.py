@@ -14,22 +14,22 @@ EFI: JsonObject = {"efi": {}}
     [
         pytest.param({}, {}, {}, id="nothing preferred"),
         pytest.param({}, {"preferredUseBios": True}, BIOS, id="bios"),
-        pytest.param({}, {"preferredUseBios": False}, {}, id="not bios"),
+        pytest.param({}, {"preferredUseBios": False}, {}, id="bios false"),
         pytest.param(
             {}, {"preferredUseBios": True, "preferredUseBiosSerial": True}, {"bios": {"useSerial": True}}, id="serial"
         ),
-        pytest.param({}, {"preferredUseBiosSerial": True}, {}, id="serial needs a bios"),
-        pytest.param({}, {"preferredUseBios": True, "preferredUseEfi": True}, BIOS, id="bios beats efi"),
-        pytest.param({}, {"preferredUseBios": True, "preferredEfi": {}}, BIOS, id="bios beats preferredEfi"),
+        pytest.param({}, {"preferredUseBiosSerial": True}, {}, id="serial without bios"),
+        pytest.param({}, {"preferredUseBios": True, "preferredUseEfi": True}, BIOS, id="bios before efi"),
+        pytest.param({}, {"preferredUseBios": True, "preferredEfi": {}}, BIOS, id="bios before preferredEfi"),
         pytest.param({}, {"preferredUseEfi": True}, EFI, id="efi"),
-        pytest.param({}, {"preferredUseEfi": False}, {}, id="not efi"),
+        pytest.param({}, {"preferredUseEfi": False}, {}, id="efi false"),
         pytest.param(
             {},
             {"preferredUseEfi": True, "preferredUseSecureBoot": True},
             {"efi": {"secureBoot": True}},
             id="secure boot",
         ),
-        pytest.param({}, {"preferredUseSecureBoot": True}, {}, id="secure boot needs an efi"),
+        pytest.param({}, {"preferredUseSecureBoot": True}, {}, id="secure boot without efi"),
         pytest.param(
             {},
             {"preferredEfi": {"secureBoot": False, "persistent": True}},
@@ -40,29 +40,31 @@ EFI: JsonObject = {"efi": {}}
             {},
             {"preferredEfi": {}, "preferredUseEfi": True, "preferredUseSecureBoot": True},
             EFI,
-            id="deprecated fields have no say beside preferredEfi",
+            id="preferredEfi overrides the deprecated fields",
         ),
-        pytest.param(EFI, {"preferredEfi": {"persistent": True}}, EFI, id="own efi beats preferredEfi"),
+        pytest.param(EFI, {"preferredEfi": {"persistent": True}}, EFI, id="VM efi overrides preferredEfi"),
         pytest.param(
             EFI,
             {"preferredEfi": {"persistent": True}, "preferredUseSecureBoot": True},
             {"efi": {"secureBoot": True}},
-            id="own efi takes preferred secure boot",
+            id="VM efi gets preferred secure boot",
         ),
         pytest.param(
             {"efi": {"secureBoot": False}},
             {"preferredUseEfi": True, "preferredUseSecureBoot": True},
             {"efi": {"secureBoot": False}},
-            id="own secure boot stays",
+            id="VM secure boot is kept",
         ),
-        pytest.param(EFI, {"preferredUseBios": True}, EFI, id="own efi beats bios"),
-        pytest.param(BIOS, {"preferredUseEfi": True}, BIOS, id="own bios beats efi"),
-        pytest.param(BIOS, {"preferredUseBiosSerial": True}, {"bios": {"useSerial": True}}, id="own bios takes serial"),
+        pytest.param(EFI, {"preferredUseBios": True}, EFI, id="VM efi overrides preferred bios"),
+        pytest.param(BIOS, {"preferredUseEfi": True}, BIOS, id="VM bios overrides preferred efi"),
+        pytest.param(
+            BIOS, {"preferredUseBiosSerial": True}, {"bios": {"useSerial": True}}, id="VM bios gets preferred serial"
+        ),
         pytest.param(
             {"bios": {"useSerial": False}},
             {"preferredUseBiosSerial": True},
             {"bios": {"useSerial": False}},
-            id="own serial stays",
+            id="VM serial is kept",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What a guest may use of its host: only what the configuration says."""
+"""Host resources that a guest may use: only those that the configuration allows."""
 
 import re
 from pathlib import Path
@@ -78,7 +78,7 @@ GUARDED = {
 
 
 @pytest.mark.parametrize(("gate", "guarded"), GUARDED.items(), ids=GUARDED.keys())
-def test_a_gate_guards_its_field(gate: str, guarded: tuple[JsonObject, str]) -> None:
+def test_field_requires_its_feature_gate(gate: str, guarded: tuple[JsonObject, str]) -> None:
     spec, message = guarded
     [refusal] = check(spec)
     assert refusal.startswith(message)
@@ -87,11 +87,11 @@ def test_a_gate_guards_its_field(gate: str, guarded: tuple[JsonObject, str]) -> 
     assert len(check(spec, developerConfiguration=disabled)) == 1
 
 
-def test_every_gate_that_is_documented_as_checked_is_checked() -> None:
+def test_every_documented_feature_gate_is_checked() -> None:
     assert HONOURED.keys() == {*GUARDED, "HostDevices"}
 
 
-def test_without_a_configuration_nothing_of_the_host_is_permitted() -> None:
+def test_host_access_is_forbidden_without_a_configuration() -> None:
     spec = from_tree(GPU | {"volumes": HOST_DISK["volumes"]}, VirtualMachineInstanceSpec)
     assert len(check_host_access(spec, "spec", None, explain_host_disks(None))) == 2
 
@@ -116,12 +116,12 @@ def test_devices_must_be_permitted() -> None:
     ]
 
 
-def test_host_devices_need_their_gate_even_if_permitted() -> None:
+def test_permitted_host_devices_need_their_feature_gate() -> None:
     [refusal] = check(HOST_DEVICE, **PERMITTED)
     assert refusal.startswith("spec.domain.devices.hostDevices: Host Devices feature gate is not enabled")
 
 
-def test_the_document_lists_every_gate_that_is_checked() -> None:
+def test_every_checked_feature_gate_is_documented() -> None:
     document = (Path(__file__).parents[3] / "docs" / "feature-gates.md").read_text()
     checked = document.partition("## Gates that are checked")[2].partition("## ")[0]
     assert re.findall(r"^\| `(\w+)` \|", checked, re.MULTILINE) == list(HONOURED)

@@ -1,4 +1,4 @@
-"""What a VMI gets at its admission, beyond what an expanded VM shows."""
+"""Defaults that a VMI gets at admission, in addition to those of an expanded VM."""
 
 import pytest
 from tests.support.build import build_preference_spec, build_spec
@@ -84,7 +84,7 @@ def test_default_disk_bus(architecture: str, bus: str) -> None:
         ({"smm": OFF, "kvm": {}}, {"acpi": ON, "smm": OFF, "kvm": {}}),
         ({"hyperv": {}}, {"acpi": ON, "hyperv": {}}),
     ],
-    ids=["off", "present", "with settings", "off and without a switch", "no enlightenment"],
+    ids=["disabled", "present", "with settings", "disabled and without an enabled field", "no enlightenment"],
 )
 def test_present_feature_is_enabled(features: JsonObject, result: JsonObject) -> None:
     assert complete({"features": features})["features"] == result
@@ -158,16 +158,17 @@ def test_existing_firmware_uuid_is_kept() -> None:
 @pytest.mark.parametrize(
     ("domain", "percent", "request_"),
     [
-        pytest.param({"memory": {"guest": "2Gi"}}, None, "2Gi", id="what the guest has"),
+        pytest.param({"memory": {"guest": "2Gi"}}, None, "2Gi", id="guest memory"),
         pytest.param({"memory": {"guest": "2Gi"}}, 100, "2Gi", id="not overcommitted"),
         pytest.param({"memory": {"guest": "3Gi"}}, 150, "2Gi", id="overcommitted"),
         pytest.param({"memory": {"guest": "3G"}}, 150, "2G", id="overcommitted, decimal"),
-        pytest.param({"memory": {"guest": "2Gi", "hugepages": {}}}, 150, "2Gi", id="huge pages are not shared"),
+        pytest.param({"memory": {"guest": "2Gi", "hugepages": {}}}, 150, "2Gi", id="hugepages are not overcommitted"),
+        pytest.param({"memory": {"guest": "2Gi"}, "resources": {"limits": {"memory": "3Gi"}}}, 150, "3Gi", id="limit"),
         pytest.param(
-            {"memory": {"guest": "2Gi"}, "resources": {"limits": {"memory": "3Gi"}}}, 150, "3Gi", id="the limit"
-        ),
-        pytest.param(
-            {"memory": {"guest": "2Gi"}, "resources": {"requests": {"memory": "1Gi"}}}, 150, "1Gi", id="own request"
+            {"memory": {"guest": "2Gi"}, "resources": {"requests": {"memory": "1Gi"}}},
+            150,
+            "1Gi",
+            id="request of the VM",
         ),
         pytest.param({}, None, None, id="nothing"),
     ],

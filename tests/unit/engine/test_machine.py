@@ -1,4 +1,4 @@
-"""The machine type: the VM's, the preferred one, the configured one, the architecture's."""
+"""Machine type: from the VM, the preference, the configuration or the architecture."""
 
 import pytest
 from tests.support.engine import apply_to_domain
@@ -38,10 +38,16 @@ def test_preferred_machine_type_fills_an_unset_type(
         pytest.param({}, "arm64", "virt", id="nothing configured"),
         pytest.param({"machineType": "pc"}, "arm64", "pc", id="configured for all"),
         pytest.param(
-            {"architectureConfiguration": {"arm64": {"machineType": "virt-9"}}}, "arm64", "virt-9", id="for this one"
+            {"architectureConfiguration": {"arm64": {"machineType": "virt-9"}}},
+            "arm64",
+            "virt-9",
+            id="configured for this architecture",
         ),
         pytest.param(
-            {"architectureConfiguration": {"arm64": {"machineType": "virt-9"}}}, "amd64", "q35", id="for another one"
+            {"architectureConfiguration": {"arm64": {"machineType": "virt-9"}}},
+            "amd64",
+            "q35",
+            id="configured for another architecture",
         ),
         pytest.param({"architectureConfiguration": {"arm64": {}}}, "arm64", "virt", id="section without a type"),
         pytest.param({"architectureConfiguration": {}}, "riscv", "q35", id="unknown to the configuration"),

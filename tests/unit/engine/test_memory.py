@@ -1,4 +1,4 @@
-"""Guest memory: an instance type's, the VM's own, and what is requested for it."""
+"""Guest memory of the instance type or the VM, and its memory request."""
 
 import pytest
 from tests.support.build import build_spec
@@ -51,9 +51,12 @@ def test_memory_request_keeps_other_resources() -> None:
 @pytest.mark.parametrize(
     ("own", "given", "clashes"),
     [
-        pytest.param({"memory": {"guest": "0"}}, {"guest": "1Gi"}, ["domain.memory.guest"], id="own guest of nought"),
+        pytest.param({"memory": {"guest": "0"}}, {"guest": "1Gi"}, ["domain.memory.guest"], id="zero VM memory"),
         pytest.param(
-            {"resources": {"requests": {"memory": "0"}}}, {"guest": "1Gi"}, ["domain.resources.requests.memory"], id="0"
+            {"resources": {"requests": {"memory": "0"}}},
+            {"guest": "1Gi"},
+            ["domain.resources.requests.memory"],
+            id="zero request",
         ),
         pytest.param(
             {"resources": {"limits": {"memory": "1Gi"}}},
@@ -76,8 +79,8 @@ def test_memory_request_keeps_other_resources() -> None:
             ],
             id="all at once",
         ),
-        pytest.param({"memory": {"hugepages": {}}}, {"guest": "1Gi"}, [], id="own hugepages"),
-        pytest.param({"memory": {"maxGuest": "2Gi"}}, {"guest": "1Gi"}, [], id="own maximum"),
+        pytest.param({"memory": {"hugepages": {}}}, {"guest": "1Gi"}, [], id="VM hugepages"),
+        pytest.param({"memory": {"maxGuest": "2Gi"}}, {"guest": "1Gi"}, [], id="VM maxGuest"),
     ],
 )
 def test_memory_set_by_vm_and_instance_type_conflicts(own: JsonObject, given: JsonObject, clashes: list[str]) -> None:
@@ -114,7 +117,7 @@ def test_vm_may_set_memory_if_the_instance_type_does_not(
         {"resources": {"requests": {"memory": "0"}}},
         {"resources": {"requests": {"cpu": "0"}}},
     ],
-    ids=["nothing", "empty", "only a maximum", "pages of no size", "request of nought", "request of another kind"],
+    ids=["nothing", "empty", "only a maximum", "hugepages without a size", "zero request", "CPU request"],
 )
 @pytest.mark.parametrize(
     "memory",
@@ -132,19 +135,19 @@ def test_zero_memory_is_a_conflict(amount: str) -> None:
     assert conflicts == [Conflict((FIELD,), f"{FIELD} '{Quantity(amount)}': must be greater than 0")]
 
 
-def test_overcommit_applies_to_the_vms_own_memory() -> None:
+def test_overcommit_applies_to_memory_of_the_vm() -> None:
     domain = apply_to_domain({"memory": {"guest": "4Gi"}}, {"cpu": None, "memory": {"overcommitPercent": 25}})
     assert domain["memory"] == {"guest": "4Gi"}
     assert domain["resources"] == {"requests": {"memory": "3Gi"}}
 
 
-def test_overcommit_keeps_the_vms_own_request() -> None:
+def test_overcommit_keeps_the_memory_request_of_the_vm() -> None:
     domain = {"memory": {"guest": "4Gi"}, "resources": {"requests": {"memory": "2Gi"}}}
     shaped = apply_to_domain(domain, {"cpu": None, "memory": {"overcommitPercent": 25}})
     assert shaped["resources"] == {"requests": {"memory": "2Gi"}}
 
 
-def test_hugepages_and_maximum_apply_to_the_vms_own_memory() -> None:
+def test_hugepages_and_max_guest_apply_to_memory_of_the_vm() -> None:
     given = {"hugepages": {"pageSize": "2Mi"}, "maxGuest": "8Gi"}
     domain = apply_to_domain({"memory": {"guest": "4Gi"}}, {"cpu": None, "memory": given})
     assert domain == {"devices": {}, "memory": {"guest": "4Gi", **given}}
@@ -160,7 +163,7 @@ def test_hugepages_and_maximum_apply_to_the_vms_own_memory() -> None:
         ({"memory": {"hugepages": {"pageSize": "2Mi"}}}, "2Mi"),
         ({"memory": {"hugepages": {"pageSize": "huge"}}}, None),
     ],
-    ids=["nothing", "request", "limit", "limit before pages", "one huge page", "no page size"],
+    ids=["nothing", "request", "limit", "limit before hugepages", "one huge page", "no page size"],
 )
 def test_default_memory_comes_from_requests_limits_or_hugepages(domain: JsonObject, memory: str | None) -> None:
     assert default_memory(build_spec(domain).domain) == memory

@@ -27,8 +27,8 @@ CANDIDATES = [
     ("near_to", "least", "names"),
     [
         pytest.param("", 2, ["a.medium", "c.medium", "a.large"], id="smallest first, then by name"),
-        pytest.param("b.tiny", 2, ["b.large", "a.medium", "c.medium"], id="the series of the one named before others"),
-        pytest.param("a.small", 3, ["a.large", "b.large"], id="as many as there are"),
+        pytest.param("b.tiny", 2, ["b.large", "a.medium", "c.medium"], id="same series first"),
+        pytest.param("a.small", 3, ["a.large", "b.large"], id="fewer than three"),
         pytest.param("a.small", 8, [], id="none"),
     ],
 )

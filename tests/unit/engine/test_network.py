@@ -1,4 +1,4 @@
-"""Interfaces: the default one, and what a preference says of model and binding."""
+"""Interfaces: the default interface, and preferred model and binding."""
 
 import pytest
 from tests.support.build import build_spec
@@ -53,7 +53,7 @@ def test_vm_without_networks_gets_the_pod_network(configuration: JsonObject | No
         ({}, {"networks": POD}),
         ({"interfaces": [{"name": "lan"}]}, {"networks": POD}),
     ],
-    ids=["not wanted", "interfaces", "networks", "both"],
+    ids=["disabled", "interfaces", "networks", "both"],
 )
 def test_vm_with_its_own_network_settings_is_unchanged(devices: JsonObject, spec: JsonObject) -> None:
     assert connect(devices, **spec) == ({"domain": {"devices": devices}, **spec}, None)
@@ -63,7 +63,7 @@ ADVICE = "name an interface in the VM, or set configuration.network.defaultNetwo
 
 
 @pytest.mark.parametrize(
-    ("configuration", "words"),
+    ("configuration", "message"),
     [
         (
             {"permitBridgeInterfaceOnPodNetwork": False},
@@ -76,8 +76,8 @@ ADVICE = "name an interface in the VM, or set configuration.network.defaultNetwo
     ],
     ids=["bridge not permitted", "unknown binding"],
 )
-def test_unusable_default_binding_is_a_conflict(configuration: JsonObject, words: str) -> None:
-    assert connect(configuration=configuration) == ({"domain": {"devices": {}}}, words)
+def test_unusable_default_binding_is_a_conflict(configuration: JsonObject, message: str) -> None:
+    assert connect(configuration=configuration) == ({"domain": {"devices": {}}}, message)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_unusable_default_binding_is_a_conflict(configuration: JsonObject, words
     ],
     ids=lambda binding: next(iter(binding)),
 )
-def test_an_interface_with_a_binding_keeps_it(binding: JsonObject) -> None:
+def test_binding_of_the_vm_is_kept(binding: JsonObject) -> None:
     interfaces = [{"name": "lan", **binding}]
     domain = apply_to_domain({"devices": {"interfaces": interfaces}}, preference=MASQUERADE, networks=POD)
     assert domain["devices"]["interfaces"] == interfaces
@@ -109,14 +109,16 @@ def test_an_interface_with_a_binding_keeps_it(binding: JsonObject) -> None:
         ([{"name": "lan", "multus": {"networkName": "br"}}], False),
         ([{"name": "lan", "multus": {"networkName": "br"}}, {"name": "lan", "pod": {}}], False),
     ],
-    ids=["pod", "none", "another pod network", "multus", "the first of the name counts"],
+    ids=["pod", "none", "another pod network", "multus", "first network of the name"],
 )
-def test_preferred_masquerade_is_for_the_pod_network(networks: list[JsonObject] | None, masqueraded: bool) -> None:
+def test_preferred_masquerade_applies_to_the_pod_network_only(
+    networks: list[JsonObject] | None, masqueraded: bool
+) -> None:
     domain = apply_to_domain({"devices": {"interfaces": [{"name": "lan"}]}}, preference=MASQUERADE, networks=networks)
     assert domain["devices"]["interfaces"] == [{"name": "lan", "masquerade": {}} if masqueraded else {"name": "lan"}]
 
 
-def test_the_preferred_model_goes_to_every_interface_that_names_none() -> None:
+def test_preferred_model_applies_to_interfaces_without_one() -> None:
     interfaces = [{"name": "a", "sriov": {}}, {"name": "b", "model": "e1000"}, {"name": "c", "model": ""}]
     preference = {"devices": {"preferredInterfaceModel": "virtio"}}
     domain = apply_to_domain({"devices": {"interfaces": interfaces}}, preference=preference)

@@ -11,14 +11,20 @@ from virtshape.engine.placement import apply_placement
 @pytest.mark.parametrize(
     ("own", "given", "clashes"),
     [
-        pytest.param({"nodeSelector": {"a": "1"}}, {"nodeSelector": {"b": "2"}}, ["nodeSelector"], id="both select"),
-        pytest.param({"nodeSelector": {"a": "1"}}, {"nodeSelector": {"a": "1"}}, ["nodeSelector"], id="the same"),
-        pytest.param({"nodeSelector": {}}, {"nodeSelector": {"b": "2"}}, ["nodeSelector"], id="own one empty"),
-        pytest.param({"nodeSelector": {"a": "1"}}, {"nodeSelector": {}}, ["nodeSelector"], id="given one empty"),
-        pytest.param({"nodeSelector": {"a": "1"}}, {}, [], id="none given"),
-        pytest.param({"schedulerName": "a"}, {"schedulerName": "b"}, ["schedulerName"], id="both schedule"),
-        pytest.param({"schedulerName": ""}, {"schedulerName": "b"}, [], id="own scheduler unset"),
-        pytest.param({"schedulerName": "a"}, {"schedulerName": ""}, [], id="given scheduler unset"),
+        pytest.param(
+            {"nodeSelector": {"a": "1"}}, {"nodeSelector": {"b": "2"}}, ["nodeSelector"], id="both set a node selector"
+        ),
+        pytest.param(
+            {"nodeSelector": {"a": "1"}}, {"nodeSelector": {"a": "1"}}, ["nodeSelector"], id="same node selector"
+        ),
+        pytest.param({"nodeSelector": {}}, {"nodeSelector": {"b": "2"}}, ["nodeSelector"], id="empty VM node selector"),
+        pytest.param(
+            {"nodeSelector": {"a": "1"}}, {"nodeSelector": {}}, ["nodeSelector"], id="empty instance type node selector"
+        ),
+        pytest.param({"nodeSelector": {"a": "1"}}, {}, [], id="no instance type node selector"),
+        pytest.param({"schedulerName": "a"}, {"schedulerName": "b"}, ["schedulerName"], id="both set a scheduler"),
+        pytest.param({"schedulerName": ""}, {"schedulerName": "b"}, [], id="VM scheduler unset"),
+        pytest.param({"schedulerName": "a"}, {"schedulerName": ""}, [], id="instance type scheduler unset"),
         pytest.param(
             {"nodeSelector": {}, "schedulerName": "a"},
             {"nodeSelector": {}, "schedulerName": "b"},
@@ -37,7 +43,7 @@ def test_placement_of_the_vm_is_kept_if_the_instance_type_sets_none(own: JsonObj
     assert {key: spec[key] for key in own} == own
 
 
-def test_the_node_selector_is_a_copy() -> None:
+def test_node_selector_is_copied() -> None:
     given = build_instancetype_spec(nodeSelector={"pool": "fast"})
     spec = build_spec()
     apply_placement(spec, given)

@@ -1,4 +1,4 @@
-"""What a preference requires: vCPUs, memory and architecture, whoever gives them."""
+"""Requirements of a preference: vCPUs, memory and architecture, from any source."""
 
 import pytest
 from tests.support.build import build_instancetype_spec, build_preference_spec, build_spec
@@ -50,7 +50,7 @@ def test_no_requirements_accept_everything(preference: VirtualMachinePreferenceS
         ({"topology": {}}, 1),
         ({"topology": {"sockets": 1, "cores": 3, "threads": 1}, "guest": 8}, 3),
     ],
-    ids=["number", "sockets", "cores", "threads", "one of each", "topology before number"],
+    ids=["number", "sockets", "cores", "threads", "one of each", "topology before count"],
 )
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES])
 def test_vcpus_of_the_instance_type_count_in_any_layout(given: JsonObject, vcpus: int, name: str | None) -> None:
@@ -67,7 +67,7 @@ def test_very_large_topology_meets_any_requirement() -> None:
     assert check({"cpu": {"guest": MAX_VCPUS}}, instancetype=given) == []
 
 
-@pytest.mark.parametrize("instancetype", [None, {"cpu": None}, {"cpu": {}}], ids=["no type", "sizeless", "empty"])
+@pytest.mark.parametrize("instancetype", [None, {"cpu": None}, {"cpu": {}}], ids=["no type", "open size", "empty"])
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES])
 def test_cpu_guest_of_the_vm_counts_and_is_named(instancetype: JsonObject | None, name: str | None) -> None:
     preferred = {"preferredCPUTopology": name}
@@ -120,8 +120,8 @@ def test_preferred_topology_members_count_as_vcpus(
     preferred: str | None, cpu: JsonObject, given: int, shape: str, members: tuple[str, ...]
 ) -> None:
     conflicts = check({"cpu": {"guest": 4}}, domain={"cpu": cpu}, cpu={"preferredCPUTopology": preferred})
-    words = f"insufficient CPU resources of {given} vCPU provided by VirtualMachine, preference requires 4 vCPU"
-    assert conflicts == unmet(tuple(f"{CPU}.{member}" for member in members), f"{words} provided as {shape}")
+    message = f"insufficient CPU resources of {given} vCPU provided by VirtualMachine, preference requires 4 vCPU"
+    assert conflicts == unmet(tuple(f"{CPU}.{member}" for member in members), f"{message} provided as {shape}")
 
 
 @pytest.mark.parametrize("across", ACROSS)
@@ -136,11 +136,11 @@ def test_spread_levels_count_as_vcpus(across: str) -> None:
 @pytest.mark.parametrize(
     ("instancetype", "domain", "given", "giver", "field"),
     [
-        pytest.param({}, {"memory": {"guest": "2Gi"}}, "2Gi", "instance type", "spec.instancetype", id="given"),
-        pytest.param({}, {}, "2Gi", "instance type", "spec.instancetype", id="given, not applied yet"),
-        pytest.param(None, {"memory": {"guest": "1Gi"}}, "1Gi", "VirtualMachine", MEMORY, id="own"),
-        pytest.param({"memory": None}, {"memory": {"guest": "1Gi"}}, "1Gi", "VirtualMachine", MEMORY, id="sizeless"),
-        pytest.param(None, {}, "0", "VirtualMachine", MEMORY, id="nobodys"),
+        pytest.param({}, {"memory": {"guest": "2Gi"}}, "2Gi", "instance type", "spec.instancetype", id="instance type"),
+        pytest.param({}, {}, "2Gi", "instance type", "spec.instancetype", id="instance type that is not applied yet"),
+        pytest.param(None, {"memory": {"guest": "1Gi"}}, "1Gi", "VirtualMachine", MEMORY, id="VM"),
+        pytest.param({"memory": None}, {"memory": {"guest": "1Gi"}}, "1Gi", "VirtualMachine", MEMORY, id="open size"),
+        pytest.param(None, {}, "0", "VirtualMachine", MEMORY, id="unset"),
     ],
 )
 def test_insufficient_memory_names_the_field_that_sets_it(

@@ -1,4 +1,4 @@
-"""I/O threads and launch security: taken whole from the instance type, or left to the VM."""
+"""I/O threads and launch security come completely from the instance type or from the VM."""
 
 import pytest
 from tests.support.engine import apply_to_domain, list_conflicts
@@ -10,10 +10,10 @@ from virtshape.api.model import JsonObject
     ("own", "given", "clashes"),
     [
         pytest.param({"supplementalPoolThreadCount": 1}, {"supplementalPoolThreadCount": 1}, True, id="both"),
-        pytest.param({"supplementalPoolThreadCount": 0}, {"supplementalPoolThreadCount": 0}, True, id="nought counts"),
-        pytest.param({}, {"supplementalPoolThreadCount": 1}, False, id="own pool has no size"),
-        pytest.param({"supplementalPoolThreadCount": 1}, {}, False, id="given pool has no size"),
-        pytest.param({"supplementalPoolThreadCount": 1}, None, False, id="none given"),
+        pytest.param({"supplementalPoolThreadCount": 0}, {"supplementalPoolThreadCount": 0}, True, id="zero is a size"),
+        pytest.param({}, {"supplementalPoolThreadCount": 1}, False, id="VM pool without a size"),
+        pytest.param({"supplementalPoolThreadCount": 1}, {}, False, id="instance type pool without a size"),
+        pytest.param({"supplementalPoolThreadCount": 1}, None, False, id="no instance type pool"),
     ],
 )
 def test_only_pool_sizes_conflict(own: JsonObject, given: JsonObject | None, clashes: bool) -> None:
@@ -41,7 +41,7 @@ def test_all_fields_set_by_both_are_reported() -> None:
         ({"supplementalPoolThreadCount": None}, {"supplementalPoolThreadCount": 1}),
     ],
 )
-def test_pool_without_a_size_keeps_the_vms_own(given: JsonObject, result: JsonObject) -> None:
+def test_pool_without_a_size_keeps_the_size_of_the_vm(given: JsonObject, result: JsonObject) -> None:
     domain = apply_to_domain({"ioThreads": {"supplementalPoolThreadCount": 1}}, {"ioThreads": given})
     assert domain["ioThreads"] == result
 
@@ -54,6 +54,6 @@ def test_fields_unset_in_the_instance_type_are_kept(field: str, own: object) -> 
     assert apply_to_domain({field: own}, {})[field] == own
 
 
-def test_the_instance_types_launch_security_beats_the_preferred_one() -> None:
+def test_instance_type_launch_security_overrides_the_preferred_one() -> None:
     domain = apply_to_domain(None, {"launchSecurity": {"tdx": {}}}, {"preferredLaunchSecurity": {"snp": {}}})
     assert domain["launchSecurity"] == {"tdx": {}}

@@ -1,4 +1,4 @@
-"""Which sockets, cores and threads carry the vCPUs."""
+"""Distribution of vCPUs over sockets, cores and threads."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def test_vcpus_follow_the_preferred_topology(name: str | None, expected: Topolog
 
 
 @pytest.mark.parametrize(("old", "new"), DEPRECATED_TOPOLOGIES.items())
-def test_a_deprecated_name_means_the_same_as_its_successor(old: str, new: str) -> None:
+def test_deprecated_topology_name_equals_its_successor(old: str, new: str) -> None:
     assert preferred_topology(prefer(old)) == new
     assert lay_out_vcpus(6, prefer(old)) == lay_out_vcpus(6, prefer(new))
 
@@ -71,7 +71,7 @@ def test_default_layout_applies_without_a_preferred_topology(
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_a_preferred_topology_beats_the_default_layout(name: str) -> None:
+def test_preferred_topology_overrides_the_default_layout(name: str) -> None:
     assert lay_out_vcpus(6, prefer(name), "cores") == lay_out_vcpus(6, prefer(name), "sockets")
 
 
@@ -87,17 +87,19 @@ def test_one_vcpu_gets_one_socket_core_and_thread(name: str, across: str) -> Non
         pytest.param(8, prefer("spread"), Topology(4, 2, 1), id="ratio 2 by default"),
         pytest.param(8, prefer("spread", ratio=4), Topology(2, 4, 1), id="ratio of the options"),
         pytest.param(8, prefer("spread", legacy=4), Topology(2, 4, 1), id="ratio of the deprecated field"),
-        pytest.param(8, prefer("spread", ratio=2, legacy=4), Topology(4, 2, 1), id="options beat the deprecated field"),
-        pytest.param(8, prefer("spread", legacy=0), Topology(4, 2, 1), id="deprecated 0 is no ratio"),
-        pytest.param(8, prefer("spread", ratio=0), Topology(8, 1, 1), id="ratio 0 divides nothing"),
+        pytest.param(
+            8, prefer("spread", ratio=2, legacy=4), Topology(4, 2, 1), id="options override the deprecated field"
+        ),
+        pytest.param(8, prefer("spread", legacy=0), Topology(4, 2, 1), id="deprecated ratio 0"),
+        pytest.param(8, prefer("spread", ratio=0), Topology(8, 1, 1), id="ratio 0"),
         pytest.param(8, prefer("spread", ratio=1), Topology(8, 1, 1), id="ratio 1"),
         pytest.param(8, prefer("spread", across="SocketsCores"), Topology(4, 2, 1), id="sockets and cores"),
         pytest.param(8, prefer("spread", across="CoresThreads"), Topology(1, 4, 2), id="cores and threads"),
         pytest.param(8, prefer("spread", across="SocketsCoresThreads"), Topology(2, 2, 2), id="all three"),
         pytest.param(24, prefer("spread", 3, "SocketsCoresThreads"), Topology(4, 3, 2), id="all three, ratio 3"),
         pytest.param(8, prefer("spread", across="Nodes"), Topology(), id="across unknown"),
-        pytest.param(5, prefer("spread"), Topology(2, 2, 1), id="remainder lost: admission refuses it"),
-        pytest.param(3, prefer("spread", 4), Topology(0, 4, 1), id="fewer than the ratio: admission refuses it"),
+        pytest.param(5, prefer("spread"), Topology(2, 2, 1), id="remainder that admission rejects"),
+        pytest.param(3, prefer("spread", 4), Topology(0, 4, 1), id="fewer vCPUs than the ratio"),
     ],
 )
 def test_spread_distributes_vcpus_by_ratio(
@@ -133,7 +135,7 @@ def test_evenly_divisible_vcpus_are_all_laid_out(vcpus: int, name: str, across: 
         ({"sockets": MAX_VCPUS, "cores": MAX_VCPUS}, Topology(MAX_VCPUS, MAX_VCPUS, 1), f"{MAX_VCPUS}x{MAX_VCPUS}x1"),
     ],
 )
-def test_an_absent_member_of_a_topology_is_one(tree: JsonObject, expected: Topology, text: str) -> None:
+def test_absent_topology_member_is_one(tree: JsonObject, expected: Topology, text: str) -> None:
     topology = read_topology(from_tree(tree, CPUTopology))
     assert (topology, str(topology)) == (expected, text)
 
@@ -156,7 +158,7 @@ def test_count_vcpus_of_an_instance_type(tree: JsonObject | None, vcpus: int) ->
 
 
 @pytest.mark.parametrize(
-    ("vcpus", "preference", "words"),
+    ("vcpus", "preference", "message"),
     [
         pytest.param(5, None, None, id="no preference"),
         pytest.param(5, prefer("cores"), None, id="no spread"),
@@ -185,12 +187,12 @@ def test_count_vcpus_of_an_instance_type(tree: JsonObject | None, vcpus: int) ->
     ],
 )
 def test_uneven_spread_is_a_conflict(
-    vcpus: int, preference: VirtualMachinePreferenceSpec | None, words: str | None
+    vcpus: int, preference: VirtualMachinePreferenceSpec | None, message: str | None
 ) -> None:
     conflict = check_spread(vcpus, "spec.where", "the VM", preference)
-    if words is None:
+    if message is None:
         assert conflict is None
     else:
         assert conflict is not None
         assert conflict.fields == ("spec.where",)
-        assert conflict.message == f"{vcpus} vCPUs provided by the VM are not divisible {words}"
+        assert conflict.message == f"{vcpus} vCPUs provided by the VM are not divisible {message}"

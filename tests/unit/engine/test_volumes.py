@@ -1,4 +1,4 @@
-"""The storage class for volumes that a VM has made for it."""
+"""Preferred storage class of DataVolume templates."""
 
 import pytest
 from tests.support.build import build_vm
@@ -19,7 +19,7 @@ from virtshape.engine.volumes import apply_storage_class
         ({"storage": {}, "pvc": {}}, {"storage": {"storageClassName": "fast"}, "pvc": {"storageClassName": "fast"}}),
         ({}, {}),
     ],
-    ids=["storage", "claim", "own class", "the empty class is a choice", "both", "neither"],
+    ids=["storage", "claim", "class of the template", "empty class is kept", "both", "neither"],
 )
 def test_preferred_storage_class_fills_unset_classes(spec: JsonObject, filled: JsonObject) -> None:
     vm = build_vm(dataVolumeTemplates=[{"spec": spec}, {"spec": spec}])

@@ -10,7 +10,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.model import JsonObject
 
 Check = Callable[[VirtualMachineInstanceSpec, str], Iterable[Violation]]
-Told = list[tuple[str, str]]
+Findings = list[tuple[str, str]]
 """Fields and expected messages, in KubeVirt's wording where it has one."""
 
 D = "spec.domain"
@@ -49,14 +49,14 @@ def read(tree: JsonObject) -> VirtualMachineInstanceSpec:
     return build_spec(domain=tree.get("domain") or None, **members)
 
 
-def refuse(check: Check, tree: JsonObject) -> Told:
+def list_findings(check: Check, tree: JsonObject) -> Findings:
     """Return the fields and messages that a check reports."""
     return [(cause.field, cause.message) for cause in split_violations(check(read(tree), "spec")).causes]
 
 
-def expect(check: Check, tree: JsonObject, told: Told) -> None:
+def assert_findings(check: Check, tree: JsonObject, expected: Findings) -> None:
     """Assert that the check reports exactly these fields and messages."""
-    found = refuse(check, tree)
-    assert [field for field, _ in found] == [field for field, _ in told], found
-    for (_, message), (_, reason) in zip(found, told, strict=True):
+    findings = list_findings(check, tree)
+    assert [field for field, _ in findings] == [field for field, _ in expected], findings
+    for (_, message), (_, reason) in zip(findings, expected, strict=True):
         assert reason in message, message

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.admission.rules.guests import Told, expect, guest
+from tests.unit.admission.rules.guests import Findings, assert_findings, guest
 
 from virtshape.admission.rules.optional import check_optional
 from virtshape.api.model import JsonObject
@@ -32,79 +32,81 @@ def weighed(weight: int) -> JsonObject:
     return guest(affinity={"nodeAffinity": nodes, "podAntiAffinity": pods})
 
 
-BROKEN: dict[str, tuple[JsonObject, Told]] = {
-    "no nodes at all": (
+INVALID: dict[str, tuple[JsonObject, Findings]] = {
+    "no node selector term": (
         node(),
         [(TERM.removesuffix("[0]"), "must have at least one node selector term")],
     ),
-    "one of no values": (
+    "In without values": (
         expression(operator="In"),
         [(f"{TERM}.matchExpressions[0].values", "must be specified when `operator` is 'In' or 'NotIn'")],
     ),
-    "there with values": (
+    "Exists with values": (
         expression(operator="Exists", values=["b"]),
         [(f"{TERM}.matchExpressions[0].values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")],
     ),
-    "more than two values": (
+    "Gt with two values": (
         expression(operator="Gt", values=["1", "2"]),
         [(f"{TERM}.matchExpressions[0].values", "must be specified single value when `operator` is 'Lt' or 'Gt'")],
     ),
-    "a label that is none": (
+    "invalid label key": (
         expression(key="a b", operator="Exists"),
         [(f"{TERM}.matchExpressions[0].key", "is not a valid label key")],
     ),
-    "a field of nodes that is none": (
+    "unknown node field": (
         node({"matchFields": [{"key": "metadata.uid", "operator": "In", "values": ["a"]}]}),
         [(f"{TERM}.matchFields[0].key", "not a valid field selector key")],
     ),
-    "two nodes by name": (
+    "two values for a node field": (
         node({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]}),
         [(f"{TERM}.matchFields[0].values", "must be only one value when `operator` is 'In' or 'NotIn' for node field")],
     ),
-    "nodes that have a name": (
+    "unsupported operator for a node field": (
         node({"matchFields": [{"key": "metadata.name", "operator": "Exists"}]}),
         [(f"{TERM}.matchFields[0].operator", "not a valid selector operator")],
     ),
-    "a weight of nought": (
+    "weight 0": (
         weighed(0),
         [
             (f"spec.affinity.nodeAffinity.{PREFERRED}[0].weight", "must be in the range 1-100"),
             (f"spec.affinity.podAntiAffinity.{PREFERRED}[0].weight", "must be in the range 1-100"),
         ],
     ),
-    "neighbours nowhere": (pod(topologyKey=""), [(f"{POD}.topologyKey", "can not be empty")]),
-    "neighbours in a namespace that is none": (
+    "empty topology key": (pod(topologyKey=""), [(f"{POD}.topologyKey", "can not be empty")]),
+    "invalid namespace name": (
         pod(namespaces=["A"]),
         [(f"{POD}.namespaces[0]", "is not a valid namespace name")],
     ),
-    "neighbours with a label that is none": (
+    "invalid label key in a pod selector": (
         pod(labelSelector={"matchLabels": {"/a": "b"}}),
         [(f"{POD}.labelSelector.matchLabels", "is not a valid label key")],
     ),
-    "neighbours of no values": (
+    "NotIn without values in a pod selector": (
         pod(labelSelector={"matchExpressions": [{"key": "a", "operator": "NotIn"}]}),
         [(f"{POD}.labelSelector.matchExpressions[0].values", "must be specified when `operator` is 'NotIn'")],
     ),
-    "neighbours by an unknown test": (
+    "unknown operator in a namespace selector": (
         pod(namespaceSelector={"matchExpressions": [{"key": "a", "operator": "Like"}]}),
         [(f"{POD}.namespaceSelector.matchExpressions[0].operator", "not a valid selector operator")],
     ),
 }
 
-KEPT: dict[str, JsonObject] = {
-    "nodes": expression(key="kubernetes.io/arch", operator="In", values=["amd64"]),
-    "more than": expression(operator="Gt", values=["1"]),
-    "a node": node({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}),
+VALID: dict[str, JsonObject] = {
+    "node affinity": expression(key="kubernetes.io/arch", operator="In", values=["amd64"]),
+    "Gt": expression(operator="Gt", values=["1"]),
+    "node by name": node({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}),
     "weights": weighed(100),
-    "neighbours": pod(labelSelector={"matchExpressions": [{"key": "a", "operator": "Exists"}]}, namespaces=["default"]),
+    "pod affinity": pod(
+        labelSelector={"matchExpressions": [{"key": "a", "operator": "Exists"}]}, namespaces=["default"]
+    ),
 }
 
 
-@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
-    expect(check_optional, tree, told)
+@pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
+def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+    assert_findings(check_optional, tree, expected)
 
 
-@pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
 def test_valid_objects_pass(tree: JsonObject) -> None:
-    expect(check_optional, tree, [])
+    assert_findings(check_optional, tree, [])

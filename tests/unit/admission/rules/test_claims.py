@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.unit.admission.rules.guests import D, Told, expect
+from tests.unit.admission.rules.guests import D, Findings, assert_findings
 
 from virtshape.admission.rules.optional import check_optional
 from virtshape.api.model import JsonObject
 
 CLAIM: JsonObject = {"name": "c", "resourceClaimName": "rc"}
-TAKEN: JsonObject = {"claimName": "c", "requestName": "r"}
+REQUEST: JsonObject = {"claimName": "c", "requestName": "r"}
 
 
 def claimed(
@@ -24,47 +24,47 @@ def network(*, binding: str = "sriov", more: list[JsonObject] | None = None, **c
     return claimed(networks=networks, interfaces=[{"name": "lan", binding: {}}])
 
 
-BROKEN: dict[str, tuple[JsonObject, Told]] = {
-    "two claims of a name": (
+INVALID: dict[str, tuple[JsonObject, Findings]] = {
+    "duplicate claim name": (
         claimed(claims=[CLAIM, CLAIM]),
         [("spec.resourceClaims[1].name", 'duplicate resourceClaims name "c"')],
     ),
-    "a claim of nothing": (
+    "claim without a source": (
         claimed(claims=[{"name": "c"}]),
         [("spec.resourceClaims[0]", "must specify exactly one of resourceClaimName and resourceClaimTemplateName")],
     ),
-    "a GPU of its own and out of a claim": (
-        claimed(gpus=[{"name": "g", "deviceName": "d", **TAKEN}]),
+    "GPU with both a device name and a claim": (
+        claimed(gpus=[{"name": "g", "deviceName": "d", **REQUEST}]),
         [
             (f"{D}.devices.gpus[0].claimName", "vmi.spec.domain.devices.gpus contains GPUs with both deviceName and"),
             (f"{D}.devices.gpus", "vmi.spec.domain.devices.gpus contains both DRA and non-DRA GPUs"),
         ],
     ),
-    "GPUs of both sorts": (
-        claimed(gpus=[{"name": "g", **TAKEN}, {"name": "h", "deviceName": "d"}]),
+    "GPUs with and without claims": (
+        claimed(gpus=[{"name": "g", **REQUEST}, {"name": "h", "deviceName": "d"}]),
         [(f"{D}.devices.gpus", "vmi.spec.domain.devices.gpus contains both DRA and non-DRA GPUs; each GPU must be")],
     ),
-    "a GPU out of no request": (
+    "GPU without a request name": (
         claimed(gpus=[{"name": "g", "claimName": "c"}]),
         [(f"{D}.devices.gpus[0].requestName", "requestName is required for DRA GPU")],
     ),
-    "a host device out of no claim": (
+    "host device without a claim name": (
         claimed(hostDevices=[{"name": "h", "requestName": "r"}]),
         [(f"{D}.devices.hostDevices[0].claimName", "claimName is required for DRA HostDevice")],
     ),
-    "a claim that is not there": (
-        claimed(claims=[], gpus=[{"name": "g", **TAKEN}]),
+    "GPU of an undefined claim": (
+        claimed(claims=[], gpus=[{"name": "g", **REQUEST}]),
         [(f"{D}.devices.gpus[0].claimName", "vmi.spec.resourceClaims must specify all claims used in")],
     ),
-    "a device taken twice": (
-        claimed(gpus=[{"name": "g", **TAKEN}], hostDevices=[{"name": "h", **TAKEN}]),
+    "two devices of one request": (
+        claimed(gpus=[{"name": "g", **REQUEST}], hostDevices=[{"name": "h", **REQUEST}]),
         [(f"{D}.devices.hostDevices[0]", 'duplicate claimName/requestName pair "c/r"')],
     ),
-    "a network out of no request": (
+    "network without a request name": (
         network(claimName="c"),
         [("spec.networks[0].resourceClaim.requestName", "requestName is required for DRA network")],
     ),
-    "a network out of a claim that is not there": (
+    "network of an undefined claim": (
         network(claimName="x", requestName="r"),
         [
             (
@@ -73,31 +73,33 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
             )
         ],
     ),
-    "a network out of a claim, by a bridge": (
-        network(binding="bridge", **TAKEN),
+    "network of a claim with a bridge binding": (
+        network(binding="bridge", **REQUEST),
         [(f"{D}.devices.interfaces", 'DRA network "lan" requires an SR-IOV interface binding')],
     ),
-    "a network out of a claim beside another": (
-        network(more=[{"name": "wan", "multus": {"networkName": "n"}}], **TAKEN),
+    "network of a claim and a Multus network": (
+        network(more=[{"name": "wan", "multus": {"networkName": "n"}}], **REQUEST),
         [("spec.networks", "mixing Multus and DRA resourceClaim networks in the same VMI is not supported")],
     ),
 }
 
-KEPT: dict[str, JsonObject] = {
-    "a GPU and a host device": claimed(
-        gpus=[{"name": "g", **TAKEN}], hostDevices=[{"name": "h", "claimName": "c", "requestName": "s"}]
+VALID: dict[str, JsonObject] = {
+    "GPU and host device": claimed(
+        gpus=[{"name": "g", **REQUEST}], hostDevices=[{"name": "h", "claimName": "c", "requestName": "s"}]
     ),
-    "host devices of both sorts": claimed(hostDevices=[{"name": "h", **TAKEN}, {"name": "i", "deviceName": "d"}]),
+    "host devices with and without claims": claimed(
+        hostDevices=[{"name": "h", **REQUEST}, {"name": "i", "deviceName": "d"}]
+    ),
     "GPUs without claims": claimed(claims=[], gpus=[{"name": "g", "deviceName": "d"}]),
-    "a network": network(**TAKEN),
+    "network": network(**REQUEST),
 }
 
 
-@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
-    expect(check_optional, tree, told)
+@pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
+def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+    assert_findings(check_optional, tree, expected)
 
 
-@pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
 def test_valid_objects_pass(tree: JsonObject) -> None:
-    expect(check_optional, tree, [])
+    assert_findings(check_optional, tree, [])

@@ -24,22 +24,22 @@ def machines(*patterns: str) -> JsonObject:
 
 
 CASES: dict[str, tuple[JsonObject, JsonObject | None, list[str]]] = {
-    "a machine of today": (machine("q35"), None, []),
-    "a machine of some day": (machine("pc-q35-rhel9.4.0"), {}, []),
-    "a machine of yesterday": (machine("pc-i440fx-2.10"), None, [MACHINE]),
-    "no machine yet": (machine(None), None, []),
-    "a machine of no architecture": (machine("q35", None), None, []),
-    "a machine of another architecture": (machine("q35", "arm64"), None, [MACHINE]),
-    "a machine of arm64": (machine("virt-8.2", "arm64"), None, []),
-    "a machine of s390x": (machine("s390-ccw-virtio", "s390x"), None, []),
-    "a machine of an unknown architecture": (machine("x", "vax"), None, []),
-    "a machine that is configured": (machine("pc-i440fx-2.10"), machines("pc-i440fx-*"), []),
-    "a machine that is not configured": (machine("q35"), machines("pc-i440fx-*"), [MACHINE]),
-    "a machine that is configured for all": (machine("pc"), {"emulatedMachines": ["pc*"]}, []),
-    "a bridge": (interface(bridge={}), {}, []),
-    "a bridge that is not permitted": (interface(bridge={}), NO_BRIDGE, [BRIDGE]),
-    "a bridge elsewhere": (interface({"multus": {"networkName": "n"}}, bridge={}), NO_BRIDGE, []),
-    "no bridge": (interface(masquerade={}), NO_BRIDGE, []),
+    "supported machine type": (machine("q35"), None, []),
+    "newer version of a supported machine type": (machine("pc-q35-rhel9.4.0"), {}, []),
+    "unsupported machine type": (machine("pc-i440fx-2.10"), None, [MACHINE]),
+    "no machine type": (machine(None), None, []),
+    "machine type without an architecture": (machine("q35", None), None, []),
+    "machine type of another architecture": (machine("q35", "arm64"), None, [MACHINE]),
+    "arm64 machine type": (machine("virt-8.2", "arm64"), None, []),
+    "s390x machine type": (machine("s390-ccw-virtio", "s390x"), None, []),
+    "machine type of an unknown architecture": (machine("x", "vax"), None, []),
+    "configured machine type": (machine("pc-i440fx-2.10"), machines("pc-i440fx-*"), []),
+    "machine type that is not configured": (machine("q35"), machines("pc-i440fx-*"), [MACHINE]),
+    "machine type configured for all architectures": (machine("pc"), {"emulatedMachines": ["pc*"]}, []),
+    "bridge binding": (interface(bridge={}), {}, []),
+    "bridge binding that is not permitted": (interface(bridge={}), NO_BRIDGE, [BRIDGE]),
+    "bridge binding of a secondary network": (interface({"multus": {"networkName": "n"}}, bridge={}), NO_BRIDGE, []),
+    "masquerade binding": (interface(masquerade={}), NO_BRIDGE, []),
 }
 
 
@@ -50,5 +50,5 @@ def test_disallowed_configuration_is_reported(tree: JsonObject, configuration: A
 
 
 def test_unsupported_machine_type_lists_the_allowed_ones() -> None:
-    (told,) = check_configured(read(machine("pc")), "spec", None)
-    assert told.message == "spec.domain.machine.type is not supported: pc (allowed values: [q35* pc-q35*])"
+    (violation,) = check_configured(read(machine("pc")), "spec", None)
+    assert violation.message == "spec.domain.machine.type is not supported: pc (allowed values: [q35* pc-q35*])"

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.admission.rules.guests import Told, expect, guest
+from tests.unit.admission.rules.guests import Findings, assert_findings, guest
 
 from virtshape.admission.rules.optional import check_optional
 from virtshape.api.model import JsonObject
@@ -26,9 +26,9 @@ def passwords(*, source: JsonObject = SECRET, **method: Any) -> JsonObject:
     return guest(accessCredentials=[{"userPassword": {"source": source, "propagationMethod": method}}])
 
 
-BROKEN: dict[str, tuple[JsonObject, Told]] = {
+INVALID: dict[str, tuple[JsonObject, Findings]] = {
     "nothing": (guest(accessCredentials=[{}]), [(AT, f"{AT} must have exactly one access credential type set")]),
-    "keys and passwords": (
+    "SSH keys and passwords in one credential": (
         guest(
             accessCredentials=[
                 {
@@ -39,27 +39,27 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
         ),
         [(AT, f"{AT} must have exactly one access credential type set")],
     ),
-    "keys from nowhere": (
+    "SSH keys without a source": (
         keys(source={}, **AGENT),
         [(f"{AT}.sshPublicKey.source", f"{AT} must have exactly one source set")],
     ),
-    "keys that go nowhere": (
+    "SSH keys without a propagation method": (
         keys(),
         [(f"{AT}.sshPublicKey.propagationMethod", f"{AT} must have exactly one propagationMethod set")],
     ),
-    "keys that go two ways": (
+    "SSH keys with two propagation methods": (
         keys(noCloud={}, volumes=cloud_init("cloudInitNoCloud"), **AGENT),
         [(f"{AT}.sshPublicKey.propagationMethod", f"{AT} must have exactly one propagationMethod set")],
     ),
-    "keys by a NoCloud disk that is not there": (
+    "SSH keys through a missing NoCloud volume": (
         keys(noCloud={}, volumes=cloud_init("cloudInitConfigDrive")),
         [(f"{AT}.sshPublicKey.propagationMethod", f"{AT} requires a noCloud volume to exist when the noCloud")],
     ),
-    "keys by a config drive that is not there": (
+    "SSH keys through a missing config drive": (
         keys(configDrive={}, volumes=cloud_init("cloudInitNoCloud")),
         [(f"{AT}.sshPublicKey.propagationMethod", f"{AT} requires a configDrive volume to exist when the")],
     ),
-    "keys for nobody": (
+    "SSH keys without users": (
         keys(qemuGuestAgent={"users": []}),
         [
             (
@@ -68,29 +68,29 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
             )
         ],
     ),
-    "passwords from nowhere": (
+    "passwords without a source": (
         passwords(source={}, qemuGuestAgent={}),
         [(f"{AT}.userPassword.source", f"{AT} must have exactly one source set")],
     ),
-    "passwords that go nowhere": (
+    "passwords without a propagation method": (
         passwords(),
         [(f"{AT}.userPassword.propagationMethod", f"{AT} must have exactly one propagationMethod set")],
     ),
 }
 
-KEPT: dict[str, JsonObject] = {
-    "keys by the agent": keys(**AGENT),
-    "keys by NoCloud": keys(noCloud={}, volumes=cloud_init("cloudInitNoCloud")),
-    "keys by a config drive": keys(configDrive={}, volumes=cloud_init("cloudInitConfigDrive")),
-    "passwords by the agent": passwords(qemuGuestAgent={}),
+VALID: dict[str, JsonObject] = {
+    "SSH keys through the guest agent": keys(**AGENT),
+    "SSH keys through NoCloud": keys(noCloud={}, volumes=cloud_init("cloudInitNoCloud")),
+    "SSH keys through a config drive": keys(configDrive={}, volumes=cloud_init("cloudInitConfigDrive")),
+    "passwords through the guest agent": passwords(qemuGuestAgent={}),
 }
 
 
-@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
-    expect(check_optional, tree, told)
+@pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
+def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+    assert_findings(check_optional, tree, expected)
 
 
-@pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
 def test_valid_objects_pass(tree: JsonObject) -> None:
-    expect(check_optional, tree, [])
+    assert_findings(check_optional, tree, [])

@@ -1,7 +1,7 @@
 """Validation of the volumes of disks and ACPI tables, and of utility volumes."""
 
 import pytest
-from tests.unit.admission.rules.guests import D, Told, devices, disk, domain, expect, guest
+from tests.unit.admission.rules.guests import D, Findings, assert_findings, devices, disk, domain, guest
 
 from virtshape.admission.rules.optional import check_optional
 from virtshape.api.model import JsonObject
@@ -15,53 +15,53 @@ def licensed(volume: JsonObject | None = None, **acpi: str) -> JsonObject:
     return {**domain(firmware={"acpi": acpi}), "volumes": [{"name": "key", **(volume or {"secret": {}})}]}
 
 
-BROKEN: dict[str, tuple[JsonObject, Told]] = {
-    "a disk with a dot in its name": (
+INVALID: dict[str, tuple[JsonObject, Findings]] = {
+    "disk name with a dot": (
         devices(disks=[{"name": "a.b"}]),
         [(f"{DISK}.name", "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'")],
     ),
-    "a LUN of a container disk": (
+    "LUN of a container disk": (
         disk(lun={}),
         [(f"{DISK}.lun", f"{DISK}.lun can only be mapped to a DataVolume or PersistentVolumeClaim volume.")],
     ),
-    "metrics on a CD-ROM": (
+    "downward metrics on a CD-ROM": (
         disk({"downwardMetrics": {}}, cdrom={}),
         [(f"{DISK}.disk", "DownwardMetrics volume must be mapped to a disk, but disk is not set on")],
     ),
-    "metrics on sata": (
+    "downward metrics on SATA": (
         disk({"downwardMetrics": {}}, disk={"bus": "sata"}),
         [(f"{DISK}.disk.bus", "DownwardMetrics volume must be mapped to virtio bus, but")],
     ),
-    "tables of nothing": (licensed(), [(ACPI, "ACPI was set but no SLIC nor MSDM volume reference was set")]),
-    "a table that is not there": (
+    "ACPI without a table": (licensed(), [(ACPI, "ACPI was set but no SLIC nor MSDM volume reference was set")]),
+    "ACPI table of a missing volume": (
         licensed(slicNameRef="kay"),
         [(f"{ACPI}.slicNameRef", f"{ACPI} does not have a matching Volume")],
     ),
-    "a table on a claim": (
+    "ACPI table on a claim": (
         licensed(CLAIM, msdmNameRef="key"),
         [(f"{ACPI}.msdmNameRef", f"{ACPI} refers to Volume of unsupported type")],
     ),
-    "a volume of the system's own": (
+    "utility volume": (
         guest(utilityVolumes=[{"name": "u", "claimName": "c"}]),
         [("spec.utilityVolumes", "cannot create VMI with utility volumes in spec, utility volumes can only be added")],
     ),
 }
 
-KEPT: dict[str, JsonObject] = {
-    "a LUN of a claim": disk(CLAIM, lun={}),
-    "a LUN of a DataVolume": disk({"dataVolume": {"name": "d"}}, lun={}),
-    "a LUN without its volume": devices(disks=[{"name": "a", "lun": {}}]),
-    "metrics": disk({"downwardMetrics": {}}, disk={"bus": "virtio"}),
-    "metrics on a bare disk": disk({"downwardMetrics": {}}),
-    "tables": licensed(slicNameRef="key", msdmNameRef="key"),
+VALID: dict[str, JsonObject] = {
+    "LUN of a claim": disk(CLAIM, lun={}),
+    "LUN of a DataVolume": disk({"dataVolume": {"name": "d"}}, lun={}),
+    "LUN without a volume": devices(disks=[{"name": "a", "lun": {}}]),
+    "downward metrics on virtio": disk({"downwardMetrics": {}}, disk={"bus": "virtio"}),
+    "downward metrics without a bus": disk({"downwardMetrics": {}}),
+    "ACPI tables": licensed(slicNameRef="key", msdmNameRef="key"),
 }
 
 
-@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
-    expect(check_optional, tree, told)
+@pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
+def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+    assert_findings(check_optional, tree, expected)
 
 
-@pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
 def test_valid_objects_pass(tree: JsonObject) -> None:
-    expect(check_optional, tree, [])
+    assert_findings(check_optional, tree, [])

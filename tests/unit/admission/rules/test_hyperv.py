@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.admission.rules.guests import D, Told, domain, expect
+from tests.unit.admission.rules.guests import D, Findings, assert_findings, domain
 
 from virtshape.admission.rules.optional import check_optional
 from virtshape.api.model import JsonObject
@@ -21,7 +21,7 @@ def vmx(policy: str) -> JsonObject:
     return {"features": [{"name": "vmx", "policy": policy}]}
 
 
-BROKEN: dict[str, tuple[JsonObject, Told]] = {
+INVALID: dict[str, tuple[JsonObject, Findings]] = {
     "evmcs without vapic": (
         hyperv(evmcs={}, vapic=OFF),
         [(f"{AT}.evmcs", f"'{AT}.evmcs' requires '{AT}.vapic', which was disabled.")],
@@ -39,46 +39,48 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
         hyperv(synictimer={}, synic=OFF),
         [(f"{AT}.synictimer", f"'{AT}.synictimer' requires '{AT}.synic'")],
     ),
-    "timers without what synic needs": (
+    "timers without a dependency of synic": (
         hyperv(synictimer={}, vpindex=OFF),
         [(f"{AT}.synictimer", f"'{AT}.synictimer' requires '{AT}.vpindex'")],
     ),
     "reset without synic": (hyperv(reset={}, synic=OFF), [(f"{AT}.reset", f"'{AT}.reset' requires '{AT}.synic'")]),
-    "all of them by name and without": (
+    "passthrough and a named enlightenment": (
         domain(features={"hyperv": {"relaxed": {}}, "hypervPassthrough": {}}),
         [(AT, "Cannot explicitly set hyperV features if HypervPassthrough is being used. Please use either")],
     ),
-    "too few attempts": (
+    "too few spinlock retries": (
         hyperv(spinlocks={"spinlocks": 4095}),
         [(f"{AT}.spinlocks.spinlocks", "must be greater than or equal to 4096")],
     ),
-    "a vendor too long": (
+    "vendor ID too long": (
         hyperv(vendorid={"vendorid": "a" * 13}),
         [(f"{AT}.vendorid.vendorid", "must have at most 12 characters")],
     ),
-    "a vendor with a comma": (hyperv(vendorid={"vendorid": "a,b"}), [(f"{AT}.vendorid.vendorid", "no comma")]),
-    "nesting switched off below evmcs": (
+    "vendor ID with a comma": (hyperv(vendorid={"vendorid": "a,b"}), [(f"{AT}.vendorid.vendorid", "no comma")]),
+    "evmcs with vmx disabled": (
         hyperv(evmcs={}, cpu=vmx("disable")),
         [(f"{D}.cpu.features[0].policy", "vmx cpu feature has to be set to require policy")],
     ),
 }
 
-KEPT: dict[str, JsonObject] = {
-    "what others rely on left out": hyperv(evmcs={}, ipi={}, synictimer={}, tlbflush={}, reset={}),
-    "what relies on others switched off": hyperv(evmcs=OFF, vapic=OFF, ipi=OFF, vpindex=OFF, cpu=vmx("disable")),
-    "as many attempts as there must be": hyperv(spinlocks={"spinlocks": 4096}),
-    "attempts that do not count": hyperv(spinlocks={"enabled": False, "spinlocks": 1}),
-    "a vendor": hyperv(vendorid={"vendorid": "a" * 12}),
-    "passthrough switched off": domain(features={"hyperv": {}, "hypervPassthrough": OFF}),
-    "nesting below evmcs": hyperv(evmcs={}, cpu=vmx("require")),
+VALID: dict[str, JsonObject] = {
+    "unset dependencies": hyperv(evmcs={}, ipi={}, synictimer={}, tlbflush={}, reset={}),
+    "disabled features with disabled dependencies": hyperv(
+        evmcs=OFF, vapic=OFF, ipi=OFF, vpindex=OFF, cpu=vmx("disable")
+    ),
+    "minimum of spinlock retries": hyperv(spinlocks={"spinlocks": 4096}),
+    "retries of disabled spinlocks": hyperv(spinlocks={"enabled": False, "spinlocks": 1}),
+    "vendor ID": hyperv(vendorid={"vendorid": "a" * 12}),
+    "disabled passthrough": domain(features={"hyperv": {}, "hypervPassthrough": OFF}),
+    "evmcs with vmx required": hyperv(evmcs={}, cpu=vmx("require")),
 }
 
 
-@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
-    expect(check_optional, tree, told)
+@pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
+def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+    assert_findings(check_optional, tree, expected)
 
 
-@pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
 def test_valid_objects_pass(tree: JsonObject) -> None:
-    expect(check_optional, tree, [])
+    assert_findings(check_optional, tree, [])

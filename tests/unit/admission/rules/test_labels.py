@@ -22,7 +22,7 @@ def test_other_labels_are_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "before", "told"),
+    ("labels", "before", "count"),
     [
         ({NODE: "a"}, {NODE: "a", "app": "b"}, 0),
         ({}, {"app": "b"}, 0),
@@ -32,9 +32,9 @@ def test_other_labels_are_accepted() -> None:
     ],
     ids=["kept", "other labels", "changed", "added", "removed"],
 )
-def test_change_to_reserved_label_is_reported(labels: dict[str, str], before: dict[str, str], told: int) -> None:
+def test_change_to_reserved_label_is_reported(labels: dict[str, str], before: dict[str, str], count: int) -> None:
     found = list(check_label_changes(labels, before, AT))
     reason = (
         "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited: kubevirt.io/nodeName"
     )
-    assert [each.message for each in found] == [reason] * told
+    assert [each.message for each in found] == [reason] * count

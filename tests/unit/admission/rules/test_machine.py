@@ -29,55 +29,63 @@ def labelled(**labels: str) -> Any:
 
 
 CASES: dict[str, tuple[Any, list[str], list[str]]] = {
-    "a strategy": (build_vm(runStrategy="Once"), [], []),
-    "no strategy": (build_vm(runStrategy=None), ["RunStrategy must be specified"], []),
-    "a strategy that is none": (build_vm(runStrategy="Alway"), ["Invalid RunStrategy (Alway)"], []),
-    "both ways to run": (build_vm(running=True), ["Running and RunStrategy are mutually exclusive"], ["spec.running"]),
-    "the older way to run": (build_vm(runStrategy=None, running=False), [], ["spec.running is deprecated"]),
-    "a volume strategy that is none": (build_vm(updateVolumesStrategy="Swap"), ['"Swap" is not supported'], []),
-    "a template in use": (templates(BLANK), [], []),
-    "a template in use as a claim": (templates(BLANK, used=CLAIMED), [], []),
-    "a template that something else fills": (templates(POPULATED), [], []),
-    "a template that nothing uses": (
+    "valid run strategy": (build_vm(runStrategy="Once"), [], []),
+    "no run strategy": (build_vm(runStrategy=None), ["RunStrategy must be specified"], []),
+    "unknown run strategy": (build_vm(runStrategy="Alway"), ["Invalid RunStrategy (Alway)"], []),
+    "running and run strategy": (
+        build_vm(running=True),
+        ["Running and RunStrategy are mutually exclusive"],
+        ["spec.running"],
+    ),
+    "deprecated running field": (build_vm(runStrategy=None, running=False), [], ["spec.running is deprecated"]),
+    "unknown volume update strategy": (build_vm(updateVolumesStrategy="Swap"), ['"Swap" is not supported'], []),
+    "template used as a DataVolume": (templates(BLANK), [], []),
+    "template used as a claim": (templates(BLANK, used=CLAIMED), [], []),
+    "template with a volume populator": (templates(POPULATED), [], []),
+    "unused template": (
         templates(BLANK, used={}),
         ["DataVolumeTemplate entry spec.dataVolumeTemplates[0] must be referenced in the VMI template's"],
         [],
     ),
-    "a template of no name": (
+    "template without a name": (
         build_vm(dataVolumeTemplates=[{"spec": BLANK}]),
         ["'name' field must not be empty for DataVolumeTemplate"],
         [],
     ),
-    "two templates of a name": (templates(BLANK, BLANK), ["two DataVolumeTemplates are named dv"], []),
-    "a template elsewhere": (
+    "duplicate template name": (templates(BLANK, BLANK), ["two DataVolumeTemplates are named dv"], []),
+    "template in another namespace": (
         templates(BLANK, namespace="other"),
         ["Embedded DataVolume namespace other differs from VM namespace default"],
         [],
     ),
-    "a template of two claims": (templates({**BLANK, "pvc": {}}), ["Duplicate storage definition"], []),
-    "a template of no claim": (templates({"source": {"blank": {}}}), ["Missing Data volume PVC or Storage"], []),
-    "a template of nothing": (
+    "template with pvc and storage": (templates({**BLANK, "pvc": {}}), ["Duplicate storage definition"], []),
+    "template without pvc and storage": (
+        templates({"source": {"blank": {}}}),
+        ["Missing Data volume PVC or Storage"],
+        [],
+    ),
+    "template without a source": (
         templates({"storage": {}}),
         ["Data volume should have either Source, SourceRef, or be externally populated"],
         [],
     ),
-    "a template of an empty source": (
+    "template with an empty source": (
         templates({"storage": {}, "source": {}}),
         ["Missing dataVolume valid source"],
         [],
     ),
-    "a template of two sources": (
+    "template with two sources": (
         templates({"storage": {}, "source": {"blank": {}, "upload": {}}}),
         ["Multiple dataVolume sources"],
         ["Multiple Data volume sources"],
     ),
-    "a template filled twice": (
+    "template with a source and a data source reference": (
         templates({**POPULATED, "source": {"blank": {}}}),
         ["External population is incompatible with Source and SourceRef"],
         [],
     ),
-    "labels of its own": (labelled(app="web"), [], []),
-    "a label that is the system's": (
+    "ordinary labels": (labelled(app="web"), [], []),
+    "reserved label": (
         labelled(**{"kubevirt.io/nodeName": "node1"}),
         ["creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited: kubevirt.io/nodeName"],
         [],
@@ -88,7 +96,7 @@ CASES: dict[str, tuple[Any, list[str], list[str]]] = {
 @pytest.mark.parametrize(("vm", "refusals", "warnings"), CASES.values(), ids=CASES)
 def test_invalid_vm_has_errors_or_warnings(vm: Any, refusals: list[str], warnings: list[str]) -> None:
     result = split_violations(check_machine(vm))
-    told = [cause.message for cause in result.causes], result.warnings
-    for messages, beginnings in zip(told, (refusals, warnings), strict=True):
+    reported = [cause.message for cause in result.causes], result.warnings
+    for messages, beginnings in zip(reported, (refusals, warnings), strict=True):
         assert len(messages) == len(beginnings), messages
         assert all(reason.startswith(begin) for reason, begin in zip(messages, beginnings, strict=True)), messages

@@ -1,7 +1,7 @@
 """Validation of memory and hugepages."""
 
 import pytest
-from tests.unit.admission.rules.guests import D, Told, domain, expect
+from tests.unit.admission.rules.guests import D, Findings, assert_findings, domain
 
 from virtshape.admission.rules.instance import check_guest
 from virtshape.api.model import JsonObject
@@ -10,24 +10,24 @@ PINNED: JsonObject = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "
 HUGE: JsonObject = {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}
 PASSTHROUGH: JsonObject = {"numa": {"guestMappingPassthrough": {}}}
 
-BROKEN: dict[str, tuple[JsonObject, Told]] = {
-    "memory above its limit": (
+INVALID: dict[str, tuple[JsonObject, Findings]] = {
+    "memory above the limit": (
         domain(memory={"guest": "2Gi"}, resources={"limits": {"memory": "1Gi"}}),
         [(f"{D}.memory.guest", "must be equal to or less than the memory limit")],
     ),
-    "next to no memory": (
+    "guest memory too small": (
         domain(memory={"guest": "1Ki"}),
         [(f"{D}.memory.guest", "must be greater than or equal to 1M.")],
     ),
-    "next to no memory requested": (
+    "memory request too small": (
         domain(memory={"guest": "1Gi"}, resources={"requests": {"memory": "1Ki"}}),
         [(f"{D}.resources.requests.memory", "must be greater than or equal to 1M.")],
     ),
-    "memory above its maximum": (
+    "memory above maxGuest": (
         domain(memory={"guest": "2Gi", "maxGuest": "1Gi"}),
         [(f"{D}.memory.guest", "Guest memory is greater than the configured maxGuest memory")],
     ),
-    "memory that grows from too little": (
+    "hotplug with too little memory": (
         domain(memory={"guest": "512Mi", "maxGuest": "1Gi"}),
         [
             (
@@ -36,51 +36,51 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
             )
         ],
     ),
-    "memory that grows out of step": (
+    "hotplug with unaligned memory": (
         domain(memory={"guest": "1025Mi", "maxGuest": "2049Mi"}),
         [
             (f"{D}.memory.guest", "Guest memory must be 2Mi aligned to grow"),
             (f"{D}.memory.maxGuest", "MaxGuest must be 2Mi aligned to grow"),
         ],
     ),
-    "memory that grows beyond all measure": (
+    "maxGuest out of range": (
         domain(memory={"guest": "1Gi", "maxGuest": "1e999999999"}),
         [(f"{D}.memory.maxGuest", "MaxGuest must be 2Mi aligned to grow: 1e999999999 is not a multiple of it")],
     ),
-    "pages in memory beyond all measure": (
+    "hugepages with memory out of range": (
         domain(memory={"guest": "1e999999999", "hugepages": {"pageSize": "2Mi"}}),
         [(f"{D}.memory.hugepages.pageSize", "is not a multiple of the page size")],
     ),
-    "memory in large pages that grows in small ones": (
+    "maxGuest that is not a multiple of the page size": (
         domain(memory={"guest": "1Gi", "maxGuest": "1538Mi", "hugepages": {"pageSize": "1Gi"}}),
         [(f"{D}.memory.maxGuest", "MaxGuest must be 1Gi aligned to grow")],
     ),
-    "memory that grows in real time": (
+    "hotplug with realtime": (
         domain(cpu={**PINNED, **PASSTHROUGH, "realtime": {}}, memory={**HUGE, "maxGuest": "2Gi"}),
         [
             (f"{D}.memory.maxGuest", "Memory hotplug is not compatible with realtime VMs"),
             (f"{D}.memory.maxGuest", "Memory hotplug is not compatible with guest mapping passthrough"),
         ],
     ),
-    "pages of no size": (
+    "invalid page size": (
         domain(memory={"guest": "1Gi", "hugepages": {"pageSize": "big"}}),
         [(f"{D}.memory.hugepages.pageSize", "'big': is not a quantity")],
     ),
-    "pages of nothing": (
+    "page size 0": (
         domain(memory={"guest": "1Gi", "hugepages": {"pageSize": "0"}}),
         [(f"{D}.memory.hugepages.pageSize", "'0': must be greater than 0")],
     ),
-    "pages larger than memory": (
+    "page size larger than memory": (
         domain(memory={"guest": "1Mi", "hugepages": {"pageSize": "2Mi"}}),
         [(f"{D}.memory.hugepages.pageSize", "must be equal to or larger than page size")],
     ),
-    "pages that do not divide": (
+    "memory that is not a multiple of the page size": (
         domain(memory={"guest": "5Mi", "hugepages": {"pageSize": "2Mi"}}),
         [(f"{D}.memory.hugepages.pageSize", "is not a multiple of the page size")],
     ),
 }
 
 
-@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
-    expect(check_guest, tree, told)
+@pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
+def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+    assert_findings(check_guest, tree, expected)

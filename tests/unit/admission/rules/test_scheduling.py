@@ -1,13 +1,13 @@
 """Validation of tolerations, topology spread constraints, start strategy and probes."""
 
 import pytest
-from tests.unit.admission.rules.guests import Told, expect, guest, interface
+from tests.unit.admission.rules.guests import Findings, assert_findings, guest, interface
 
 from virtshape.admission.rules.instance import check_guest
 from virtshape.api.model import JsonObject
 
-BROKEN: dict[str, tuple[JsonObject, Told]] = {
-    "a toleration of everything but": (
+INVALID: dict[str, tuple[JsonObject, Findings]] = {
+    "toleration with Equal and without a key": (
         guest(tolerations=[{"operator": "Equal"}]),
         [
             (
@@ -16,23 +16,23 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
             )
         ],
     ),
-    "a toleration of a value that exists": (
+    "toleration with Exists and a value": (
         guest(tolerations=[{"key": "k", "operator": "Exists", "value": "v"}]),
         [("spec.tolerations[0].value", "value must be empty when `operator` is 'Exists")],
     ),
-    "a toleration for a while": (
+    "toleration seconds without NoExecute": (
         guest(tolerations=[{"key": "k", "effect": "NoSchedule", "tolerationSeconds": 1}]),
         [("spec.tolerations[0].effect", "effect must be 'NoExecute' when `tolerationSeconds` is set")],
     ),
-    "a skew of nought": (
+    "maxSkew 0": (
         guest(topologySpreadConstraints=[{"maxSkew": 0, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}]),
         [("spec.topologySpreadConstraints[0].maxSkew", "must be greater than zero")],
     ),
-    "spread over nothing": (
+    "empty topology key": (
         guest(topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "", "whenUnsatisfiable": "DoNotSchedule"}]),
         [("spec.topologySpreadConstraints[0].topologyKey", "can not be empty")],
     ),
-    "a number of domains that does not count": (
+    "minDomains without DoNotSchedule": (
         guest(
             topologySpreadConstraints=[
                 {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway", "minDomains": 0}
@@ -46,38 +46,38 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
             ),
         ],
     ),
-    "a start strategy that is none": (
+    "unknown start strategy": (
         guest(startStrategy="Slow"),
         [("spec.startStrategy", "is set with an unrecognized option")],
     ),
-    "paused and watched": (
+    "paused start with a liveness probe": (
         guest(startStrategy="Paused", livenessProbe={"guestAgentPing": {}}),
         [("spec.startStrategy", "should be provided.Pausing VMI with LivenessProbe is not supported")],
     ),
-    "a grace period in the past": (
+    "negative grace period": (
         guest(terminationGracePeriodSeconds=-1),
         [("spec.terminationGracePeriodSeconds", "must be greater than or equal to 0")],
     ),
-    "a probe that does not ask": (guest(readinessProbe={}), [("spec.readinessProbe", "must be set if a")]),
-    "a probe that asks twice": (
+    "probe without a handler": (guest(readinessProbe={}), [("spec.readinessProbe", "must be set if a")]),
+    "probe with two handlers": (
         guest(livenessProbe={"guestAgentPing": {}, "tcpSocket": {"port": 1}}),
         [("spec.livenessProbe.tcpSocket", "must have exactly one probe type set")],
     ),
-    "a probe back in time": (
+    "negative probe period": (
         guest(readinessProbe={"guestAgentPing": {}, "periodSeconds": -1}),
         [("spec.readinessProbe.periodSeconds", "must be greater than or equal to 0")],
     ),
-    "life that takes two successes": (
+    "liveness probe with success threshold 2": (
         guest(livenessProbe={"guestAgentPing": {}, "successThreshold": 2}),
         [("spec.livenessProbe.successThreshold", "must be 1 for a liveness probe")],
     ),
-    "a probe of no pod network": (
+    "TCP probe without a pod network": (
         {**interface({"multus": {"networkName": "n"}}, bridge={}), "readinessProbe": {"tcpSocket": {"port": 1}}},
         [("spec.readinessProbe.tcpSocket", "is only allowed if the Pod Network is attached")],
     ),
 }
 
 
-@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
-    expect(check_guest, tree, told)
+@pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
+def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+    assert_findings(check_guest, tree, expected)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.admission.rules.guests import D, Told, expect
+from tests.unit.admission.rules.guests import D, Findings, assert_findings
 
 from virtshape.admission.rules.optional import check_optional_complete
 from virtshape.api.model import JsonObject
@@ -25,54 +25,57 @@ def secured(
     return {"architecture": architecture, "domain": hardware, **(spec or {})}
 
 
-BROKEN: dict[str, tuple[JsonObject, Told]] = {
-    "by nothing": (secured({}), [(AT, "One and only one launchSecurity type can be set")]),
-    "twice": (secured({"sev": {}, "tdx": {}}), [(AT, "One and only one launchSecurity type can be set")]),
+INVALID: dict[str, tuple[JsonObject, Findings]] = {
+    "no type": (secured({}), [(AT, "One and only one launchSecurity type can be set")]),
+    "two types": (secured({"sev": {}, "tdx": {}}), [(AT, "One and only one launchSecurity type can be set")]),
     "SEV without EFI": (secured({"sev": {}}, None), [(AT, "SEV requires OVMF (UEFI)")]),
-    "SNP with a BIOS": (secured({"snp": {}}, {"bios": {}}), [(AT, "SNP requires OVMF (UEFI)")]),
+    "SNP with BIOS": (secured({"snp": {}}, {"bios": {}}), [(AT, "SNP requires OVMF (UEFI)")]),
     "TDX without EFI": (secured({"tdx": {}}, None), [(AT, "TDX requires OVMF (UEFI)")]),
     "SEV with SecureBoot": (secured({"sev": {}}, {"efi": {}}), [(AT, "SEV does not work along with SecureBoot")]),
     "SNP with SecureBoot": (
         secured({"snp": {}}, {"efi": {"secureBoot": True}}),
         [(AT, "SNP does not work along with SecureBoot")],
     ),
-    "SNP with EFI that remembers": (
+    "SNP with persistent EFI": (
         secured({"snp": {}}, {"efi": {"secureBoot": False, "persistent": True}}),
         [(AT, "SNP does not work along with Persistent EFI variables")],
     ),
-    "TDX with EFI that remembers": (
+    "TDX with persistent EFI": (
         secured({"tdx": {}}, {"efi": {"secureBoot": False, "persistent": True}}),
         [(AT, "TDX does not work along with Persistent EFI variables")],
     ),
     "TDX with SMM": (secured({"tdx": {}}, features={"smm": {}}), [(AT, "TDX does not work along with SMM")]),
-    "SEV attested while it runs": (
+    "SEV attestation without a paused start": (
         secured({"sev": {"attestation": {}}}),
         [(AT, "SEV attestation requires VMI StartStrategy 'Paused'")],
     ),
-    "SEV from the network": (
+    "SEV with network boot": (
         secured({"sev": {}}, devices={"interfaces": [{"name": "lan", "bootOrder": 1}]}),
         [(AT, "SEV does not work with bootable NICs: lan")],
     ),
     "SEV on arm64": (secured({"sev": {}}, architecture="arm64"), [(AT, "SEV is only available on amd64")]),
     "TDX on s390x": (secured({"tdx": {}}, architecture="s390x"), [(AT, "TDX is only available on amd64")]),
-    "something on arm64": (secured({}, architecture="arm64"), [(AT, "launchSecurity is only available on amd64")]),
+    "launch security on arm64": (
+        secured({}, architecture="arm64"),
+        [(AT, "launchSecurity is only available on amd64")],
+    ),
 }
 
-KEPT: dict[str, JsonObject] = {
+VALID: dict[str, JsonObject] = {
     "SEV": secured({"sev": {}}),
-    "SEV with EFI that remembers": secured({"sev": {}}, {"efi": {"secureBoot": False, "persistent": True}}),
-    "SEV attested": secured({"sev": {"attestation": {}}}, spec={"startStrategy": "Paused"}),
+    "SEV with persistent EFI": secured({"sev": {}}, {"efi": {"secureBoot": False, "persistent": True}}),
+    "SEV attestation with a paused start": secured({"sev": {"attestation": {}}}, spec={"startStrategy": "Paused"}),
     "SNP": secured({"snp": {}}),
     "TDX": secured({"tdx": {}}),
     "Secure Execution": secured({}, None, architecture="s390x"),
 }
 
 
-@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
-    expect(check_optional_complete, tree, told)
+@pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
+def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+    assert_findings(check_optional_complete, tree, expected)
 
 
-@pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
 def test_valid_objects_pass(tree: JsonObject) -> None:
-    expect(check_optional_complete, tree, [])
+    assert_findings(check_optional_complete, tree, [])

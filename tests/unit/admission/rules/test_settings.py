@@ -21,39 +21,39 @@ def gates(*enabled: str, disabled: tuple[str, ...] = ()) -> JsonObject:
 
 
 REFUSED: dict[str, tuple[JsonObject, str, str]] = {
-    "an eviction strategy that is none": ({"evictionStrategy": "Push"}, "evictionStrategy", '"Push" is not supported'),
-    "a rollout strategy that is none": ({"vmRolloutStrategy": "Now"}, "vmRolloutStrategy", '"Now" is not supported'),
-    "a reference policy that is none": (
+    "unknown eviction strategy": ({"evictionStrategy": "Push"}, "evictionStrategy", '"Push" is not supported'),
+    "unknown rollout strategy": ({"vmRolloutStrategy": "Now"}, "vmRolloutStrategy", '"Now" is not supported'),
+    "unknown reference policy": (
         {"instancetype": {"referencePolicy": "Expand"}},
         "instancetype.referencePolicy",
         'did you mean "expand"?',
     ),
-    "an interface that is none": (
+    "unknown default interface": (
         {"network": {"defaultNetworkInterface": "slirp"}},
         "network.defaultNetworkInterface",
         "use one of bridge, masquerade",
     ),
-    "an architecture that is none": (
+    "unknown architecture": (
         {"architectureConfiguration": {"defaultArchitecture": "vax"}},
         "architectureConfiguration.defaultArchitecture",
         "use one of amd64, arm64, s390x",
     ),
-    "a gate open and closed": (
+    "feature gate enabled and disabled": (
         gates("Root", disabled=("Root",)),
         "developerConfiguration.disabledFeatureGates[0]",
         "feature gate Root is also in featureGates",
     ),
-    "a ratio that is no number": (
+    "ratio that is not a number": (
         {"additionalGuestMemoryOverheadRatio": "much"},
         "additionalGuestMemoryOverheadRatio",
         "ratio provided, much, cannot be parsed into float",
     ),
-    "a ratio below one": (
+    "ratio below 1": (
         {"additionalGuestMemoryOverheadRatio": "0.9"},
         "additionalGuestMemoryOverheadRatio",
         "ratio provided, 0.9, cannot be smaller than 1.0",
     ),
-    "ciphers that nobody chooses": (
+    "ciphers with TLS 1.3": (
         {"tlsConfiguration": {"minTLSVersion": "VersionTLS13", "ciphers": ["TLS_AES_128_GCM_SHA256"]}},
         "tlsConfiguration.ciphers",
         "You cannot specify ciphers when spec.configuration.tlsConfiguration.minTLSVersion is empty or VersionTLS13",
@@ -61,8 +61,8 @@ REFUSED: dict[str, tuple[JsonObject, str, str]] = {
 }
 
 WARNED: dict[str, tuple[JsonObject, list[str]]] = {
-    "nothing": ({}, []),
-    "what there is": (
+    "empty configuration": ({}, []),
+    "supported settings": (
         {
             "evictionStrategy": "LiveMigrate",
             "instancetype": {"referencePolicy": "expandAll"},
@@ -72,32 +72,32 @@ WARNED: dict[str, tuple[JsonObject, list[str]]] = {
         },
         [],
     ),
-    "an unknown setting": (
+    "unknown setting": (
         {"cpuModle": "host-model"},
         [f'unknown setting "{AT}.cpuModle" is stored but has no effect, did you mean "cpuModel"?'],
     ),
-    "an unknown setting below another": (
+    "unknown nested setting": (
         {"network": {"colour": "blue"}},
         [f'unknown setting "{AT}.network.colour" is stored but has no effect'],
     ),
-    "an unknown setting of a plugin": (
+    "unknown setting of a plugin": (
         {"network": {"binding": {"lan": {"speed": 1}}}},
         [f'unknown setting "{AT}.network.binding.lan.speed" is stored but has no effect'],
     ),
-    "an unknown setting in a list": (
+    "unknown setting in a list": (
         {"permittedHostDevices": {"pciHostDevices": [{"pciVendorSelector": "a", "resourceName": "b", "size": 1}]}},
         [f'unknown setting "{AT}.permittedHostDevices.pciHostDevices[0].size" is stored but has no effect'],
     ),
-    "an unknown gate": (
+    "unknown feature gate": (
         gates("HostDisc"),
         ['unknown feature gate "HostDisc" is stored but has no effect, did you mean "HostDisk"?'],
     ),
-    "a gate that is always open": (
+    "feature gate that is always enabled": (
         gates("LiveMigration"),
         [f"feature gate LiveMigration {GRADUATED}"],
     ),
-    "a gate that is gone": (gates("MultiArchitecture"), ["MultiArchitecture has been deprecated since v1.8.0"]),
-    "a machine type for all": (
+    "removed feature gate": (gates("MultiArchitecture"), ["MultiArchitecture has been deprecated since v1.8.0"]),
+    "machine type for all architectures": (
         {"machineType": "q35"},
         [f"{AT}.machineType is deprecated, use architectureConfiguration, where each architecture has its machineType"],
     ),
@@ -105,7 +105,7 @@ WARNED: dict[str, tuple[JsonObject, list[str]]] = {
         {"network": {"permitSlirpInterface": True}},
         [f"{AT}.network.permitSlirpInterface is deprecated, slirp is no longer supported"],
     ),
-    "types of mediated devices": (
+    "mediated device types": (
         {
             "mediatedDevicesConfiguration": {
                 "mediatedDevicesTypes": ["a"],

@@ -1,7 +1,7 @@
 """Validation of volume sources."""
 
 import pytest
-from tests.unit.admission.rules.guests import Told, expect, guest, volume
+from tests.unit.admission.rules.guests import Findings, assert_findings, guest, volume
 
 from virtshape.admission.rules.instance import check_guest
 from virtshape.api.model import JsonObject
@@ -9,8 +9,8 @@ from virtshape.api.model import JsonObject
 VOLUME = "spec.volumes[0]"
 INIT = f"{VOLUME}.cloudInitNoCloud"
 
-BROKEN: dict[str, tuple[JsonObject, Told]] = {
-    "a container disk by a detour": (
+INVALID: dict[str, tuple[JsonObject, Findings]] = {
+    "relative path in a container disk": (
         volume(containerDisk={"image": "i", "path": "disk/a"}),
         [
             (
@@ -19,45 +19,45 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
             )
         ],
     ),
-    "a container disk of no image": (
+    "container disk without an image": (
         volume(containerDisk={"image": ""}),
         [(f"{VOLUME}.containerDisk.image", "is a required field")],
     ),
-    "a claim of no name": (
+    "claim without a name": (
         volume(persistentVolumeClaim={"claimName": ""}),
         [(f"{VOLUME}.persistentVolumeClaim.claimName", "is a required field")],
     ),
-    "a DataVolume of no name": (
+    "DataVolume without a name": (
         volume(dataVolume={"name": ""}),
         [(f"{VOLUME}.dataVolume.name", "DataVolume 'name' must be set")],
     ),
-    "a config map of no name": (volume(configMap={}), [(f"{VOLUME}.configMap.name", "is a required field")]),
-    "a secret of no name": (volume(secret={}), [(f"{VOLUME}.secret.secretName", "is a required field")]),
-    "a service account of no name": (
+    "ConfigMap without a name": (volume(configMap={}), [(f"{VOLUME}.configMap.name", "is a required field")]),
+    "Secret without a name": (volume(secret={}), [(f"{VOLUME}.secret.secretName", "is a required field")]),
+    "service account without a name": (
         volume(serviceAccount={}),
         [(f"{VOLUME}.serviceAccount.serviceAccountName", "is a required field")],
     ),
-    "an empty disk of no size": (
+    "empty disk of size 0": (
         volume(emptyDisk={"capacity": "0"}),
         [(f"{VOLUME}.emptyDisk.capacity", "must be greater than 0")],
     ),
-    "a host disk of no path": (
+    "host disk without a path": (
         volume(hostDisk={"path": "", "type": "Disk"}),
         [(f"{VOLUME}.hostDisk.path", "is required for hostDisk volume")],
     ),
-    "a host disk to make of no size": (
+    "new host disk without a size": (
         volume(hostDisk={"path": "/a", "type": "DiskOrCreate"}),
         [(f"{VOLUME}.hostDisk.capacity", "is required with")],
     ),
-    "a host disk that is there, with a size": (
+    "existing host disk with a size": (
         volume(hostDisk={"path": "/a", "type": "Disk", "capacity": "1Gi"}),
         [(f"{VOLUME}.hostDisk.capacity", "is allowed to pass only with")],
     ),
-    "a host disk of no sort": (
+    "unknown host disk type": (
         volume(hostDisk={"path": "/a", "type": "Tape"}),
         [(f"{VOLUME}.hostDisk.type", "has invalid value 'Tape', allowed are 'Disk' or 'DiskOrCreate")],
     ),
-    "sysprep from nothing": (
+    "sysprep without a source": (
         volume(sysprep={}),
         [(f"{VOLUME}.sysprep", "must have exactly one of secret and configMap")],
     ),
@@ -65,11 +65,11 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
         guest(volumes=[{"name": name, "memoryDump": {"claimName": "c"}} for name in "ab"]),
         [("spec.volumes", "must have max one memory dump volume set")],
     ),
-    "cloud-init of nothing": (
+    "cloud-init without data": (
         volume(cloudInitNoCloud={}),
         [(INIT, "must have at least one userdatasource or one networkdatasource set")],
     ),
-    "user data twice": (
+    "two user data fields": (
         volume(cloudInitNoCloud={"userData": "a", "userDataBase64": "YQ=="}),
         [(f"{INIT}.userData", "must have only one userdatasource set")],
     ),
@@ -77,11 +77,11 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
         volume(cloudInitNoCloud={"userData": "a" * 2049}),
         [(f"{INIT}.userData", "userdata exceeds 2048 byte limit. Should use UserDataSecretRef for larger data")],
     ),
-    "user data in bad base64": (
+    "invalid base64 user data": (
         volume(cloudInitNoCloud={"userDataBase64": "#"}),
         [(f"{INIT}.userDataBase64", "is not a valid base64 value.")],
     ),
-    "user data in no base64 of this world": (
+    "non-ASCII base64 user data": (
         volume(cloudInitNoCloud={"userDataBase64": "é💥"}),
         [(f"{INIT}.userDataBase64", "is not a valid base64 value.")],
     ),
@@ -97,6 +97,6 @@ BROKEN: dict[str, tuple[JsonObject, Told]] = {
 }
 
 
-@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
-def test_violation_is_reported_at_its_field(tree: JsonObject, told: Told) -> None:
-    expect(check_guest, tree, told)
+@pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
+def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+    assert_findings(check_guest, tree, expected)

@@ -13,17 +13,17 @@ from virtshape.api.yaml import tree as tree_module
 INDENTATION = "this does not continue the lines above it; check the indentation"
 
 REFUSED: dict[str, tuple[str, int, int, str]] = {
-    "key twice": ("a: 1\nb: 2\na: 3\n", 3, 1, 'the key "a" appears twice in the same object'),
-    "key twice in a flow": ("x: {a: 1, a: 2}\n", 1, 11, 'the key "a" appears twice in the same object'),
-    "key twice in JSON": ('{"a": 1,\n "a": 2}', 2, 2, 'the key "a" appears twice in the same object'),
-    "key twice though written differently": (
+    "duplicate key": ("a: 1\nb: 2\na: 3\n", 3, 1, 'the key "a" appears twice in the same object'),
+    "duplicate key in a flow mapping": ("x: {a: 1, a: 2}\n", 1, 11, 'the key "a" appears twice in the same object'),
+    "duplicate key in JSON": ('{"a": 1,\n "a": 2}', 2, 2, 'the key "a" appears twice in the same object'),
+    "duplicate key with other quotes": (
         "true: a\n'true': b\n",
         2,
         1,
         'the key "true" appears twice in the same object',
     ),
-    "key twice after a merge": ("<<: {x: 1}\nx: 2\nx: 3\n", 3, 1, 'the key "x" appears twice in the same object'),
-    "key twice in a later object": (
+    "duplicate key after a merge": ("<<: {x: 1}\nx: 2\nx: 3\n", 3, 1, 'the key "x" appears twice in the same object'),
+    "duplicate key in a later object": (
         '{"a": 1}\n{"b": 1}\n{"c": 1,\n"c": 2}',
         3,
         1,
@@ -54,18 +54,18 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
     "wrong base64": ("a: !!binary '!'\n", 1, 4, "a !!binary value must be base64"),
     "merge of a number": ("a:\n  <<: 5\n", 2, 7, "only objects can be merged with <<"),
     "merge of an alias of a list": ("b: &b [{x: 1}]\na:\n  <<: *b\n", 3, 7, "only objects can be merged with <<"),
-    "alias of nothing": ("a: *x\n", 1, 4, "unknown alias *x: no &x comes before it"),
+    "undefined alias": ("a: *x\n", 1, 4, "unknown alias *x: no &x comes before it"),
     "alias of another document": ("a: &x 1\n---\nb: *x\n", 3, 4, "unknown alias *x: no &x comes before it"),
-    "alias within itself": ("a: &x [*x]\n", 1, 8, "&x contains itself"),
+    "recursive alias": ("a: &x [*x]\n", 1, 8, "&x contains itself"),
     "tab": ("a:\n\tb: 1\n", 2, 1, "a tab cannot indent; use spaces"),
-    "something after the separator": ("a: 1\n--- {b: 1}\n", 2, 4, 'only a comment can follow "---" on its line'),
-    "document after the end of one": (
+    "text after the separator": ("a: 1\n--- {b: 1}\n", 2, 4, 'only a comment can follow "---" on its line'),
+    "document after an end marker": (
         "a: 1\n...\nb: 2\n",
         3,
         1,
         'a document needs a line "---" before it, and directives such as %YAML are not read',
     ),
-    "second document is wrong": ("a: 1\n---\nb:\n  c: 1\n d: 2\n", 5, 2, INDENTATION),
+    "invalid second document": ("a: 1\n---\nb:\n  c: 1\n d: 2\n", 5, 2, INDENTATION),
     "colon in a value": (
         "a: b: c\n",
         1,
@@ -74,9 +74,9 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
     ),
     "no colon": ("a: 1\nb\nc: 2\n", 2, 1, 'a key without ":"'),
     "wrong indentation": ("a:\n  b: 1\n c: 2\n", 3, 2, INDENTATION),
-    "open quotes": ('a: "x\nb: 1\n', 1, 4, "this quoted text is never closed"),
-    "open bracket": ("a: [1, 2\n", 1, 4, 'this "[" is never closed, or a "," is missing behind it'),
-    "open brace": ("a: {b: 1\nc: 2\n", 1, 4, 'this "{" is never closed, or a "," is missing behind it'),
+    "unterminated quotes": ('a: "x\nb: 1\n', 1, 4, "this quoted text is never closed"),
+    "unclosed bracket": ("a: [1, 2\n", 1, 4, 'this "[" is never closed, or a "," is missing behind it'),
+    "unclosed brace": ("a: {b: 1\nc: 2\n", 1, 4, 'this "{" is never closed, or a "," is missing behind it'),
     "reserved character": ("a: @x\n", 1, 4, 'a text that begins with "@" needs quotes'),
     "star": ("a: *.txt\n", 1, 5, 'a text that begins with "*" or "&" needs quotes'),
     "escape": (
@@ -98,11 +98,11 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
         'a list cannot begin on the line of its key; put "- " on the next line',
     ),
     "broken JSON": ('{"a": 1', 1, 8, "invalid JSON: expecting ',' delimiter"),
-    "JSON, then something else": ('{"a": 1}\n{"b": 1}\nc: 2\n', 3, 1, "invalid JSON: expecting value"),
-    "JSON, then broken YAML": ('{"a": 1}\n---\nb: @\n', 3, 4, 'a text that begins with "@" needs quotes'),
-    "half a surrogate pair": ('{"a": "\\ud83d"}', 1, 10, "an escape in double quotes is not a valid character"),
-    "too deep for JSON": ('{"a": ' * 100_000, 1, 1201, "this is nested more than 200 levels deep"),
-    "too deep": (f"a: {'[' * 300}", 1, 203, "this is nested more than 200 levels deep"),
+    "JSON followed by YAML": ('{"a": 1}\n{"b": 1}\nc: 2\n', 3, 1, "invalid JSON: expecting value"),
+    "JSON followed by broken YAML": ('{"a": 1}\n---\nb: @\n', 3, 4, 'a text that begins with "@" needs quotes'),
+    "unpaired surrogate": ('{"a": "\\ud83d"}', 1, 10, "an escape in double quotes is not a valid character"),
+    "JSON nested too deep": ('{"a": ' * 100_000, 1, 1201, "this is nested more than 200 levels deep"),
+    "nested too deep": (f"a: {'[' * 300}", 1, 203, "this is nested more than 200 levels deep"),
 }
 
 
@@ -121,7 +121,7 @@ def test_syntax_error_is_a_status_with_its_position() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["no colon", "open quotes", "wrong indentation", "tab", "open bracket", "colon in a value"]
+    "name", ["no colon", "unterminated quotes", "wrong indentation", "tab", "unclosed bracket", "colon in a value"]
 )
 def test_pure_python_parser_gives_the_same_errors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_module, "Parser", tree_module.PureParser)
@@ -190,7 +190,7 @@ POSITIONS: dict[str, tuple[int, str, tuple[int, int]]] = {
     "key with a dot": (0, "metadata.annotations[example.com/os]", (6, 5)),
     "absent field": (0, "spec.disks[0].bus.type", (9, 5)),
     "absent item": (0, "spec.disks[7].name", (8, 3)),
-    "absent in the whole": (0, "status", (2, 1)),
+    "absent top-level field": (0, "status", (2, 1)),
     "second document": (1, "spec", (14, 1)),
     "quoted key": (1, "spec.disks", (15, 5)),
     "item in a flow": (1, "spec.disks[1][0]", (15, 20)),
@@ -241,7 +241,7 @@ LISTS: dict[str, tuple[object, list[object]]] = {
         {"kind": "List", "items": [{"kind": "List", "items": [{"kind": "A"}]}, {"kind": "B"}]},
         [{"kind": "A"}, {"kind": "B"}],
     ),
-    "nulls are nothing": ({"kind": "List", "items": [None]}, []),
+    "null items": ({"kind": "List", "items": [None]}, []),
     "not a list": ({"kind": "Playlist", "items": {}}, [{"kind": "Playlist", "items": {}}]),
 }
 

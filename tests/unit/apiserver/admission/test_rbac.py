@@ -56,15 +56,15 @@ def test_binding_api_groups_are_defaulted() -> None:
 
 
 ADMITTED: dict[str, tuple[JsonObject, User, JsonObject | None]] = {
-    "a complete binding": (COMPLETE, ADMIN, None),
-    "a role of one's own rights": (GET, BOB, None),
-    "a role that already had them and gets a finalizer": (
+    "complete binding": (COMPLETE, ADMIN, None),
+    "role with permissions of the user": (GET, BOB, None),
+    "finalizer added to a role with other permissions": (
         {**DELETE, "metadata": {**DELETE["metadata"], "finalizers": ["example.com/x"]}},
         BOB,
         DELETE,
     ),
-    "a binding to a role of one's own rights": (COMPLETE, BOB, None),
-    "another kind": ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}, BOB, None),
+    "binding to a role with permissions of the user": (COMPLETE, BOB, None),
+    "other kind": ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}, BOB, None),
 }
 
 
@@ -74,16 +74,16 @@ def test_valid_object_is_unchanged(tree: JsonObject, user: User, old: JsonObject
 
 
 REFUSED: dict[str, tuple[JsonObject, User, JsonObject | None, int, str]] = {
-    "a right that one has not": (DELETE, BOB, None, 403, "attempting to grant RBAC permissions not currently held"),
-    "one more right": (DELETE, BOB, GET, 403, "attempting to grant RBAC permissions not currently held"),
-    "a label on a role that has it": (
+    "role with other permissions": (DELETE, BOB, None, 403, "attempting to grant RBAC permissions not currently held"),
+    "permission added to a role": (DELETE, BOB, GET, 403, "attempting to grant RBAC permissions not currently held"),
+    "label added to a role with other permissions": (
         {**DELETE, "metadata": {**DELETE["metadata"], "labels": {"a": "b"}}},
         BOB,
         DELETE,
         403,
         "attempting to grant RBAC permissions not currently held",
     ),
-    "a role that is not there": (
+    "binding to a missing role": (
         {**COMPLETE, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "nope"}},
         BOB,
         None,
@@ -97,7 +97,7 @@ REFUSED: dict[str, tuple[JsonObject, User, JsonObject | None, int, str]] = {
         422,
         "verbs",
     ),
-    "another role": (
+    "changed role reference": (
         {**COMPLETE, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "other"}},
         ADMIN,
         COMPLETE,
@@ -107,14 +107,14 @@ REFUSED: dict[str, tuple[JsonObject, User, JsonObject | None, int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("tree", "user", "old", "code", "words"), REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize(("tree", "user", "old", "code", "message"), REFUSED.values(), ids=REFUSED.keys())
 def test_invalid_object_is_rejected(
-    tree: JsonObject, user: User, old: JsonObject | None, code: int, words: str
+    tree: JsonObject, user: User, old: JsonObject | None, code: int, message: str
 ) -> None:
     with pytest.raises(StatusError) as caught:
         admit(tree, user, old)
     assert caught.value.code == code
-    assert words in caught.value.message
+    assert message in caught.value.message
 
 
 def test_delete_is_not_checked_for_escalation() -> None:

@@ -177,10 +177,10 @@ def test_service_account_user_has_its_groups(world: World) -> None:
 
 
 def test_token_request_response_is_complete(world: World) -> None:
-    answer = to_tree(world.request())
-    token = answer["status"].pop("token")
+    response = to_tree(world.request())
+    token = response["status"].pop("token")
     assert world.ask(token).name == ROBOT_NAME
-    assert answer == {
+    assert response == {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
         "metadata": {
@@ -195,13 +195,13 @@ def test_token_request_response_is_complete(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("seconds", "problem"),
     [(599, "less than 10 minutes"), (-1, "less than 10 minutes"), ((1 << 32) + 1, "larger than 2^32 seconds")],
 )
-def test_invalid_token_duration_is_rejected(world: World, seconds: int, words: str) -> None:
+def test_invalid_token_duration_is_rejected(world: World, seconds: int, problem: str) -> None:
     with pytest.raises(StatusError) as refusal:
         world.token(expiration_seconds=seconds)
-    message = f"Invalid value: {seconds}: may not specify a duration {words}"
+    message = f"Invalid value: {seconds}: may not specify a duration {problem}"
     assert refusal.value.code == 422
     assert [(cause.field, cause.message) for cause in refusal.value.causes] == [("spec.expirationSeconds", message)]
 
@@ -210,8 +210,8 @@ def test_invalid_token_duration_is_rejected(world: World, seconds: int, words: s
     ("reference", "code"),
     [
         pytest.param({"kind": "Pod", "name": "none"}, 404, id="missing"),
-        pytest.param({"kind": "Pod", "name": "web", "uid": "older"}, 409, id="another object of the name"),
-        pytest.param({"kind": "ConfigMap", "name": "web"}, 400, id="a kind that tokens are not bound to"),
+        pytest.param({"kind": "Pod", "name": "web", "uid": "older"}, 409, id="recreated object"),
+        pytest.param({"kind": "ConfigMap", "name": "web"}, 400, id="unsupported kind"),
     ],
 )
 def test_token_bound_to_missing_object_is_rejected(world: World, reference: dict[str, str], code: int) -> None:
@@ -227,7 +227,7 @@ def test_token_request_for_missing_service_account_fails(world: World) -> None:
     assert (refusal.value.code, refusal.value.message) == (404, 'serviceaccounts "robot" not found')
 
 
-@pytest.mark.parametrize("uid", [None, "another"], ids=["deleted", "made anew"])
+@pytest.mark.parametrize("uid", [None, "another"], ids=["deleted", "recreated"])
 def test_token_is_invalid_after_its_service_account_is_deleted(world: World, uid: str | None) -> None:
     token = world.token()
     world.ask(token)
@@ -283,20 +283,20 @@ FORGERIES: dict[str, Any] = {
     "changed claims": lambda token: _forge(token, exp=START + 10**9),
     "no signature": lambda token: token.rpartition(".")[0] + ".",
     "algorithm none": lambda token: f"{_encode({'alg': 'none'})}.{token.split('.')[1]}.",
-    "another algorithm": lambda token: ".".join([_encode({"alg": "HS256"}), *token.split(".")[1:]]),
-    "another key named": lambda token: ".".join([_encode({"alg": "ES256", "kid": "x"}), *token.split(".")[1:]]),
-    "a signature of zeros": lambda token: f"{token.rpartition('.')[0]}.{'A' * 86}",
-    "a short signature": lambda token: token[:-4],
-    "characters of another alphabet": lambda token: token + "==",
-    "a fourth part": lambda token: token + ".x",
+    "other algorithm": lambda token: ".".join([_encode({"alg": "HS256"}), *token.split(".")[1:]]),
+    "other key ID": lambda token: ".".join([_encode({"alg": "ES256", "kid": "x"}), *token.split(".")[1:]]),
+    "signature of zeros": lambda token: f"{token.rpartition('.')[0]}.{'A' * 86}",
+    "short signature": lambda token: token[:-4],
+    "characters outside base64url": lambda token: token + "==",
+    "four parts": lambda token: token + ".x",
     "other bits after the signature": lambda token: token[:-1] + {"A": "B", "Q": "R", "g": "h", "w": "x"}[token[-1]],
-    "an unknown critical header": lambda token: ".".join(
+    "unknown critical header": lambda token: ".".join(
         [_encode({"alg": "ES256", "crit": ["x"], "x": 1}), *token.split(".")[1:]]
     ),
-    "a detached body": lambda token: (
+    "detached payload": lambda token: (
         f"{_encode({'alg': 'ES256', 'b64': False, 'crit': ['b64']})}..{token.rpartition('.')[2]}"
     ),
-    "a long token": lambda token: token.replace(".", f".{'A' * 20_000}", 1),
+    "long token": lambda token: token.replace(".", f".{'A' * 20_000}", 1),
 }
 
 

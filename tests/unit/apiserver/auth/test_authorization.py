@@ -17,56 +17,64 @@ from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import AccessObject, Attributes, Authorizer
 
 RULES: dict[str, tuple[JsonObject, Attributes, bool]] = {
-    "the verb": (build_rule("get", "virtualmachines"), build_attributes("get"), True),
-    "another verb": (build_rule("get", "virtualmachines"), build_attributes("list"), False),
+    "same verb": (build_rule("get", "virtualmachines"), build_attributes("get"), True),
+    "other verb": (build_rule("get", "virtualmachines"), build_attributes("list"), False),
     "all verbs": (build_rule("*", "virtualmachines"), build_attributes("anything"), True),
-    "another resource": (build_rule("get", "virtualmachineinstances"), build_attributes("get"), False),
+    "other resource": (build_rule("get", "virtualmachineinstances"), build_attributes("get"), False),
     "all resources": (build_rule("get", "*"), build_attributes("get"), True),
-    "another group": (build_rule("get", "virtualmachines", "x.io"), build_attributes("get"), False),
-    "the core group": (build_rule("get", "virtualmachines", ""), build_attributes("get"), False),
+    "other group": (build_rule("get", "virtualmachines", "x.io"), build_attributes("get"), False),
+    "core group": (build_rule("get", "virtualmachines", ""), build_attributes("get"), False),
     "all groups": (build_rule("get", "virtualmachines", "*"), build_attributes("get"), True),
-    "a subresource": (
+    "same subresource": (
         build_rule("get", "virtualmachines/status"),
         build_attributes("get", "virtualmachines/status"),
         True,
     ),
-    "a subresource is not in its resource": (
+    "resource does not include its subresource": (
         build_rule("get", "virtualmachines"),
         build_attributes("get", "virtualmachines/status"),
         False,
     ),
-    "a resource is not in its subresource": (
+    "subresource does not include its resource": (
         build_rule("get", "virtualmachines/status"),
         build_attributes("get"),
         False,
     ),
-    "a subresource of all": (build_rule("get", "*/scale"), build_attributes("get", "virtualmachines/scale"), True),
-    "another subresource of all": (
+    "subresource of all resources": (
+        build_rule("get", "*/scale"),
+        build_attributes("get", "virtualmachines/scale"),
+        True,
+    ),
+    "other subresource of all resources": (
         build_rule("get", "*/scale"),
         build_attributes("get", "virtualmachines/status"),
         False,
     ),
-    "a subresource of all is no resource": (build_rule("get", "*/scale"), build_attributes("get"), False),
+    "subresource of all resources does not include the resource": (
+        build_rule("get", "*/scale"),
+        build_attributes("get"),
+        False,
+    ),
     "all resources and their subresources": (
         build_rule("get", "*"),
         build_attributes("get", "virtualmachines/status"),
         True,
     ),
-    "the name": (build_rule("get", "virtualmachines", resourceNames=["x"]), build_attributes("get", name="x"), True),
-    "another name": (
+    "same name": (build_rule("get", "virtualmachines", resourceNames=["x"]), build_attributes("get", name="x"), True),
+    "other name": (
         build_rule("get", "virtualmachines", resourceNames=["x"]),
         build_attributes("get", name="y"),
         False,
     ),
     "no name": (build_rule("list", "virtualmachines", resourceNames=["x"]), build_attributes("list"), False),
-    "the path": (build_rule("get", nonResourceURLs=["/healthz"]), Attributes("get", path="/healthz"), True),
-    "a path below": (build_rule("get", nonResourceURLs=["/healthz"]), Attributes("get", path="/healthz/x"), False),
-    "paths by a star": (build_rule("get", nonResourceURLs=["/api/*"]), Attributes("get", path="/api/v1"), True),
-    "the path before a star": (build_rule("get", nonResourceURLs=["/api/*"]), Attributes("get", path="/api"), False),
+    "same path": (build_rule("get", nonResourceURLs=["/healthz"]), Attributes("get", path="/healthz"), True),
+    "path below": (build_rule("get", nonResourceURLs=["/healthz"]), Attributes("get", path="/healthz/x"), False),
+    "path below a wildcard": (build_rule("get", nonResourceURLs=["/api/*"]), Attributes("get", path="/api/v1"), True),
+    "path before a wildcard": (build_rule("get", nonResourceURLs=["/api/*"]), Attributes("get", path="/api"), False),
     "all paths": (build_rule("*", nonResourceURLs=["*"]), Attributes("post", path="/x"), True),
-    "a star within is no pattern": (build_rule("get", nonResourceURLs=["/a*c"]), Attributes("get", path="/abc"), False),
-    "a rule on resources is none on paths": (build_rule("*", "*", "*"), Attributes("get", path="/x"), False),
-    "a rule on paths is none on resources": (build_rule("*", nonResourceURLs=["*"]), build_attributes("get"), False),
+    "wildcard inside a path": (build_rule("get", nonResourceURLs=["/a*c"]), Attributes("get", path="/abc"), False),
+    "resource rule does not match paths": (build_rule("*", "*", "*"), Attributes("get", path="/x"), False),
+    "path rule does not match resources": (build_rule("*", nonResourceURLs=["*"]), build_attributes("get"), False),
 }
 
 
@@ -80,8 +88,8 @@ SUBJECTS: dict[str, tuple[User, str, str, bool]] = {
     "user": (BOB, "User/bob", "", True),
     "another user": (BOB, "User/eve", "", False),
     "group": (BOB, "Group/dev", "", True),
-    "a group is no user": (User("dev"), "Group/dev", "", False),
-    "a user is no group": (BOB, "User/dev", "", False),
+    "user with the name of the group": (User("dev"), "Group/dev", "", False),
+    "group with the name of the user": (BOB, "User/dev", "", False),
     "service account": (ROBOT, "ServiceAccount/prod:robot", "", True),
     "service account of another namespace": (ROBOT, "ServiceAccount/test:robot", "", False),
     "service account of the binding's namespace": (ROBOT, "ServiceAccount/robot", "prod", True),
@@ -139,10 +147,10 @@ REASONS = {
 }
 
 
-@pytest.mark.parametrize(("user", "binding", "words"), REASONS.values(), ids=REASONS.keys())
-def test_allowed_decision_names_binding_and_role(user: User, binding: AccessObject, words: str) -> None:
+@pytest.mark.parametrize(("user", "binding", "grant"), REASONS.values(), ids=REASONS.keys())
+def test_allowed_decision_names_binding_and_role(user: User, binding: AccessObject, grant: str) -> None:
     decision = Authorizer([build_role(READER), binding]).authorize(user, build_attributes("get"))
-    assert decision == (True, f"RBAC: allowed by {words}")
+    assert decision == (True, f"RBAC: allowed by {grant}")
 
 
 FORBIDDEN: dict[str, tuple[Attributes, str]] = {

@@ -6,38 +6,38 @@ from virtshape.apiserver.auth.authorization import Attributes
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 
 BUILT_IN: dict[str, tuple[str, Attributes, bool]] = {
-    "view sees machines": ("view", build_attributes("list"), True),
-    "view changes nothing": ("view", build_attributes("update"), False),
-    "view starts nothing": (
+    "view reads VMs": ("view", build_attributes("list"), True),
+    "view cannot change VMs": ("view", build_attributes("update"), False),
+    "view cannot start VMs": (
         "view",
         Attributes("update", "subresources.kubevirt.io", "virtualmachines", "start", "prod"),
         False,
     ),
-    "view sees no secrets": ("view", Attributes("get", "", "secrets", "", "prod"), False),
-    "edit starts machines": (
+    "view cannot read Secrets": ("view", Attributes("get", "", "secrets", "", "prod"), False),
+    "edit starts VMs": (
         "edit",
         Attributes("update", "subresources.kubevirt.io", "virtualmachines", "start", "prod"),
         True,
     ),
-    "edit makes machines": ("edit", build_attributes("create"), True),
-    "edit sees machines": ("edit", build_attributes("watch"), True),
-    "edit makes disks": ("edit", Attributes("create", "cdi.kubevirt.io", "datavolumes", "", "prod"), True),
-    "edit uploads to disks": (
+    "edit creates VMs": ("edit", build_attributes("create"), True),
+    "edit reads VMs": ("edit", build_attributes("watch"), True),
+    "edit creates DataVolumes": ("edit", Attributes("create", "cdi.kubevirt.io", "datavolumes", "", "prod"), True),
+    "edit creates upload tokens": (
         "edit",
         Attributes("create", "upload.cdi.kubevirt.io", "uploadtokenrequests", "", "prod"),
         True,
     ),
-    "view uploads nothing": (
+    "view cannot create upload tokens": (
         "view",
         Attributes("create", "upload.cdi.kubevirt.io", "uploadtokenrequests", "", "prod"),
         False,
     ),
-    "edit gives out no roles": ("edit", Attributes("create", RBAC, "rolebindings", "", "prod"), False),
-    "edit makes tokens": ("edit", Attributes("create", "", "serviceaccounts", "token", "prod"), True),
-    "admin deletes all machines": ("admin", build_attributes("deletecollection"), True),
-    "admin gives out roles": ("admin", Attributes("create", RBAC, "rolebindings", "", "prod"), True),
-    "admin changes no namespace": ("admin", Attributes("update", "", "namespaces", "", "prod", "prod"), False),
-    "admin is of one namespace": ("admin", build_attributes("list", namespace="test"), False),
+    "edit cannot create role bindings": ("edit", Attributes("create", RBAC, "rolebindings", "", "prod"), False),
+    "edit creates service account tokens": ("edit", Attributes("create", "", "serviceaccounts", "token", "prod"), True),
+    "admin deletes collections of VMs": ("admin", build_attributes("deletecollection"), True),
+    "admin creates role bindings": ("admin", Attributes("create", RBAC, "rolebindings", "", "prod"), True),
+    "admin cannot change the namespace": ("admin", Attributes("update", "", "namespaces", "", "prod", "prod"), False),
+    "admin has no access to other namespaces": ("admin", build_attributes("list", namespace="test"), False),
 }
 
 
@@ -56,15 +56,15 @@ EVERYONE: dict[str, tuple[Attributes, bool]] = {
         Attributes("list", "instancetype.kubevirt.io", "virtualmachineinstancetypes", "", "prod"),
         False,
     ),
-    "where to upload to": (Attributes("get", "cdi.kubevirt.io", "cdiconfigs", "", "", "config"), True),
-    "where others upload to": (Attributes("update", "cdi.kubevirt.io", "cdiconfigs", "", "", "config"), False),
+    "upload configuration": (Attributes("get", "cdi.kubevirt.io", "cdiconfigs", "", "", "config"), True),
+    "other CDI configurations": (Attributes("update", "cdi.kubevirt.io", "cdiconfigs", "", "", "config"), False),
     "discovery": (Attributes("get", path="/apis/kubevirt.io/v1"), True),
     "health": (Attributes("get", path="/readyz"), True),
-    "the version": (Attributes("get", "subresources.kubevirt.io", "version"), True),
+    "version": (Attributes("get", "subresources.kubevirt.io", "version"), True),
     "other paths": (Attributes("get", path="/metrics"), False),
-    "what may I": (Attributes("create", "authorization.k8s.io", "selfsubjectaccessreviews"), True),
-    "who am I": (Attributes("create", "authentication.k8s.io", "selfsubjectreviews"), True),
-    "what may others": (Attributes("create", "authorization.k8s.io", "subjectaccessreviews"), False),
+    "own access review": (Attributes("create", "authorization.k8s.io", "selfsubjectaccessreviews"), True),
+    "own user information": (Attributes("create", "authentication.k8s.io", "selfsubjectreviews"), True),
+    "access review of other users": (Attributes("create", "authorization.k8s.io", "subjectaccessreviews"), False),
 }
 
 

@@ -15,12 +15,12 @@ MISSING = (
     'user "bob" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:'
 )
 ESCALATIONS: dict[str, tuple[list[JsonObject], list[str]]] = {
-    "what is held": ([build_rule("get list", "virtualmachines")], []),
-    "a part of it": ([build_rule("get", "virtualmachines", resourceNames=["x"])], []),
-    "a part of a star": ([build_rule("get", "virtualmachines/scale")], []),
-    "a path below": ([build_rule("get", nonResourceURLs=["/api/v1", "/api/v1/*"])], []),
+    "permissions that the user has": ([build_rule("get list", "virtualmachines")], []),
+    "part of the permissions": ([build_rule("get", "virtualmachines", resourceNames=["x"])], []),
+    "verb included in a wildcard": ([build_rule("get", "virtualmachines/scale")], []),
+    "path below": ([build_rule("get", nonResourceURLs=["/api/v1", "/api/v1/*"])], []),
     "nothing": ([build_rule("get", "")], []),
-    "another verb": (
+    "other verb": (
         [build_rule("get delete update", "virtualmachines")],
         ['{APIGroups:["kubevirt.io"], Resources:["virtualmachines"], Verbs:["delete" "update"]}'],
     ),
@@ -28,7 +28,7 @@ ESCALATIONS: dict[str, tuple[list[JsonObject], list[str]]] = {
         [build_rule("*", "virtualmachines")],
         ['{APIGroups:["kubevirt.io"], Resources:["virtualmachines"], Verbs:["*"]}'],
     ),
-    "another subresource": (
+    "other subresource": (
         [build_rule("get", "virtualmachines/status")],
         ['{APIGroups:["kubevirt.io"], Resources:["virtualmachines/status"], Verbs:["get"]}'],
     ),
@@ -39,7 +39,7 @@ ESCALATIONS: dict[str, tuple[list[JsonObject], list[str]]] = {
             '{APIGroups:[""], Resources:["secrets"], ResourceNames:["x"], Verbs:["get"]}',
         ],
     ),
-    "another path": (
+    "other path": (
         [build_rule("get", nonResourceURLs=["/apis"])],
         ['{NonResourceURLs:["/apis"], Verbs:["get"]}'],
     ),
@@ -56,8 +56,8 @@ def test_role_beyond_own_permissions_is_rejected(rules: list[JsonObject], missin
         return
     with pytest.raises(StatusError) as refusal:
         check_role(BOB, authorizer, role)
-    words = "\n".join([MISSING, *missing])
-    assert refusal.value.message == f'clusterroles.{RBAC} "new" is forbidden: {words}'
+    message = "\n".join([MISSING, *missing])
+    assert refusal.value.message == f'clusterroles.{RBAC} "new" is forbidden: {message}'
     assert refusal.value.code == 403
 
 

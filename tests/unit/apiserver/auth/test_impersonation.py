@@ -13,13 +13,13 @@ EVERYONE = "system:authenticated"
 
 TAKEN: dict[str, tuple[Headers, User]] = {
     "nobody": ({"accept": ["x"]}, ADMIN),
-    "a user": (EVE, User("eve", (EVERYONE,))),
+    "user": (EVE, User("eve", (EVERYONE,))),
     "with groups": (EVE | {"impersonate-group": ["dev", "ops"]}, User("eve", ("dev", "ops", EVERYONE))),
-    "with all else": (
+    "with all attributes": (
         EVE | {"impersonate-uid": ["u1"], "impersonate-extra-example.com%2fscope": ["a", "b"]},
         User("eve", (EVERYONE,), "u1", {"example.com/scope": ("a", "b")}),
     ),
-    "a service account": (
+    "service account": (
         {"impersonate-user": ["system:serviceaccount:prod:robot"]},
         User(
             "system:serviceaccount:prod:robot",

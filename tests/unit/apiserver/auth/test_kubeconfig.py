@@ -67,8 +67,8 @@ def test_kubeconfig_is_private_and_replaced_atomically(tmp_path: Path) -> None:
         pytest.param(render_kubeconfig(SERVER, "alice", "12345"), "12345", id="looks like a number"),
         pytest.param(render_kubeconfig(SERVER, "alice", ClientKey(b"", b"")), None, id="client certificate"),
         pytest.param("", None, id="empty"),
-        pytest.param("users: 7", None, id="no kubeconfig"),
-        pytest.param("{", None, id="no YAML"),
+        pytest.param("users: 7", None, id="not a kubeconfig"),
+        pytest.param("{", None, id="not YAML"),
     ],
 )
 def test_token_of_a_kubeconfig_is_found(text: str, token: str | None) -> None:

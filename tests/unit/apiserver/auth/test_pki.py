@@ -69,12 +69,12 @@ def test_server_certificate_covers_all_host_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("later", "hosts", "is_new"),
     [
-        pytest.param(timedelta(days=300), [], False, id="long before it ends"),
-        pytest.param(timedelta(days=336), [], True, id="less than a month before it ends"),
-        pytest.param(timedelta(days=400), [], True, id="after it ended"),
-        pytest.param(timedelta(days=-2), [], True, id="before it begins, as after the clock was set back"),
-        pytest.param(timedelta(), ["127.0.0.1", "LOCALHOST"], False, id="hosts that it covers"),
-        pytest.param(timedelta(), ["192.0.2.8"], True, id="a host that it does not cover"),
+        pytest.param(timedelta(days=300), [], False, id="long before expiry"),
+        pytest.param(timedelta(days=336), [], True, id="less than a month before expiry"),
+        pytest.param(timedelta(days=400), [], True, id="after expiry"),
+        pytest.param(timedelta(days=-2), [], True, id="before it is valid"),
+        pytest.param(timedelta(), ["127.0.0.1", "LOCALHOST"], False, id="host in the certificate"),
+        pytest.param(timedelta(), ["192.0.2.8"], True, id="host missing from the certificate"),
     ],
 )
 def test_server_certificate_is_renewed_when_needed(
@@ -118,16 +118,16 @@ def test_ca_key_without_certificate_is_completed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "words"),
+    ("broken", "problem"),
     [
         pytest.param("ca.key", "is not a P-256 key", id="key"),
         pytest.param("ca.crt", "is not a certificate", id="certificate"),
     ],
 )
-def test_error_names_the_invalid_file(tmp_path: Path, broken: str, words: str) -> None:
+def test_error_names_the_invalid_file(tmp_path: Path, broken: str, problem: str) -> None:
     Pki(tmp_path)
     (tmp_path / broken).write_bytes(b"scribble")
-    with pytest.raises(PkiError, match=f"{broken} {words}"):
+    with pytest.raises(PkiError, match=f"{broken} {problem}"):
         Pki(tmp_path)
 
 
@@ -158,7 +158,7 @@ def test_serial_number_format_matches_tls_libraries(number: int, text: str) -> N
 
 
 class Handshake:
-    """A TLS server on loopback for one connection, and what it saw of the client."""
+    """A TLS server on loopback for one connection; records what it learned about the client."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -188,7 +188,7 @@ class Handshake:
 def connect(
     server: Pki, trusted: bytes, client: Credential | None, directory: Path, host: str
 ) -> dict[str, Any] | None:
-    """Shake hands as a client that trusts this authority; what the server learns of the client."""
+    """Connect as a client that trusts this authority; return what the server learned about the client."""
     context = ssl.create_default_context(cadata=trusted.decode())
     if client is not None:
         chain = directory / "client.pem"

@@ -31,7 +31,7 @@ FLAWED: dict[str, tuple[Any, list[tuple[str, str]]]] = {
             ("rules[1].resources", "Required value: resource rules must supply at least one resource"),
         ],
     ),
-    "paths in a namespace": (
+    "paths in a namespaced role": (
         build_role(build_rule("get", nonResourceURLs=["/x"]), namespace="prod"),
         [
             (
@@ -49,7 +49,7 @@ FLAWED: dict[str, tuple[Any, list[tuple[str, str]]]] = {
             )
         ],
     ),
-    "gathers nothing": (
+    "empty aggregation rule": (
         build_role(aggregationRule={}),
         [
             (
@@ -58,24 +58,24 @@ FLAWED: dict[str, tuple[Any, list[tuple[str, str]]]] = {
             )
         ],
     ),
-    "a role in a cluster-wide binding": (
+    "Role in a ClusterRoleBinding": (
         build_flawed_binding(role={"kind": "Role"}),
         [("roleRef.kind", 'Unsupported value: "Role": supported values: "ClusterRole"')],
     ),
-    "a kind that is no role": (
+    "unsupported role kind": (
         build_flawed_binding("prod", role={"kind": "Pod"}),
         [("roleRef.kind", 'Unsupported value: "Pod": supported values: "ClusterRole", "Role"')],
     ),
-    "a role of another group": (
+    "role of another group": (
         build_flawed_binding(role={"apiGroup": "x.io"}),
         [("roleRef.apiGroup", f'Unsupported value: "x.io": supported values: "{RBAC}"')],
     ),
-    "a role without a name": (build_flawed_binding(role={"name": ""}), [("roleRef.name", "Required value")]),
-    "a subject without a name": (
+    "role without a name": (build_flawed_binding(role={"name": ""}), [("roleRef.name", "Required value")]),
+    "subject without a name": (
         build_flawed_binding(subject={"name": ""}),
         [("subjects[0].name", "Required value")],
     ),
-    "an unknown subject": (
+    "unknown subject kind": (
         build_flawed_binding(subject={"kind": "Robot"}),
         [
             (
@@ -84,7 +84,7 @@ FLAWED: dict[str, tuple[Any, list[tuple[str, str]]]] = {
             )
         ],
     ),
-    "an account without a namespace": (
+    "service account without a namespace": (
         build_flawed_binding(subject={"kind": "ServiceAccount"}),
         [("subjects[0].namespace", "Required value")],
     ),

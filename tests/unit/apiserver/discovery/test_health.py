@@ -37,9 +37,9 @@ OPTIONAL_FAILS = {"ping": PASSED, "launcher": Check("no QEMU", required=False)}
             (),
             True,
             Health(500, f"[+]ping ok\n[-]store failed: {FULL}\nreadyz check failed\n"),
-            id="one fails, and the client may know why",
+            id="one fails, with the reason",
         ),
-        pytest.param(ONE_FAILS, False, ("store",), False, Health(200, "ok"), id="the one that fails is excluded"),
+        pytest.param(ONE_FAILS, False, ("store",), False, Health(200, "ok"), id="failing check is excluded"),
         pytest.param(
             ONE_FAILS,
             True,
@@ -50,16 +50,16 @@ OPTIONAL_FAILS = {"ping": PASSED, "launcher": Check("no QEMU", required=False)}
                 "[+]ping ok\n[+]store excluded: ok\n"
                 'warn: some health checks cannot be excluded: no matches for "moon"\nreadyz check passed\n',
             ),
-            id="an unknown check is excluded",
+            id="unknown check is excluded",
         ),
-        pytest.param(OPTIONAL_FAILS, False, (), True, Health(200, "ok"), id="one fails that is not required"),
+        pytest.param(OPTIONAL_FAILS, False, (), True, Health(200, "ok"), id="optional check fails"),
         pytest.param(
             OPTIONAL_FAILS,
             True,
             (),
             True,
             Health(200, "[+]ping ok\n[-]launcher failed: no QEMU (not required)\nreadyz check passed\n"),
-            id="one fails that is not required, verbose",
+            id="optional check fails, verbose",
         ),
     ],
 )

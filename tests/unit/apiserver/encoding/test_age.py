@@ -44,7 +44,7 @@ def test_longer_durations_are_coarser(seconds: float, text: str) -> None:
         pytest.param("1970-01-01T00:16:00.250000Z", "39s", id="to the microsecond"),
         pytest.param(None, "<unknown>", id="absent"),
         pytest.param("", "<unknown>", id="empty"),
-        pytest.param("yesterday", "<invalid>", id="no time"),
+        pytest.param("yesterday", "<invalid>", id="not a timestamp"),
     ],
 )
 def test_age_of_a_timestamp(time: str | None, text: str) -> None:

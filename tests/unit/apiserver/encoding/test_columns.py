@@ -15,7 +15,7 @@ NOW = 1704067200.0 + 90
 
 
 def show(api_version: str, kind_name: str, **parts: Any) -> JsonObject:
-    """The cells of one object by the names of their columns; the object must be one of its kind."""
+    """Return the cells of one object by column name; the object must be valid for its kind."""
     kind = find_kind(api_version, kind_name)
     assert kind is not None
     metadata = {"name": "one", "creationTimestamp": CREATED} | parts.pop("metadata", {})
@@ -256,7 +256,7 @@ def build_container_status(*, ready: bool = False, restarts: int = 0, state: Jso
             "Pulling",
             id="container waiting",
         ),
-        pytest.param({"phase": "Running"}, {"deletionTimestamp": CREATED}, "Terminating", id="on its way out"),
+        pytest.param({"phase": "Running"}, {"deletionTimestamp": CREATED}, "Terminating", id="terminating"),
         pytest.param(
             {"phase": "Running", "reason": "NodeLost"}, {"deletionTimestamp": CREATED}, "Unknown", id="node lost"
         ),

@@ -1,4 +1,4 @@
-"""Partial objects have an object's metadata, whole, and nothing else."""
+"""Partial objects contain the complete metadata and nothing else."""
 
 import json
 from typing import Any

@@ -12,7 +12,7 @@ from virtshape.apiserver.encoding.protobuf import translate
 
 
 def write(fields: list[tuple[int, Any]]) -> bytes:
-    """A message of these numbers and values; a list is a message in turn."""
+    """Encode a message with these field numbers and values; a list is a nested message."""
     parts = []
     for number, value in fields:
         if isinstance(value, int):
@@ -123,71 +123,71 @@ def test_recorded_bodies_are_converted(sent: str, tree: dict[str, Any]) -> None:
 
 
 VALUES: dict[str, tuple[str, str, tuple[int, Any], Any]] = {
-    "a time": (
+    "time": (
         "v1",
         "Secret",
         (1, [(8, [(1, 1700000000)])]),
         {"metadata": {"creationTimestamp": "2023-11-14T22:13:20Z"}},
     ),
-    "no time": ("v1", "Secret", (1, [(8, b"")]), {"metadata": {}}),
-    "a time to the microsecond": (
+    "empty time": ("v1", "Secret", (1, [(8, b"")]), {"metadata": {}}),
+    "time with microseconds": (
         "coordination.k8s.io/v1",
         "Lease",
         (2, [(4, [(1, 1700000000), (2, 123456789)])]),
         {"spec": {"renewTime": "2023-11-14T22:13:20.123456Z"}},
     ),
-    "a full second of such": (
+    "whole second of a time with microseconds": (
         "coordination.k8s.io/v1",
         "Lease",
         (2, [(4, [(1, 1700000000)])]),
         {"spec": {"renewTime": "2023-11-14T22:13:20.000000Z"}},
     ),
-    "quantities by name": (
+    "map of quantities": (
         "v1",
         "PersistentVolumeClaim",
         (2, [(2, [(2, [(1, "storage"), (2, [(1, "1Gi")])])])]),
         {"spec": {"resources": {"requests": {"storage": "1Gi"}}}},
     ),
-    "an empty text that means something": (
+    "explicit empty string": (
         "v1",
         "PersistentVolumeClaim",
         (2, [(5, ""), (3, "")]),
         {"spec": {"storageClassName": ""}},
     ),
-    "a false that means something": ("v1", "ConfigMap", (4, 0), {"immutable": False}),
-    "a negative number": ("v1", "Pod", (2, [(25, -5)]), {"spec": {"priority": -5}}),
-    "numbers one by one": (
+    "explicit false": ("v1", "ConfigMap", (4, 0), {"immutable": False}),
+    "negative number": ("v1", "Pod", (2, [(25, -5)]), {"spec": {"priority": -5}}),
+    "repeated numbers": (
         "v1",
         "Pod",
         (2, [(14, [(4, 1), (4, 2)])]),
         {"spec": {"securityContext": {"supplementalGroups": [1, 2]}}},
     ),
-    "numbers together": (
+    "packed numbers": (
         "v1",
         "Pod",
         (2, [(14, [(4, b"\x01\x02")])]),
         {"spec": {"securityContext": {"supplementalGroups": [1, 2]}}},
     ),
-    "a message that stands beside others": (
+    "inlined message": (
         "v1",
         "Pod",
         (2, [(1, [(1, "v"), (2, [(6, [(1, "s")])])])]),
         {"spec": {"volumes": [{"name": "v", "secret": {"secretName": "s"}}]}},
     ),
-    "JSON within": (
+    "embedded JSON": (
         "apps/v1",
         "ControllerRevision",
         (2, [(1, b'{"spec":{"a":1}}')]),
         {"data": {"spec": {"a": 1}}},
     ),
-    "lists by name": (
+    "map of lists": (
         "authorization.k8s.io/v1",
         "SubjectAccessReview",
         (2, [(5, [(1, "k"), (2, [(1, "a"), (1, "b")])])]),
         {"spec": {"extra": {"k": ["a", "b"]}}},
     ),
-    "a field of the future": ("v1", "ConfigMap", (99, "new"), {}),
-    "options of a deletion": (
+    "unknown field": ("v1", "ConfigMap", (99, "new"), {}),
+    "delete options": (
         "v1",
         "DeleteOptions",
         (2, [(1, "u1")]),
@@ -213,22 +213,22 @@ def test_all_builtin_kinds_are_supported(kind: Kind) -> None:
     assert read(kind.api_version, kind.kind, (1, [(1, "x")])) == {"metadata": {"name": "x"}}
 
 
-BROKEN: dict[str, bytes] = {
+INVALID: dict[str, bytes] = {
     "JSON": b'{"kind":"Secret"}',
-    "nothing": b"",
+    "empty body": b"",
     "no envelope": b"k8s\0",
-    "an unknown kind": wrap("v1", "Nope", []),
-    "a custom resource": wrap("kubevirt.io/v1", "VirtualMachine", []),
-    "a body that ends early": wrap("v1", "Secret", [(1, [(1, "name")])])[:-8],
-    "a number for a message": wrap("v1", "Secret", [(1, 5)]),
-    "a text that is none": wrap("v1", "Secret", [(1, [(1, b"\xff")])]),
-    "an endless number": b"k8s\0" + b"\xff" * 20,
-    "another wire type": b"k8s\0" + b"\x0d\0\0\0\0",
-    "broken JSON within": wrap("apps/v1", "ControllerRevision", [(2, [(1, b"{")])]),
+    "unknown kind": wrap("v1", "Nope", []),
+    "custom resource": wrap("kubevirt.io/v1", "VirtualMachine", []),
+    "truncated body": wrap("v1", "Secret", [(1, [(1, "name")])])[:-8],
+    "number in place of a message": wrap("v1", "Secret", [(1, 5)]),
+    "invalid UTF-8": wrap("v1", "Secret", [(1, [(1, b"\xff")])]),
+    "varint without an end": b"k8s\0" + b"\xff" * 20,
+    "unsupported wire type": b"k8s\0" + b"\x0d\0\0\0\0",
+    "broken embedded JSON": wrap("apps/v1", "ControllerRevision", [(2, [(1, b"{")])]),
 }
 
 
-@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize("body", INVALID.values(), ids=INVALID.keys())
 def test_invalid_body_is_rejected(body: bytes) -> None:
     with pytest.raises(StatusError) as caught:
         translate(body)

@@ -1,4 +1,4 @@
-"""Sets of fields behave as sets, and read and write as they stand in objects."""
+"""Field sets: set operations, and parsing and formatting as in managedFields."""
 
 from typing import Any
 
@@ -83,9 +83,9 @@ def test_unchanged_set_is_returned_identically(one: frozenset[Path], other: froz
 @pytest.mark.parametrize(
     ("node", "member"),
     [
-        pytest.param({}, True, id="a node with nothing below"),
-        pytest.param({".": {}, "f:a": {}}, True, id="a node that says so"),
-        pytest.param({"f:a": {}}, False, id="a node that only leads elsewhere"),
+        pytest.param({}, True, id="leaf"),
+        pytest.param({".": {}, "f:a": {}}, True, id="node with itself and members"),
+        pytest.param({"f:a": {}}, False, id="node with members only"),
     ],
 )
 def test_is_member(node: FieldSet, member: bool) -> None:
@@ -95,14 +95,14 @@ def test_is_member(node: FieldSet, member: bool) -> None:
 @pytest.mark.parametrize(
     ("sent", "read"),
     [
-        pytest.param({"f:a": {".": {}}}, {"f:a": {}}, id="a node with only itself"),
+        pytest.param({"f:a": {".": {}}}, {"f:a": {}}, id="node with only itself"),
         pytest.param(
             {'k:{ "b": 1, "a": "x" }': {}}, {'k:{"a":"x","b":1}': {}}, id="keys in another order and with spaces"
         ),
-        pytest.param({'v: "x"': {}}, {'v:"x"': {}}, id="a value with spaces"),
-        pytest.param({"i:007": {}}, {"i:7": {}}, id="an index with zeros"),
-        pytest.param({"x:new": {}, "f:a": {}}, {"f:a": {}}, id="a kind of step that nobody knows"),
-        pytest.param({".": {}}, {}, id="the whole object, which nobody owns"),
+        pytest.param({'v: "x"': {}}, {'v:"x"': {}}, id="value with spaces"),
+        pytest.param({"i:007": {}}, {"i:7": {}}, id="index with leading zeros"),
+        pytest.param({"x:new": {}, "f:a": {}}, {"f:a": {}}, id="unknown path element"),
+        pytest.param({".": {}}, {}, id="root object"),
     ],
 )
 def test_client_sets_are_normalized(sent: Any, read: FieldSet) -> None:
@@ -112,12 +112,12 @@ def test_client_sets_are_normalized(sent: Any, read: FieldSet) -> None:
 @pytest.mark.parametrize(
     "sent",
     [
-        pytest.param([], id="a list"),
-        pytest.param({"f:a": 1}, id="a number in place of a node"),
-        pytest.param({"k:{": {}}, id="keys that are no JSON"),
-        pytest.param({"k:1": {}}, id="keys that are no object"),
-        pytest.param({"v:x": {}}, id="a value that is no JSON"),
-        pytest.param({"i:x": {}}, id="an index that is no number"),
+        pytest.param([], id="list"),
+        pytest.param({"f:a": 1}, id="number in place of a node"),
+        pytest.param({"k:{": {}}, id="keys that are not JSON"),
+        pytest.param({"k:1": {}}, id="keys that are not an object"),
+        pytest.param({"v:x": {}}, id="value that is not JSON"),
+        pytest.param({"i:x": {}}, id="index that is not a number"),
     ],
 )
 def test_invalid_set_is_rejected(sent: Any) -> None:

@@ -20,7 +20,7 @@ from virtshape.apiserver.managedfields.listtypes import (
 
 @cache
 def built_in_structs() -> dict[str, set[str]]:
-    """The wire names of all fields, by the names of the structs that built-in kinds consist of."""
+    """Return the JSON names of the fields of each struct of a built-in kind."""
     found: dict[str, set[str]] = {}
     for kind in KINDS:
         if kind.group in BUILT_IN_GROUPS:

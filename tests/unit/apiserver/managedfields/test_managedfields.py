@@ -71,21 +71,21 @@ SPEC: JsonObject = {".": {}, "f:cpu": {".": {}, "f:guest": {}}, "f:memory": {"."
 @pytest.mark.parametrize(
     ("tree", "fields"),
     [
-        pytest.param(build_instancetype(), {"f:spec": SPEC}, id="the spec and all that leads there"),
+        pytest.param(build_instancetype(), {"f:spec": SPEC}, id="spec and its parents"),
         pytest.param(
             build_instancetype(labels={"a/b": "1"}),
             {"f:metadata": {"f:labels": {".": {}, "f:a/b": {}}}, "f:spec": SPEC},
-            id="labels one by one, but not the metadata",
+            id="single labels, but not the metadata",
         ),
         pytest.param(
             build_instancetype(uid="1", creationTimestamp=MORNING, resourceVersion="1", generation=1),
             {"f:spec": SPEC},
-            id="nothing that the server sets",
+            id="no fields that the server sets",
         ),
         pytest.param(
             build_instancetype(generateName="s-"),
             {"f:metadata": {"f:generateName": {}}, "f:spec": SPEC},
-            id="the beginning of a name to make up",
+            id="generateName",
         ),
         pytest.param(
             build_instancetype(
@@ -98,7 +98,7 @@ SPEC: JsonObject = {".": {}, "f:cpu": {".": {}, "f:guest": {}}, "f:memory": {"."
                 },
                 "f:spec": SPEC,
             },
-            id="finalizers by value and owners by uid, each as a whole",
+            id="finalizers by value and owners by uid",
         ),
     ],
 )
@@ -318,9 +318,9 @@ def test_list_items_are_owned_separately() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "fields"),
     [
-        pytest.param(["a"], ["a", "a"], {'v:"a"': {}}, id="an item that is there twice is one"),
-        pytest.param(["a", "a"], ["a"], {'v:"a"': {}}, id="and is taken when it no longer is"),
-        pytest.param(["a", "b"], ["b", "a"], None, id="the order belongs to nobody"),
+        pytest.param(["a"], ["a", "a"], {'v:"a"': {}}, id="duplicate item has one owner"),
+        pytest.param(["a", "a"], ["a"], {'v:"a"': {}}, id="removed duplicate changes the owner"),
+        pytest.param(["a", "b"], ["b", "a"], None, id="order has no owner"),
     ],
 )
 def test_set_lists_with_unusual_items(before: list[str], after: list[str], fields: JsonObject | None) -> None:
@@ -339,9 +339,9 @@ def test_list_with_items_without_keys_is_atomic() -> None:
 @pytest.mark.parametrize(
     ("value", "fields"),
     [
-        pytest.param({"b": {"c": 1}}, {".": {}, "f:b": {".": {}, "f:c": {}}}, id="an object is taken apart"),
-        pytest.param([{"b": 1}], {}, id="a list is not"),
-        pytest.param("b", {}, id="text is a leaf"),
+        pytest.param({"b": {"c": 1}}, {".": {}, "f:b": {".": {}, "f:c": {}}}, id="object is granular"),
+        pytest.param([{"b": 1}], {}, id="list is atomic"),
+        pytest.param("b", {}, id="string is a leaf"),
     ],
 )
 def test_unknown_field_is_typed_by_its_value(value: Any, fields: JsonObject) -> None:
@@ -352,9 +352,9 @@ def test_unknown_field_is_typed_by_its_value(value: Any, fields: JsonObject) -> 
 @pytest.mark.parametrize(
     ("before", "after", "taken", "left"),
     [
-        pytest.param("x", {"a": 1}, {".": {}, "f:a": {}}, None, id="text to object"),
-        pytest.param({"a": 1}, "x", {}, None, id="object to text"),
-        pytest.param({"a": 1}, {}, None, {}, id="an object emptied"),
+        pytest.param("x", {"a": 1}, {".": {}, "f:a": {}}, None, id="string to object"),
+        pytest.param({"a": 1}, "x", {}, None, id="object to string"),
+        pytest.param({"a": 1}, {}, None, {}, id="emptied object"),
     ],
 )
 def test_value_that_changes_its_type(
@@ -388,11 +388,11 @@ def test_client_may_edit_entries() -> None:
 @pytest.mark.parametrize(
     "sent",
     [
-        pytest.param([{"manager": "m"}], id="without operation"),
-        pytest.param([build_entry({"f:spec": 1})], id="with fields that are none"),
-        pytest.param([build_entry({}, operation="Create")], id="with an operation that there is not"),
-        pytest.param([build_entry({}, fieldsType="FieldsV2")], id="with a form of fields that there is not"),
-        pytest.param([build_entry({}), 1], id="with a number among them"),
+        pytest.param([{"manager": "m"}], id="no operation"),
+        pytest.param([build_entry({"f:spec": 1})], id="invalid fields"),
+        pytest.param([build_entry({}, operation="Create")], id="unknown operation"),
+        pytest.param([build_entry({}, fieldsType="FieldsV2")], id="unknown fields type"),
+        pytest.param([build_entry({}), 1], id="number in the list"),
     ],
 )
 def test_invalid_entries_are_ignored(sent: Any) -> None:
@@ -427,11 +427,11 @@ def test_oldest_updaters_are_merged_beyond_the_limit() -> None:
 @pytest.mark.parametrize(
     ("asked", "agent", "name"),
     [
-        pytest.param("mine", "kubectl/v1.30", "mine", id="as asked"),
-        pytest.param("", "kubectl/v1.30 (linux)", "kubectl", id="the program before its version"),
-        pytest.param("", "", "unknown", id="nothing is known"),
-        pytest.param("", "a\x00b/1", "ab", id="what cannot be printed is left out"),
-        pytest.param("", "é" * 100, "é" * 64, id="128 bytes at most"),
+        pytest.param("mine", "kubectl/v1.30", "mine", id="given name"),
+        pytest.param("", "kubectl/v1.30 (linux)", "kubectl", id="program without its version"),
+        pytest.param("", "", "unknown", id="unknown program"),
+        pytest.param("", "a\x00b/1", "ab", id="unprintable characters are removed"),
+        pytest.param("", "é" * 100, "é" * 64, id="at most 128 bytes"),
     ],
 )
 def test_manager_name(asked: str, agent: str, name: str) -> None:

@@ -77,10 +77,10 @@ SIZE_FIELDS: JsonObject = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}
         pytest.param(
             build_instancetype(SIZES, labels={"a": "1"}),
             {"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": SIZE_FIELDS},
-            id="leaves, not what leads there",
+            id="leaves without their parents",
         ),
-        pytest.param(build_instancetype({"gpus": [{"name": "g"}]}), {"f:spec": {"f:gpus": {}}}, id="a list as a whole"),
-        pytest.param(build_instancetype({"cpu": {}}), {"f:spec": {"f:cpu": {}}}, id="an empty struct"),
+        pytest.param(build_instancetype({"gpus": [{"name": "g"}]}), {"f:spec": {"f:gpus": {}}}, id="atomic list"),
+        pytest.param(build_instancetype({"cpu": {}}), {"f:spec": {"f:cpu": {}}}, id="empty struct"),
         pytest.param(
             build_instancetype(finalizers=["x/y"]),
             {"f:metadata": {"f:finalizers": {'v:"x/y"': {}}}},
@@ -99,7 +99,7 @@ SIZE_FIELDS: JsonObject = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}
         pytest.param(
             build_instancetype({"unheardOf": {"a": {"b": 1}}}),
             {"f:spec": {"f:unheardOf": {".": {}, "f:a": {".": {}, "f:b": {}}}}},
-            id="keys that no struct has",
+            id="unknown keys",
         ),
     ],
 )
@@ -265,12 +265,12 @@ def test_applied_null_removes_and_owns_the_field() -> None:
 @pytest.mark.parametrize(
     ("live", "applied", "merged"),
     [
-        pytest.param("abc", "ab", "abc", id="a live item stays at the end"),
+        pytest.param("abc", "ab", "abc", id="live item stays at the end"),
         pytest.param("abc", "ca", "bca", id="the applied order wins"),
         pytest.param("xay", "ba", "xbay", id="live items keep their places"),
-        pytest.param("axbyc", "cb", "axycb", id="an item that moves leaves its neighbours"),
-        pytest.param("", "ab", "ab", id="nothing is there yet"),
-        pytest.param("ab", "cd", "abcd", id="nothing is shared"),
+        pytest.param("axbyc", "cb", "axycb", id="moved item leaves its neighbours"),
+        pytest.param("", "ab", "ab", id="no live items"),
+        pytest.param("ab", "cd", "abcd", id="no shared items"),
     ],
 )
 def test_merged_items_are_ordered(live: str, applied: str, merged: str) -> None:
@@ -347,7 +347,7 @@ def test_applier_has_one_entry_for_all_versions() -> None:
 
 
 def build_client_side(applied: JsonObject, **live: Any) -> JsonObject:
-    """An object as client-side apply leaves it."""
+    """Return an object as client-side apply leaves it."""
     text = json.dumps(applied)
     tree = applied | {"metadata": {**applied["metadata"], "annotations": {ANNOTATION: text}}} | live
     return edit_from_nothing(tree)
@@ -371,16 +371,16 @@ def test_kubectl_migrates_from_client_side_apply_without_conflict() -> None:
 @pytest.mark.parametrize(
     ("live", "manager"),
     [
-        pytest.param(build_client_side(build_instancetype(SIZES)), "argocd", id="another manager"),
+        pytest.param(build_client_side(build_instancetype(SIZES)), "argocd", id="other manager"),
         pytest.param(
             build_client_side(build_instancetype(SIZES), spec={**SIZES, "cpu": {"guest": 8}}),
             "kubectl",
-            id="a value that was changed since",
+            id="changed value",
         ),
         pytest.param(
             build_client_side(build_instancetype(SIZES) | {"apiVersion": "instancetype.kubevirt.io/v1beta2"}),
             "kubectl",
-            id="a version that it was not applied at",
+            id="other version",
         ),
     ],
 )
@@ -389,7 +389,7 @@ def test_last_applied_annotation_does_not_hide_other_conflicts(live: JsonObject,
     assert [cause.field for cause in error.causes] == [".spec.cpu.guest"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}"], ids=["empty", "no JSON", "no object", "an empty object"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}"], ids=["empty", "not JSON", "not an object", "empty object"])
 def test_invalid_last_applied_annotation_is_ignored(text: str) -> None:
     live = edit_from_nothing(build_instancetype(SIZES, annotations={ANNOTATION: text}))
     assert refusal(live, build_instancetype({"cpu": {"guest": 4}}), "kubectl").code == 409
@@ -412,7 +412,7 @@ def test_too_large_last_applied_annotation_is_omitted() -> None:
             "invalid object type: /, Kind=VirtualMachineInstancetype",
             id="without version",
         ),
-        pytest.param({"apiVersion": "v1", "kind": "Pod"}, "invalid object type: /v1, Kind=Pod", id="of another kind"),
+        pytest.param({"apiVersion": "v1", "kind": "Pod"}, "invalid object type: /v1, Kind=Pod", id="other kind"),
     ],
 )
 def test_invalid_apply_body_is_rejected(applied: JsonObject, message: str) -> None:
@@ -498,7 +498,7 @@ def test_forced_apply_leaves_no_conflict(first: JsonObject, second: JsonObject) 
 
 
 def _plain(tree: Any) -> Any:
-    """An object without order of items and without what is empty."""
+    """Return an object without item order and without empty values."""
     if isinstance(tree, dict):
         parts = {name: _plain(value) for name, value in tree.items()}
         return {name: part for name, part in parts.items() if part not in ({}, [])}

@@ -51,7 +51,7 @@ def find_references(node: Any) -> Iterator[str]:
 
 
 def find_patches(paths: JsonObject) -> dict[tuple[str, str, str], set[str]]:
-    """The parameters behind the question mark of the patches of each kind."""
+    """Return the query parameters of the patch operation of each kind."""
     found: dict[tuple[str, str, str], set[str]] = {}
     for item in paths.values():
         if patch := item.get("patch"):

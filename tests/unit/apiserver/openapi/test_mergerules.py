@@ -1,4 +1,4 @@
-"""Clients learn how lists are merged: by which keys, in patches and in server-side apply."""
+"""OpenAPI documents contain the merge keys of lists, for patches and for server-side apply."""
 
 import json
 

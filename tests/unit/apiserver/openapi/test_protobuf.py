@@ -1,4 +1,4 @@
-"""Protocol buffers carry the same document, under the numbers that gnostic gives its fields."""
+"""The protobuf form of the OpenAPI document has the same content, with the field numbers of gnostic."""
 
 import json
 import struct
@@ -69,7 +69,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_schema(message: Message) -> JsonObject:
-    """A schema as it is in JSON."""
+    """Return a schema as its JSON tree."""
     tree: JsonObject = {}
     texts = {"$ref": 1, "format": 2, "description": 4, "pattern": 13}
     tree |= {name: message.text(number) for name, number in texts.items() if number in message.fields}
@@ -149,7 +149,7 @@ def test_path_and_body_parameters_are_distinct(document: Message) -> None:
     [
         pytest.param({"swagger": "2.0", "host": "x"}, id="of the document"),
         pytest.param({"definitions": {"A": {"oneOf": []}}}, id="of a schema"),
-        pytest.param({"x-mine": 1}, id="extension where there is none"),
+        pytest.param({"x-mine": 1}, id="extension of an object without extensions"),
         pytest.param({"paths": {"/": {"get": {"parameters": [{"in": "header"}]}}}}, id="of a parameter"),
     ],
 )

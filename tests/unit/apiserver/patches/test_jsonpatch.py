@@ -1,4 +1,4 @@
-"""JSON patches apply whole or not at all, and leave their inputs alone."""
+"""JSON patches are applied completely or not at all, and do not modify their inputs."""
 
 from copy import deepcopy
 from typing import Any
@@ -30,40 +30,40 @@ def copy(source: str, path: str) -> JsonObject:
 APPLIED: dict[str, tuple[JsonObject, Operations, JsonObject]] = {
     "nothing": ({"a": 1}, [], {"a": 1}),
     "add a member": ({"a": 1}, [op("add", "/b", value=2)], {"a": 1, "b": 2}),
-    "add over a member": ({"a": 1}, [op("add", "/a", value=2)], {"a": 2}),
-    "add no value": ({}, [op("add", "/a")], {"a": None}),
-    "replace what is not there": ({"a": {}}, [op("replace", "/a/b", value=1)], {"a": {"b": 1}}),
-    "copy of what is not there": ({}, [copy("/a", "/b")], {"b": None}),
+    "add replaces a member": ({"a": 1}, [op("add", "/a", value=2)], {"a": 2}),
+    "add without a value": ({}, [op("add", "/a")], {"a": None}),
+    "replace a missing member": ({"a": {}}, [op("replace", "/a/b", value=1)], {"a": {"b": 1}}),
+    "copy a missing member": ({}, [copy("/a", "/b")], {"b": None}),
     "leading zero": ({"a": [1]}, [op("remove", "/a/00")], {"a": []}),
-    "no escape": ({"~2": 1}, [op("remove", "/~2")], {}),
+    "incomplete escape": ({"~2": 1}, [op("remove", "/~2")], {}),
     "add null": ({}, [op("add", "/a", value=None)], {"a": None}),
     "add to a list": ({"a": [1, 3]}, [op("add", "/a/1", value=2)], {"a": [1, 2, 3]}),
     "add at the end of a list": ({"a": [1]}, [op("add", "/a/1", value=2)], {"a": [1, 2]}),
     "append": ({"a": [1]}, [op("add", "/a/-", value=2)], {"a": [1, 2]}),
     "append by -1": ({"a": [1]}, [op("add", "/a/-1", value=2)], {"a": [1, 2]}),
-    "a key that looks like an index": ({"a": {}}, [op("add", "/a/0", value=1)], {"a": {"0": 1}}),
+    "key that looks like an index": ({"a": {}}, [op("add", "/a/0", value=1)], {"a": {"0": 1}}),
     "escapes": ({"a/b": 1, "~": 1}, [op("remove", "/a~1b"), op("replace", "/~0", value=2)], {"~": 2}),
     "escapes are read once": ({}, [op("add", "/~01", value=1)], {"~1": 1}),
-    "an empty key": ({"": {"": 1}}, [op("replace", "//", value=2)], {"": {"": 2}}),
+    "empty key": ({"": {"": 1}}, [op("replace", "//", value=2)], {"": {"": 2}}),
     "remove a member": ({"a": 1, "b": 2}, [op("remove", "/a")], {"b": 2}),
     "remove an item": ({"a": [1, 2]}, [op("remove", "/a/0")], {"a": [2]}),
     "remove the last item": ({"a": [1, 2]}, [op("remove", "/a/-1")], {"a": [1]}),
     "replace": ({"a": {"b": [1]}}, [op("replace", "/a/b/0", value={})], {"a": {"b": [{}]}}),
-    "replace all": ({"a": 1}, [op("replace", "", value={"b": 2})], {"b": 2}),
+    "replace the root": ({"a": 1}, [op("replace", "", value={"b": 2})], {"b": 2}),
     "move": ({"a": {"b": 1}}, [move("/a/b", "/c")], {"a": {}, "c": 1}),
     "move in a list": ({"a": [1, 2, 3]}, [move("/a/0", "/a/2")], {"a": [2, 3, 1]}),
-    "move nowhere": ({"a": 1}, [move("/a", "/a")], {"a": 1}),
+    "move to the same path": ({"a": 1}, [move("/a", "/a")], {"a": 1}),
     "copy": ({"a": {"b": 1}}, [copy("/a", "/c")], {"a": {"b": 1}, "c": {"b": 1}}),
     "copy into itself": ({"a": {}}, [copy("/a", "/a/a"), copy("/a", "/a/b")], {"a": {"a": {}, "b": {"a": {}}}}),
-    "a copy has its own life": ({"a": {}}, [copy("/a", "/b"), op("add", "/a/x", value=1)], {"a": {"x": 1}, "b": {}}),
+    "copies are independent": ({"a": {}}, [copy("/a", "/b"), op("add", "/a/x", value=1)], {"a": {"x": 1}, "b": {}}),
     "test": ({"a": [1, {"b": None}]}, [op("test", "/a", value=[1.0, {"b": None}])], {"a": [1, {"b": None}]}),
-    "test for nothing": ({"a": 1}, [op("test", "/b", value=None)], {"a": 1}),
-    "a value used twice": (
+    "test for null": ({"a": 1}, [op("test", "/b", value=None)], {"a": 1}),
+    "value used twice": (
         {},
         [op("add", "/a", value={"x": []}), op("add", "/a/x/-", value=1), op("test", "/a", value={"x": [1]})],
         {"a": {"x": [1]}},
     ),
-    "as Kubernetes answers": (
+    "as in Kubernetes": (
         {"metadata": {"labels": {"a": "1"}}, "spec": {"cpu": {"guest": 1}}},
         [
             op("replace", "/spec/cpu/guest", value=4),
@@ -77,34 +77,34 @@ APPLIED: dict[str, tuple[JsonObject, Operations, JsonObject]] = {
 REFUSED: dict[str, tuple[JsonObject, Operations]] = {
     "failed test": ({"a": 1}, [op("test", "/a", value=9)]),
     "true is not 1": ({"a": 1}, [op("test", "/a", value=True)]),
-    "test behind nothing": ({}, [op("test", "/a/b", value=None)]),
-    "remove nothing": ({"spec": {}}, [op("remove", "/spec/nope")]),
-    "replace nothing": ({"spec": {}}, [op("replace", "/spec/a/b/c", value=1)]),
+    "test below a missing member": ({}, [op("test", "/a/b", value=None)]),
+    "remove a missing member": ({"spec": {}}, [op("remove", "/spec/nope")]),
+    "replace below a missing member": ({"spec": {}}, [op("replace", "/spec/a/b/c", value=1)]),
     "unknown operation": ({}, [op("frobnicate", "/spec")]),
     "no operation": ({}, [{"path": "/a"}]),
     "no path": ({}, [{"op": "remove"}]),
-    "no source": ({}, [op("copy", "/a")]),
+    "no from member": ({}, [op("copy", "/a")]),
     "move into itself": ({"a": {"b": {}}}, [move("/a", "/a/b/c")]),
-    "move of nothing": ({}, [move("/a", "/b")]),
-    "remove all": ({}, [op("remove", "")]),
-    "add all": ({}, [op("add", "", value={})]),
-    "no object in the end": ({}, [op("replace", "", value=[])]),
+    "move a missing member": ({}, [move("/a", "/b")]),
+    "remove the root": ({}, [op("remove", "")]),
+    "add a scalar root": ({}, [op("add", "", value={})]),
+    "result that is not an object": ({}, [op("replace", "", value=[])]),
     "inside a string": ({"a": "b"}, [op("add", "/a/0", value="c")]),
-    "beyond the list": ({"a": [1]}, [op("add", "/a/2", value=2)]),
-    "below the list": ({"a": [1]}, [op("remove", "/a/-2")]),
-    "dash where something must be": ({"a": [1]}, [op("remove", "/a/-")]),
-    "no pointer": ({"a": 1}, [op("remove", "a")]),
-    "too deep": ({}, [op("add", "/a" * (DEEPEST_POINTER + 1), value=1)]),
-    "copies that double": (
+    "index beyond the list": ({"a": [1]}, [op("add", "/a/2", value=2)]),
+    "negative index": ({"a": [1]}, [op("remove", "/a/-2")]),
+    "dash for an existing item": ({"a": [1]}, [op("remove", "/a/-")]),
+    "invalid pointer": ({"a": 1}, [op("remove", "a")]),
+    "nested too deep": ({}, [op("add", "/a" * (DEEPEST_POINTER + 1), value=1)]),
+    "copies that grow exponentially": (
         {"a": ["x" * 100]},
         [copy("/a", "/a/-") for _ in range(100)],
     ),
 }
 
 MALFORMED: dict[str, object] = {
-    "an object": {"op": "add"},
-    "a list of texts": ["add"],
-    "a path that is no text": [{"op": "add", "path": 1, "value": 1}],
+    "object in place of a list": {"op": "add"},
+    "list of strings": ["add"],
+    "path that is not a string": [{"op": "add", "path": 1, "value": 1}],
 }
 
 
@@ -178,7 +178,7 @@ def follow(value: Any, steps: tuple[str, ...]) -> Any:
 
 
 def perform_simply(tree: JsonObject, name: str, steps: tuple[str, ...], value: Any) -> JsonObject:
-    """One operation on a full copy, where everything is known to be there."""
+    """Apply one operation to a full copy; every path of it exists."""
     tree = deepcopy(tree)
     box, last = follow(tree, steps[:-1]), steps[-1]
     place: Any = int(last) if isinstance(box, list) else last

@@ -1,4 +1,4 @@
-"""Merge patches do what RFC 7386 says, copy no more than they must and leave their inputs alone."""
+"""Merge patches follow RFC 7386, copy only what they change and do not modify their inputs."""
 
 from copy import deepcopy
 from typing import Any
@@ -17,16 +17,16 @@ CASES: dict[str, tuple[JsonObject, Any, JsonObject]] = {
     "a value is replaced": ({"a": "b"}, {"a": "c"}, {"a": "c"}),
     "a value is added": ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
     "null removes": ({"a": "b"}, {"a": None}, {}),
-    "null removes nothing else": ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
-    "null removes nothing that is not there": ({"a": "b"}, {"z": None}, {"a": "b"}),
-    "a list gives way to a value": ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
-    "a value gives way to a list": ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+    "null keeps other members": ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+    "null for a missing member": ({"a": "b"}, {"z": None}, {"a": "b"}),
+    "value replaces a list": ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+    "list replaces a value": ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
     "objects are merged": ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
-    "lists are replaced whole": ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
-    "nulls in lists stay": ({"a": [1, 2]}, {"a": [None]}, {"a": [None]}),
-    "what is there and null stays": ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
-    "an object takes the place of a list": ({"a": [1]}, {"a": {"b": 1}}, {"a": {"b": 1}}),
-    "nulls of new objects go": ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+    "lists are replaced": ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+    "nulls in lists are kept": ({"a": [1, 2]}, {"a": [None]}, {"a": [None]}),
+    "existing null is kept": ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+    "object replaces a list": ({"a": [1]}, {"a": {"b": 1}}, {"a": {"b": 1}}),
+    "nulls of new objects are dropped": ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
     "true is not 1": ({"a": 1}, {"a": True}, {"a": True}),
     "empty patch": ({"a": 1}, {}, {"a": 1}),
 }
@@ -61,7 +61,7 @@ def test_identical_tree_is_returned_if_nothing_changes() -> None:
 
 
 def diff(old: JsonObject, new: JsonObject) -> JsonObject:
-    """The merge patch that makes the new tree of the old one."""
+    """Return the merge patch that turns the old tree into the new one."""
     patch: JsonObject = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)
@@ -72,8 +72,8 @@ def diff(old: JsonObject, new: JsonObject) -> JsonObject:
     return patch
 
 
-def merge_by_the_letter(target: Any, patch: Any) -> Any:
-    """RFC 7386, section 2, word for word."""
+def merge_literally(target: Any, patch: Any) -> Any:
+    """Implement RFC 7386, section 2, literally."""
     if not isinstance(patch, dict):
         return patch
     target = dict(target) if isinstance(target, dict) else {}
@@ -81,7 +81,7 @@ def merge_by_the_letter(target: Any, patch: Any) -> Any:
         if value is None:
             target.pop(name, None)
         else:
-            target[name] = merge_by_the_letter(target.get(name), value)
+            target[name] = merge_literally(target.get(name), value)
     return target
 
 
@@ -100,7 +100,7 @@ def test_merging_a_difference_gives_the_new_tree(old: JsonObject, new: JsonObjec
 @given(tree=TREES, patch=PATCHES)
 def test_result_matches_rfc_7386_and_inputs_are_not_modified(tree: JsonObject, patch: JsonObject) -> None:
     before = deepcopy((tree, patch))
-    assert patch_merge(tree, patch) == merge_by_the_letter(tree, patch)
+    assert patch_merge(tree, patch) == merge_literally(tree, patch)
     assert (tree, patch) == before
 
 

@@ -1,4 +1,4 @@
-"""Strategic merge patches merge lists by their items' keys, obey their directives and leave their inputs alone."""
+"""Strategic merge patches merge lists by key, follow directives and do not modify their inputs."""
 
 from copy import deepcopy
 from typing import Any
@@ -39,13 +39,13 @@ def meta(**metadata: Any) -> JsonObject:
 
 MERGED: dict[str, Case] = {
     "plain values": (ConfigMap, {"data": {"a": "1", "b": "2"}}, {"data": {"a": "3", "b": None}}, {"data": {"a": "3"}}),
-    "a container by name": (
+    "container by name": (
         Pod,
         pod({"name": "a", "image": "x", "tty": True}, {"name": "b", "image": "y"}),
         pod({"name": "a", "image": "z", "tty": None}),
         pod({"name": "a", "image": "z"}, {"name": "b", "image": "y"}),
     ),
-    "a new container": (
+    "new container": (
         Pod,
         pod({"name": "a"}),
         pod({"name": "b", "image": "y"}),
@@ -63,13 +63,13 @@ MERGED: dict[str, Case] = {
         pod({"name": "a", "args": ["3"]}, tolerations=[{"key": "l"}]),
         pod({"name": "a", "args": ["3"]}, tolerations=[{"key": "l"}]),
     ),
-    "a template": (
+    "pod template": (
         Deployment,
         {"spec": {"replicas": 1, "template": pod({"name": "a", "image": "x"})}},
         {"spec": {"template": pod({"name": "a", "image": "y"})}},
         {"spec": {"replicas": 1, "template": pod({"name": "a", "image": "y"})}},
     ),
-    "ports by their number": (
+    "ports by number": (
         Service,
         {"spec": {"ports": [{"port": 80, "name": "web"}, {"port": 22}]}},
         {"spec": {"ports": [{"port": 80, "targetPort": 8080}]}},
@@ -100,20 +100,20 @@ MERGED: dict[str, Case] = {
         meta(finalizers=["b", "a"]),
         meta(finalizers=["b", "a"]),
     ),
-    "a namespace's own finalizers are replaced": (
+    "finalizers of a namespace spec are replaced": (
         Namespace,
         {"spec": {"finalizers": ["kubernetes"]}},
         {"spec": {"finalizers": ["x"]}},
         {"spec": {"finalizers": ["x"]}},
     ),
-    "secrets of an account, but not what it pulls images with": (
+    "secrets of a service account, but not image pull secrets": (
         ServiceAccount,
         {"secrets": named("a"), "imagePullSecrets": named("a")},
         {"secrets": named("b"), "imagePullSecrets": named("b")},
         {"secrets": named("b", "a"), "imagePullSecrets": named("b")},
     ),
-    "a field that nobody knows": (Pod, {"spec": {}}, {"spec": {"new": {"x": [1]}}}, {"spec": {"new": {"x": [1]}}}),
-    "an object that was none": (Pod, {"spec": None}, pod({"name": "a", "tty": None}), pod({"name": "a"})),
+    "unknown field": (Pod, {"spec": {}}, {"spec": {"new": {"x": [1]}}}, {"spec": {"new": {"x": [1]}}}),
+    "object in place of a missing one": (Pod, {"spec": None}, pod({"name": "a", "tty": None}), pod({"name": "a"})),
 }
 
 DIRECTED: dict[str, Case] = {
@@ -124,7 +124,7 @@ DIRECTED: dict[str, Case] = {
         {"data": {"b": "2"}},
     ),
     "delete an object's content": (ConfigMap, {"data": {"a": "1"}}, {"data": {"$patch": "delete"}}, {"data": {}}),
-    "merge, said aloud": (
+    "explicit merge": (
         ConfigMap,
         {"data": {"a": "1"}},
         {"data": {"$patch": "merge", "b": "2"}},
@@ -142,7 +142,7 @@ DIRECTED: dict[str, Case] = {
         pod({"name": "a", "$patch": "delete"}, {"name": "c"}),
         pod({"name": "c"}, {"name": "b"}),
     ),
-    "delete an item that is not there": (
+    "delete a missing item": (
         Pod,
         pod({"name": "a"}),
         pod({"name": "z", "$patch": "delete"}),
@@ -172,7 +172,7 @@ DIRECTED: dict[str, Case] = {
         meta(**{"$deleteFromPrimitiveList/finalizers": ["a"], "finalizers": ["c"]}),
         meta(finalizers=["c", "b"]),
     ),
-    "delete from a list that is not there": (
+    "delete from a missing list": (
         ConfigMap,
         meta(),
         meta(**{"$deleteFromPrimitiveList/finalizers": ["a"]}),
@@ -190,19 +190,19 @@ DIRECTED: dict[str, Case] = {
         pod(volumes=[{"name": "v", "secret": {"secretName": "s"}, "$retainKeys": ["name", "secret"]}]),
         pod(volumes=[{"name": "v", "secret": {"secretName": "s"}}]),
     ),
-    "order, with items that the patch does not know": (
+    "order with live items": (
         Pod,
         pod(*named("a", "x", "b", "c")),
         {"spec": {"$setElementOrder/containers": named("c", "b", "a")}},
         pod(*named("x", "c", "b", "a")),
     ),
-    "order, with a new item": (
+    "order with a new item": (
         Pod,
         pod(*named("a", "b")),
         {"spec": {"$setElementOrder/containers": named("new", "a", "b"), "containers": [{"name": "new", "tty": True}]}},
         pod({"name": "new", "tty": True}, *named("a", "b")),
     ),
-    "order of what kubectl adds and deletes": (
+    "order of added and deleted items": (
         Pod,
         pod(*named("a", "b")),
         {
@@ -219,7 +219,7 @@ DIRECTED: dict[str, Case] = {
         meta(**{"$setElementOrder/finalizers": ["c", "b", "a"], "finalizers": ["c"]}),
         meta(finalizers=["c", "b", "a"]),
     ),
-    "order of nothing": (Pod, {"spec": {}}, {"spec": {"$setElementOrder/containers": named("a")}}, {"spec": {}}),
+    "empty order": (Pod, {"spec": {}}, {"spec": {"$setElementOrder/containers": named("a")}}, {"spec": {}}),
     "order of a new list": (
         Pod,
         {"spec": {}},
@@ -229,7 +229,7 @@ DIRECTED: dict[str, Case] = {
 }
 
 REFUSED: dict[str, tuple[type, JsonObject, Any, str]] = {
-    "no object": (Pod, {}, [], "error decoding patch: json: cannot unmarshal array into an object"),
+    "not an object": (Pod, {}, [], "error decoding patch: json: cannot unmarshal array into an object"),
     "unknown directive": (Pod, {}, {"$patch": "explode"}, 'unknown patch type "explode"'),
     "unknown directive in a list": (Pod, pod({"name": "a"}), pod({"name": "a", "$patch": "merge"}), "lists cannot be"),
     "item without its key": (
@@ -239,14 +239,19 @@ REFUSED: dict[str, tuple[type, JsonObject, Any, str]] = {
         'map: {"image":"x"} does not contain declared merge key: name',
     ),
     "item to delete without its key": (Pod, pod({"name": "a"}), pod({"$patch": "delete"}), "does not contain declared"),
-    "item that is no object": (Pod, pod({"name": "a"}), {"spec": {"containers": ["a"]}}, "does not contain declared"),
+    "item that is not an object": (
+        Pod,
+        pod({"name": "a"}),
+        {"spec": {"containers": ["a"]}},
+        "does not contain declared",
+    ),
     "object among plain values": (
         ConfigMap,
         meta(finalizers=["a"]),
         meta(finalizers=[{}]),
         "invalid patch format of primitive",
     ),
-    "retained keys that are no list": (
+    "retained keys that are not a list": (
         Pod,
         {"spec": {}},
         {"spec": {"$retainKeys": "a"}},
@@ -258,19 +263,19 @@ REFUSED: dict[str, tuple[type, JsonObject, Any, str]] = {
         {"spec": {"$retainKeys": ["a"], "b": 1}},
         "patch content doesn't match retainKeys list",
     ),
-    "deleted values that are no list": (
+    "deleted values that are not a list": (
         ConfigMap,
         meta(),
         meta(**{"$deleteFromPrimitiveList/finalizers": "a"}),
         "invalid patch format of primitive list",
     ),
-    "order that is no list": (
+    "order that is not a list": (
         ConfigMap,
         meta(finalizers=["a"]),
         meta(**{"$setElementOrder/finalizers": "a"}),
         "invalid patch format of setElementOrder list",
     ),
-    "order that the patch itself breaks": (
+    "order that contradicts the patch": (
         Pod,
         pod(*named("a", "b")),
         {"spec": {"$setElementOrder/containers": named("a", "b"), "containers": named("b", "a")}},
@@ -293,13 +298,13 @@ def test_directives(struct: type, tree: JsonObject, patch: JsonObject, expected:
     assert (tree, patch) == before
 
 
-@pytest.mark.parametrize(("struct", "tree", "patch", "words"), REFUSED.values(), ids=REFUSED)
-def test_invalid_patch_is_rejected(struct: type, tree: JsonObject, patch: Any, words: str) -> None:
+@pytest.mark.parametrize(("struct", "tree", "patch", "message"), REFUSED.values(), ids=REFUSED)
+def test_invalid_patch_is_rejected(struct: type, tree: JsonObject, patch: Any, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         patch_strategic(tree, patch, struct)
     expected = (500, "") if isinstance(patch, dict) else (400, "BadRequest")
     assert (caught.value.code, caught.value.reason) == expected
-    assert words in caught.value.message
+    assert message in caught.value.message
 
 
 @given(tree=TREES, patch=TREES)

@@ -30,47 +30,47 @@ EVENT = {
 
 Case = tuple[Kind, JsonObject, str, bool]
 CASES: dict[str, Case] = {
-    "nothing asked": (VM, {}, "", True),
+    "empty selector": (VM, {}, "", True),
     "name": (VM, {"metadata": {"name": "a"}}, "metadata.name=a", True),
-    "another name": (VM, {"metadata": {"name": "a"}}, "metadata.name=b", False),
-    "name, twice equal": (VM, {"metadata": {"name": "a"}}, "metadata.name==a", True),
-    "not this name": (VM, {"metadata": {"name": "a"}}, "metadata.name!=a", False),
+    "other name": (VM, {"metadata": {"name": "a"}}, "metadata.name=b", False),
+    "name with ==": (VM, {"metadata": {"name": "a"}}, "metadata.name==a", True),
+    "name with !=": (VM, {"metadata": {"name": "a"}}, "metadata.name!=a", False),
     "namespace": (VM, {"metadata": {"name": "a", "namespace": "n"}}, "metadata.namespace=n,metadata.name=a", True),
     "no namespace": (kind("Node"), {"metadata": {"name": "a"}}, "metadata.namespace=", True),
     "stray commas": (VM, {"metadata": {"name": "a"}}, ",metadata.name=a,", True),
     "phase of a pod": (kind("Pod"), POD, "status.phase!=Running", False),
     "node of a pod": (kind("Pod"), POD, "spec.nodeName=host", True),
-    "node of a pod by its old name": (kind("Pod"), POD, "spec.host=host", True),
-    "pod that is nowhere": (kind("Pod"), {"spec": {}}, "spec.nodeName=", True),
-    "flag of a pod": (kind("Pod"), POD, "spec.hostNetwork=true", True),
+    "node of a pod by its deprecated name": (kind("Pod"), POD, "spec.host=host", True),
+    "pod without a node": (kind("Pod"), {"spec": {}}, "spec.nodeName=", True),
+    "boolean field of a pod": (kind("Pod"), POD, "spec.hostNetwork=true", True),
     "address of a pod": (kind("Pod"), POD, "status.podIP=10.0.0.1", True),
-    "flag of a node": (kind("Node"), {"spec": {}}, "spec.unschedulable=false", True),
+    "boolean field of a node": (kind("Node"), {"spec": {}}, "spec.unschedulable=false", True),
     "phase of a namespace": (kind("Namespace"), {"status": {"phase": "Active"}}, "status.phase=Active", True),
     "type of a secret": (kind("Secret"), {"type": "Opaque"}, "type=Opaque", True),
     "type of a service": (kind("Service"), {"spec": {"type": "ClusterIP"}}, "spec.type=NodePort", False),
-    "as kubectl describes": (
+    "selector of kubectl describe": (
         kind("Event"),
         EVENT,
         "involvedObject.name=vm,involvedObject.namespace=n,involvedObject.kind=VirtualMachine,involvedObject.uid=1",
         True,
     ),
     "source of an event": (kind("Event"), EVENT, "source=virtshape,type=Normal,reason=Started", True),
-    "source of an old event": (kind("Event"), {"source": {"component": "t"}}, "source=t", True),
+    "source of a deprecated event": (kind("Event"), {"source": {"component": "t"}}, "source=t", True),
     "escapes": (kind("Secret"), {"type": r"a,b=c\d"}, r"type=a\,b\=c\\d", True),
 }
 
 REFUSED: dict[str, tuple[Kind, str, str]] = {
     "field of an event": (kind("Event"), "involvedObject.nope=x", "field label not supported: involvedObject.nope"),
     "field of a VM": (VM, "spec.running=true", "field label not supported: spec.running"),
-    "field of a kind that has none": (
+    "field of a kind without field selectors": (
         kind("ConfigMap"),
         "data=x",
         '"data" is not a known field selector: only "metadata.name", "metadata.namespace"',
     ),
-    "no comparison": (VM, "metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
+    "no operator": (VM, "metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
     "unescaped": (VM, "metadata.name=a=b", "invalid field selector: unescaped character in value: ="),
     "broken escape": (VM, r"metadata.name=\a", r"invalid field selector: invalid escape sequence: \a"),
-    "escape of nothing": (VM, "metadata.name=a\\", "invalid field selector: invalid escape sequence: \\"),
+    "escape at the end": (VM, "metadata.name=a\\", "invalid field selector: invalid escape sequence: \\"),
 }
 
 

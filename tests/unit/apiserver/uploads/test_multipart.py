@@ -37,7 +37,7 @@ async def take(body: bytes, size: int, content_type: str = TYPE) -> bytes:
         build_form((b"token", b"x"), (b"file", FILE), (b"more", b"y" * 500)),
         build_form((b"file", FILE), preamble=b"for old mail programs"),
     ],
-    ids=["alone", "among others", "behind a preamble"],
+    ids=["alone", "among others", "after a preamble"],
 )
 def test_file_is_extracted(form: bytes, size: int) -> None:
     assert asyncio.run(take(form, size)) == FILE
@@ -53,20 +53,20 @@ def test_file_may_be_empty() -> None:
 
 
 REFUSED = {
-    "no form": (b"abc", "application/octet-stream", "must be multipart/form-data"),
+    "not a form": (b"abc", "application/octet-stream", "must be multipart/form-data"),
     "no file": (build_form((b"other", b"x")), TYPE, 'no field "file"'),
-    "broken off in the file": (build_form((b"file", FILE))[:-40], TYPE, "is incomplete"),
-    "broken off in a head": (build_form((b"file", FILE))[:30], TYPE, "is incomplete"),
-    "a long boundary": (b"", f"multipart/form-data; boundary={'x' * 71}", "at most 70 characters"),
-    "without the last line": (build_form((b"file", FILE), end=b"\r\n--XyZ"), TYPE, "is incomplete"),
-    "nothing": (b"", TYPE, "is incomplete"),
-    "an endless head": (b"--XyZ\r\n" + b"a" * (MAX_HEAD_BYTES + 2000), TYPE, "too large"),
+    "truncated in the file": (build_form((b"file", FILE))[:-40], TYPE, "is incomplete"),
+    "truncated in a header": (build_form((b"file", FILE))[:30], TYPE, "is incomplete"),
+    "long boundary": (b"", f"multipart/form-data; boundary={'x' * 71}", "at most 70 characters"),
+    "without the closing boundary": (build_form((b"file", FILE), end=b"\r\n--XyZ"), TYPE, "is incomplete"),
+    "empty body": (b"", TYPE, "is incomplete"),
+    "header without an end": (b"--XyZ\r\n" + b"a" * (MAX_HEAD_BYTES + 2000), TYPE, "too large"),
 }
 
 
-@pytest.mark.parametrize(("body", "content_type", "words"), REFUSED.values(), ids=REFUSED)
-def test_invalid_form_is_rejected(body: bytes, content_type: str, words: str) -> None:
-    with pytest.raises(FormError, match=words):
+@pytest.mark.parametrize(("body", "content_type", "message"), REFUSED.values(), ids=REFUSED)
+def test_invalid_form_is_rejected(body: bytes, content_type: str, message: str) -> None:
+    with pytest.raises(FormError, match=message):
         asyncio.run(take(body, 1000, content_type))
 
 
@@ -75,7 +75,7 @@ HEADERS = {
     "many boundaries": "multipart/form-data;" + "boundary" * 8000,
     "spaces": f"multipart/form-data;{' ' * 64_000}",
     "semicolons": f"multipart/form-data{';' * 64_000}",
-    "an open quote": 'multipart/form-data; boundary="' + '\\"' * 32_000,
+    "unterminated quote": 'multipart/form-data; boundary="' + '\\"' * 32_000,
 }
 
 

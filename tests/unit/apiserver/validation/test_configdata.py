@@ -18,18 +18,26 @@ def kind(name: str) -> Kind:
 
 
 CHECKED: dict[str, tuple[str, JsonObject, list[str]]] = {
-    "all well": (CONFIG, {"data": {"a.b-c_D": "1"}, "binaryData": {"b": "eQ=="}}, []),
-    "nothing": (OPAQUE, {"type": "Opaque"}, []),
-    "keys": (CONFIG, {"data": {"not a key": "", "..": "", "..a": "", ".": "", ".ok": ""}}, ["data"] * 4),
-    "a long key": (OPAQUE, {"data": {"a" * 254: ""}}, ["data"]),
-    "a key of both": (CONFIG, {"data": {"a": ""}, "binaryData": {"a": ""}}, ["data"]),
-    "a certificate without its parts": (OPAQUE, {"type": "kubernetes.io/tls"}, ["data", "data"]),
-    "half a certificate": (OPAQUE, {"type": "kubernetes.io/tls", "data": {"tls.crt": ""}}, ["data"]),
-    "neither name nor password": (OPAQUE, {"type": "kubernetes.io/basic-auth"}, ["data", "data"]),
-    "a name alone": (OPAQUE, {"type": "kubernetes.io/basic-auth", "data": {"username": "eQ=="}}, []),
-    "no key": (OPAQUE, {"type": "kubernetes.io/ssh-auth"}, ["data"]),
-    "nobody's token": (OPAQUE, {"type": "kubernetes.io/service-account-token"}, ["metadata.annotations"]),
-    "another kind": ("Pod", {"data": {"not a key": ""}}, []),
+    "valid keys": (CONFIG, {"data": {"a.b-c_D": "1"}, "binaryData": {"b": "eQ=="}}, []),
+    "no data": (OPAQUE, {"type": "Opaque"}, []),
+    "invalid keys": (CONFIG, {"data": {"not a key": "", "..": "", "..a": "", ".": "", ".ok": ""}}, ["data"] * 4),
+    "long key": (OPAQUE, {"data": {"a" * 254: ""}}, ["data"]),
+    "key in data and binaryData": (CONFIG, {"data": {"a": ""}, "binaryData": {"a": ""}}, ["data"]),
+    "TLS secret without data": (OPAQUE, {"type": "kubernetes.io/tls"}, ["data", "data"]),
+    "TLS secret without a key": (OPAQUE, {"type": "kubernetes.io/tls", "data": {"tls.crt": ""}}, ["data"]),
+    "basic-auth secret without data": (OPAQUE, {"type": "kubernetes.io/basic-auth"}, ["data", "data"]),
+    "basic-auth secret with a user name": (
+        OPAQUE,
+        {"type": "kubernetes.io/basic-auth", "data": {"username": "eQ=="}},
+        [],
+    ),
+    "ssh-auth secret without a key": (OPAQUE, {"type": "kubernetes.io/ssh-auth"}, ["data"]),
+    "service account token without an account": (
+        OPAQUE,
+        {"type": "kubernetes.io/service-account-token"},
+        ["metadata.annotations"],
+    ),
+    "other kind": ("Pod", {"data": {"not a key": ""}}, []),
 }
 
 

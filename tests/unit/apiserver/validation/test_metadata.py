@@ -51,7 +51,7 @@ def owner(**members: Any) -> JsonObject:
 
 
 CREATED: dict[str, tuple[JsonObject, str]] = {
-    "nothing wrong": ({"name": "u1.small", "labels": {"a": "", "example.com/b": "c"}, "annotations": {"A/B": "x"}}, ""),
+    "valid": ({"name": "u1.small", "labels": {"a": "", "example.com/b": "c"}, "annotations": {"A/B": "x"}}, ""),
     "name": ({"name": "Bad_Name"}, f'metadata.name: Invalid value: "Bad_Name": {SUBDOMAIN}'),
     "long name": ({"name": LONG}, f'metadata.name: Invalid value: "{LONG}": must be no more than 253 characters'),
     "no name": ({}, "metadata.name: Required value: name or generateName is required"),
@@ -77,7 +77,7 @@ CREATED: dict[str, tuple[JsonObject, str]] = {
         {"name": "a", "annotations": {"a": "é" * 131072}},
         "metadata.annotations: Too long: may not be more than 262144 bytes",
     ),
-    "annotations as large as they may be": ({"name": "a", "annotations": {"a": "x" * 262143}}, ""),
+    "annotations of the maximum size": ({"name": "a", "annotations": {"a": "x" * 262143}}, ""),
     "owner": ({"name": "a", "ownerReferences": [owner()]}, ""),
     "owner without a kind": (
         {"name": "a", "ownerReferences": [owner(kind="")]},
@@ -92,7 +92,7 @@ CREATED: dict[str, tuple[JsonObject, str]] = {
             'Found "true" in references for ConfigMap/o and ConfigMap/p'
         ),
     ),
-    "event as owner": (
+    "Event as owner": (
         {"name": "a", "ownerReferences": [owner(kind="Event")]},
         (
             'metadata.ownerReferences[0]: Invalid value: {"apiVersion":"v1","kind":"Event","name":"o","uid":"2"}: '
@@ -103,7 +103,7 @@ CREATED: dict[str, tuple[JsonObject, str]] = {
         {"name": "a", "finalizers": ["no good"]},
         f'metadata.finalizers: Invalid value: "no good": {NAME_PART}',
     ),
-    "finalizers that exclude each other": (
+    "mutually exclusive finalizers": (
         {"name": "a", "finalizers": ["orphan", "foregroundDeletion"]},
         (
             'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: '
@@ -113,15 +113,15 @@ CREATED: dict[str, tuple[JsonObject, str]] = {
 }
 
 
-def word(causes: list[Cause]) -> str:
+def format_causes(causes: list[Cause]) -> str:
     message = invalid_error("", "K", "n", causes).message if causes else ""
     return message.removeprefix('K "n" is invalid: ')
 
 
-@pytest.mark.parametrize(("metadata", "words"), CREATED.values(), ids=CREATED)
-def test_problems_of_new_metadata(metadata: JsonObject, words: str) -> None:
+@pytest.mark.parametrize(("metadata", "message"), CREATED.values(), ids=CREATED)
+def test_problems_of_new_metadata(metadata: JsonObject, message: str) -> None:
     before = deepcopy(metadata)
-    assert word(check_created(metadata, INSTANCETYPE)) == words
+    assert format_causes(check_created(metadata, INSTANCETYPE)) == message
     assert metadata == before
 
 
@@ -139,8 +139,8 @@ def test_error_names_the_object_and_every_cause() -> None:
 
 def test_builtin_kinds_require_qualified_finalizers() -> None:
     causes = check_created({"name": "a", "finalizers": ["nodomain", "kubernetes", "a/b"]}, CONFIG_MAP)
-    words = "name is neither a standard finalizer name nor is it fully qualified"
-    assert word(causes) == f'metadata.finalizers[0]: Invalid value: "nodomain": {words}'
+    message = "name is neither a standard finalizer name nor is it fully qualified"
+    assert format_causes(causes) == f'metadata.finalizers[0]: Invalid value: "nodomain": {message}'
 
 
 def test_custom_resources_warn_about_unqualified_finalizers() -> None:
@@ -172,20 +172,20 @@ DELETED: JsonObject = {
 
 RESTORED: dict[str, tuple[JsonObject, JsonObject, JsonObject]] = {
     "nothing to restore": (OLD, OLD, OLD),
-    "times and counts": (
+    "timestamps and generation": (
         {**OLD, "creationTimestamp": "2001-01-01T00:00:00Z", "generation": 99, "selfLink": "/"},
         OLD,
         OLD,
     ),
-    "all that was left out": ({"name": "a", "resourceVersion": "7", "labels": OLD["labels"]}, OLD, OLD),
+    "omitted fields": ({"name": "a", "resourceVersion": "7", "labels": OLD["labels"]}, OLD, OLD),
     "deletion": (
         {"name": "a", "resourceVersion": "7", "labels": OLD["labels"], "finalizers": ["a/b"]},
         DELETED,
         DELETED,
     ),
-    "another time of deletion": ({**DELETED, "deletionTimestamp": "2001-01-01T00:00:00Z"}, DELETED, DELETED),
-    "what the client may change": ({**OLD, "labels": {"z": "1"}}, OLD, {**OLD, "labels": {"z": "1"}}),
-    "another uid stays, to be refused": ({**OLD, "uid": "2"}, OLD, {**OLD, "uid": "2"}),
+    "other deletion timestamp": ({**DELETED, "deletionTimestamp": "2001-01-01T00:00:00Z"}, DELETED, DELETED),
+    "fields that clients may change": ({**OLD, "labels": {"z": "1"}}, OLD, {**OLD, "labels": {"z": "1"}}),
+    "other uid is kept for validation": ({**OLD, "uid": "2"}, OLD, {**OLD, "uid": "2"}),
 }
 
 
@@ -210,25 +210,25 @@ NO_NEW = "no new finalizers can be added if the object is being deleted, found n
 # As often as Kubernetes lists each cause.
 UPDATED: dict[str, tuple[JsonObject, JsonObject, list[Cause]]] = {
     "nothing": (OLD, OLD, []),
-    "another uid": ({**OLD, "uid": "2"}, OLD, [immutable("uid", "2")] * 2),
-    "a time of deletion": ({**OLD, "deletionTimestamp": "x"}, OLD, [immutable("deletionTimestamp", "x")] * 2),
-    "a grace period": (
+    "other uid": ({**OLD, "uid": "2"}, OLD, [immutable("uid", "2")] * 2),
+    "deletion timestamp": ({**OLD, "deletionTimestamp": "x"}, OLD, [immutable("deletionTimestamp", "x")] * 2),
+    "grace period": (
         {**DELETED, "deletionGracePeriodSeconds": 5},
         DELETED,
         [immutable("deletionGracePeriodSeconds", 5)] * 2,
     ),
-    "half an owner": (
+    "incomplete owner": (
         {**OLD, "ownerReferences": [{"kind": "ConfigMap", "name": ""}]},
         OLD,
         [empty("apiVersion"), empty("name"), empty("uid")] * 3,
     ),
-    "a finalizer less": ({**DELETED, "finalizers": []}, DELETED, []),
-    "a finalizer more": (
+    "removed finalizer": ({**DELETED, "finalizers": []}, DELETED, []),
+    "finalizer added during deletion": (
         {**DELETED, "finalizers": ["a/b", "c/d"]},
         DELETED,
         [Cause("FieldValueForbidden", f'Forbidden: {NO_NEW}[]string{{"c/d"}}', "metadata.finalizers")] * 2,
     ),
-    "a finalizer more while it lives": ({**OLD, "finalizers": ["c/d"]}, OLD, []),
+    "added finalizer": ({**OLD, "finalizers": ["c/d"]}, OLD, []),
 }
 
 
@@ -239,11 +239,11 @@ def test_problems_of_updated_metadata(metadata: JsonObject, old: JsonObject, cau
 
 def test_update_error_has_no_duplicates() -> None:
     causes = check_updated({**OLD, "uid": "2"}, OLD, INSTANCETYPE)
-    assert word(causes) == 'metadata.uid: Invalid value: "2": field is immutable'
+    assert format_causes(causes) == 'metadata.uid: Invalid value: "2": field is immutable'
 
 
 ADDRESSED: dict[str, tuple[JsonObject, str]] = {
-    "as on the path": ({"name": "pp", "namespace": "wire"}, ""),
+    "same as the path": ({"name": "pp", "namespace": "wire"}, ""),
     "no namespace": ({"name": "pp"}, ""),
     "renamed": ({"name": "renamed"}, "the name of the object (renamed) does not match the name on the URL (pp)"),
     "nameless": ({}, "the name of the object (pp based on URL) was undeterminable: name must be provided"),

@@ -68,7 +68,7 @@ def test_valid_names_have_no_problems(check: NameCheck, names: list[str]) -> Non
 @pytest.mark.parametrize(("check", "name", "problems"), BAD.values(), ids=BAD)
 def test_invalid_names_have_problems(check: NameCheck, name: str, problems: list[str]) -> None:
     found = check(name)
-    assert [problem[: len(words)] for problem, words in zip(found, problems, strict=True)] == problems
+    assert [problem[: len(prefix)] for problem, prefix in zip(found, problems, strict=True)] == problems
 
 
 @pytest.mark.parametrize(("kind", "check"), CHECKS.items(), ids=CHECKS)

@@ -65,7 +65,7 @@ PRUNED: dict[str, tuple[Kind, JsonObject, JsonObject, list[str]]] = {
         ["spec.template.spec.volumes[0].x"],
     ),
     "unknown field whose name has a dot": (INSTANCETYPE, instancetype(**{"a.b": 1}), instancetype(), ["spec[a.b]"]),
-    "unknown settings, which stay": (
+    "unknown settings are kept": (
         KUBEVIRT,
         build(KUBEVIRT, spec={"configuration": {"colour": {"a": None}, "network": {"speed": 1}}, "bogus": 1}),
         build(KUBEVIRT, spec={"configuration": {"colour": {"a": None}, "network": {"speed": 1}}}),
@@ -73,8 +73,8 @@ PRUNED: dict[str, tuple[Kind, JsonObject, JsonObject, list[str]]] = {
     ),
     "unknown null": (INSTANCETYPE, instancetype(bogus=None), instancetype(), ["spec.bogus"]),
     "nulls": (INSTANCETYPE, instancetype({"creationTimestamp": None}, gpus=None), instancetype(), []),
-    "null among labels": (INSTANCETYPE, instancetype({"labels": {"a": None}}), instancetype({"labels": {"a": ""}}), []),
-    "nulls of conditions stay": (
+    "null label value": (INSTANCETYPE, instancetype({"labels": {"a": None}}), instancetype({"labels": {"a": ""}}), []),
+    "nulls in conditions are kept": (
         VM,
         {
             **vm(),
@@ -83,13 +83,13 @@ PRUNED: dict[str, tuple[Kind, JsonObject, JsonObject, list[str]]] = {
         {**vm(), "status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": None}]}},
         [],
     ),
-    "nulls of inner metadata stay": (
+    "nulls in nested metadata are kept": (
         VM,
         vm({"template": {"metadata": {"creationTimestamp": None}, "spec": {"domain": {"devices": {}}}}}),
         vm({"template": {"metadata": {"creationTimestamp": None}, "spec": {"domain": {"devices": {}}}}}),
         [],
     ),
-    "nulls of a template of Kubernetes' own go": (
+    "nulls in a built-in template are dropped": (
         kind("Deployment", "apps/v1"),
         build(
             kind("Deployment", "apps/v1"),
@@ -104,13 +104,13 @@ PRUNED: dict[str, tuple[Kind, JsonObject, JsonObject, list[str]]] = {
         ),
         [],
     ),
-    "whatever others may write": (
+    "field of any type": (
         kind("ControllerRevision", "apps/v1"),
         build(kind("ControllerRevision", "apps/v1"), revision=1, data={"x": [None, {"y": None}]}),
         build(kind("ControllerRevision", "apps/v1"), revision=1, data={"x": [None, {"y": None}]}),
         [],
     ),
-    "owner without a name, which others refuse": (
+    "owner without a name": (
         INSTANCETYPE,
         instancetype({"ownerReferences": [{"kind": "ConfigMap"}], "finalizers": None}),
         instancetype({"ownerReferences": [{"kind": "ConfigMap"}]}),
@@ -144,13 +144,13 @@ def test_warnings_are_limited() -> None:
 
 DUPLICATES: dict[str, tuple[str, list[str]]] = {
     "none": ('{"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}}', []),
-    "the same key elsewhere": ('{"a":{"b":1},"b":{"a":[{"b":":"}]}}', []),
+    "same key in another object": ('{"a":{"b":1},"b":{"a":[{"b":":"}]}}', []),
     "one": ('{"spec":{"cpu":{"guest":1},"cpu":{"guest":3}}}', ["spec.cpu"]),
-    "one in a list": ('{"a":[{},{"b":1,"b":1}]}', ["a[1].b"]),
-    "behind spaces": ('{"a" :1,"a": 2, "b"\n:3}', ["a"]),
-    "hidden by an escape": ('{"a":"\\u003a","b":1,"b":2}', ["b"]),
-    "colons in texts": ('{"a":"::","b":"\\"c\\":1"}', []),
-    "whose value has colons": ('{"a":"::::","a":1}', ["a"]),
+    "in a list": ('{"a":[{},{"b":1,"b":1}]}', ["a[1].b"]),
+    "after spaces": ('{"a" :1,"a": 2, "b"\n:3}', ["a"]),
+    "with an escape sequence": ('{"a":"\\u003a","b":1,"b":2}', ["b"]),
+    "colons in strings": ('{"a":"::","b":"\\"c\\":1"}', []),
+    "value with colons": ('{"a":"::::","a":1}', ["a"]),
 }
 
 
@@ -187,9 +187,9 @@ def test_strict_validation_of_a_patch() -> None:
     with pytest.raises(StatusError) as caught:
         admit_fields({"spec": {"bogus": 1}}, None, INSTANCETYPE, "Strict", patching=True)
     error = caught.value
-    words = r'Invalid value: "{\"spec\":{\"bogus\":1}}": strict decoding error: unknown field "spec.bogus"'
-    assert (error.code, error.reason, error.message) == (422, "Invalid", f' "" is invalid: patch: {words}')
-    assert [(cause.field, cause.message) for cause in error.causes] == [("patch", words)]
+    message = r'Invalid value: "{\"spec\":{\"bogus\":1}}": strict decoding error: unknown field "spec.bogus"'
+    assert (error.code, error.reason, error.message) == (422, "Invalid", f' "" is invalid: patch: {message}')
+    assert [(cause.field, cause.message) for cause in error.causes] == [("patch", message)]
 
 
 UNCHECKED = (
@@ -205,7 +205,7 @@ def credentials(*users: str) -> list[JsonObject]:
     return [{"sshPublicKey": {"source": {}, "propagationMethod": method}}]
 
 
-BROKEN: dict[str, tuple[Kind, JsonObject, str]] = {
+INVALID: dict[str, tuple[Kind, JsonObject, str]] = {
     "choice": (
         VM,
         vm(domain={"rebootPolicy": "Sometimes"}),
@@ -214,7 +214,7 @@ BROKEN: dict[str, tuple[Kind, JsonObject, str]] = {
             f'supported values: "Reboot", "Terminate", {UNCHECKED}]'
         ),
     ),
-    "choice of the struct": (
+    "value outside the enum": (
         VMI,
         build(VMI, spec={"domain": {"devices": {}}, "dnsPolicy": "Mine"}),
         (
@@ -230,7 +230,11 @@ BROKEN: dict[str, tuple[Kind, JsonObject, str]] = {
             '{"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule"}'
         ),
     ),
-    "plain items twice": (VM, vm(accessCredentials=credentials("a", "b", "a")), f'{USERS}[2]: Duplicate value: "a"'),
+    "duplicate scalar items": (
+        VM,
+        vm(accessCredentials=credentials("a", "b", "a")),
+        f'{USERS}[2]: Duplicate value: "a"',
+    ),
     "rules": (
         VM,
         vm(volumes=[{"name": "a"}, {"name": "cp", "containerPath": {"path": "relative", "readOnly": False}}]),
@@ -256,7 +260,7 @@ BROKEN: dict[str, tuple[Kind, JsonObject, str]] = {
         instancetype(gpus=[None]),
         'spec.gpus[0]: Invalid value: "null": spec.gpus[0] in body must be of type object: "null"',
     ),
-    "true is no number": (
+    "boolean for a number": (
         INSTANCETYPE,
         instancetype(cpu={"guest": True}),
         'spec.cpu.guest: Invalid value: "boolean": spec.cpu.guest in body must be of type integer: "boolean"',
@@ -277,14 +281,14 @@ BROKEN: dict[str, tuple[Kind, JsonObject, str]] = {
 }
 
 
-@pytest.mark.parametrize(("of", "tree", "words"), BROKEN.values(), ids=BROKEN)
-def test_schema_violation_is_rejected(of: Kind, tree: JsonObject, words: str) -> None:
+@pytest.mark.parametrize(("of", "tree", "message"), INVALID.values(), ids=INVALID)
+def test_schema_violation_is_rejected(of: Kind, tree: JsonObject, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         admit(tree, of, "Strict")
     error = caught.value
     assert (error.code, error.reason) == (422, "Invalid")
-    assert list_causes(error.causes) == words
-    assert error.message == f'{of.kind}.{of.group} "a" is invalid: {words}'
+    assert list_causes(error.causes) == message
+    assert error.message == f'{of.kind}.{of.group} "a" is invalid: {message}'
     assert (error.details.kind, error.details.name) == (of.kind, "a")
 
 
@@ -296,22 +300,22 @@ def test_invalid_quantity_is_rejected() -> None:
 
 
 UNREADABLE: dict[str, tuple[Kind, JsonObject, str]] = {
-    "labels that are no texts": (
+    "labels that are not strings": (
         INSTANCETYPE,
         instancetype({"labels": {"a": 1}}),
         "json: cannot unmarshal integer into field metadata.labels.a of type string",
     ),
-    "metadata that is none": (
+    "metadata that is not an object": (
         INSTANCETYPE,
         {**instancetype(), "metadata": []},
         "json: cannot unmarshal array into field metadata of type object",
     ),
-    "a kind of Kubernetes' own": (
+    "built-in kind": (
         POD,
         build(POD, spec={"containers": [{"name": "a", "tty": "yes"}]}),
         "json: cannot unmarshal string into field spec.containers[0].tty of type boolean",
     ),
-    "a quantity that is none": (
+    "invalid quantity": (
         POD,
         build(POD, spec={"containers": [{"name": "a", "resources": {"limits": {"cpu": "x"}}}]}),
         "field spec.containers[0].resources.limits.cpu is not a quantity: expected a quantity such as 4Gi, got 'x': ",
@@ -319,13 +323,13 @@ UNREADABLE: dict[str, tuple[Kind, JsonObject, str]] = {
 }
 
 
-@pytest.mark.parametrize(("of", "tree", "words"), UNREADABLE.values(), ids=UNREADABLE)
-def test_undecodable_object_is_rejected(of: Kind, tree: JsonObject, words: str) -> None:
+@pytest.mark.parametrize(("of", "tree", "message"), UNREADABLE.values(), ids=UNREADABLE)
+def test_undecodable_object_is_rejected(of: Kind, tree: JsonObject, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         admit(tree, of)
     error = caught.value
     assert (error.code, error.reason) == (400, "BadRequest")
-    assert error.message.startswith(f'{of.kind} in version "{of.version}" cannot be handled as a {of.kind}: {words}')
+    assert error.message.startswith(f'{of.kind} in version "{of.version}" cannot be handled as a {of.kind}: {message}')
     with pytest.raises(StatusError) as caught:
         admit(tree, of, patching=True)
     assert (caught.value.code, caught.value.causes[0].field) == (422, "patch")
@@ -338,7 +342,7 @@ def test_builtin_kinds_require_required_fields() -> None:
 
 
 def spoil(tree: Any, key: str) -> Any:
-    """Put a field that nobody knows into the object and into its spec."""
+    """Add an unknown field to the object and to its spec."""
     if isinstance(tree, dict):
         return {**{name: spoil(value, key) if name == "spec" else value for name, value in tree.items()}, key: 1}
     return tree

@@ -9,8 +9,8 @@ from virtshape.cli.create.cloudinit import CloudInit, build_cloud_init, read_key
 from virtshape.cli.create.parameters import ParameterError
 
 
-def _volumes(*words: str) -> list[JsonObject] | None:
-    volumes: list[JsonObject] | None = call_virtctl("create", "vm", *words).template.get("volumes")
+def _volumes(*arguments: str) -> list[JsonObject] | None:
+    volumes: list[JsonObject] | None = call_virtctl("create", "vm", *arguments).template.get("volumes")
     return volumes
 
 
@@ -41,12 +41,12 @@ def _volumes(*words: str) -> list[JsonObject] | None:
         pytest.param(
             ["--cloud-init-user-data=YQ==", "--cloud-init=configdrive", "--cloud-init-network-data=Yg=="],
             {"cloudInitConfigDrive": {"userDataBase64": "YQ==", "networkDataBase64": "Yg=="}},
-            id="data of one's own",
+            id="user data of the user",
         ),
         pytest.param(
             ["--cloud-init-network-data=Yg=="],
             {"cloudInitNoCloud": {"userData": "#cloud-config", "networkDataBase64": "Yg=="}},
-            id="network data alone",
+            id="only network data",
         ),
     ],
 )

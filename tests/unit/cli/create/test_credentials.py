@@ -4,8 +4,8 @@ from tests.support.commands import call_virtctl
 from virtshape.api.model import JsonObject
 
 
-def _template(*words: str) -> JsonObject:
-    return call_virtctl("create", "vm", *words).template
+def _template(*arguments: str) -> JsonObject:
+    return call_virtctl("create", "vm", *arguments).template
 
 
 def _ssh(secret: str, method: JsonObject) -> JsonObject:
@@ -29,19 +29,19 @@ def _ssh(secret: str, method: JsonObject) -> JsonObject:
             ["--access-cred=type:SSH,src:k,method:GA", "--user=u", "--ga-manage-ssh=false"],
             _ssh("k", {"qemuGuestAgent": {"users": ["u"]}}),
             {"cloudInitNoCloud": {"userData": "#cloud-config\nuser: u"}},
-            id="the user of cloud-init, and no change of SELinux",
+            id="user of cloud-init, without SELinux changes",
         ),
         pytest.param(
             ["--access-cred=src:k,user:u", "--ga-manage-ssh=false"],
             _ssh("k", {"qemuGuestAgent": {"users": ["u"]}}),
             None,
-            id="nothing for cloud-init to do",
+            id="without cloud-init",
         ),
         pytest.param(
             ["--access-cred=src:k,user:u", "--cloud-init-user-data=YQ=="],
             _ssh("k", {"qemuGuestAgent": {"users": ["u"]}}),
             {"cloudInitNoCloud": {"userDataBase64": "YQ=="}},
-            id="user data of one's own",
+            id="user data of the user",
         ),
         pytest.param(
             ["--access-cred=src:k,method:noCloud"],

@@ -88,7 +88,7 @@ def _import(*values: str) -> JsonObject:
         pytest.param(
             "type:ds,src:ns/d",
             {"sourceRef": {"kind": "DataSource", "namespace": "ns", "name": "d"}},
-            id="ds of a namespace",
+            id="ds in a namespace",
         ),
     ],
 )
@@ -125,9 +125,9 @@ def test_source_with_a_known_size_requires_no_size(value: str) -> None:
         pytest.param("type:pvc,src:a/b/p", "more than one slash", id="two slashes"),
         pytest.param("type:snapshot,src:ns/", "has no name", id="no name"),
         pytest.param(
-            "type:registry,size:1Gi", "exactly one of url and imagestream is required", id="registry from nowhere"
+            "type:registry,size:1Gi", "exactly one of url and imagestream is required", id="registry without a source"
         ),
-        pytest.param("type:registry,size:1Gi,url:u,imagestream:i", "exactly one of", id="registry from two places"),
+        pytest.param("type:registry,size:1Gi,url:u,imagestream:i", "exactly one of", id="registry with two sources"),
         pytest.param("type:registry,size:1Gi,url:u,pullmethod:x", "must be pod or node", id="pull method"),
         pytest.param("type:s3,size:1Gi", "url is required", id="s3 without url"),
         pytest.param(VDDK.replace("uuid:u,", ""), "uuid is required", id="vddk without uuid"),

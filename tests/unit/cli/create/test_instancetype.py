@@ -8,8 +8,8 @@ from virtshape.api.model import JsonObject
 SIZE = ["--cpu=2", "--memory=1Gi"]
 
 
-def _create(*words: str) -> JsonObject:
-    return call_virtctl("create", "instancetype", *words).tree
+def _create(*arguments: str) -> JsonObject:
+    return call_virtctl("create", "instancetype", *arguments).tree
 
 
 def test_instancetype_is_cluster_wide_by_default() -> None:
@@ -22,23 +22,23 @@ def test_instancetype_is_cluster_wide_by_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "kind", "metadata"),
+    ("arguments", "kind", "metadata"),
     [
         pytest.param(["--namespaced"], "VirtualMachineInstancetype", {"name": "i"}, id="namespaced"),
         pytest.param(
-            ["-n", "shop"], "VirtualMachineInstancetype", {"name": "i", "namespace": "shop"}, id="of a namespace"
+            ["-n", "shop"], "VirtualMachineInstancetype", {"name": "i", "namespace": "shop"}, id="with a namespace"
         ),
         pytest.param(["--namespaced=false"], "VirtualMachineClusterInstancetype", {"name": "i"}, id="cluster-wide"),
     ],
 )
-def test_kind_depends_on_the_scope(words: list[str], kind: str, metadata: JsonObject) -> None:
-    tree = _create("--name=i", *SIZE, *words)
+def test_kind_depends_on_the_scope(arguments: list[str], kind: str, metadata: JsonObject) -> None:
+    tree = _create("--name=i", *SIZE, *arguments)
     assert (tree["kind"], tree["metadata"]) == (kind, metadata)
 
 
-@pytest.mark.parametrize(("words", "prefix"), [([], "clusterinstancetype"), (["--namespaced"], "instancetype")])
-def test_name_is_generated(words: list[str], prefix: str) -> None:
-    assert re.fullmatch(f"{prefix}-[a-z0-9]{{5}}", _create(*SIZE, *words)["metadata"]["name"])
+@pytest.mark.parametrize(("arguments", "prefix"), [([], "clusterinstancetype"), (["--namespaced"], "instancetype")])
+def test_name_is_generated(arguments: list[str], prefix: str) -> None:
+    assert re.fullmatch(f"{prefix}-[a-z0-9]{{5}}", _create(*SIZE, *arguments)["metadata"]["name"])
 
 
 def test_empty_name_is_kept_with_a_warning() -> None:
@@ -48,7 +48,7 @@ def test_empty_name_is_kept_with_a_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "part"),
+    ("arguments", "part"),
     [
         pytest.param(
             ["--gpu=name:g,devicename:a", "--gpu=devicename:b,name:h"],
@@ -61,8 +61,8 @@ def test_empty_name_is_kept_with_a_warning() -> None:
         pytest.param(["--iothreadspolicy=auto"], {"ioThreadsPolicy": "auto"}, id="I/O threads"),
     ],
 )
-def test_other_fields_are_set_by_flags(words: list[str], part: JsonObject) -> None:
-    assert _create(*SIZE, *words)["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}} | part
+def test_other_fields_are_set_by_flags(arguments: list[str], part: JsonObject) -> None:
+    assert _create(*SIZE, *arguments)["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}} | part
 
 
 def test_topology_replaces_the_vcpu_count() -> None:
@@ -71,25 +71,25 @@ def test_topology_replaces_the_vcpu_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("arguments", "error"),
     [
         pytest.param([], "exactly one of --cpu and --topology is required", id="nothing"),
         pytest.param(["--cpu=2"], "--memory is required", id="no memory"),
         pytest.param(["--memory=1Gi"], "exactly one of --cpu and --topology is required", id="no vCPUs"),
         pytest.param([*SIZE, "--topology=cores=2"], "exactly one of --cpu and --topology is required", id="both"),
-        pytest.param(["--cpu=0", "--memory=1Gi"], "'--cpu': invalid number 0: must be", id="no vCPU"),
-        pytest.param(["--cpu=2.5", "--memory=1Gi"], "must be an integer", id="half a vCPU"),
-        pytest.param(["--cpu=2", "--memory=1Gb"], "--memory: ", id="memory that is none"),
-        pytest.param([*SIZE, "--gpu=name:g"], "--gpu: devicename is required", id="GPU of no device"),
+        pytest.param(["--cpu=0", "--memory=1Gi"], "'--cpu': invalid number 0: must be", id="zero vCPUs"),
+        pytest.param(["--cpu=2.5", "--memory=1Gi"], "must be an integer", id="fractional vCPU"),
+        pytest.param(["--cpu=2", "--memory=1Gb"], "--memory: ", id="invalid memory"),
+        pytest.param([*SIZE, "--gpu=name:g"], "--gpu: devicename is required", id="GPU without a device"),
         pytest.param([*SIZE, "--gpu=devicename:g"], "--gpu: name is required", id="GPU without a name"),
         pytest.param([*SIZE, "--hostdevice="], "--hostdevice: the value is empty", id="no host device"),
         pytest.param([*SIZE, "--iothreadspolicy="], "--iothreadspolicy", id="no policy"),
         pytest.param([*SIZE, "--iothreadspolicy=Auto"], "--iothreadspolicy", id="policy in capitals"),
-        pytest.param([*SIZE, "stray"], "stray", id="stray word"),
+        pytest.param([*SIZE, "stray"], "stray", id="unexpected argument"),
     ],
 )
-def test_invalid_flags_are_rejected(words: list[str], error: str) -> None:
-    outcome = call_virtctl("create", "instancetype", *words)
+def test_invalid_flags_are_rejected(arguments: list[str], error: str) -> None:
+    outcome = call_virtctl("create", "instancetype", *arguments)
     assert (outcome.status, outcome.out) == (2, "")
     assert error in outcome.err
 

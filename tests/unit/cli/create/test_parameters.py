@@ -24,8 +24,8 @@ class Sample:
         pytest.param("bootorder:01,src:a", Sample(src="a", bootorder=1), id="number"),
         pytest.param("src:a,size:1024Mi", Sample(src="a", size=Quantity("1Gi")), id="quantity"),
         pytest.param("src:a,headers:x: 1;y: 2", Sample(src="a", headers=["x: 1", "y: 2"]), id="list"),
-        pytest.param("src:a,note:", Sample(src="a"), id="empty is absent"),
-        pytest.param("src:a,src:b", Sample(src="b"), id="the last one counts"),
+        pytest.param("src:a,note:", Sample(src="a"), id="empty value"),
+        pytest.param("src:a,src:b", Sample(src="b"), id="last value wins"),
     ],
 )
 def test_parameters_are_parsed_into_their_dataclass(text: str, sample: Sample) -> None:
@@ -47,7 +47,7 @@ def test_parameters_are_parsed_into_their_dataclass(text: str, sample: Sample) -
         pytest.param(
             "bootorder:x,size:y,z:1",
             ['bootorder: invalid number "x"', "size: expected a quantity", 'unknown parameter "z"', "src is required"],
-            id="all at once",
+            id="several problems",
         ),
     ],
 )
@@ -55,8 +55,8 @@ def test_all_problems_are_reported(text: str, problems: list[str]) -> None:
     with pytest.raises(ParameterError) as caught:
         parse_parameters(text, Sample)
     assert len(caught.value.problems) == len(problems)
-    for problem, words in zip(caught.value.problems, problems, strict=True):
-        assert words in problem
+    for problem, expected in zip(caught.value.problems, problems, strict=True):
+        assert expected in problem
 
 
 @pytest.mark.parametrize(("text", "parts"), [("b", ("", "b")), ("a/b", ("a", "b")), ("/b", ("", "b"))])

@@ -6,8 +6,8 @@ from tests.support.commands import call_virtctl
 from virtshape.api.model import JsonObject
 
 
-def _create(*words: str) -> JsonObject:
-    return call_virtctl("create", "preference", *words).tree
+def _create(*arguments: str) -> JsonObject:
+    return call_virtctl("create", "preference", *arguments).tree
 
 
 def test_preference_without_flags_has_an_empty_spec() -> None:
@@ -20,7 +20,7 @@ def test_preference_without_flags_has_an_empty_spec() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "spec"),
+    ("arguments", "spec"),
     [
         (["--cpu-topology=any"], {"cpu": {"preferredCPUTopology": "any"}}),
         (["--machine-type=q35"], {"machine": {"preferredMachineType": "q35"}}),
@@ -29,20 +29,20 @@ def test_preference_without_flags_has_an_empty_spec() -> None:
         (["--volume-storage-class="], {"volumes": {}}),
     ],
 )
-def test_flag_sets_its_field(words: list[str], spec: JsonObject) -> None:
-    assert _create(*words)["spec"] == spec
+def test_flag_sets_its_field(arguments: list[str], spec: JsonObject) -> None:
+    assert _create(*arguments)["spec"] == spec
 
 
 @pytest.mark.parametrize(
-    ("words", "kind", "name"),
+    ("arguments", "kind", "name"),
     [
         ([], "VirtualMachineClusterPreference", "clusterpreference"),
         (["--namespaced"], "VirtualMachinePreference", "preference"),
         (["--namespace=shop"], "VirtualMachinePreference", "preference"),
     ],
 )
-def test_kind_depends_on_the_scope(words: list[str], kind: str, name: str) -> None:
-    tree = _create(*words)
+def test_kind_depends_on_the_scope(arguments: list[str], kind: str, name: str) -> None:
+    tree = _create(*arguments)
     assert tree["kind"] == kind
     assert re.fullmatch(f"{name}-[a-z0-9]{{5}}", tree["metadata"]["name"])
 

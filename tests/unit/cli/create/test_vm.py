@@ -12,8 +12,8 @@ DS = "--volume-import=type:ds,src:d,name:root"
 PVC = "--volume-pvc=src:other"
 
 
-def _spec(*words: str) -> JsonObject:
-    return call_virtctl("create", "vm", *words).spec
+def _spec(*arguments: str) -> JsonObject:
+    return call_virtctl("create", "vm", *arguments).spec
 
 
 def _inferred(volume: str, policy: str | None = "Ignore") -> JsonObject:
@@ -32,9 +32,9 @@ def test_vm_without_flags_has_default_values() -> None:
     }
 
 
-@pytest.mark.parametrize("words", [[], ["--name="]])
-def test_name_is_generated(words: list[str]) -> None:
-    name = call_virtctl("create", "vm", *words).tree["metadata"]["name"]
+@pytest.mark.parametrize("arguments", [[], ["--name="]])
+def test_name_is_generated(arguments: list[str]) -> None:
+    name = call_virtctl("create", "vm", *arguments).tree["metadata"]["name"]
     assert re.fullmatch("vm-[bcdfghjklmnpqrstvwxz2456789]{5}", name)
 
 
@@ -45,29 +45,29 @@ def test_manifest_can_be_decoded(output: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "domain"),
+    ("arguments", "domain"),
     [
         pytest.param(["--memory=1.5Gi"], {"memory": {"guest": "1536Mi"}}, id="memory"),
         pytest.param(["--vcpus=4", "--memory=1Gi"], {"cpu": {"guest": 4}, "memory": {"guest": "1Gi"}}, id="both"),
         pytest.param(["--vcpus", "4"], {"cpu": {"guest": 4}} | MEMORY, id="vCPUs"),
-        pytest.param(["--instancetype=x"], {}, id="an instance type's"),
-        pytest.param(["--instancetype=x", "--vcpus=4"], {"cpu": {"guest": 4}}, id="vCPUs beside an instance type"),
+        pytest.param(["--instancetype=x"], {}, id="instance type"),
+        pytest.param(["--instancetype=x", "--vcpus=4"], {"cpu": {"guest": 4}}, id="vCPUs with an instance type"),
         pytest.param(
             ["--instancetype=cx1.custom", "--vcpus=4", "--memory=4Gi"],
             {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}},
-            id="a size for an instance type that has none",
+            id="size with an open-size instance type",
         ),
-        pytest.param([DS, "--infer-instancetype"], {}, id="an inferred one"),
+        pytest.param([DS, "--infer-instancetype"], {}, id="inferred instance type"),
         pytest.param([DS, "--infer-instancetype=false"], MEMORY, id="not inferred"),
         pytest.param([DS, "--infer-preference"], MEMORY, id="only the preference inferred"),
     ],
 )
-def test_size_flags_set_the_domain(words: list[str], domain: JsonObject) -> None:
-    assert _spec(*words)["template"]["spec"]["domain"] == {"devices": {}} | domain
+def test_size_flags_set_the_domain(arguments: list[str], domain: JsonObject) -> None:
+    assert _spec(*arguments)["template"]["spec"]["domain"] == {"devices": {}} | domain
 
 
 @pytest.mark.parametrize(
-    ("words", "instancetype", "preference"),
+    ("arguments", "instancetype", "preference"),
     [
         pytest.param([], None, None, id="none"),
         pytest.param(["--instancetype=x", "--preference=y"], {"name": "x"}, {"name": "y"}, id="names"),
@@ -77,9 +77,9 @@ def test_size_flags_set_the_domain(words: list[str], domain: JsonObject) -> None
             {"name": "y", "kind": "virtualmachineclusterpreference"},
             id="kinds in any case",
         ),
-        pytest.param([DS], _inferred("root"), _inferred("root"), id="inferred, as nobody says otherwise"),
-        pytest.param([DS, "--memory=1Gi"], None, _inferred("root"), id="memory is size enough"),
-        pytest.param([DS, "--vcpus=2"], None, _inferred("root"), id="so are vCPUs"),
+        pytest.param([DS], _inferred("root"), _inferred("root"), id="inferred by default"),
+        pytest.param([DS, "--memory=1Gi"], None, _inferred("root"), id="not inferred with memory"),
+        pytest.param([DS, "--vcpus=2"], None, _inferred("root"), id="not inferred with vCPUs"),
         pytest.param(
             [DS, "--infer-instancetype", "--infer-preference"],
             _inferred("root", None),
@@ -98,7 +98,7 @@ def test_size_flags_set_the_domain(words: list[str], domain: JsonObject) -> None
             [DS, PVC, "--infer-instancetype-from=root", "--infer-preference-from=other"],
             _inferred("root", None),
             _inferred("other", None),
-            id="from the volumes named",
+            id="from the named volumes",
         ),
         pytest.param([PVC, "--infer-instancetype-from="], _inferred("other", None), _inferred("other"), id="no name"),
         pytest.param(["--volume-containerdisk=src:a", PVC], None, None, id="not past a container disk"),
@@ -111,19 +111,19 @@ def test_size_flags_set_the_domain(words: list[str], domain: JsonObject) -> None
             ["--vcpus=2", "--memory=1Gi", PVC, "--infer-instancetype"],
             _inferred("other", None),
             _inferred("other"),
-            id="inferred beside a size",
+            id="inferred with a size",
         ),
     ],
 )
 def test_matchers_have_a_name_or_an_inference(
-    words: list[str], instancetype: JsonObject | None, preference: JsonObject | None
+    arguments: list[str], instancetype: JsonObject | None, preference: JsonObject | None
 ) -> None:
-    spec = _spec(*words)
+    spec = _spec(*arguments)
     assert (spec.get("instancetype"), spec.get("preference")) == (instancetype, preference)
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("arguments", "error"),
     [
         pytest.param(["--instancetype="], "--instancetype: the name is empty", id="empty name"),
         pytest.param(["--instancetype=a/b/c"], "more than one slash", id="slashes"),
@@ -132,7 +132,7 @@ def test_matchers_have_a_name_or_an_inference(
             ["--preference=virtualmachineinstancetype/x"], "--preference: invalid kind", id="preference's kind"
         ),
         pytest.param(["--memory="], "--memory: ", id="no memory"),
-        pytest.param(["--memory=1GiB"], "--memory: ", id="memory that is none"),
+        pytest.param(["--memory=1GiB"], "--memory: ", id="invalid memory"),
         pytest.param(["--vcpus=0"], "'--vcpus': invalid number 0: must be 1-", id="no vCPUs"),
         pytest.param(["--run-strategy="], "'--run-strategy': unknown value \"\"", id="no run strategy"),
         pytest.param(["--termination-grace-period=1m"], "must be an integer", id="grace period"),
@@ -140,7 +140,7 @@ def test_matchers_have_a_name_or_an_inference(
             ["--memory=1Gi", "--instancetype=x"], "--memory and --instancetype are mutually exclusive", id="two sizes"
         ),
         pytest.param(
-            ["--memory=1Gi", "--infer-instancetype=false"], "are mutually exclusive", id="two sizes, one denied"
+            ["--memory=1Gi", "--infer-instancetype=false"], "are mutually exclusive", id="two sizes, one disabled"
         ),
         pytest.param(["--preference=x", "--infer-preference"], "are mutually exclusive", id="two preferences"),
         pytest.param(
@@ -150,18 +150,18 @@ def test_matchers_have_a_name_or_an_inference(
         pytest.param(
             [PVC, "--infer-instancetype-from=othr"],
             'volume "othr" not found; did you mean "other"?',
-            id="no such volume",
+            id="unknown volume",
         ),
         pytest.param(
             ["--volume-containerdisk=src:a,name:c", PVC, "--infer-preference"],
             'cannot infer from the volume "c"',
             id="container disk",
         ),
-        pytest.param(["stray"], "stray", id="stray word"),
+        pytest.param(["stray"], "stray", id="unexpected argument"),
     ],
 )
-def test_invalid_flags_are_rejected(words: list[str], error: str) -> None:
-    outcome = call_virtctl("create", "vm", *words)
+def test_invalid_flags_are_rejected(arguments: list[str], error: str) -> None:
+    outcome = call_virtctl("create", "vm", *arguments)
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err.startswith("error: ")
     assert error in outcome.err
@@ -184,18 +184,18 @@ def test_all_problems_are_reported_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "warning"),
+    ("arguments", "warning"),
     [
         pytest.param([DS], 'no size is given: it is inferred from the volume "root"', id="inference may fail"),
         pytest.param(["--vcpus=2"], "no memory is given: the VM has 512Mi", id="vCPUs only"),
     ],
 )
-def test_default_size_has_a_warning(words: list[str], warning: str) -> None:
-    assert call_virtctl("create", "vm", *words).err.startswith(f"warning: {warning}")
+def test_default_size_has_a_warning(arguments: list[str], warning: str) -> None:
+    assert call_virtctl("create", "vm", *arguments).err.startswith(f"warning: {warning}")
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["--memory=1Gi", DS],
         ["--instancetype=x", DS],
@@ -204,5 +204,5 @@ def test_default_size_has_a_warning(words: list[str], warning: str) -> None:
         ["--vcpus=2", "--memory=1Gi"],
     ],
 )
-def test_chosen_size_has_no_warning(words: list[str]) -> None:
-    assert call_virtctl("create", "vm", *words).err == ""
+def test_chosen_size_has_no_warning(arguments: list[str]) -> None:
+    assert call_virtctl("create", "vm", *arguments).err == ""

@@ -4,8 +4,8 @@ from tests.support.commands import call_virtctl
 from virtshape.api.model import JsonObject
 
 
-def _spec(*words: str) -> JsonObject:
-    return call_virtctl("create", "vm", "--name=vm", *words).spec
+def _spec(*arguments: str) -> JsonObject:
+    return call_virtctl("create", "vm", "--name=vm", *arguments).spec
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def _install(folder: Path, *names: str) -> None:
         (["remote-viewer", "vncviewer"], "real", "real"),
         (["remote-viewer"], "tiger", None),
     ],
-    ids=["none", "both", "one", "asked for", "not there"],
+    ids=["none", "both", "one", "requested", "missing"],
 )
 def test_installed_viewer_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: list[str], wanted: str, found: str | None
@@ -104,7 +104,7 @@ def test_installed_viewer_is_found(
 
 
 @pytest.mark.parametrize(
-    ("viewer", "words"),
+    ("viewer", "arguments"),
     [
         ("remote-viewer", ["x", "vnc://h:5900"]),
         ("tiger", ["x", "h::5900"]),
@@ -112,8 +112,8 @@ def test_installed_viewer_is_found(
         ("chicken", ["x", "h:5900"]),
     ],
 )
-def test_viewers_have_their_own_arguments(viewer: str, words: list[str]) -> None:
-    assert Viewer(viewer, "x").build_arguments("h", 5900) == words
+def test_viewers_have_their_own_arguments(viewer: str, arguments: list[str]) -> None:
+    assert Viewer(viewer, "x").build_arguments("h", 5900) == arguments
 
 
 def test_proxy_command_for_ssh_is_quoted() -> None:

@@ -41,18 +41,18 @@ def change(**fields: Any) -> UploadRequest:
     return UploadRequest(**{name: getattr(USUAL, name) for name in USUAL.__struct_fields__} | fields)
 
 
-MEANT: dict[str, tuple[dict[str, Any], UploadRequest]] = {
+VALID: dict[str, tuple[dict[str, Any], UploadRequest]] = {
     "usual": ({}, USUAL),
-    "a DataVolume": ({"kind": "DV"}, change(kind="dv")),
-    "a DataVolume in full": ({"kind": "datavolume"}, change(kind="dv")),
-    "in one word": ({"kind": "dv/d1", "name": None}, change(kind="dv", name="d1")),
-    "the older name": ({"kind": None, "name": None, "pvc_name": "old"}, change(name="old")),
-    "the older device": ({"block_volume": True}, change(volume_mode="block")),
-    "an archive": (
+    "short kind of a DataVolume": ({"kind": "DV"}, change(kind="dv")),
+    "long kind of a DataVolume": ({"kind": "datavolume"}, change(kind="dv")),
+    "kind and name in one argument": ({"kind": "dv/d1", "name": None}, change(kind="dv", name="d1")),
+    "deprecated name flag": ({"kind": None, "name": None, "pvc_name": "old"}, change(name="old")),
+    "deprecated device flag": ({"block_volume": True}, change(volume_mode="block")),
+    "archive": (
         {"image_path": None, "archive_path": "a.tar"},
         change(path=Path("a.tar"), is_archive=True, volume_mode="filesystem"),
     ),
-    "what goes with it": (
+    "default instance type and preference": (
         {
             "default_instancetype": "u1.small",
             "default_preference": "p",
@@ -60,20 +60,20 @@ MEANT: dict[str, tuple[dict[str, Any], UploadRequest]] = {
         },
         change(defaults={"instancetype": ("u1.small", ""), "preference": ("p", "VirtualMachinePreference")}),
     ),
-    "anew": ({"force": True, "no_create": True}, change(forces=True, creates=False)),
+    "forced without creation": ({"force": True, "no_create": True}, change(forces=True, creates=False)),
 }
 
 
-@pytest.mark.parametrize(("flags", "wanted"), MEANT.values(), ids=MEANT)
+@pytest.mark.parametrize(("flags", "wanted"), VALID.values(), ids=VALID)
 def test_flags_are_parsed_into_a_request(flags: dict[str, Any], wanted: UploadRequest) -> None:
     assert parse_flags(**{**PLAIN, **flags}) == wanted
 
 
 UPLOAD = ("image-upload", "pvc", "c1", "--image-path", "x")
-FAILURE: dict[str, tuple[tuple[str, ...], str]] = {
+INVALID: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing": (("image-upload",), "expecting two args"),
     "no name": (("image-upload", "pvc", "--image-path", "x"), "expecting two args"),
-    "another kind": (("image-upload", "vm", "x", "--image-path", "x"), "invalid resource type vm"),
+    "other kind": (("image-upload", "vm", "x", "--image-path", "x"), "invalid resource type vm"),
     "no file": (("image-upload", "pvc", "c1"), "either image-path or archive-path must be provided"),
     "two files": ((*UPLOAD, "--archive-path", "y"), "cannot handle both image-path and archive-path"),
     "two names": ((*UPLOAD, "--pvc-name", "y"), "cannot use --pvc-name and args"),
@@ -82,35 +82,35 @@ FAILURE: dict[str, tuple[tuple[str, ...], str]] = {
         (*UPLOAD, "--block-volume", "--volume-mode", "filesystem"),
         "--block-volume and --volume-mode can not be specified",
     ),
-    "an archive on a device": (
+    "archive on a block device": (
         ("image-upload", "dv", "d1", "--archive-path", "y", "--volume-mode", "block"),
         "In archive upload the volume mode should always be filesystem",
     ),
-    "nobody may write": ((*UPLOAD, "--access-mode", "ReadOnlyMany"), "cannot upload to a readonly volume"),
-    "no such mode": ((*UPLOAD, "--access-mode", "ReadWriteOne"), 'did you mean "ReadWriteOnce"'),
-    "no size": ((*UPLOAD, "--size", "large"), "expected a quantity"),
-    "a kind alone": (
+    "read-only access mode": ((*UPLOAD, "--access-mode", "ReadOnlyMany"), "cannot upload to a readonly volume"),
+    "unknown mode": ((*UPLOAD, "--access-mode", "ReadWriteOne"), 'did you mean "ReadWriteOnce"'),
+    "invalid size": ((*UPLOAD, "--size", "large"), "expected a quantity"),
+    "only a kind": (
         (*UPLOAD, "--default-preference-kind", "VirtualMachinePreference"),
         "--default-preference must be provided with --default-preference-kind",
     ),
-    "a kind of something else": (
+    "kind of another object": (
         (*UPLOAD, "--default-instancetype", "a", "--default-instancetype-kind", "VirtualMachinePreference"),
         "unknown value",
     ),
-    "defaults of what is there": (
+    "defaults of an existing claim": (
         (*UPLOAD, "--no-create", "--default-instancetype", "a"),
         "cannot be used with --no-create",
     ),
-    "a DataVolume anew": (
+    "forced upload to a DataVolume": (
         ("image-upload", "dv", "d1", "--image-path", "x", "--force"),
         "--force is only supported for a pvc\nDelete the DataVolume first: kubectl delete dv d1",
     ),
 }
 
 
-@pytest.mark.parametrize(("words", "error"), FAILURE.values(), ids=FAILURE)
-def test_invalid_flags_are_rejected(words: tuple[str, ...], error: str) -> None:
-    outcome = call_virtctl(*words)
+@pytest.mark.parametrize(("arguments", "error"), INVALID.values(), ids=INVALID)
+def test_invalid_flags_are_rejected(arguments: tuple[str, ...], error: str) -> None:
+    outcome = call_virtctl(*arguments)
     assert (outcome.status, outcome.out, error in outcome.err) == (2, "", True), outcome.err
 
 

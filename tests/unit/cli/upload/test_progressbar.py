@@ -13,7 +13,7 @@ GIB = 1 << 30
         (GIB, GIB, 75.0, "1.00 GiB / 1.00 GiB [==========] 100.00% 1m15s"),
         (0, 0, 0.0, "0 B / 0 B [==========] 100.00% 0s"),
     ],
-    ids=["begun", "a quarter", "done", "nothing to do"],
+    ids=["started", "a quarter", "done", "empty file"],
 )
 def test_bar_shows_bytes_percentage_and_time(done: int, total: int, seconds: float, shown: str) -> None:
     assert draw(done, total, seconds, columns=20) == shown

@@ -6,11 +6,15 @@ from virtshape.cli.upload.sending import add_scheme, find_http_proxy, join_path,
 from virtshape.client.access import Access
 
 REACHED = {
-    "elsewhere": ("https://upload.example", "https://api.example:6443", "https://upload.example"),
-    "here, asked from here": ("https://127.0.0.1:6443", "https://localhost:6443", "https://127.0.0.1:6443"),
-    "here, asked from afar": ("https://127.0.0.1:6443", "https://api.example:7443", "https://api.example:7443"),
-    "here by name": ("https://localhost:6443", "https://10.0.0.1:6443", "https://10.0.0.1:6443"),
-    "here in IPv6": ("https://[::1]:6443", "https://[fd00::1]:6443", "https://[fd00::1]:6443"),
+    "other host": ("https://upload.example", "https://api.example:6443", "https://upload.example"),
+    "loopback URL and loopback server": ("https://127.0.0.1:6443", "https://localhost:6443", "https://127.0.0.1:6443"),
+    "loopback URL and remote server": (
+        "https://127.0.0.1:6443",
+        "https://api.example:7443",
+        "https://api.example:7443",
+    ),
+    "localhost": ("https://localhost:6443", "https://10.0.0.1:6443", "https://10.0.0.1:6443"),
+    "IPv6 loopback": ("https://[::1]:6443", "https://[fd00::1]:6443", "https://[fd00::1]:6443"),
 }
 
 
@@ -27,7 +31,7 @@ def test_loopback_upload_url_uses_the_host_of_the_server(url: str, server: str, 
         ("https://u.example/cdi/?a=b", "https://u.example/cdi/v1beta1/upload-async?a=b"),
         ("https://u.example/v1beta1/upload-async", "https://u.example/v1beta1/upload-async"),
     ],
-    ids=["bare", "slash", "below a path", "in full"],
+    ids=["host only", "slash", "below a path", "complete path"],
 )
 def test_missing_path_is_added(url: str, expected: str) -> None:
     assert join_path(url, "/v1beta1/upload-async") == expected
@@ -45,7 +49,7 @@ def test_default_scheme_is_https() -> None:
         ("https://upload.inner.example", ""),
         ("https://api.example:6443/upload", "http://from-kubeconfig"),
     ],
-    ids=["elsewhere", "where none is to be used", "at the server itself"],
+    ids=["other host", "excluded by NO_PROXY", "host of the API server"],
 )
 def test_upload_uses_the_configured_proxy(url: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("https_proxy", "no_proxy"):
