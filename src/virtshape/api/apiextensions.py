@@ -20,11 +20,11 @@ class CustomResourceDefinitionNames(Model):
     plural: str
     """The plural name, as in URLs."""
     categories: list[str] | None = None
-    """The groups of resources that list it too, such as `all`."""
+    """Categories that the kind belongs to, such as `all`."""
     list_kind: str | None = None
-    """The name of its lists; the kind and `List` if absent."""
+    """Kind of its lists; the kind followed by `List` if absent."""
     short_names: list[str] | None = None
-    """Its abbreviations."""
+    """Short names for `kubectl`."""
     singular: str | None = None
     """The singular name; the kind in lower case if absent."""
 
@@ -33,7 +33,7 @@ class CustomResourceColumnDefinition(Model):
     """A column of a table."""
 
     name: str
-    """Its heading."""
+    """Heading of the column."""
     type: str
     """The type of its values."""
     json_path: str
@@ -43,7 +43,7 @@ class CustomResourceColumnDefinition(Model):
     format: str | None = None
     """Format of the values, such as `date-time`."""
     priority: Int32 | None = None
-    """0 for every table; higher for wide tables only."""
+    """Priority; 0 for every table, higher for wide tables only."""
 
 
 class SelectableField(Model):
@@ -78,19 +78,19 @@ class CustomResourceSubresources(Model):
 
 
 class ExternalDocumentation(Model):
-    """Where to read more."""
+    """External documentation."""
 
     description: str | None = None
-    """What is to be found there."""
+    """Description of the documentation."""
     url: str | None = None
-    """The address."""
+    """URL of the documentation."""
 
 
 class ValidationRule(Model):
-    """A rule, in CEL, that a value must obey."""
+    """A validation rule in CEL."""
 
     rule: str
-    """The rule."""
+    """CEL expression that must be true."""
     field_path: str | None = None
     """Path of the field to report."""
     message: str | None = None
@@ -98,9 +98,9 @@ class ValidationRule(Model):
     message_expression: str | None = None
     """CEL expression that returns the error message."""
     optional_old_self: bool | None = None
-    """Whether the rule also applies if there is no old value."""
+    """Whether a transition rule also applies if the old value is absent."""
     reason: str | None = None
-    """The kind of error to report."""
+    """Reason of the error to report."""
 
 
 class JSONSchemaProps(Model):
@@ -109,13 +109,13 @@ class JSONSchemaProps(Model):
     type: str | None = None
     """The type of the value."""
     ref: str | None = field(default=None, name="$ref")
-    """Another schema to use; not allowed here."""
+    """Reference to another schema; not allowed here."""
     schema: str | None = field(default=None, name="$schema")
     """The dialect of the schema."""
     additional_items: Any = None
-    """The schema of items beyond those listed."""
+    """Schema of additional items."""
     additional_properties: Any = None
-    """The schema of properties that are not named."""
+    """Schema of additional properties."""
     all_of: list[dict[str, Any]] | None = None
     """Schemas that must all match."""
     any_of: list[dict[str, Any]] | None = None
@@ -123,21 +123,21 @@ class JSONSchemaProps(Model):
     default: Any | None = None
     """The default value."""
     definitions: dict[str, Any] | None = None
-    """Schemas to refer to; not allowed here."""
+    """Schema definitions; not allowed here."""
     dependencies: dict[str, Any] | None = None
     """Dependencies between properties; not allowed here."""
     description: str | None = None
     """Description of the value."""
     enum: list[Any] | None = None
-    """The only values that are allowed."""
+    """Allowed values."""
     example: Any | None = None
     """An example value."""
     exclusive_maximum: bool | None = None
-    """Whether the maximum itself is too much."""
+    """Whether the maximum is exclusive."""
     exclusive_minimum: bool | None = None
-    """Whether the minimum itself is too little."""
+    """Whether the minimum is exclusive."""
     external_docs: ExternalDocumentation | None = None
-    """Where to read more."""
+    """External documentation."""
     format: str | None = None
     """Format of a string or number, such as `int64`."""
     id: str | None = None
@@ -145,45 +145,45 @@ class JSONSchemaProps(Model):
     items: Any = None
     """The schema of a list's items."""
     max_items: int | None = None
-    """The most items of a list."""
+    """Maximum number of items."""
     max_length: int | None = None
-    """The most characters of a text."""
+    """Maximum length of a string."""
     max_properties: int | None = None
-    """The most properties of an object."""
+    """Maximum number of properties."""
     maximum: float | None = None
-    """The greatest number."""
+    """Maximum value of a number."""
     min_items: int | None = None
-    """The fewest items of a list."""
+    """Minimum number of items."""
     min_length: int | None = None
-    """The fewest characters of a text."""
+    """Minimum length of a string."""
     min_properties: int | None = None
-    """The fewest properties of an object."""
+    """Minimum number of properties."""
     minimum: float | None = None
-    """The least number."""
+    """Minimum value of a number."""
     multiple_of: float | None = None
-    """What a number must be a multiple of."""
+    """A number must be a multiple of this value."""
     not_: dict[str, Any] | None = None
     """A schema that must not match."""
     nullable: bool | None = None
-    """Whether `null` is a value."""
+    """Whether `null` is allowed."""
     one_of: list[dict[str, Any]] | None = None
     """Schemas of which exactly one must match."""
     pattern: str | None = None
-    """The regular expression that a text must match."""
+    """Regular expression that a string must match."""
     pattern_properties: dict[str, Any] | None = None
-    """The schemas of properties by the pattern of their names; not allowed here."""
+    """Schemas of properties by name pattern; not allowed here."""
     properties: dict[str, Any] | None = None
     """The schemas of the properties."""
     required: list[str] | None = None
-    """The properties that must be there."""
+    """Required properties."""
     title: str | None = None
     """Title of the schema."""
     unique_items: bool | None = None
-    """Whether a list's items must differ; not allowed here."""
+    """Whether items must be unique; not allowed here."""
     x_kubernetes_embedded_resource: bool | None = field(default=None, name="x-kubernetes-embedded-resource")
     """Whether the value is a complete Kubernetes object."""
     x_kubernetes_int_or_string: bool | None = field(default=None, name="x-kubernetes-int-or-string")
-    """Whether the value is a number or a text."""
+    """Whether the value is an integer or a string."""
     x_kubernetes_list_map_keys: list[str] | None = field(default=None, name="x-kubernetes-list-map-keys")
     """The key fields of a list of type `map`."""
     x_kubernetes_list_type: str | None = field(default=None, name="x-kubernetes-list-type")
@@ -193,7 +193,7 @@ class JSONSchemaProps(Model):
     x_kubernetes_preserve_unknown_fields: bool | None = field(default=None, name="x-kubernetes-preserve-unknown-fields")
     """Whether fields that the schema does not name are kept."""
     x_kubernetes_validations: list[ValidationRule] | None = field(default=None, name="x-kubernetes-validations")
-    """The rules, in CEL, that the value must obey."""
+    """Validation rules in CEL."""
 
 
 class CustomResourceValidation(Model):
@@ -211,11 +211,11 @@ class CustomResourceDefinitionVersion(Model):
     served: bool
     """Whether it is served."""
     storage: bool
-    """Whether objects are stored in it; so in exactly one version."""
+    """Whether objects are stored in this version; true for exactly one version."""
     additional_printer_columns: list[CustomResourceColumnDefinition] | None = None
     """The columns of its tables, in addition to the name."""
     deprecated: bool | None = None
-    """Whether clients that use it are warned."""
+    """Whether the version is deprecated; clients that use it get a warning."""
     deprecation_warning: str | None = None
     """Text of the deprecation warning."""
     schema: CustomResourceValidation | None = None
@@ -223,7 +223,7 @@ class CustomResourceDefinitionVersion(Model):
     selectable_fields: list[SelectableField] | None = None
     """The fields that field selectors can use."""
     subresources: CustomResourceSubresources | None = None
-    """Its status and its scale."""
+    """Subresources of this version."""
 
 
 class ServiceReference(Model):
@@ -240,23 +240,23 @@ class ServiceReference(Model):
 
 
 class WebhookClientConfig(Model):
-    """Where a webhook is; either an address or a service."""
+    """Client configuration of a webhook; either a URL or a service."""
 
     ca_bundle: str | None = None
     """The certificate authorities to trust, as PEM in base64."""
     service: ServiceReference | None = None
-    """The service in front of it."""
+    """The service of the webhook."""
     url: str | None = None
-    """Its address."""
+    """URL of the webhook."""
 
 
 class WebhookConversion(Model):
     """A webhook that converts objects."""
 
     conversion_review_versions: list[str]
-    """The versions of the protocol that it understands, best first."""
+    """Versions of ConversionReview that the webhook accepts, in order of preference."""
     client_config: WebhookClientConfig | None = None
-    """Where it is."""
+    """Client configuration of the webhook."""
 
 
 class CustomResourceConversion(Model):
@@ -274,7 +274,7 @@ class CustomResourceDefinitionSpec(Model):
     group: str
     """The API group."""
     names: CustomResourceDefinitionNames
-    """What the kind is called."""
+    """Names of the kind."""
     scope: str
     """`Cluster` or `Namespaced`."""
     versions: list[CustomResourceDefinitionVersion]
@@ -282,7 +282,7 @@ class CustomResourceDefinitionSpec(Model):
     conversion: CustomResourceConversion | None = None
     """How objects are converted between versions."""
     preserve_unknown_fields: bool | None = None
-    """Keeps fields that no schema names; no longer allowed."""
+    """Deprecated: keeps unknown fields; no longer allowed."""
 
 
 class CustomResourceDefinitionCondition(Model):

@@ -19,11 +19,11 @@ class ControllerRevision(Model, kw_only=True):
     data: Any = None
     """The state, as any JSON value; a revision stored without one is empty."""
     revision: int | None = None
-    """The order of this copy among its siblings; higher is newer."""
+    """Revision number; a higher number is newer."""
 
 
 class RollingUpdateDeployment(Model):
-    """How many pods are replaced at a time."""
+    """Settings of rolling updates."""
 
     max_surge: IntOrString | None = None
     """Maximum number of additional pods, as a number or a percentage."""
@@ -35,9 +35,9 @@ class DeploymentStrategy(Model):
     """How old pods are replaced."""
 
     type: str | None = None
-    """All at once (`Recreate`) or a few at a time (`RollingUpdate`, also if absent)."""
+    """`Recreate` replaces all pods at once, `RollingUpdate` (default) a few at a time."""
     rolling_update: RollingUpdateDeployment | None = None
-    """How many at a time, for `RollingUpdate`."""
+    """Settings of `RollingUpdate`."""
 
 
 class DeploymentSpec(Model):
@@ -48,15 +48,15 @@ class DeploymentSpec(Model):
     template: PodTemplateSpec
     """Template of its pods."""
     min_ready_seconds: Int32 | None = None
-    """How long a pod must be ready to count as available."""
+    """Seconds that a pod must be ready to count as available."""
     paused: bool | None = None
     """Whether updates are paused."""
     progress_deadline_seconds: Int32 | None = None
     """Seconds without progress after which an update has failed; 600 if absent."""
     replicas: Int32 | None = None
-    """How many pods; 1 if absent."""
+    """Number of pods; 1 if absent."""
     revision_history_limit: Int32 | None = None
-    """How many old versions are kept; 10 if absent."""
+    """Number of old ReplicaSets to keep; 10 if absent."""
     strategy: DeploymentStrategy | None = None
     """How old pods are replaced."""
 
@@ -84,7 +84,7 @@ class DeploymentStatus(Model):
     available_replicas: Int32 | None = None
     """Number of available pods."""
     collision_count: Int32 | None = None
-    """How often a generated name was taken."""
+    """Number of hash collisions of generated names."""
     conditions: list[DeploymentCondition] | None = None
     """Current conditions."""
     observed_generation: int | None = None

@@ -51,7 +51,7 @@ class TokenReview(Model, kw_only=True):
     spec: TokenReviewSpec
     """The token."""
     status: TokenReviewStatus | None = None
-    """The answer."""
+    """Result of the review."""
 
 
 class SelfSubjectReviewStatus(Model):
@@ -71,4 +71,4 @@ class SelfSubjectReview(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Standard object metadata."""
     status: SelfSubjectReviewStatus | None = None
-    """The answer."""
+    """Result of the review."""

@@ -7,14 +7,14 @@ from virtshape.api.model import Model
 
 
 class FieldSelectorRequirement(Model):
-    """What one field has to be."""
+    """A requirement on one field."""
 
     key: str
     """The field."""
     operator: str
-    """How to compare: `In`, `NotIn`, `Exists` or `DoesNotExist`."""
+    """Operator: `In`, `NotIn`, `Exists` or `DoesNotExist`."""
     values: list[str] | None = None
-    """What to compare with."""
+    """Values of the requirement."""
 
 
 class FieldSelectorAttributes(Model):
@@ -84,7 +84,7 @@ class SubjectAccessReviewStatus(Model):
     denied: bool | None = None
     """Whether the action is denied regardless of other authorizers."""
     evaluation_error: str | None = None
-    """What went wrong while deciding."""
+    """Error during the evaluation."""
     reason: str | None = None
     """Human-readable reason."""
 
@@ -99,9 +99,9 @@ class SelfSubjectAccessReview(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Standard object metadata."""
     spec: SelfSubjectAccessReviewSpec
-    """The question."""
+    """The action to check."""
     status: SubjectAccessReviewStatus | None = None
-    """The answer."""
+    """Result of the check."""
 
 
 class SubjectAccessReviewSpec(Model):
@@ -131,9 +131,9 @@ class SubjectAccessReview(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Standard object metadata."""
     spec: SubjectAccessReviewSpec
-    """The question."""
+    """The action to check."""
     status: SubjectAccessReviewStatus | None = None
-    """The answer."""
+    """Result of the check."""
 
 
 class LocalSubjectAccessReview(Model, kw_only=True):
@@ -146,9 +146,9 @@ class LocalSubjectAccessReview(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Standard object metadata."""
     spec: SubjectAccessReviewSpec
-    """The question; its namespace must be that of this object."""
+    """The action to check; its namespace must be that of this object."""
     status: SubjectAccessReviewStatus | None = None
-    """The answer."""
+    """Result of the check."""
 
 
 class SelfSubjectRulesReviewSpec(Model):
@@ -175,7 +175,7 @@ class ResourceRule(Model):
     api_groups: list[str] | None = None
     """The API groups, `*` for all."""
     resource_names: list[str] | None = None
-    """The only objects that are meant; all if absent."""
+    """Names of the objects; all objects if absent."""
     resources: list[str] | None = None
     """The resources, `*` for all."""
 
@@ -184,13 +184,13 @@ class SubjectRulesReviewStatus(Model):
     """The permissions of a user."""
 
     incomplete: bool
-    """Whether there may be more than is listed."""
+    """Whether the list is incomplete."""
     non_resource_rules: list[NonResourceRule]
     """Allowed actions on non-resource paths."""
     resource_rules: list[ResourceRule]
     """The permitted actions on resources."""
     evaluation_error: str | None = None
-    """Why the list is incomplete."""
+    """Error that made the list incomplete."""
 
 
 class SelfSubjectRulesReview(Model, kw_only=True):
@@ -203,6 +203,6 @@ class SelfSubjectRulesReview(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Standard object metadata."""
     spec: SelfSubjectRulesReviewSpec
-    """The question."""
+    """The action to check."""
     status: SubjectRulesReviewStatus | None = None
-    """The answer."""
+    """Result of the check."""

@@ -14,7 +14,7 @@ from virtshape.api.meta import LabelSelector, ObjectMeta
 from virtshape.api.model import Int32, Model, Time
 
 Content = Literal["kubevirt", "archive"]
-"""What a volume holds: a disk image, or the files of an archive."""
+"""Content of a volume: a disk image, or the files of an archive."""
 
 
 class DataVolumeCheckpoint(Model):
@@ -66,13 +66,13 @@ class DataVolumeSourceImageIO(Model):
     cert_config_map: str | None = None
     """The config map with the certificate authorities to trust."""
     insecure_skip_verify: bool | None = None
-    """Accepts any certificate of the server."""
+    """Whether any certificate of the server is accepted."""
     secret_ref: str | None = None
     """The secret with the user name (`accessKeyId`) and the password (`secretKey`)."""
 
 
 class DataVolumeSourcePVC(Model):
-    """A claim whose content is copied."""
+    """A claim to clone."""
 
     name: str
     """The name of the claim."""
@@ -81,10 +81,10 @@ class DataVolumeSourcePVC(Model):
 
 
 class PlatformOptions(Model):
-    """Selects one of the images of a multi-platform image."""
+    """Platform of a multi-platform image."""
 
     architecture: str | None = None
-    """The processor architecture of the image to take."""
+    """CPU architecture of the image."""
 
 
 class DataVolumeSourceRegistry(Model):
@@ -93,15 +93,15 @@ class DataVolumeSourceRegistry(Model):
     cert_config_map: str | None = None
     """The config map with the certificate authorities to trust."""
     image_stream: str | None = None
-    """The image stream that names the image, in place of an address."""
+    """Image stream of the image, instead of a URL."""
     platform: PlatformOptions | None = None
-    """Which image of a multi-platform image to use."""
+    """Platform of a multi-platform image."""
     pull_method: str | None = None
-    """Who fetches the image: `pod` (the importer) or `node` (the container runtime)."""
+    """How the image is pulled: by the importer (`pod`) or by the container runtime (`node`)."""
     secret_ref: str | None = None
     """The secret with the user name (`accessKeyId`) and the password (`secretKey`)."""
     url: str | None = None
-    """The address of the image, beginning with `docker://` or `oci-archive://`."""
+    """URL of the image, starting with `docker://` or `oci-archive://`."""
 
 
 class DataVolumeSourceS3(Model):
@@ -125,7 +125,7 @@ class DataVolumeSourceSnapshot(Model):
 
 
 class DataVolumeSourceUpload(Model):
-    """Data that a client will send."""
+    """Data that a client uploads."""
 
 
 class DataVolumeSourceVDDK(Model):
@@ -134,9 +134,9 @@ class DataVolumeSourceVDDK(Model):
     backing_file: str | None = None
     """The disk's file on that server."""
     extra_args: str | None = None
-    """The config map with further arguments for the transfer."""
+    """The config map with additional arguments for the transfer."""
     init_image_url: str | None = field(default=None, name="initImageURL")
-    """The container image that brings VMware's transfer library."""
+    """The container image with VMware's transfer library (VDDK)."""
     secret_ref: str | None = None
     """The secret with the user name (`accessKeyId`) and the password (`secretKey`)."""
     thumbprint: str | None = None
@@ -167,7 +167,7 @@ class DataVolumeSource(Model):
     snapshot: DataVolumeSourceSnapshot | None = None
     """A volume snapshot."""
     upload: DataVolumeSourceUpload | None = None
-    """A client that sends the data."""
+    """An upload by a client."""
     vddk: DataVolumeSourceVDDK | None = None
     """A disk of a VMware server."""
 
@@ -189,9 +189,9 @@ class StorageSpec(Model):
     access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
     """Access modes of the volume."""
     data_source: TypedLocalObjectReference | None = None
-    """An object of the same namespace to fill the volume from."""
+    """Object in the same namespace to populate the volume from."""
     data_source_ref: TypedObjectReference | None = None
-    """An object, of any namespace that permits it, to fill the volume from."""
+    """Object to populate the volume from; it may be in another namespace that permits this."""
     resources: VolumeResourceRequirements | None = None
     """The size of the volume."""
     selector: LabelSelector | None = None
@@ -205,7 +205,7 @@ class StorageSpec(Model):
 
 
 class DataVolumeSpec(Model):
-    """A volume and the data to fill it with."""
+    """A volume and the data to populate it with."""
 
     checkpoints: list[DataVolumeCheckpoint] | None = None
     """The steps of a multi-stage import."""
@@ -214,7 +214,7 @@ class DataVolumeSpec(Model):
     final_checkpoint: bool | None = None
     """Whether the last checkpoint completes the import."""
     preallocation: bool | None = None
-    """Reserves the whole disk at once, rather than as it fills."""
+    """Whether the full size of the disk is allocated at once."""
     priority_class_name: str | None = None
     """The priority of the pods that fill the volume."""
     pvc: PersistentVolumeClaimSpec | None = None
@@ -252,15 +252,15 @@ class DataVolumeStatus(Model):
     conditions: list[DataVolumeCondition] | None = None
     """Current conditions."""
     phase: str | None = None
-    """The stage it is in, such as `ImportInProgress` or `Succeeded`."""
+    """Phase of the data volume, such as `ImportInProgress` or `Succeeded`."""
     progress: str | None = None
-    """How much is done, as a percentage, or `N/A`."""
+    """Progress as a percentage, or `N/A`."""
     restart_count: Int32 | None = None
-    """How often the pod that fills the volume was restarted."""
+    """Number of restarts of the pod that populates the volume."""
 
 
 class DataVolume(Model, kw_only=True):
-    """A claim together with the data to fill it with."""
+    """A claim and the data to populate it with."""
 
     api_version: str
     """The group and version of this object."""
@@ -275,7 +275,7 @@ class DataVolume(Model, kw_only=True):
 
 
 class DataSourceRefSourceDataSource(Model):
-    """Another data source to follow."""
+    """A reference to another data source."""
 
     name: str
     """The name of that data source."""
@@ -328,7 +328,7 @@ class DataSourceStatus(Model):
 
 
 class DataSource(Model, kw_only=True):
-    """A stable name for data that volumes are filled from."""
+    """A stable name for the source of volumes."""
 
     api_version: str
     """The group and version of this object."""
@@ -366,7 +366,7 @@ class UploadTokenRequest(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Standard object metadata."""
     spec: UploadTokenRequestSpec
-    """What the token is for."""
+    """The claim that the token is for."""
     status: UploadTokenRequestStatus | None = None
     """The token."""
 

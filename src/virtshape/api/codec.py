@@ -68,7 +68,7 @@ def find_struct(tree: object) -> type[Model]:
         kind = find_kind(api_version, name) if isinstance(api_version, str) and isinstance(name, str) else None
         if kind is not None:
             return kind.struct
-    # Imported now, since good input never needs it.
+    # Imported here, because valid input does not need it.
     from virtshape.api.diagnosis import find_kind_problems
 
     raise DecodeError(find_kind_problems(tree))
@@ -80,7 +80,7 @@ def to_tree(value: object) -> Any:
 
 
 def _explain(tree: object, struct: type, refusal: Exception) -> DecodeError:
-    # Imported now, since good input never needs it.
+    # Imported here, because valid input does not need it.
     from virtshape.api.diagnosis import find_problems
 
     return DecodeError(find_problems(tree, struct, str(refusal)))

@@ -24,7 +24,7 @@ VERSIONS = {
 }
 """The versions of each group with more than one version, the stored one last."""
 
-# Older versions demand sizes of an instance type, stored objects may lack them: only these structs hold them all.
+# Older versions require sizes, but stored instance types may have none: only these structs accept all of them.
 _INSTANCETYPES: dict[str, type[Model]] = {
     "VirtualMachineClusterInstancetype": v1beta2.VirtualMachineClusterInstancetype,
     "VirtualMachineClusterPreference": v1beta2.VirtualMachineClusterPreference,
@@ -109,7 +109,7 @@ def _complete(data: Any, kind: str) -> JsonObject:
 
 
 def _guess_api_version(kind: str) -> str:
-    # Such payloads name no version; they date from a time when each group had only this one.
+    # Such payloads have no version: each group had only this one at that time.
     return "instancetype.kubevirt.io/v1alpha1" if kind in _INSTANCETYPES else "flavor.kubevirt.io/v1alpha1"
 
 

@@ -17,7 +17,7 @@ class Description(NamedTuple):
     """The descriptions of a struct and its fields."""
 
     summary: str
-    """The class docstring; empty if there is none."""
+    """The class docstring, or an empty string."""
     fields: dict[str, str]
     """The field descriptions by Python name; fields without one are left out."""
 

@@ -103,7 +103,7 @@ def _flavor_kinds() -> list[Kind]:
     return [
         kind(f"{module}:VirtualMachineFlavor", categories="all"),
         kind(f"{module}:VirtualMachineClusterFlavor", namespaced=False),
-        # Separate names, so that `kubectl get virtualmachinepreferences` keeps one meaning.
+        # Separate names, so that `kubectl get virtualmachinepreferences` is not ambiguous.
         kind(f"{module}:VirtualMachinePreference", singular="virtualmachineflavorpreference", categories="all"),
         kind(
             f"{module}:VirtualMachineClusterPreference",

@@ -54,7 +54,7 @@ class TerminationMessage(Struct, omit_defaults=True, frozen=True):
 
 
 def format_termination_message(message: TerminationMessage) -> bytes:
-    """Format the message, cut to the maximum size."""
+    """Format the message, truncated to the maximum size."""
     while len(text := msgspec.json.encode(message)) > MAX_BYTES:
         message = TerminationMessage(message.reason[:MAX_BYTES], message.message[: len(message.message) // 2])
     return text

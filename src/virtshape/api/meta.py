@@ -27,22 +27,22 @@ class Condition(Model):
     last_probe_time: Time | None = None
     """When the condition was last checked."""
     observed_generation: int | None = None
-    """Generation that the condition is about; out of date if lower than metadata.generation."""
+    """Generation that the condition refers to; outdated if lower than metadata.generation."""
 
 
 class LabelSelectorRequirement(Model):
     """A test of one label."""
 
     key: str
-    """The label to look at."""
+    """Key of the label."""
     operator: str
     """In, NotIn, Exists or DoesNotExist."""
     values: list[str] | None = None
-    """Values to compare with; at least one for In and NotIn, none for the others."""
+    """Values; at least one for In and NotIn, none for the others."""
 
 
 class LabelSelector(Model):
-    """Picks objects by their labels; all parts must hold, and an empty selector picks everything."""
+    """Selects objects by labels; all parts must match. An empty selector matches everything."""
 
     match_labels: dict[str, str] | None = None
     """Labels that an object must have with exactly these values."""
@@ -54,32 +54,32 @@ class ListMeta(Model):
     """Metadata of a list."""
 
     resource_version: str | None = None
-    """State of the server that the list shows; a watch can go on from here."""
+    """Revision of the list; a watch can start from it."""
     continue_: str | None = field(default=None, name="continue")
-    """Token to ask for the next part of a list cut by limit; absent on the last part."""
+    """Token for the next page of a limited list; absent on the last page."""
     remaining_item_count: int | None = None
-    """How many items are still to come, where the server knows."""
+    """Number of remaining items, if known."""
     self_link: str | None = None
-    """Path of the list; no longer filled in."""
+    """Path of the list; no longer set."""
 
 
 class ManagedFieldsEntry(Model):
-    """Which fields one writer owns."""
+    """The fields that a manager owns."""
 
     manager: str | None = None
-    """Name of the writer, such as kubectl-edit."""
+    """Name of the manager, such as kubectl-edit."""
     operation: str | None = None
-    """How it wrote: Apply or Update."""
+    """Operation: Apply or Update."""
     api_version: str | None = None
-    """Group and version in which the field paths are given."""
+    """Group and version of the field paths."""
     time: Time | None = None
-    """When the set of fields, or a value among them, last changed."""
+    """When the fields or their values last changed."""
     fields_type: str | None = None
     """Format of the field set; always FieldsV1."""
     fields_v1: dict[str, Any] | None = None
     """The fields, as a tree with keys such as f:spec."""
     subresource: str | None = None
-    """Subresource written through, such as status; absent for the object itself."""
+    """Subresource of the write, such as status; absent for the object itself."""
 
 
 class OwnerReference(Model):
@@ -96,30 +96,30 @@ class OwnerReference(Model):
     controller: bool | None = None
     """Whether the owner also manages this object; at most one does."""
     block_owner_deletion: bool | None = None
-    """Whether a foreground deletion of the owner waits for this object to go first."""
+    """Whether a foreground deletion of the owner waits until this object is deleted."""
 
 
 class ObjectMeta(Model):
-    """Name, labels and other data that an object of any kind carries."""
+    """Metadata that objects of all kinds have."""
 
     name: str | None = None
     """The object's name, unique for its kind in the namespace; never changes."""
     generate_name: str | None = None
-    """Beginning of a name that the server completes with random characters; only read where name is absent."""
+    """Prefix of a generated name; only used if name is absent."""
     namespace: str | None = None
-    """The namespace it lives in; absent for cluster-wide kinds."""
+    """The namespace of the object; absent for cluster-wide kinds."""
     uid: str | None = None
-    """Set by the server: tells this object from earlier ones of the same name."""
+    """Set by the server: unique ID, different for earlier objects of the same name."""
     resource_version: str | None = None
-    """Set by the server with every write; sent back in an update, it refuses to overwrite a newer state."""
+    """Set by the server with every write; an update with an outdated value is rejected."""
     generation: int | None = None
-    """Set by the server: counts the changes of spec."""
+    """Set by the server: number of changes of the spec."""
     creation_timestamp: Time | None = None
-    """Set by the server: when the object was made."""
+    """Set by the server: when the object was created."""
     deletion_timestamp: Time | None = None
-    """Set by the server once deletion was asked for; the object goes when its finalizers are gone."""
+    """Set by the server when deletion is requested; the object is removed when it has no finalizers left."""
     deletion_grace_period_seconds: int | None = None
-    """Set by the server: seconds between the request to delete and the end."""
+    """Set by the server: grace period of the deletion in seconds."""
     labels: dict[str, str] | None = None
     """Short key-value pairs to select objects by; values have at most 63 characters."""
     annotations: dict[str, str] | None = None
@@ -127,11 +127,11 @@ class ObjectMeta(Model):
     owner_references: list[OwnerReference] | None = None
     """The objects that this one belongs to."""
     finalizers: list[str] | None = None
-    """Names of the parties that still have to clean up before the object may go."""
+    """Finalizers: each must be removed before the object is deleted."""
     managed_fields: list[ManagedFieldsEntry] | None = None
-    """Set by the server: who owns which field; kubectl hides it unless given --show-managed-fields."""
+    """Set by the server: owners of fields; kubectl shows it with --show-managed-fields."""
     self_link: str | None = None
-    """Path of the object; no longer filled in."""
+    """Path of the object; no longer set."""
 
 
 def find_annotation(metadata: ObjectMeta | None, key: str) -> str | None:

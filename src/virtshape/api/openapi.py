@@ -95,7 +95,7 @@ def _package_name(struct: type[Struct]) -> str:
 
 
 def _write_served(kind: ServedKind, refer: WriteStruct) -> JsonObject:
-    # Clients look for what a kind requires right in its schema, so its spec and status are inlined.
+    # Clients look for required fields directly in the schema of a kind, so its spec and status are inlined.
     in_place = {part.cls for part in _find_parts(kind.struct)}
     schema = write_kind(
         kind.struct, lambda nested: write_struct(nested, refer) if nested.cls in in_place else refer(nested)

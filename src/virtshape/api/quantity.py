@@ -22,13 +22,13 @@ _MAX = Decimal(2**63 - 1)
 _MIN = Decimal(1 - 2**63)
 _NANO_PLACES = 9
 
-# White space that may stand unescaped in a JSON string; an escaped tab or newline makes a text no quantity.
+# White space that may be unescaped in a JSON string; a text with an escaped tab or newline is not a quantity.
 _SPACES = (
     " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
 
-# The commonest canonical texts, told apart without looking at their numbers.
+# The most common canonical texts, recognized without parsing their numbers.
 _is_plainly_canonical = re.compile(
     r"[1-9][0-9]{0,2}[KMGTP]i|[1-9][0-9]{0,14}(?<!000)[numkMGTPE]?|0",
 ).fullmatch
@@ -37,7 +37,7 @@ _split = re.compile(
     r"([+-]?)(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?([KMGTPE]i|[numkMGTPE]|[eE][+-]?0*[0-9]{1,9})?",
 ).fullmatch
 
-# Bounds, so that no text can make reading it or adding to it expensive.
+# Limits, so that no text is expensive to parse or to add.
 _MAX_TEXT_LENGTH = 500
 _MAX_CACHED_LENGTH = 16
 _MAX_CACHED = 1024
@@ -49,8 +49,8 @@ class Quantity(str):
     """
     A quantity, kept as its canonical text.
 
-    The format is the one of the text it was read from, although the canonical text may not show it:
-    `3.3Gi` reads as `3543348019200m`, and is BinarySI still.
+    The format is that of the original text, even if the canonical text does not show it: `3.3Gi` becomes
+    `3543348019200m` and keeps the format BinarySI.
     """
 
     __slots__ = ("_hidden_format",)
@@ -146,14 +146,14 @@ class _Reading(NamedTuple):
     """The parts of a quantity; `power` is a power of 1024 for BinarySI, otherwise a power of ten."""
 
     sign: str
-    whole: str
+    integer: str
     fraction: str
     format: Format
     power: int
 
     @property
     def amount(self) -> Decimal:
-        number = Decimal(f"{self.sign}{self.whole}.{self.fraction}")
+        number = Decimal(f"{self.sign}{self.integer}.{self.fraction}")
         if self.format == "BinarySI":
             return _EXACT.multiply(number, 1024**self.power)
         return _scale(number, self.power)
@@ -162,8 +162,8 @@ class _Reading(NamedTuple):
     def stays_as_written(self) -> bool:
         """Return True if Kubernetes' fast path keeps the text unchanged, as it does for `+1Gi` and `1.125G`."""
         if self.format == "BinarySI":
-            return not self.fraction and len(self.whole) <= 14 - 3 * self.power and int(self.whole) % 8 != 0
-        digits, power = self.whole + self.fraction, self.power - len(self.fraction)
+            return not self.fraction and len(self.integer) <= 14 - 3 * self.power and int(self.integer) % 8 != 0
+        digits, power = self.integer + self.fraction, self.power - len(self.fraction)
         is_short = len(digits) <= 18 and power >= -_NANO_PLACES
         return is_short and power % 3 == 0 and not digits.startswith("0") and not digits.endswith("000")
 
@@ -177,7 +177,7 @@ def _read(text: str, origin: object) -> _Reading:
     parts = _split(text)
     if not parts:
         raise ValueError(_refusal(origin))
-    sign, whole, fraction, suffix = parts.groups("")
+    sign, integer, fraction, suffix = parts.groups("")
     format_ = _shown_format(text)
     if format_ == "BinarySI":
         power = _POWERS_OF_1024[suffix]
@@ -185,7 +185,7 @@ def _read(text: str, origin: object) -> _Reading:
         power = _POWERS_OF_TEN[suffix]
     else:
         power = int(suffix[1:])
-    return _Reading(sign, whole.lstrip("0") or "0", fraction, format_, power)
+    return _Reading(sign, integer.lstrip("0") or "0", fraction, format_, power)
 
 
 def _shown_format(text: str) -> Format:

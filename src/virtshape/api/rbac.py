@@ -7,7 +7,7 @@ from virtshape.api.model import Model
 
 
 class PolicyRule(Model):
-    """A set of actions that are permitted."""
+    """A rule: permitted actions."""
 
     verbs: list[str]
     """The actions, `*` for all."""
@@ -16,7 +16,7 @@ class PolicyRule(Model):
     non_resource_urls: list[str] | None = field(default=None, name="nonResourceURLs")
     """Non-resource paths, such as `/healthz`."""
     resource_names: list[str] | None = None
-    """The only objects that are meant; all if absent."""
+    """Names of the objects; all objects if absent."""
     resources: list[str] | None = None
     """The resources, `*` for all."""
 
@@ -31,14 +31,14 @@ class Role(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Standard object metadata."""
     rules: list[PolicyRule] | None = None
-    """What it permits."""
+    """Rules of the role."""
 
 
 class AggregationRule(Model):
     """Selects the roles that are aggregated into another."""
 
     cluster_role_selectors: list[LabelSelector] | None = None
-    """The labels of those roles; one selector has to match."""
+    """The labels of those roles; one selector must match."""
 
 
 class ClusterRole(Model, kw_only=True):
@@ -53,7 +53,7 @@ class ClusterRole(Model, kw_only=True):
     aggregation_rule: AggregationRule | None = None
     """Selects the roles whose rules are aggregated here."""
     rules: list[PolicyRule] | None = None
-    """What it permits."""
+    """Rules of the role."""
 
 
 class RoleRef(Model):

@@ -62,7 +62,7 @@ _RULES: dict[str, JsonObject] = {
 def structural_schema(kind: type[Struct]) -> JsonObject:
     """Return the schema of a kind with all nested structs inlined."""
     schema = write_kind(kind, lambda nested: _write_inline(nested, (kind,)))
-    schema["properties"]["metadata"] = {"type": "object"}  # the API server knows it and accepts no more than this
+    schema["properties"]["metadata"] = {"type": "object"}  # the API server defines metadata and accepts only this
     return schema
 
 

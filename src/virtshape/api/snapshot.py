@@ -6,10 +6,10 @@ from virtshape.api.quantity import Quantity
 
 
 class VolumeSnapshotSource(Model):
-    """What a snapshot is of; exactly one of these."""
+    """Source of a snapshot; exactly one of these."""
 
     persistent_volume_claim_name: str | None = None
-    """The claim to take it of."""
+    """The claim to take the snapshot of."""
     volume_snapshot_content_name: str | None = None
     """The existing content to bind to."""
 
@@ -18,9 +18,9 @@ class VolumeSnapshotSpec(Model):
     """Desired state of the snapshot."""
 
     source: VolumeSnapshotSource
-    """What it is of."""
+    """Source of the snapshot."""
     volume_snapshot_class_name: str | None = None
-    """The class that says how to take it; the driver's default if absent."""
+    """Snapshot class; the driver's default if absent."""
 
 
 class VolumeSnapshotError(Model):
@@ -38,19 +38,19 @@ class VolumeSnapshotStatus(Model):
     bound_volume_snapshot_content_name: str | None = None
     """The content that it is bound to."""
     creation_time: Time | None = None
-    """The moment whose data it holds."""
+    """Time of the snapshot."""
     error: VolumeSnapshotError | None = None
     """The last error."""
     ready_to_use: bool | None = None
     """Whether a volume can be restored from it."""
     restore_size: Quantity | None = None
-    """The least size of a volume restored from it."""
+    """Minimum size of a volume restored from it."""
     volume_group_snapshot_name: str | None = None
     """The group snapshot that it is part of."""
 
 
 class VolumeSnapshot(Model, kw_only=True):
-    """A copy of a volume as it was at one moment."""
+    """A point-in-time copy of a volume."""
 
     api_version: str
     """The group and version of this object."""

@@ -101,7 +101,9 @@ class StatusError(Exception):
             StatusCause(reason=c.type or None, message=c.message or None, field=c.field or None) for c in self.causes
         ]
         details = replace(self.details, causes=causes or None)
-        is_bare = details == StatusDetails() and self.reason != "Invalid"  # which has details even if they say nothing
+        is_bare = (
+            details == StatusDetails() and self.reason != "Invalid"
+        )  # a Status always has details, even empty ones
         return Status(
             api_version="v1",
             kind="Status",

@@ -5,7 +5,7 @@ from virtshape.api.model import Model
 
 
 class TopologySelectorLabelRequirement(Model):
-    """One label that nodes of a place have."""
+    """A label requirement of a topology term."""
 
     key: str
     """The label's key."""
@@ -14,14 +14,14 @@ class TopologySelectorLabelRequirement(Model):
 
 
 class TopologySelectorTerm(Model):
-    """A place, given by the labels of its nodes."""
+    """A topology term: labels of nodes."""
 
     match_label_expressions: list[TopologySelectorLabelRequirement] | None = None
     """The labels; all must match."""
 
 
 class StorageClass(Model, kw_only=True):
-    """A kind of storage that claims can ask for by name."""
+    """A class of storage that claims refer to by name."""
 
     api_version: str
     """The group and version of this object."""
@@ -32,9 +32,9 @@ class StorageClass(Model, kw_only=True):
     provisioner: str
     """Name of the provisioner."""
     allow_volume_expansion: bool | None = None
-    """Whether its volumes can grow."""
+    """Whether its volumes can be expanded."""
     allowed_topologies: list[TopologySelectorTerm] | None = None
-    """Where its volumes may be made."""
+    """Topologies in which volumes may be created."""
     mount_options: list[str] | None = None
     """The options that its volumes are mounted with."""
     parameters: dict[str, str] | None = None
@@ -42,4 +42,4 @@ class StorageClass(Model, kw_only=True):
     reclaim_policy: str | None = None
     """What happens to a volume when its claim is deleted: `Delete` (default) or `Retain`."""
     volume_binding_mode: str | None = None
-    """When a volume is made: `Immediate` or `WaitForFirstConsumer`."""
+    """When a volume is created: `Immediate` or `WaitForFirstConsumer`."""

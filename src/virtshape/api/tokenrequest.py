@@ -34,7 +34,7 @@ class TokenRequestStatus(Model):
     token: str
     """The token."""
     expiration_timestamp: Time
-    """When the token ends."""
+    """When the token expires."""
 
 
 class TokenRequest(Model, kw_only=True):
@@ -49,4 +49,4 @@ class TokenRequest(Model, kw_only=True):
     spec: TokenRequestSpec
     """Audiences, lifetime and bound object of the token."""
     status: TokenRequestStatus | None = None
-    """The answer."""
+    """The issued token."""

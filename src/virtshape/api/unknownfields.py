@@ -46,7 +46,7 @@ def restore(tree: Any, unknown: Unknown) -> Any:
 
 
 def _find_unknown(tree: Any, struct: type) -> Unknown | None:
-    # Imported now, since good input never needs it.
+    # Imported here, because valid input does not need it.
     from virtshape.api.diagnosis import walk
 
     findings = list(walk(tree, struct))

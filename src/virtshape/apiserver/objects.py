@@ -53,9 +53,9 @@ def assemble(tree: Mapping[str, Any], metadata: Mapping[str, Any], **parts: obje
         name: value for name in _ORDER if (value := metadata.get(name)) or (name in _STATED_EMPTY and value is not None)
     }
     ordered["resourceVersion"] = metadata.get("resourceVersion", "")
-    whole = {"apiVersion": tree["apiVersion"], "kind": tree["kind"], "metadata": ordered}
-    whole |= {name: value for name, value in tree.items() if name not in _HEAD and name not in parts}
-    return whole | {name: value for name, value in parts.items() if value is not None}
+    assembled = {"apiVersion": tree["apiVersion"], "kind": tree["kind"], "metadata": ordered}
+    assembled |= {name: value for name, value in tree.items() if name not in _HEAD and name not in parts}
+    return assembled | {name: value for name, value in parts.items() if value is not None}
 
 
 def make_uid() -> str:

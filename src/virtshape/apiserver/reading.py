@@ -115,7 +115,7 @@ def find_page(
             at = asked
         else:
             check_revision_reached(store, asked)
-    limit = options.limit if options.continuation or options.revision != "0" else 0  # any revision will do
+    limit = options.limit if options.continuation or options.revision != "0" else 0  # any revision is allowed
     try:
         return _select(store, resource, namespace, limit or -1, selection, at, after)
     except FutureError as error:

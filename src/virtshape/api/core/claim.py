@@ -24,16 +24,16 @@ class PersistentVolumeClaimCondition(Model):
 
 
 class ModifyVolumeStatus(Model):
-    """A change of attributes class that is under way."""
+    """A change of the attributes class in progress."""
 
     status: str
     """`Pending`, `InProgress` or `Infeasible`."""
     target_volume_attributes_class_name: str | None = None
-    """The attributes class that the volume is to have."""
+    """The attributes class that is being applied."""
 
 
 class VolumeHealthCondition(Model):
-    """One thing that is wrong with a volume."""
+    """A health problem of a volume."""
 
     reason: str
     """Reason in CamelCase."""
@@ -44,10 +44,10 @@ class VolumeHealthCondition(Model):
 
 
 class VolumeHealthStatus(Model):
-    """The health of a volume, as its storage sees it."""
+    """Health of a volume, as reported by the storage."""
 
     health_conditions: list[VolumeHealthCondition] | None = None
-    """What is wrong; empty if all is well."""
+    """Health problems; empty if the volume is healthy."""
     last_transition_time: Time | None = None
     """When this list last changed."""
 
@@ -60,17 +60,17 @@ class PersistentVolumeClaimStatus(Model):
     allocated_resource_statuses: dict[str, str] | None = None
     """State of the resize of each resource."""
     allocated_resources: dict[str, Quantity] | None = None
-    """What is reserved for the claim, a resize under way included."""
+    """Resources allocated to the claim, including a resize in progress."""
     capacity: dict[str, Quantity] | None = None
-    """What the volume really offers."""
+    """Actual resources of the volume."""
     conditions: list[PersistentVolumeClaimCondition] | None = None
     """Current conditions."""
     current_volume_attributes_class_name: str | None = None
-    """The attributes class that the volume now has."""
+    """Current attributes class of the volume."""
     health_status: VolumeHealthStatus | None = None
     """Health of the volume, as reported by the storage."""
     modify_volume_status: ModifyVolumeStatus | None = None
-    """A change of attributes class that is under way."""
+    """A change of the attributes class in progress."""
     phase: str | None = None
     """`Pending`, `Bound` or `Lost`."""
 
@@ -91,7 +91,7 @@ class PersistentVolumeClaim(Model, kw_only=True):
 
 
 class PersistentVolumeClaimTemplate(Model):
-    """A claim to make for each pod."""
+    """Template of a claim for each pod."""
 
     spec: PersistentVolumeClaimSpec
     """The requested storage."""

@@ -20,7 +20,7 @@ class ResourceClaim(Model):
     name: str
     """The claim's name in the pod."""
     request: str | None = None
-    """The one request of the claim that is meant; all if absent."""
+    """Name of a request in the claim; all requests if absent."""
 
 
 class ResourceRequirements(Model):
@@ -119,16 +119,16 @@ class EnvFromSource(Model):
     config_map_ref: ConfigMapEnvSource | None = None
     """The config map."""
     prefix: str | None = None
-    """What to put before each key."""
+    """Prefix of each variable name."""
     secret_ref: SecretEnvSource | None = None
     """The secret."""
 
 
 class SleepAction(Model):
-    """A pause."""
+    """A pause in a lifecycle hook."""
 
     seconds: int
-    """How many seconds."""
+    """Seconds to sleep."""
 
 
 class LifecycleHandler(Model):
@@ -141,7 +141,7 @@ class LifecycleHandler(Model):
     sleep: SleepAction | None = None
     """Wait."""
     tcp_socket: TCPSocketAction | None = None
-    """Connect; no longer used."""
+    """Deprecated and not used."""
 
 
 class Lifecycle(Model):
@@ -152,7 +152,7 @@ class Lifecycle(Model):
     pre_stop: LifecycleHandler | None = None
     """Action before the stop."""
     stop_signal: str | None = None
-    """The signal that ends it."""
+    """Signal that stops the container."""
 
 
 class GRPCAction(Model):
@@ -172,23 +172,23 @@ class Probe(Model):
     exec: ExecAction | None = None
     """Run a command."""
     failure_threshold: Int32 | None = None
-    """How many failures in a row count; 3 if absent."""
+    """Consecutive failures until the probe fails; 3 if absent."""
     grpc: GRPCAction | None = None
     """Query a gRPC health service."""
     http_get: HTTPGetAction | None = None
     """Send an HTTP GET request."""
     initial_delay_seconds: Int32 | None = None
-    """How long to wait before the first check."""
+    """Seconds before the first check."""
     period_seconds: Int32 | None = None
-    """How long to wait between checks; 10 if absent."""
+    """Seconds between checks; 10 if absent."""
     success_threshold: Int32 | None = None
-    """How many successes in a row count; 1 if absent."""
+    """Consecutive successes until the probe succeeds; 1 if absent."""
     tcp_socket: TCPSocketAction | None = None
     """Connect."""
     termination_grace_period_seconds: int | None = None
-    """How long the container may take to end when the check fails."""
+    """Seconds for a graceful shutdown after the probe fails."""
     timeout_seconds: Int32 | None = None
-    """How long one check may take; 1 if absent."""
+    """Timeout of one check in seconds; 1 if absent."""
 
 
 class ContainerPort(Model):
@@ -207,7 +207,7 @@ class ContainerPort(Model):
 
 
 class ContainerResizePolicy(Model):
-    """What a change of resources asks of a container."""
+    """Whether a container is restarted when a resource changes."""
 
     resource_name: str
     """The resource."""
@@ -219,18 +219,18 @@ class ContainerRestartRuleOnExitCodes(Model):
     """A set of exit codes."""
 
     operator: str
-    """Whether these are meant (`In`) or all others (`NotIn`)."""
+    """Operator: `In` or `NotIn`."""
     values: list[Int32] | None = None
     """The exit codes."""
 
 
 class ContainerRestartRule(Model):
-    """When a container that ended is started again."""
+    """A rule that restarts a container."""
 
     action: str
-    """What to do: `Restart`."""
+    """Action of the rule: `Restart`."""
     exit_codes: ContainerRestartRuleOnExitCodes | None = None
-    """The exit codes that the rule is for."""
+    """Exit codes that the rule applies to."""
 
 
 class VolumeDevice(Model):
@@ -239,7 +239,7 @@ class VolumeDevice(Model):
     name: str
     """The claim's volume in the pod."""
     device_path: str
-    """Where it appears."""
+    """Path in the container."""
 
 
 class VolumeMount(Model):
@@ -248,19 +248,19 @@ class VolumeMount(Model):
     name: str
     """The volume's name in the pod."""
     mount_path: str
-    """Where it appears."""
+    """Path in the container."""
     bind_mount_options: list[str] | None = None
     """Additional mount options: `noexec`, `nodev` and `nosuid`."""
     mount_propagation: str | None = None
-    """Whether mounts below it are shared with the node."""
+    """Mount propagation between container and node."""
     read_only: bool | None = None
     """Whether it is read-only."""
     recursive_read_only: str | None = None
-    """Whether all below it is read-only too: `Disabled`, `IfPossible` or `Enabled`."""
+    """Whether nested mounts are read-only too: `Disabled`, `IfPossible` or `Enabled`."""
     sub_path: str | None = None
-    """The only part of the volume to show."""
+    """Path within the volume to mount."""
     sub_path_expr: str | None = None
-    """The same, with variables filled in."""
+    """Path within the volume to mount, with variables expanded."""
 
 
 class Container(Model):
@@ -279,7 +279,7 @@ class Container(Model):
     image: str | None = None
     """Its image."""
     image_pull_policy: str | None = None
-    """When the image is fetched: `Always`, `IfNotPresent` or `Never`."""
+    """Pull policy: `Always`, `IfNotPresent` or `Never`."""
     lifecycle: Lifecycle | None = None
     """Lifecycle hooks."""
     liveness_probe: Probe | None = None
@@ -289,13 +289,13 @@ class Container(Model):
     readiness_probe: Probe | None = None
     """Readiness probe."""
     resize_policy: list[ContainerResizePolicy] | None = None
-    """What a change of resources asks of it."""
+    """Whether the container is restarted when a resource changes."""
     resources: ResourceRequirements | None = None
     """Resource requests and limits."""
     restart_policy: str | None = None
     """Restart policy of this container; overrides the pod's."""
     restart_policy_rules: list[ContainerRestartRule] | None = None
-    """When it is started again, by exit code."""
+    """Restart rules by exit code."""
     security_context: SecurityContext | None = None
     """Security settings of the container."""
     startup_probe: Probe | None = None
@@ -303,19 +303,19 @@ class Container(Model):
     stdin: bool | None = None
     """Whether it keeps its standard input open."""
     stdin_once: bool | None = None
-    """Whether that input ends with its first client."""
+    """Whether standard input is closed after the first client disconnects."""
     termination_message_path: str | None = None
     """Path of the file with the termination message."""
     termination_message_policy: str | None = None
-    """Whether the log is used if there is no termination message."""
+    """`File` (default), or `FallbackToLogsOnError` to use the end of the log without a message."""
     tty: bool | None = None
-    """Whether it has a terminal."""
+    """Whether the container has a terminal."""
     volume_devices: list[VolumeDevice] | None = None
-    """The raw devices that it sees."""
+    """Block devices of the container."""
     volume_mounts: list[VolumeMount] | None = None
-    """The volumes that it sees."""
+    """Volume mounts of the container."""
     working_dir: str | None = None
-    """Where it starts; the image's if absent."""
+    """Working directory; the image's if absent."""
 
 
 class EphemeralContainer(Container):

@@ -89,11 +89,11 @@ class FCVolumeSource(Model):
     target_wwns: list[str] | None = field(default=None, name="targetWWNs")
     """The targets' names."""
     wwids: list[str] | None = None
-    """The disk's identifiers, in place of target and number."""
+    """World wide identifiers, instead of target names and LUN."""
 
 
 class FlexVolumeSource(Model):
-    """What a Flex driver provides."""
+    """A volume of a Flex driver."""
 
     driver: str
     """The driver."""
@@ -111,7 +111,7 @@ class FlockerVolumeSource(Model):
     """A Flocker dataset."""
 
     dataset_name: str | None = None
-    """Its name; better given by UUID."""
+    """Deprecated name of the dataset; use the UUID."""
     dataset_uuid: str | None = field(default=None, name="datasetUUID")
     """Its UUID."""
 

@@ -6,10 +6,10 @@ from virtshape.api.model import Int32, Model, Time
 
 
 class EventSeries(Model):
-    """An event that keeps happening."""
+    """A series of the same event."""
 
     count: Int32 | None = None
-    """How often it happened so far."""
+    """Number of occurrences."""
     last_observed_time: Time | None = None
     """When it was last seen."""
 
@@ -35,9 +35,9 @@ class Event(Model, kw_only=True):
     involved_object: ObjectReference
     """The object that the event is about."""
     action: str | None = None
-    """What was done or failed."""
+    """Action that was taken or failed."""
     count: Int32 | None = None
-    """How often it happened."""
+    """Number of occurrences."""
     event_time: Time | None = None
     """When it was first seen."""
     first_timestamp: Time | None = None
@@ -53,7 +53,7 @@ class Event(Model, kw_only=True):
     reporting_component: str | None = None
     """The controller that reports it."""
     reporting_instance: str | None = None
-    """Which instance of that controller."""
+    """Instance of that controller."""
     series: EventSeries | None = None
     """The series that this event belongs to, if it repeats."""
     source: EventSource | None = None

@@ -18,7 +18,7 @@ class Taint(Model):
     """A taint: repels pods that do not tolerate it."""
 
     effect: str
-    """How: `NoSchedule`, `PreferNoSchedule` or `NoExecute`."""
+    """Effect: `NoSchedule`, `PreferNoSchedule` or `NoExecute`."""
     key: str
     """The taint's key."""
     time_added: Time | None = None
@@ -43,7 +43,7 @@ class ConfigMapNodeConfigSource(Model):
 
 
 class NodeConfigSource(Model):
-    """Where a kubelet's configuration was; no longer used."""
+    """Source of a kubelet's configuration; no longer used."""
 
     config_map: ConfigMapNodeConfigSource | None = None
     """The config map."""
@@ -53,13 +53,13 @@ class NodeSpec(Model):
     """Desired state of a node."""
 
     config_source: NodeConfigSource | None = None
-    """Where its kubelet's configuration was; no longer used."""
+    """Source of the kubelet's configuration; no longer used."""
     external_id: str | None = field(default=None, name="externalID")
-    """Its name outside the cluster; no longer used."""
+    """Name outside the cluster; no longer used."""
     pod_cidr: str | None = field(default=None, name="podCIDR")
-    """The addresses of its pods."""
+    """Address range of its pods."""
     pod_cidrs: list[str] | None = field(default=None, name="podCIDRs")
-    """The addresses of its pods, at most one range for each IP family."""
+    """Address ranges of its pods, at most one for each IP family."""
     pod_preemption_policy: NodePodPreemptionPolicy | None = None
     """Preemption policy of the node."""
     provider_id: str | None = field(default=None, name="providerID")
@@ -88,10 +88,10 @@ class NodeCondition(Model):
 
 
 class NodeAddress(Model):
-    """Where a node can be reached."""
+    """An address of a node."""
 
     type: str
-    """What it is: `InternalIP`, `ExternalIP`, `Hostname`, `InternalDNS` or `ExternalDNS`."""
+    """Type: `InternalIP`, `ExternalIP`, `Hostname`, `InternalDNS` or `ExternalDNS`."""
     address: str
     """The address or name."""
 
@@ -110,40 +110,40 @@ class NodeConfigStatus(Model):
 
 
 class DaemonEndpoint(Model):
-    """Where one daemon listens."""
+    """Endpoint of a daemon."""
 
     port: Int32 = field(name="Port")
     """The port."""
 
 
 class NodeDaemonEndpoints(Model):
-    """Where a node's daemons listen."""
+    """Endpoints of a node's daemons."""
 
     kubelet_endpoint: DaemonEndpoint | None = None
-    """Where the kubelet listens."""
+    """Endpoint of the kubelet."""
 
 
 class NodeFeatures(Model):
-    """What a node's container runtime can do."""
+    """Features of a node's container runtime."""
 
     supplemental_groups_policy: bool | None = None
-    """Whether pods can choose how supplementary groups are found."""
+    """Whether pods can set a policy for supplementary groups."""
 
 
 class ContainerImage(Model):
-    """An image that a node holds."""
+    """A container image on a node."""
 
     names: list[str] | None = None
-    """What it is called."""
+    """Names of the image."""
     size_bytes: int | None = None
-    """How large it is."""
+    """Size in bytes."""
 
 
 class NodeSwapStatus(Model):
     """A node's swap space."""
 
     capacity: int | None = None
-    """How many bytes."""
+    """Size in bytes."""
 
 
 class NodeSystemInfo(Model):
@@ -176,21 +176,21 @@ class NodeSystemInfo(Model):
 
 
 class NodeRuntimeHandlerFeatures(Model):
-    """What a way of running containers can do."""
+    """Features of a runtime handler."""
 
     recursive_read_only_mounts: bool | None = None
-    """Whether mounts can be read-only with all below them."""
+    """Whether recursive read-only mounts are supported."""
     user_namespaces: bool | None = None
     """Whether pods can use user namespaces."""
 
 
 class NodeRuntimeHandler(Model):
-    """A way in which a node can run containers."""
+    """A runtime handler of a node."""
 
     name: str | None = None
     """Its name; empty for the default one."""
     features: NodeRuntimeHandlerFeatures | None = None
-    """What it can do."""
+    """Features of the runtime handler."""
 
 
 class AttachedVolume(Model):
@@ -206,7 +206,7 @@ class NodeStatus(Model):
     """Observed state of a node."""
 
     addresses: list[NodeAddress] | None = None
-    """Where it can be reached."""
+    """Addresses of the node."""
     allocatable: dict[str, Quantity] | None = None
     """Resources available for pods."""
     capacity: dict[str, Quantity] | None = None
@@ -216,19 +216,19 @@ class NodeStatus(Model):
     config: NodeConfigStatus | None = None
     """Which configuration its kubelet uses; no longer used."""
     daemon_endpoints: NodeDaemonEndpoints | None = None
-    """Where its daemons listen."""
+    """Endpoints of its daemons."""
     declared_features: list[str] | None = None
     """Feature gates that the node reports as enabled."""
     features: NodeFeatures | None = None
-    """What its container runtime can do."""
+    """Features of its container runtime."""
     images: list[ContainerImage] | None = None
-    """The images that it holds."""
+    """Container images on the node."""
     node_info: NodeSystemInfo | None = None
     """Its hardware and software."""
     phase: str | None = None
     """Phase of the node; no longer used."""
     runtime_handlers: list[NodeRuntimeHandler] | None = None
-    """The ways in which it can run containers."""
+    """Runtime handlers of the node."""
     volumes_attached: list[AttachedVolume] | None = None
     """The volumes attached to it."""
     volumes_in_use: list[str] | None = None

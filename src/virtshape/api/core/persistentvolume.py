@@ -36,13 +36,13 @@ class CSIPersistentVolumeSource(Model):
     volume_handle: str
     """Identifier of the volume in the driver."""
     controller_expand_secret_ref: SecretReference | None = None
-    """The secret for growing it."""
+    """The secret for expanding it."""
     controller_publish_secret_ref: SecretReference | None = None
     """The secret for attaching it."""
     fs_type: str | None = None
     """The file system on the volume."""
     node_expand_secret_ref: SecretReference | None = None
-    """The secret for growing it on the node."""
+    """The secret for expanding it on the node."""
     node_publish_secret_ref: SecretReference | None = None
     """The secret for mounting it into a pod."""
     node_stage_secret_ref: SecretReference | None = None
@@ -106,7 +106,7 @@ class CinderPersistentVolumeSource(Model):
 
 
 class FlexPersistentVolumeSource(Model):
-    """What a Flex driver provides."""
+    """A volume of a Flex driver."""
 
     driver: str
     """The driver."""
@@ -245,7 +245,7 @@ class PersistentVolumeSpec(Model):
     fc: FCVolumeSource | None = None
     """A Fibre Channel disk."""
     flex_volume: FlexPersistentVolumeSource | None = None
-    """What a Flex driver provides."""
+    """A volume of a Flex driver."""
     flocker: FlockerVolumeSource | None = None
     """A Flocker dataset."""
     gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None

@@ -19,7 +19,7 @@ class ResourceFieldSelector(Model):
     """A resource request or limit of a container."""
 
     resource: str
-    """Which one, such as limits.cpu or requests.memory."""
+    """The request or limit, such as limits.cpu or requests.memory."""
     container_name: str | None = None
     """The container; needed in volumes."""
     divisor: Quantity | None = None
@@ -70,7 +70,7 @@ class HTTPGetAction(Model):
     port: IntOrString
     """Port number, 1 to 65535, or the name of a port."""
     path: str | None = None
-    """Path to ask for; / by default."""
+    """Path to request; / by default."""
     scheme: Literal["HTTP", "HTTPS"] | None = None
     """HTTP (default) or HTTPS, whose certificate is not verified."""
     host: str | None = None

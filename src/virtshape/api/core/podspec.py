@@ -14,10 +14,10 @@ from virtshape.api.quantity import Quantity
 
 
 class EvictionResponder(Model):
-    """A component that is asked before a pod is evicted."""
+    """A component that responds to eviction requests for a pod."""
 
     name: str
-    """Its name, with a domain before it."""
+    """Name with a domain as prefix."""
     priority: Int32
     """Order of the requests; higher values come first."""
 
@@ -80,7 +80,7 @@ class PodSpec(Model):
     affinity: Affinity | None = None
     """Affinity rules of the pod."""
     automount_service_account_token: bool | None = None
-    """Whether its containers get a token."""
+    """Whether the service account token is mounted."""
     dns_config: PodDNSConfig | None = None
     """DNS settings of the pod."""
     dns_policy: str | None = None
@@ -90,7 +90,7 @@ class PodSpec(Model):
     ephemeral_containers: list[EphemeralContainer] | None = None
     """Ephemeral containers for debugging."""
     eviction_responders: list[EvictionResponder] | None = None
-    """Components that are asked before the pod is evicted."""
+    """Components that respond to eviction requests for the pod."""
     host_aliases: list[HostAlias] | None = None
     """Additional lines of `/etc/hosts`."""
     host_ipc: bool | None = field(default=None, name="hostIPC")
@@ -98,7 +98,7 @@ class PodSpec(Model):
     host_network: bool | None = None
     """Whether it shares the node's network."""
     host_pid: bool | None = field(default=None, name="hostPID")
-    """Whether it sees the node's processes."""
+    """Whether it shares the node's process IDs."""
     host_users: bool | None = None
     """Whether it shares the node's users; yes if absent."""
     hostname: str | None = None
@@ -122,7 +122,7 @@ class PodSpec(Model):
     priority: Int32 | None = None
     """Priority; pods with a higher value are scheduled first."""
     priority_class_name: str | None = None
-    """The class that gives its priority."""
+    """Priority class of the pod."""
     readiness_gates: list[PodReadinessGate] | None = None
     """Additional conditions for readiness."""
     resource_claims: list[PodResourceClaim] | None = None
@@ -130,9 +130,9 @@ class PodSpec(Model):
     resources: ResourceRequirements | None = None
     """Resource requests and limits of the pod as a whole."""
     restart_policy: str | None = None
-    """When its containers are started again: `Always`, `OnFailure` or `Never`."""
+    """Restart policy: `Always`, `OnFailure` or `Never`."""
     runtime_class_name: str | None = None
-    """How its containers are run."""
+    """Runtime class of the pod."""
     scheduler_name: str | None = None
     """Name of the scheduler."""
     scheduling_gates: list[PodSchedulingGate] | None = None
@@ -150,7 +150,7 @@ class PodSpec(Model):
     share_process_namespace: bool | None = None
     """Whether its containers see each other's processes."""
     subdomain: str | None = None
-    """The domain below the namespace that its name is in."""
+    """Subdomain of the pod's DNS name."""
     termination_grace_period_seconds: int | None = None
     """Seconds for a graceful shutdown; 30 if absent."""
     tolerations: list[Toleration] | None = None

@@ -47,13 +47,13 @@ class PodVolumeHealth(Model):
     name: str
     """The volume's name in the pod."""
     health_conditions: list[VolumeHealthCondition] | None = None
-    """What is wrong; empty if all is well."""
+    """Health problems; empty if the volume is healthy."""
     last_transition_time: Time | None = None
     """When this list last changed."""
 
 
 class PodResourceClaimStatus(Model):
-    """A claim that was made for a pod."""
+    """A claim that was created for a pod."""
 
     name: str
     """Its name in the pod."""
@@ -73,7 +73,7 @@ class ContainerExtendedResourceRequest(Model):
 
 
 class PodExtendedResourceClaimStatus(Model):
-    """The claim that was made for a pod's extended resources."""
+    """The claim that was created for a pod's extended resources."""
 
     request_mappings: list[ContainerExtendedResourceRequest]
     """The claim request of each extended resource."""
@@ -82,36 +82,36 @@ class PodExtendedResourceClaimStatus(Model):
 
 
 class NodeAllocatableMappedResources(Model):
-    """An amount of a node's resource, got by a claim."""
+    """An amount of a node's resource, allocated through a claim."""
 
     name: str
     """The resource."""
     quantity: Quantity
-    """How much of it."""
+    """Amount of the resource."""
 
 
 class NodeAllocatableOverheadResources(Model):
-    """Resources of the node that using a claim takes."""
+    """Overhead of a claim in resources of the node."""
 
     name: str
     """The resource."""
     per_container: Quantity | None = None
-    """How much for each container."""
+    """Amount for each container."""
     per_pod: Quantity | None = None
-    """How much for the pod, once."""
+    """Amount for the pod."""
 
 
 class NodeAllocatableResourceClaimStatus(Model):
-    """The node's own resources that a pod got by a claim."""
+    """Resources of the node that a pod has through a claim."""
 
     resource_claim_name: str
     """The claim."""
     containers: list[str] | None = None
     """The containers that use the claim."""
     mapping: list[NodeAllocatableMappedResources] | None = None
-    """What it got to use."""
+    """Allocated resources."""
     overhead: list[NodeAllocatableOverheadResources] | None = None
-    """Additional resources that using it takes."""
+    """Overhead of the claim."""
 
 
 class ContainerStateRunning(Model):
@@ -135,7 +135,7 @@ class ContainerStateTerminated(Model):
     reason: str | None = None
     """Reason for the termination, in CamelCase."""
     signal: Int32 | None = None
-    """The signal that ended it."""
+    """Signal that ended the container."""
     started_at: Time | None = None
     """When it started."""
 
@@ -153,11 +153,11 @@ class ContainerState(Model):
     """State of a container; exactly one of these."""
 
     running: ContainerStateRunning | None = None
-    """It runs."""
+    """The container is running."""
     terminated: ContainerStateTerminated | None = None
-    """It has ended."""
+    """The container has ended."""
     waiting: ContainerStateWaiting | None = None
-    """It has not started yet."""
+    """The container has not started yet."""
 
 
 class LinuxContainerUser(Model):
@@ -206,25 +206,25 @@ class ImageVolumeStatus(Model):
 
 
 class VolumeStatus(Model):
-    """What was mounted."""
+    """Status of the mounted volume."""
 
     image: ImageVolumeStatus | None = None
     """The image."""
 
 
 class VolumeMountStatus(Model):
-    """A volume that a container sees."""
+    """A volume mount of a container."""
 
     name: str
     """The volume's name in the pod."""
     mount_path: str
-    """Where it appears."""
+    """Path in the container."""
     read_only: bool | None = None
     """Whether it is read-only."""
     recursive_read_only: str | None = None
-    """Whether all below it is read-only too."""
+    """Whether nested mounts are read-only too."""
     volume_status: VolumeStatus | None = None
-    """What was mounted."""
+    """Status of the mounted volume."""
 
 
 class ContainerStatus(Model):
@@ -255,11 +255,11 @@ class ContainerStatus(Model):
     state: ContainerState | None = None
     """Current state of the container."""
     stop_signal: str | None = None
-    """The signal that ends it."""
+    """Signal that stops the container."""
     user: ContainerUser | None = None
     """User and groups of the container."""
     volume_mounts: list[VolumeMountStatus] | None = None
-    """The volumes that it sees."""
+    """Volume mounts of the container."""
 
 
 class PodStatus(Model):
@@ -274,7 +274,7 @@ class PodStatus(Model):
     ephemeral_container_statuses: list[ContainerStatus] | None = None
     """Ephemeral containers for debugging."""
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
-    """The claim that was made for its extended resources."""
+    """The claim that was created for its extended resources."""
     host_ip: str | None = field(default=None, name="hostIP")
     """Its node's address."""
     host_ips: list[HostIP] | None = field(default=None, name="hostIPs")
@@ -284,7 +284,7 @@ class PodStatus(Model):
     message: str | None = None
     """Human-readable details of the current state."""
     node_allocatable_resource_claim_statuses: list[NodeAllocatableResourceClaimStatus] | None = None
-    """The node's own resources that it got by claims."""
+    """Resources of the node that it has through claims."""
     nominated_node_name: str | None = None
     """Node on which preemption makes room for the pod."""
     observed_generation: int | None = None
@@ -302,7 +302,7 @@ class PodStatus(Model):
     resize: str | None = None
     """State of a resource resize; replaced by conditions."""
     resource_claim_statuses: list[PodResourceClaimStatus] | None = None
-    """The claims that were made for it."""
+    """The claims that were created for it."""
     resources: ResourceRequirements | None = None
     """Resources of the pod as a whole."""
     start_time: Time | None = None

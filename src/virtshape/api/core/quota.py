@@ -11,7 +11,7 @@ class ScopedResourceSelectorRequirement(Model):
     scope_name: str
     """The scope, such as `PriorityClass`."""
     operator: str
-    """How the scope relates to the values: `In`, `NotIn`, `Exists` or `DoesNotExist`."""
+    """Operator: `In`, `NotIn`, `Exists` or `DoesNotExist`."""
     values: list[str] | None = None
     """The values, if the operator takes any."""
 
@@ -20,14 +20,14 @@ class ScopeSelector(Model):
     """Conditions on the objects that a quota counts."""
 
     match_expressions: list[ScopedResourceSelectorRequirement] | None = None
-    """The conditions, all of which must hold."""
+    """The conditions; all must match."""
 
 
 class ResourceQuotaSpec(Model):
     """The limits of a quota."""
 
     hard: dict[str, Quantity] | None = None
-    """The most that may be used, by the name of the resource, such as `requests.storage`."""
+    """Limits by resource name, such as `requests.storage`."""
     scopes: list[str] | None = None
     """The scopes of the objects that are counted; quotas with scopes do not count claims."""
     scope_selector: ScopeSelector | None = None
@@ -35,12 +35,12 @@ class ResourceQuotaSpec(Model):
 
 
 class ResourceQuotaStatus(Model):
-    """The limits that are enforced, and what is used of them."""
+    """The enforced limits and their usage."""
 
     hard: dict[str, Quantity] | None = None
-    """The limits that are enforced."""
+    """Enforced limits."""
     used: dict[str, Quantity] | None = None
-    """What is used of them."""
+    """Current usage."""
 
 
 class ResourceQuota(Model, kw_only=True):
@@ -55,4 +55,4 @@ class ResourceQuota(Model, kw_only=True):
     spec: ResourceQuotaSpec | None = None
     """The limits."""
     status: ResourceQuotaStatus | None = None
-    """What is used of the limits."""
+    """Current usage of the limits."""

@@ -4,26 +4,26 @@ from virtshape.api.model import Model
 
 
 class ObjectReference(Model):
-    """Points at an object, or at a part of one."""
+    """A reference to an object or a part of it."""
 
     name: str | None = None
     """The object's name."""
     api_version: str | None = None
     """The object's group and version."""
     field_path: str | None = None
-    """The part of the object that is meant."""
+    """Path of the referenced field."""
     kind: str | None = None
     """The object's kind."""
     namespace: str | None = None
     """The object's namespace."""
     resource_version: str | None = None
-    """The version of the object that is meant."""
+    """Version of the referenced object."""
     uid: str | None = None
     """The object's UID."""
 
 
 class SecretReference(Model):
-    """Points at a secret of any namespace."""
+    """A reference to a secret in any namespace."""
 
     name: str | None = None
     """The secret's name."""

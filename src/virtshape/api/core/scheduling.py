@@ -16,39 +16,39 @@ class PodDNSConfigOption(Model):
     name: str | None = None
     """The option, such as ndots."""
     value: str | None = None
-    """Its value; absent for options that are mere switches."""
+    """Value of the option; absent for options without a value."""
 
 
 class PodDNSConfig(Model):
-    """DNS settings added to those that dnsPolicy yields."""
+    """DNS settings in addition to those of dnsPolicy."""
 
     nameservers: list[str] | None = None
     """IP addresses of additional DNS servers; at least one if dnsPolicy is None."""
     searches: list[str] | None = None
     """Additional search domains for short host names."""
     options: list[PodDNSConfigOption] | None = None
-    """Resolver options; they replace those of the same name that dnsPolicy yields."""
+    """Resolver options; they override options of the same name from dnsPolicy."""
 
 
 class TopologySpreadConstraint(Model):
-    """Spread like pods evenly over zones, nodes or another kind of domain."""
+    """Spread similar pods evenly over zones, nodes or other domains."""
 
     max_skew: Int32
-    """By how many pods a domain may exceed the emptiest one; at least 1."""
+    """Maximum difference in pods between a domain and the emptiest one; at least 1."""
     topology_key: str
     """Node label whose values are the domains, such as topology.kubernetes.io/zone."""
     when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
-    """What to do if no node fits: DoNotSchedule makes the pod wait, ScheduleAnyway takes the least bad node."""
+    """If no node fits: DoNotSchedule makes the pod wait, ScheduleAnyway selects the node with the least skew."""
     label_selector: LabelSelector | None = None
-    """Which pods to count."""
+    """Selects the pods to count."""
     match_label_keys: list[str] | None = None
     """Count only pods whose values for these labels equal this pod's; needs labelSelector."""
     min_domains: Int32 | None = None
-    """Treat the emptiest domain as holding no pods until this many domains exist; needs DoNotSchedule."""
+    """Treat the minimum as 0 pods until this many domains exist; needs DoNotSchedule."""
     node_affinity_policy: Literal["Honor", "Ignore"] | None = None
-    """Whether nodes that the pod's selector and affinity rule out are left out: Honor (default) or Ignore."""
+    """Whether nodes excluded by node selector and affinity are ignored: Honor (default) or Ignore."""
     node_taints_policy: Literal["Honor", "Ignore"] | None = None
-    """Whether nodes with taints that the pod does not tolerate are left out: Honor or Ignore (default)."""
+    """Whether nodes with untolerated taints are ignored: Honor or Ignore (default)."""
 
 
 class Toleration(Model):
@@ -57,24 +57,24 @@ class Toleration(Model):
     key: str | None = None
     """Key of the taint; absent, with operator Exists, for any taint."""
     operator: Literal["Equal", "Exists"] | None = None
-    """Equal (default) compares the value too, Exists looks at the key alone."""
+    """Equal (default) compares key and value, Exists only the key."""
     value: str | None = None
     """Value of the taint; empty with operator Exists."""
     effect: Literal["NoExecute", "NoSchedule", "PreferNoSchedule"] | None = None
     """Effect of the taint; absent for any effect."""
     toleration_seconds: int | None = None
-    """How long to stay after the taint appears; forever if absent, not at all if 0 or less. Needs effect NoExecute."""
+    """Seconds to stay after the taint appears; unlimited if absent, none if 0 or less. Needs effect NoExecute."""
 
 
 class NodeSelectorRequirement(Model):
     """A test of one label or field of a node."""
 
     key: str
-    """The label or field to look at."""
+    """The label or field."""
     operator: Literal["DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn"]
-    """How to test it."""
+    """Operator of the test."""
     values: list[str] | None = None
-    """Values to compare with: some for In and NotIn, one whole number for Gt and Lt, none for the others."""
+    """Values: one or more for In and NotIn, one integer for Gt and Lt, none for the others."""
 
 
 class NodeSelectorTerm(Model):
@@ -90,7 +90,7 @@ class PreferredSchedulingTerm(Model):
     """Preferred nodes with a weight."""
 
     preference: NodeSelectorTerm
-    """Which nodes."""
+    """Selects the nodes."""
     weight: Int32
     """Weight, 1 to 100; the weights of all matching terms are added up."""
 
@@ -99,7 +99,7 @@ class NodeSelector(Model):
     """Nodes that match at least one of several terms."""
 
     node_selector_terms: list[NodeSelectorTerm]
-    """The terms, of which one is enough."""
+    """The terms; one must match."""
 
 
 class NodeAffinity(Model):
@@ -112,12 +112,12 @@ class NodeAffinity(Model):
 
 
 class PodAffinityTerm(Model):
-    """Pods to be near to, or far from, and what near means."""
+    """Pods to be scheduled with or apart from, and the topology domain."""
 
     topology_key: str
-    """Node label whose equal values mean near, such as kubernetes.io/hostname for the same node."""
+    """Node label that defines the domain, such as kubernetes.io/hostname for the same node."""
     label_selector: LabelSelector | None = None
-    """Which pods; absent for none."""
+    """Selects the pods; none if absent."""
     match_label_keys: list[str] | None = None
     """Only pods whose values for these labels equal this pod's; needs labelSelector."""
     mismatch_label_keys: list[str] | None = None
@@ -125,42 +125,42 @@ class PodAffinityTerm(Model):
     namespaces: list[str] | None = None
     """Namespaces of those pods, in addition to namespaceSelector; this pod's namespace if both are absent."""
     namespace_selector: LabelSelector | None = None
-    """Picks namespaces of those pods by label; {} for all."""
+    """Selects the namespaces of those pods by label; {} for all."""
 
 
 class WeightedPodAffinityTerm(Model):
-    """A pod term and how much it counts."""
+    """A pod affinity term with a weight."""
 
     pod_affinity_term: PodAffinityTerm
-    """Which pods."""
+    """Selects the pods."""
     weight: Int32
-    """How much it counts, 1 to 100."""
+    """Weight, 1 to 100."""
 
 
 class PodAffinity(Model):
-    """Pods to be scheduled near; only used for scheduling."""
+    """Pod affinity of a pod; only used for scheduling."""
 
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
-    """Only nodes near to pods of every term can run the pod."""
+    """Only nodes in the domain of pods of every term can run the pod."""
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
-    """Nodes near to such pods are preferred, by the sum of weights."""
+    """Nodes in the domain of such pods are preferred, by the sum of weights."""
 
 
 class PodAntiAffinity(Model):
-    """Pods to be scheduled away from; only used for scheduling."""
+    """Pod anti-affinity of a pod; only used for scheduling."""
 
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
-    """Nodes near to pods of any term cannot run the pod."""
+    """Nodes in the domain of pods of any term cannot run the pod."""
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
-    """Nodes near to such pods are avoided, by the sum of weights."""
+    """Nodes in the domain of such pods are avoided, by the sum of weights."""
 
 
 class Affinity(Model):
     """Affinity rules of a pod."""
 
     node_affinity: NodeAffinity | None = None
-    """By traits of the node."""
+    """Node affinity."""
     pod_affinity: PodAffinity | None = None
-    """Near to certain other pods."""
+    """Pod affinity."""
     pod_anti_affinity: PodAntiAffinity | None = None
-    """Away from certain other pods."""
+    """Pod anti-affinity."""

@@ -7,7 +7,7 @@ class AppArmorProfile(Model):
     """An AppArmor profile."""
 
     type: str
-    """Which one: `Localhost`, `RuntimeDefault` or `Unconfined`."""
+    """Type of the profile: `Localhost`, `RuntimeDefault` or `Unconfined`."""
     localhost_profile: str | None = None
     """The name of a profile of the node."""
 
@@ -16,9 +16,9 @@ class Capabilities(Model):
     """Kernel capabilities to add and drop."""
 
     add: list[str] | None = None
-    """Those to add."""
+    """Capabilities to add."""
     drop: list[str] | None = None
-    """Those to drop."""
+    """Capabilities to drop."""
 
 
 class SELinuxOptions(Model):
@@ -35,10 +35,10 @@ class SELinuxOptions(Model):
 
 
 class SeccompProfile(Model):
-    """The system calls that may be used."""
+    """A seccomp profile."""
 
     type: str
-    """Which profile: `Localhost`, `RuntimeDefault` or `Unconfined`."""
+    """Type of the profile: `Localhost`, `RuntimeDefault` or `Unconfined`."""
     localhost_profile: str | None = None
     """The file of a profile of the node."""
 
@@ -51,7 +51,7 @@ class WindowsSecurityContextOptions(Model):
     gmsa_credential_spec_name: str | None = None
     """The name of those credentials."""
     host_process: bool | None = None
-    """Whether it runs as a process of the host."""
+    """Whether it runs as a host process."""
     run_as_user_name: str | None = None
     """The user that it runs as."""
 
@@ -80,7 +80,7 @@ class SecurityContext(Model):
     se_linux_options: SELinuxOptions | None = None
     """The SELinux label."""
     seccomp_profile: SeccompProfile | None = None
-    """The system calls that it may use."""
+    """Seccomp profile of the container."""
     windows_options: WindowsSecurityContextOptions | None = None
     """Settings for Windows."""
 
@@ -110,15 +110,15 @@ class PodSecurityContext(Model):
     run_as_user: int | None = None
     """The user that they run as."""
     se_linux_change_policy: str | None = None
-    """How volumes get their label: `MountOption` or `Recursive`."""
+    """How volumes are labelled: `MountOption` or `Recursive`."""
     se_linux_options: SELinuxOptions | None = None
     """The SELinux label."""
     seccomp_profile: SeccompProfile | None = None
-    """The system calls that they may use."""
+    """Seccomp profile of the containers."""
     supplemental_groups: list[int] | None = None
     """Supplementary groups of the processes."""
     supplemental_groups_policy: str | None = None
-    """Whether the image's groups count too: `Merge` or `Strict`."""
+    """Whether the image's groups are added: `Merge` or `Strict`."""
     sysctls: list[Sysctl] | None = None
     """Kernel settings of the pod."""
     windows_options: WindowsSecurityContextOptions | None = None

@@ -27,7 +27,7 @@ class ClientIPConfig(Model):
     """Duration of the session affinity."""
 
     timeout_seconds: Int32 | None = None
-    """For how many seconds; three hours if absent."""
+    """Duration in seconds; three hours if absent."""
 
 
 class SessionAffinityConfig(Model):
@@ -51,13 +51,13 @@ class ServiceSpec(Model):
     external_ips: list[str] | None = field(default=None, name="externalIPs")
     """Additional addresses on which nodes accept traffic."""
     external_name: str | None = None
-    """The name that it is an alias of, for type `ExternalName`."""
+    """DNS name that the service is an alias of, for type `ExternalName`."""
     external_traffic_policy: str | None = None
-    """Which pods take traffic from outside: all (`Cluster`) or the node's own (`Local`)."""
+    """Pods that receive external traffic: all (`Cluster`) or those on the node (`Local`)."""
     health_check_node_port: Int32 | None = None
     """Port of the health check for load balancers."""
     internal_traffic_policy: str | None = None
-    """Which pods take traffic from inside: all (`Cluster`) or the node's own (`Local`)."""
+    """Pods that receive internal traffic: all (`Cluster`) or those on the node (`Local`)."""
     ip_families: list[str] | None = None
     """Its IP families."""
     ip_family_policy: str | None = None
@@ -101,7 +101,7 @@ class LoadBalancerIngress(Model):
     ip: str | None = None
     """Its address."""
     ip_mode: str | None = None
-    """Whether packets arrive with that address (`VIP`) or with another (`Proxy`)."""
+    """Whether packets have this address as destination (`VIP`) or another one (`Proxy`)."""
     ports: list[PortStatus] | None = None
     """Its ports."""
 

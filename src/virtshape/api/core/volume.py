@@ -17,7 +17,7 @@ class PersistentVolumeClaimVolumeSource(Model):
     claim_name: str
     """The PersistentVolumeClaim to use, from the namespace of the VM."""
     read_only: bool | None = None
-    """Set true to mount it for reading only."""
+    """Set true to mount it read-only."""
 
 
 class TypedLocalObjectReference(Model):
@@ -45,7 +45,7 @@ class TypedObjectReference(Model):
 
 
 class VolumeResourceRequirements(Model):
-    """How much storage."""
+    """Requested amount of storage."""
 
     requests: dict[str, Quantity] | None = None
     """The minimum; `storage` is the size, such as 30Gi."""
@@ -63,13 +63,13 @@ class PersistentVolumeClaimSpec(Model):
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
     """Filesystem (default) or a raw Block device; FromStorageProfile leaves it to the storage class."""
     storage_class_name: str | None = None
-    """Storage class to take it from; absent for the default class, empty for volumes without a class."""
+    """Storage class; absent for the default class, empty for volumes without a class."""
     data_source: TypedLocalObjectReference | None = None
-    """A VolumeSnapshot or claim of this namespace whose content to start with."""
+    """A VolumeSnapshot or claim in this namespace to populate the volume from."""
     data_source_ref: TypedObjectReference | None = None
-    """Like dataSource, but any kind that has a populator, and from other namespaces too."""
+    """Like dataSource, but of any kind with a populator, also in other namespaces."""
     selector: LabelSelector | None = None
-    """Picks existing volumes by label; rules out provisioning a new one."""
+    """Selects existing volumes by label; no new volume is provisioned."""
     volume_name: str | None = None
     """Bind to the PersistentVolume of this name."""
     volume_attributes_class_name: str | None = None

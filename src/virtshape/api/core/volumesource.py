@@ -116,7 +116,7 @@ class ImageVolumeSource(Model):
     """The files of a container image."""
 
     pull_policy: str | None = None
-    """When the image is fetched: `Always`, `IfNotPresent` or `Never`."""
+    """Pull policy: `Always`, `IfNotPresent` or `Never`."""
     reference: str | None = None
     """The image."""
 
@@ -195,7 +195,7 @@ class ClusterTrustBundleProjection(Model):
     path: str
     """The file's path in the volume."""
     name: str | None = None
-    """The one bundle."""
+    """Name of a single bundle."""
     label_selector: LabelSelector | None = None
     """The labels of the bundles, with a signer."""
     optional: bool | None = None
@@ -283,7 +283,7 @@ class Volume(Model):
     fc: FCVolumeSource | None = None
     """A Fibre Channel disk."""
     flex_volume: FlexVolumeSource | None = None
-    """What a Flex driver provides."""
+    """A volume of a Flex driver."""
     flocker: FlockerVolumeSource | None = None
     """A Flocker dataset."""
     gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None

@@ -19,7 +19,7 @@ class CPUFlavor(Model):
     """The vCPUs of a flavor."""
 
     guest: UInt32
-    """How many vCPUs the guest gets; a preference decides how they are laid out."""
+    """Number of vCPUs; a preference decides their topology."""
     model: str | None = None
     """The CPU model that the guest sees, `host-model` and `host-passthrough` included; `host-model` if absent."""
     dedicated_cpu_placement: bool | None = field(default=None, name="dedicatedCPUPlacement")
@@ -36,7 +36,7 @@ class MemoryFlavor(Model):
     """The memory of a flavor."""
 
     guest: Quantity | None = None
-    """How much memory the guest sees."""
+    """Memory that the guest sees."""
     hugepages: Hugepages | None = None
     """Backs the guest's memory with huge pages of the host."""
 
@@ -55,11 +55,11 @@ class VirtualMachineFlavorSpec(Model):
     io_threads_policy: str | None = None
     """How disks share I/O threads: `shared`, `auto` or `supplementalPool`."""
     launch_security: LaunchSecurity | None = None
-    """The memory encryption that the guest starts under."""
+    """Memory encryption of the guest."""
 
 
 class VirtualMachineFlavor(Model, kw_only=True):
-    """A flavor of one namespace."""
+    """A flavor in a namespace."""
 
     api_version: str
     """The group and version of this object."""
@@ -72,7 +72,7 @@ class VirtualMachineFlavor(Model, kw_only=True):
 
 
 class VirtualMachineClusterFlavor(Model, kw_only=True):
-    """A flavor for the whole cluster."""
+    """A cluster-wide flavor."""
 
     api_version: str
     """The group and version of this object."""
@@ -88,7 +88,7 @@ class ClockPreferences(Model):
     """Preferred clock settings."""
 
     preferred_clock_offset: ClockOffset | None = None
-    """The time zone or the distance to UTC, for a VM that sets neither."""
+    """Time zone or UTC offset, for a VM that sets neither."""
     preferred_timer: Timer | None = None
     """The timers, for a VM that sets none."""
 
@@ -97,7 +97,7 @@ class CPUPreferences(Model):
     """Preferred CPU topology."""
 
     preferred_cpu_topology: str | None = field(default=None, name="preferredCPUTopology")
-    """Where the vCPUs go: `preferCores` (also if absent), `preferSockets` or `preferThreads`."""
+    """Preferred topology: `preferCores` (default), `preferSockets` or `preferThreads`."""
 
 
 class DevicePreferences(Model):
@@ -153,17 +153,17 @@ class FeaturePreferences(Model):
     """Preferred hypervisor features."""
 
     preferred_acpi: FeatureState | None = None
-    """ACPI, for a VM that leaves it open."""
+    """ACPI, for a VM that leaves it unset."""
     preferred_apic: FeatureAPIC | None = None
-    """The APIC, for a VM that leaves it open."""
+    """The APIC, for a VM that leaves it unset."""
     preferred_hyperv: FeatureHyperv | None = None
-    """The Hyper-V enlightenments, each for a VM that leaves it open."""
+    """Hyper-V enlightenments, each for a VM that leaves it unset."""
     preferred_kvm: FeatureKVM | None = None
-    """How KVM shows itself to the guest, for a VM that leaves it open."""
+    """Visibility of KVM in the guest, for a VM that leaves it unset."""
     preferred_pvspinlock: FeatureState | None = None
-    """Paravirtual spinlocks, for a VM that leaves them open."""
+    """Paravirtual spinlocks, for a VM that leaves them unset."""
     preferred_smm: FeatureState | None = None
-    """System management mode, for a VM that leaves it open."""
+    """System management mode, for a VM that leaves it unset."""
 
 
 class FirmwarePreferences(Model):

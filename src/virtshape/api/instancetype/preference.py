@@ -28,16 +28,16 @@ class ClockPreferences(Model):
     """Preferred clock and timers."""
 
     preferred_clock_offset: ClockOffset | None = None
-    """What the clock starts from; ignored once the VM sets either utc or timezone."""
+    """Offset of the clock; ignored if the VM sets utc or timezone."""
     preferred_timer: Timer | None = None
     """The timers; they apply as a whole, and only to a VM that sets no timers."""
 
 
 class SpreadOptions(Model):
-    """How the topology `spread` divides the vCPUs."""
+    """How the topology `spread` distributes the vCPUs."""
 
     across: str | None = None
-    """Between which levels: SocketsCores (default), SocketsCoresThreads or CoresThreads."""
+    """Levels to spread across: SocketsCores (default), SocketsCoresThreads or CoresThreads."""
     ratio: UInt32 | None = None
     """Cores per socket, 2 by default; with CoresThreads threads per core, where only 2 is allowed."""
 
@@ -46,9 +46,9 @@ class CPUPreferences(Model):
     """Preferred topology and features of the vCPUs."""
 
     preferred_cpu_topology: str | None = field(default=None, name="preferredCPUTopology")
-    """Where vCPUs go: sockets (default), cores, threads, spread or any; an instance type's topology wins over it."""
+    """Preferred topology: sockets (default), cores, threads, spread or any. A topology in the instance type wins."""
     spread_options: SpreadOptions | None = None
-    """How to divide the vCPUs; only read when the preferred topology is spread."""
+    """How vCPUs are spread; only used with the topology spread."""
     preferred_cpu_features: list[CPUFeature] | None = field(default=None, name="preferredCPUFeatures")
     """CPU features to add; a feature that the VM also lists keeps the VM's policy."""
 
@@ -73,9 +73,9 @@ class DevicePreferences(Model):
     preferred_block_multi_queue: bool | None = None
     """Give virtio disks one queue per vCPU instead of a single one."""
     preferred_interface_model: str | None = None
-    """Network card that every interface shows to the guest, such as virtio or e1000e."""
+    """Model of network interfaces, such as virtio or e1000e."""
     preferred_interface_masquerade: InterfaceMasquerade | None = None
-    """Reach the pod network through NAT; for interfaces on that network that name no binding."""
+    """Connect to the pod network with NAT; for interfaces on that network without a binding."""
     preferred_network_interface_multi_queue: bool | None = None
     """Give virtio network cards one queue per vCPU instead of a single one."""
     preferred_input_bus: str | None = None
@@ -85,13 +85,13 @@ class DevicePreferences(Model):
     preferred_sound_model: str | None = None
     """Model of the VM's sound device: ich9 or ac97; does not add a sound device."""
     preferred_video_type: str | None = None
-    """Graphics card, such as virtio, vga or bochs; added where the VM describes none."""
+    """Video device, such as virtio, vga or bochs; added if the VM has none."""
     preferred_panic_device_model: str | None = None
     """Model of the panic device: hyperv, isa or pvpanic; the device is added if the VM has none."""
     preferred_rng: Rng | None = None
-    """Present ({}) to offer the guest a source of random numbers."""
+    """Present ({}) to add a random number generator."""
     preferred_tpm: TPMDevice | None = field(default=None, name="preferredTPM")
-    """The TPM to emulate, as Windows 11 for one expects it."""
+    """Emulated TPM, which for example Windows 11 requires."""
     preferred_virtual_gpu_options: VGPUOptions | None = field(default=None, name="preferredVirtualGPUOptions")
     """Display settings of vGPUs for which the VM sets none."""
     preferred_autoattach_graphics_device: bool | None = None
@@ -114,15 +114,15 @@ class FeaturePreferences(Model):
     """Preferred hypervisor features."""
 
     preferred_acpi: FeatureState | None = None
-    """ACPI, through which the guest sees its hardware and is asked to power off."""
+    """ACPI, which describes the hardware and handles shutdown requests."""
     preferred_apic: FeatureAPIC | None = None
     """The interrupt controller of x86 machines."""
     preferred_hyperv: FeatureHyperv | None = None
     """Hyper-V enlightenments for Windows; merged with the VM's own, feature by feature."""
     preferred_kvm: FeatureKVM | None = None
-    """How KVM shows itself to the guest."""
+    """Visibility of KVM in the guest."""
     preferred_pvspinlock: FeatureState | None = None
-    """Paravirtual spinlocks, which spare a waiting vCPU from burning host CPU."""
+    """Paravirtual spinlocks: a waiting vCPU does not use host CPU time."""
     preferred_smm: FeatureState | None = None
     """System management mode; required for secure boot."""
 
@@ -131,7 +131,7 @@ class FirmwarePreferences(Model):
     """Preferred firmware; a VM that sets its bootloader keeps it."""
 
     preferred_efi: EFI | None = None
-    """Boot with EFI, and how; {} means secure boot with nothing kept across restarts."""
+    """Boot with EFI; {} means secure boot, without persistent variables."""
     preferred_use_bios: bool | None = None
     """Set true to boot with a BIOS; overrides EFI preferences."""
     preferred_use_bios_serial: bool | None = None
@@ -205,10 +205,10 @@ class VirtualMachinePreferenceSpec(Model):
     preferred_subdomain: str | None = None
     """DNS subdomain of a VM that names none; a headless Service of that name makes its host name resolvable."""
     preferred_termination_grace_period_seconds: int | None = None
-    """Seconds the guest gets to shut down before it is switched off."""
+    """Seconds for the guest to shut down before it is powered off."""
     prefer_spread_socket_to_core_ratio: UInt32 | None = None
-    """Deprecated in favour of cpu.spreadOptions.ratio, which wins: cores per socket when spreading, 2 by default."""
+    """Deprecated: use cpu.spreadOptions.ratio, which overrides it. Cores per socket when spreading; 2 by default."""
     annotations: dict[str, str] | None = None
-    """Annotations for the running instance; keys that the VM's template has keep its values."""
+    """Annotations for the running instance; the VM's template takes precedence."""
     requirements: PreferenceRequirements | None = None
     """Requirements for VMs that use this preference."""

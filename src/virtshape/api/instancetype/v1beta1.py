@@ -26,7 +26,7 @@ class MemoryInstancetype(v1beta2.MemoryInstancetype, kw_only=True):
     """The guest's memory."""
 
     guest: Quantity
-    """How much memory the guest sees."""
+    """Memory that the guest sees."""
 
 
 class VirtualMachineInstancetypeSpec(v1beta2.VirtualMachineInstancetypeSpec, kw_only=True):

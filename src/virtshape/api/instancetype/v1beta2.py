@@ -54,7 +54,7 @@ class CPUInstancetype(Model):
     dedicated_cpu_placement: bool | None = field(default=None, name="dedicatedCPUPlacement")
     """Set true to pin each vCPU to a dedicated host CPU; needs a node with a static CPU manager."""
     isolate_emulator_thread: bool | None = None
-    """Set true to keep QEMU's own work on one more host CPU; needs dedicatedCPUPlacement."""
+    """Set true to run QEMU's emulator thread on an additional dedicated CPU; needs dedicatedCPUPlacement."""
     numa: NUMA | None = None
     """NUMA nodes of the guest; needs dedicatedCPUPlacement and hugepages."""
     realtime: Realtime | None = None
@@ -69,7 +69,7 @@ class MemoryInstancetype(Model, kw_only=True):
     max_guest: Quantity | None = None
     """Maximum memory of the running guest; at least guest."""
     hugepages: Hugepages | None = None
-    """Back the guest with huge pages, which its node must have in reserve; excludes overcommitPercent."""
+    """Back the guest's memory with huge pages of the node; excludes overcommitPercent."""
     overcommit_percent: Int32 | None = None
     """Share of guest memory not requested from the node: 20 on 10Gi requests 8Gi. 0 (default) to 100."""
 
@@ -90,11 +90,11 @@ class VirtualMachineInstancetypeSpec(Model, kw_only=True):
     io_threads: DiskIOThreads | None = None
     """Size of the I/O thread pool; needs the policy supplementalPool."""
     launch_security: LaunchSecurity | None = None
-    """Memory encryption to start with: one of sev, snp and tdx. A preference is the better place for it."""
+    """Memory encryption: one of sev, snp and tdx. Deprecated: set it in the preference."""
     node_selector: dict[str, str] | None = None
     """Labels that a node must have to run the VM."""
     scheduler_name: str | None = None
-    """Scheduler that places the VM; the cluster's default one where absent."""
+    """Scheduler of the VM; the cluster's default if absent."""
     annotations: dict[str, str] | None = None
     """Annotations for the running instance; conflicts with a VM that gives a key another value."""
 

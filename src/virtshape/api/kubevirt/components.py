@@ -12,16 +12,16 @@ class CertConfig(Model):
     duration: Duration | None = None
     """How long a certificate is valid, such as 24h."""
     renew_before: Duration | None = None
-    """How long before its end it is replaced; shorter than duration."""
+    """How long before expiry it is renewed; shorter than duration."""
 
 
 class KubeVirtSelfSignConfiguration(Model):
-    """Lifetimes of certificates that the system signs itself."""
+    """Lifetimes of self-signed certificates."""
 
     ca: CertConfig | None = None
-    """The authority's certificate, a week by default; an old one stays trusted until it ends."""
+    """Certificate of the CA, a week by default; an old one stays trusted until it expires."""
     server: CertConfig | None = None
-    """The components' certificates, a day by default; an old one is dropped at once."""
+    """Certificates of the components, a day by default; an old one is replaced at once."""
     ca_rotate_interval: Duration | None = None
     """Deprecated in favour of ca.duration."""
     ca_overlap_interval: Duration | None = None
@@ -31,44 +31,44 @@ class KubeVirtSelfSignConfiguration(Model):
 
 
 class KubeVirtCertificateRotateStrategy(Model):
-    """Where the system's certificates come from."""
+    """Source of the certificates of the components."""
 
     self_signed: KubeVirtSelfSignConfiguration | None = None
-    """Signed by the system itself; the only choice."""
+    """Self-signed; the only supported source."""
 
 
 class TokenBucketRateLimiter(Settings):
     """A limit on requests that allows short bursts."""
 
     burst: Int32
-    """How many requests may go out at once; 0 for the component's default."""
+    """Maximum burst of requests; 0 for the component's default."""
     qps: float
-    """How many requests per second may go out in the long run; 0 for the component's default."""
+    """Requests per second on average; 0 for the component's default."""
 
 
 class RateLimiter(Settings):
     """A limit on requests."""
 
     token_bucket_rate_limiter: TokenBucketRateLimiter | None = None
-    """By a token bucket; the only choice."""
+    """Token bucket; the only supported type."""
 
 
 class RESTClientConfiguration(Settings):
-    """How a component talks to the API server."""
+    """Settings of a component's API client."""
 
     rate_limiter: RateLimiter | None = None
-    """How many requests it may send."""
+    """Rate limit of requests."""
 
 
 class ReloadableComponentConfiguration(Settings):
-    """Settings that a component takes over without a restart."""
+    """Settings that a component applies without a restart."""
 
     rest_client: RESTClientConfiguration | None = None
-    """How it talks to the API server."""
+    """Settings of its API client."""
 
 
 class LogVerbosity(Settings):
-    """How much each component logs, from 0 to 9; 2 by default."""
+    """Log verbosity of each component, from 0 to 9; 2 by default."""
 
     virt_api: Int32 | None = field(default=None, name="virtAPI")
     """Verbosity of the API server."""
@@ -81,13 +81,13 @@ class LogVerbosity(Settings):
     virt_operator: Int32 | None = None
     """Verbosity of the operator that installs the rest."""
     virt_synchronization_controller: Int32 | None = None
-    """Verbosity of the controller that moves VMs between clusters."""
+    """Verbosity of the controller for migrations between clusters."""
     node_verbosity: dict[str, Int32] | None = None
     """Verbosity of the agent by node name; overrides virtHandler."""
 
 
 class TLSConfiguration(Settings):
-    """What the system's TLS servers accept."""
+    """TLS settings of the components' servers."""
 
     min_tls_version: str | None = field(default=None, name="minTLSVersion")
     """Oldest protocol: VersionTLS10, VersionTLS11, VersionTLS12 (default) or VersionTLS13."""
@@ -96,7 +96,7 @@ class TLSConfiguration(Settings):
 
 
 class Flags(Model):
-    """Command-line flags to add to the system's components, by name without dashes."""
+    """Additional command-line flags of the components, by name without dashes."""
 
     api: dict[str, str] | None = None
     """Flags of the API server."""
@@ -107,10 +107,10 @@ class Flags(Model):
 
 
 class CustomizeComponentsPatch(Model):
-    """A change to one of the objects that make up the installation."""
+    """A patch of an object of the installation."""
 
     type: str
-    """How the patch is written: json, merge or strategic."""
+    """Type of the patch: json, merge or strategic."""
     patch: str
     """The patch itself, as JSON text."""
     resource_name: str
@@ -120,7 +120,7 @@ class CustomizeComponentsPatch(Model):
 
 
 class CustomizeComponents(Model):
-    """Changes to the installation; they last across updates of the system."""
+    """Patches and flags of the installation; they are kept across updates."""
 
     patches: list[CustomizeComponentsPatch] | None = None
     """Patches, applied in this order."""
@@ -129,7 +129,7 @@ class CustomizeComponents(Model):
 
 
 class NodePlacement(Model):
-    """Where pods may run."""
+    """Scheduling constraints of pods."""
 
     node_selector: dict[str, str] | None = None
     """Labels that a node must have."""
@@ -140,20 +140,20 @@ class NodePlacement(Model):
 
 
 class ComponentConfig(Model):
-    """Number and place of a group of components."""
+    """Replicas and scheduling constraints of a group of components."""
 
     node_placement: NodePlacement | None = None
-    """Where they may run."""
+    """Scheduling constraints of the components."""
     replicas: int | None = None
-    """How many of each; absent for a number that suits the cluster's size."""
+    """Replicas of each component; chosen by the size of the cluster if absent."""
 
 
 class KubeVirtWorkloadUpdateStrategy(Model):
-    """How running VMs get a new launcher after an update of the system."""
+    """How running VMs get a new launcher after an update of KubeVirt."""
 
     workload_update_methods: list[str] | None = None
-    """LiveMigrate, Evict (which restarts the VM) or both, the gentler first; empty to leave running VMs alone."""
+    """LiveMigrate, Evict (which restarts the VM) or both; empty to keep running VMs unchanged."""
     batch_eviction_size: Int32 | None = None
-    """How many VMs to evict at a time; 10 by default."""
+    """Number of VMs to evict at a time; 10 by default."""
     batch_eviction_interval: Duration | None = None
     """How long to wait between two batches; 1m by default."""

@@ -48,11 +48,11 @@ class ArchConfiguration(Settings):
     s390x: ArchSpecificConfiguration | None = None
     """For s390x; machine type s390-ccw-virtio by default."""
     ppc64le: ArchSpecificConfiguration | None = None
-    """Deprecated: ppc64le is not supported any more."""
+    """Deprecated: ppc64le is no longer supported."""
 
 
 class ChangedBlockTrackingSelectors(Settings):
-    """Which VMs note their written disk blocks; either selector is enough."""
+    """VMs with changed block tracking; one of the selectors must match."""
 
     namespace_label_selector: LabelSelector | None = None
     """VMs in namespaces with these labels."""
@@ -98,30 +98,30 @@ class DiskVerification(Settings):
 
 
 class DeveloperConfiguration(Settings):
-    """Feature gates, overcommit and other settings that mostly suit tests."""
+    """Feature gates, overcommit and other settings, mostly for tests."""
 
     feature_gates: list[str] | None = None
     """Names of features to enable."""
     disabled_feature_gates: list[str] | None = None
-    """Names of features to disable; none may also be in featureGates."""
+    """Names of features to disable; they must not be in featureGates."""
     use_emulation: bool | None = None
     """Set true to run VMs, slowly, on nodes without hardware virtualization; false by default."""
     cpu_allocation_ratio: Int32 | None = None
-    """How many vCPUs share one host CPU in requests, 10 by default; dedicated CPUs are not shared."""
+    """vCPUs per requested host CPU, 10 by default; not used for dedicated CPUs."""
     memory_overcommit: Int32 | None = None
-    """Guest memory in percent of what its pod requests: 150 requests two thirds. 100 by default."""
+    """Guest memory in percent of the memory request: 150 requests two thirds. 100 by default."""
     minimum_reserve_pvc_bytes: int | None = field(default=None, name="minimumReservePVCBytes")
     """Bytes to leave free on a claim that holds a disk image; 131072 by default."""
     pvc_tolerate_less_space_up_to_percent: Int32 | None = None
-    """By how many percent a claim may be smaller than the disk needs; 10 by default."""
+    """Percentage by which a claim may be smaller than the disk; 10 by default."""
     minimum_cluster_tsc_frequency: int | None = field(default=None, name="minimumClusterTSCFrequency")
-    """Frequency of the time stamp counter, in Hz, that nodes must reach; the lowest one found by default."""
+    """Minimum TSC frequency of nodes in Hz; the lowest frequency found by default."""
     node_selectors: dict[str, str] | None = None
     """Labels that a node must have to run any VM."""
     disk_verification: DiskVerification | None = None
     """How container disks are inspected."""
     log_verbosity: LogVerbosity | None = None
-    """How much the components log."""
+    """Log verbosity of the components."""
     cluster_profiler: bool | None = None
     """Set true to allow profiling of the control plane."""
 
@@ -143,7 +143,7 @@ class InstancetypeConfiguration(Settings):
 
 
 class KSMConfiguration(Settings):
-    """On which nodes equal memory pages of different guests are merged."""
+    """Nodes with kernel same-page merging (KSM)."""
 
     node_label_selector: LabelSelector | None = None
     """Labels of the nodes; {} for every node, absent for none."""
@@ -153,7 +153,7 @@ class LiveUpdateConfiguration(Settings):
     """Maximum size of running VMs that set no maximum."""
 
     max_hotplug_ratio: int | None = None
-    """Largest size as a multiple of the size at start, where the other fields are absent; 4 by default."""
+    """Maximum size as a multiple of the size at start, if the other fields are absent; 4 by default."""
     max_cpu_sockets: int | None = None
     """Maximum sockets of a VM; a VM that starts with more keeps its number."""
     max_guest: Quantity | None = None
@@ -164,7 +164,7 @@ class ResourceRequirementsWithoutClaims(Settings):
     """Resources of a container."""
 
     requests: dict[str, Quantity] | None = None
-    """What is set aside on the node, by resource, such as cpu and memory."""
+    """Requests by resource, such as cpu and memory."""
     limits: dict[str, Quantity] | None = None
     """The limits, by resource."""
 
@@ -190,24 +190,24 @@ class InterfaceBindingPlugin(Settings):
     migration: InterfaceBindingMigration | None = None
     """Present, even as {}, if VMs that use it can migrate."""
     compute_resource_overhead: ResourceRequirementsWithoutClaims | None = None
-    """What the launcher's container needs on top for each VM that uses it."""
+    """Additional resources of the launcher container for each VM that uses it."""
 
 
 class NetworkConfiguration(Settings):
-    """How VMs are connected."""
+    """Network settings of VMs."""
 
     default_network_interface: str | None = None
     """Binding of the interface that a VM without interfaces gets: bridge (default) or masquerade."""
     permit_bridge_interface_on_pod_network: bool | None = None
-    """Whether a bridge may be used on the pod network, where it rules out migration; true by default."""
+    """Whether a bridge may be used on the pod network, which prevents migration; true by default."""
     permit_slirp_interface: bool | None = None
-    """Deprecated: slirp is not supported any more."""
+    """Deprecated: slirp is no longer supported."""
     binding: dict[str, InterfaceBindingPlugin] | None = None
     """Binding plugins, by the name that an interface refers to."""
 
 
 class PersistentReservationConfiguration(Settings):
-    """SCSI persistent reservations, as cluster software in guests needs them."""
+    """SCSI persistent reservations, which cluster software in guests needs."""
 
     enabled: bool | None = None
     """Whether LUNs may use them; false by default."""
@@ -223,10 +223,10 @@ class CustomProfile(Settings):
 
 
 class VirtualMachineInstanceProfile(Settings):
-    """Which system calls launchers may make."""
+    """Seccomp settings of launchers."""
 
     custom_profile: CustomProfile | None = None
-    """The profile to run them under."""
+    """Profile of launchers."""
 
 
 class SeccompConfiguration(Settings):
@@ -257,35 +257,35 @@ class SupportContainerResources(Settings):
     type: str
     """The type, such as container-disk, hotplug-disk, virtiofs, sidecar or guest-console-log."""
     resources: ResourceRequirementsWithoutClaims
-    """What each such container requests and may use."""
+    """Requests and limits of each such container."""
 
 
 class VirtTemplateDeployment(Settings):
-    """The templates from which VMs can be made."""
+    """Templates of VMs."""
 
     enabled: bool | None = None
-    """Whether they are installed; true by default once their feature gate is on."""
+    """Whether they are installed; true by default if their feature gate is enabled."""
 
 
 class DisableFreePageReporting(Settings):
-    """Present, as {}, to switch off free page reporting."""
+    """Present, as {}, to disable free page reporting."""
 
 
 class DisableSerialConsoleLog(Settings):
-    """Present, as {}, to switch off the log of serial consoles."""
+    """Present, as {}, to disable the log of serial consoles."""
 
 
 class VirtualMachineOptions(Settings):
     """Settings for all VMs."""
 
     disable_free_page_reporting: DisableFreePageReporting | None = None
-    """Present, as {}, so that guests do not hand free memory back to the node."""
+    """Present, as {}, to disable free page reporting, which returns unused guest memory to the node."""
     disable_serial_console_log: DisableSerialConsoleLog | None = None
     """Present, as {}, to disable the log of serial consoles; a VM's logSerialConsole overrides it."""
 
 
 class KubeVirtConfiguration(Settings):
-    """How VMs behave in this cluster."""
+    """Settings of VMs in this cluster."""
 
     instancetype: InstancetypeConfiguration | None = None
     """How VMs refer to their instance type and preference."""
@@ -296,19 +296,19 @@ class KubeVirtConfiguration(Settings):
     cpu_model: str | None = None
     """CPU model of VMs that name none, such as host-passthrough; host-model by default."""
     cpu_request: Quantity | None = None
-    """CPU request of VMs that state none; 100m by default."""
+    """CPU request of VMs that set none; 100m by default."""
     obsolete_cpu_models: dict[str, bool] | None = field(default=None, name="obsoleteCPUModels")
-    """CPU models that nodes do not offer, each with true."""
+    """CPU models that are not supported on nodes, each with the value true."""
     eviction_strategy: str | None = None
     """Default eviction strategy of VMs: None, LiveMigrate, LiveMigrateIfPossible or External."""
     vm_rollout_strategy: str | None = None
-    """When changes of CPU, memory or placement reach a running VM: LiveUpdate at once, Stage at its restart."""
+    """When changes of CPU, memory or placement take effect: LiveUpdate while the VM runs, Stage at its restart."""
     live_update_configuration: LiveUpdateConfiguration | None = None
     """Maximum size of running VMs."""
     migrations: MigrationConfiguration | None = None
-    """How live migrations behave."""
+    """Settings of live migrations."""
     network: NetworkConfiguration | None = None
-    """How VMs are connected."""
+    """Network settings of VMs."""
     permitted_host_devices: PermittedHostDevices | None = None
     """Devices of the nodes that VMs may use."""
     mediated_devices_configuration: MediatedDevicesConfiguration | None = None
@@ -322,21 +322,21 @@ class KubeVirtConfiguration(Settings):
     virtual_machine_options: VirtualMachineOptions | None = None
     """Settings for all VMs."""
     virtual_machine_instances_per_node: Int32 | None = None
-    """How many VMs a node can run at most; 110 by default."""
+    """Maximum number of VMs on a node; 110 by default."""
     additional_guest_memory_overhead_ratio: str | None = None
-    """Factor on the memory that a pod needs beyond the guest's, such as "1.2"; 1 by default."""
+    """Factor for the memory overhead of a pod, such as "1.2"; 1 by default."""
     auto_cpu_limit_namespace_label_selector: LabelSelector | None = field(
         default=None, name="autoCPULimitNamespaceLabelSelector"
     )
     """Namespaces whose VMs get a CPU limit equal to their vCPUs, unless their CPUs are dedicated."""
     mem_balloon_stats_period: int | None = None
-    """Seconds between two readings of a guest's memory use, 10 by default; 0 for none."""
+    """Seconds between reports of a guest's memory usage, 10 by default; 0 disables them."""
     ksm_configuration: KSMConfiguration | None = None
-    """On which nodes equal memory pages are merged."""
+    """Nodes with kernel same-page merging (KSM)."""
     changed_block_tracking_label_selectors: ChangedBlockTrackingSelectors | None = None
-    """Which VMs note their written disk blocks, as incremental backups need it."""
+    """VMs with changed block tracking, which incremental backups need."""
     vm_state_storage_class: str | None = None
-    """Storage class of the claims that keep TPM and EFI state; the default class where absent."""
+    """Storage class of claims for TPM and EFI state; the default class if absent."""
     persistent_reservation_configuration: PersistentReservationConfiguration | None = None
     """Whether LUNs may use SCSI persistent reservations."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
@@ -348,15 +348,15 @@ class KubeVirtConfiguration(Settings):
     selinux_launcher_type: str | None = None
     """SELinux type of the pods that VMs run in."""
     seccomp_configuration: SeccompConfiguration | None = None
-    """Which system calls those pods may make."""
+    """Seccomp settings of those pods."""
     tls_configuration: TLSConfiguration | None = None
-    """What the system's TLS servers accept."""
+    """TLS settings of the components' servers."""
     role_aggregation_strategy: str | None = None
-    """Whether admin, edit and view get rights on VMs: AggregateToDefault (default), or Manual for no."""
+    """Whether admin, edit and view include permissions for VMs: AggregateToDefault (default) or Manual (no)."""
     virt_template_deployment: VirtTemplateDeployment | None = None
     """Whether VM templates are installed."""
     developer_configuration: DeveloperConfiguration | None = None
-    """Feature gates, overcommit and other settings that mostly suit tests."""
+    """Feature gates, overcommit and other settings, mostly for tests."""
     api_configuration: ReloadableComponentConfiguration | None = None
     """Limits of the API server as a client."""
     controller_configuration: ReloadableComponentConfiguration | None = None
@@ -378,30 +378,30 @@ class KubeVirtConfiguration(Settings):
 
 
 class KubeVirtSpec(Model):
-    """How VMs behave in this cluster, and how the system itself is installed."""
+    """Settings of VMs in this cluster, and of the installation."""
 
     configuration: KubeVirtConfiguration | None = None
-    """How VMs behave."""
+    """Settings of VMs."""
     infra: ComponentConfig | None = None
-    """Number and place of the control plane's components."""
+    """Replicas and scheduling constraints of the control plane."""
     workloads: ComponentConfig | None = None
-    """Place of the agents on the nodes, and so of VMs."""
+    """Scheduling constraints of the node agents, and thereby of VMs."""
     workload_update_strategy: KubeVirtWorkloadUpdateStrategy | None = None
     """How running VMs get a new launcher after an update."""
     uninstall_strategy: str | None = None
-    """Whether the system can be deleted while VMs exist: RemoveWorkloads or BlockUninstallIfWorkloadsExist."""
+    """Whether KubeVirt can be deleted while VMs exist: RemoveWorkloads or BlockUninstallIfWorkloadsExist."""
     certificate_rotate_strategy: KubeVirtCertificateRotateStrategy | None = None
-    """Where the system's certificates come from and how long they last."""
+    """Source and lifetime of the certificates of the components."""
     customize_components: CustomizeComponents | None = None
-    """Changes to the objects that make up the installation."""
+    """Patches of the installed objects."""
     image_registry: str | None = None
-    """Registry of the system's images; that of the operator's image by default."""
+    """Registry of the component images; that of the operator's image by default."""
     image_tag: str | None = None
-    """Tag of the system's images; that of the operator's image by default."""
+    """Tag of the component images; that of the operator's image by default."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
-    """When the system's own images are pulled: Always, IfNotPresent or Never."""
+    """Pull policy of the component images: Always, IfNotPresent or Never."""
     image_pull_secrets: list[LocalObjectReference] | None = None
-    """Secrets to pull the system's images with."""
+    """Image pull secrets of the components."""
     monitor_namespace: str | None = None
     """Namespace of Prometheus."""
     monitor_account: str | None = None
@@ -413,7 +413,7 @@ class KubeVirtSpec(Model):
     product_component: str | None = None
     """Value of the label app.kubernetes.io/component on the components; kubevirt by default."""
     product_version: str | None = None
-    """Value of the label app.kubernetes.io/version on the components; the system's version by default."""
+    """Value of the label app.kubernetes.io/version on the components; KubeVirt's version by default."""
     synchronization_port: str | None = None
     """Port on which clusters exchange status during a migration between them; 9185 by default."""
 
@@ -436,7 +436,7 @@ class KubeVirtCondition(Model):
 
 
 class GenerationStatus(Model):
-    """Which generation of an installed object was last written."""
+    """The last written generation of an installed object."""
 
     name: str
     """The object's name."""
@@ -460,13 +460,13 @@ class KubeVirtStatus(Model):
     conditions: list[KubeVirtCondition] | None = None
     """Current conditions, one per type."""
     observed_generation: int | None = None
-    """Generation of this object that the status is about."""
+    """Generation of this object that the status refers to."""
     operator_version: str | None = None
     """Version of the operator."""
     default_architecture: str | None = None
     """Architecture of VMs that name none."""
     outdated_virtual_machine_instance_workloads: Int32 | None = None
-    """How many running VMs still use an older launcher."""
+    """Number of running VMs with an outdated launcher."""
     observed_kube_virt_version: str | None = None
     """Version that is installed."""
     observed_kube_virt_registry: str | None = None
@@ -484,13 +484,13 @@ class KubeVirtStatus(Model):
     target_deployment_config: str | None = None
     """Those settings, as JSON text."""
     generations: list[GenerationStatus] | None = None
-    """Which generation of each installed object was last written."""
+    """The last written generation of each installed object."""
     synchronization_addresses: list[str] | None = None
     """Addresses, as host:port, for migrations between clusters."""
 
 
 class KubeVirt(Model, kw_only=True):
-    """The configuration of the system; there is one, named kubevirt in the namespace kubevirt."""
+    """The configuration of KubeVirt; there is one object, named kubevirt in the namespace kubevirt."""
 
     api_version: str
     """kubevirt.io/v1."""
@@ -499,6 +499,6 @@ class KubeVirt(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Name, namespace, labels and annotations."""
     spec: KubeVirtSpec
-    """How VMs behave, and how the system is installed."""
+    """Settings of VMs and of the installation."""
     status: KubeVirtStatus | None = None
     """State of the installation."""

@@ -8,67 +8,67 @@ from virtshape.api.model import Model
 
 
 class ConfigDriveSSHPublicKeyAccessCredentialPropagation(Model):
-    """Put the keys into the metadata of the VM's config drive; has no settings."""
+    """Write the keys to the metadata of the VM's config drive; has no settings."""
 
 
 class NoCloudSSHPublicKeyAccessCredentialPropagation(Model):
-    """Put the keys into the metadata of the VM's NoCloud disk; has no settings."""
+    """Write the keys to the metadata of the VM's NoCloud disk; has no settings."""
 
 
 class QemuGuestAgentSSHPublicKeyAccessCredentialPropagation(Model):
-    """Let the guest agent write the keys while the guest runs."""
+    """The guest agent writes the keys while the guest runs."""
 
     users: list[str]
     """Users of the guest whose `authorized_keys` receive the keys."""
 
 
 class SSHPublicKeyAccessCredentialPropagationMethod(Model):
-    """How SSH keys reach the guest: exactly one way."""
+    """How SSH keys are set in the guest; exactly one of these."""
 
     no_cloud: NoCloudSSHPublicKeyAccessCredentialPropagation | None = None
     """`{}` sends them by cloud-init at first boot; needs a `cloudInitNoCloud` volume."""
     config_drive: ConfigDriveSSHPublicKeyAccessCredentialPropagation | None = None
     """`{}` sends them by cloud-init at first boot; needs a `cloudInitConfigDrive` volume."""
     qemu_guest_agent: QemuGuestAgentSSHPublicKeyAccessCredentialPropagation | None = None
-    """Follows changes of the Secret while the guest runs; needs the QEMU guest agent in it."""
+    """Applies changes of the Secret while the guest runs; needs the QEMU guest agent in the guest."""
 
 
 class AccessCredentialSecretSource(Model):
-    """A Secret that holds credentials."""
+    """A Secret with credentials."""
 
     secret_name: str
     """The Secret to read, in the VM's namespace."""
 
 
 class SSHPublicKeyAccessCredentialSource(Model):
-    """Where SSH public keys are kept."""
+    """Source of SSH public keys."""
 
     secret: AccessCredentialSecretSource | None = None
     """Secret whose values are public keys; its key names do not matter."""
 
 
 class SSHPublicKeyAccessCredential(Model):
-    """SSH public keys that may log in to the guest."""
+    """SSH public keys for logins to the guest."""
 
     source: SSHPublicKeyAccessCredentialSource
-    """Where the keys are kept."""
+    """Source of the keys."""
     propagation_method: SSHPublicKeyAccessCredentialPropagationMethod
-    """How the keys reach the guest."""
+    """How the keys are set in the guest."""
 
 
 class QemuGuestAgentUserPasswordAccessCredentialPropagation(Model):
-    """Let the guest agent set the passwords while the guest runs; has no settings."""
+    """The guest agent sets the passwords while the guest runs; has no settings."""
 
 
 class UserPasswordAccessCredentialPropagationMethod(Model):
-    """How passwords reach the guest."""
+    """How passwords are set in the guest."""
 
     qemu_guest_agent: QemuGuestAgentUserPasswordAccessCredentialPropagation | None = None
     """`{}` sets them in the running guest; needs the QEMU guest agent in it."""
 
 
 class UserPasswordAccessCredentialSource(Model):
-    """Where passwords are kept."""
+    """Source of passwords."""
 
     secret: AccessCredentialSecretSource | None = None
     """Secret whose keys are user names of the guest and whose values are their passwords."""
@@ -78,13 +78,13 @@ class UserPasswordAccessCredential(Model):
     """Passwords of users of the guest."""
 
     source: UserPasswordAccessCredentialSource
-    """Where the passwords are kept."""
+    """Source of the passwords."""
     propagation_method: UserPasswordAccessCredentialPropagationMethod
-    """How the passwords reach the guest."""
+    """How the passwords are set in the guest."""
 
 
 class AccessCredential(Model):
-    """A means to log in to the guest: exactly one of keys and passwords."""
+    """Credentials for the guest: exactly one of SSH keys and passwords."""
 
     ssh_public_key: SSHPublicKeyAccessCredential | None = None
     """SSH public keys. Excludes `userPassword`."""

@@ -54,7 +54,7 @@ class DiskTarget(Model):
     pci_address: str | None = None
     """Fixed PCI address in the guest, such as `0000:81:01.10`; only for the bus `virtio`."""
     readonly: bool | None = None
-    """Whether the guest is kept from writing. Default: false."""
+    """Whether the disk is read-only. Default: false."""
 
 
 class LunTarget(Model):
@@ -63,7 +63,7 @@ class LunTarget(Model):
     bus: str | None = None
     """Bus of the LUN: `scsi`, `sata` or `virtio`; the preference decides when absent, then `sata`."""
     readonly: bool | None = None
-    """Whether the guest is kept from writing. Default: false."""
+    """Whether the disk is read-only. Default: false."""
     reservation: bool | None = None
     """`true` supports SCSI persistent reservations, for clusters that share the LUN. Default: false."""
 
@@ -80,11 +80,11 @@ class Disk(Model):
     lun: LunTarget | None = None
     """Attach the volume as a SCSI LUN; needs block storage. Excludes `disk` and `cdrom`."""
     boot_order: UInt32 | None = None
-    """Place in the boot sequence, from 1, unique in the VM; once any device has one, the rest are not tried."""
+    """Boot order, from 1, unique in the VM; if any device has one, devices without one are not booted from."""
     serial: str | None = None
     """Serial number of the drive, which names it under `/dev/disk/by-id` in a Linux guest."""
     cache: str | None = None
-    """Host caching: `none`, `writethrough` or `writeback`. Default: `none` if the storage can do direct I/O."""
+    """Host caching: `none`, `writethrough` or `writeback`. Default: `none` if the storage supports direct I/O."""
     io: str | None = None
     """How QEMU submits I/O: `native`, `threads` or `default`; chosen by the kind of storage when absent."""
     dedicated_io_thread: bool | None = field(default=None, name="dedicatedIOThread")
@@ -92,9 +92,9 @@ class Disk(Model):
     block_size: BlockSize | None = None
     """Block sizes to report to the guest; 512 bytes when absent."""
     error_policy: str | None = None
-    """What an I/O error does: `stop` pauses the VM (default), `report`, `ignore` or `enospace`."""
+    """Action on an I/O error: `stop` pauses the VM (default), `report`, `ignore` or `enospace`."""
     shareable: bool | None = None
-    """`true` lets several VMs write to the volume; their file system must cope with that. Default: false."""
+    """`true` allows several VMs to write to the volume; the file system must support that. Default: false."""
     changed_block_tracking: bool | None = None
     """`true` records which blocks change, for incremental backups. Default: false."""
     tag: str | None = None
@@ -102,7 +102,7 @@ class Disk(Model):
 
 
 class DownwardMetrics(Model):
-    """Metrics of the host offered to the guest through a virtio-serial port; has no settings."""
+    """Host metrics for the guest through a virtio-serial port; has no settings."""
 
 
 class FilesystemVirtiofs(Model):
@@ -110,7 +110,7 @@ class FilesystemVirtiofs(Model):
 
 
 class Filesystem(Model):
-    """A directory shared with the guest, in place of a disk."""
+    """A directory shared with the guest, instead of a disk."""
 
     name: str
     """Name of the volume to share; also the tag by which the guest mounts it."""
@@ -119,19 +119,19 @@ class Filesystem(Model):
 
 
 class VGPUDisplayOptions(Model):
-    """The screen of a virtual GPU."""
+    """The display of a virtual GPU."""
 
     enabled: bool | None = None
-    """Whether the virtual GPU drives the VM's display. Default: true."""
+    """Whether the virtual GPU provides the VM's display. Default: true."""
     ram_fb: FeatureState | None = field(default=None, name="ramFB")
-    """A simple framebuffer to show the boot until the guest's GPU driver takes over. Default: on."""
+    """A simple framebuffer that shows the boot until the guest's GPU driver is loaded. Default: on."""
 
 
 class VGPUOptions(Model):
     """Settings of a virtual GPU."""
 
     display: VGPUDisplayOptions | None = None
-    """Whether and how the virtual GPU shows a picture."""
+    """Display settings of the virtual GPU."""
 
 
 class GPU(Model):
@@ -172,13 +172,13 @@ class Input(Model):
     name: str
     """Name of this device within the VM."""
     type: str
-    """Kind of device; `tablet` is the only one, a pointer that stays in step with the viewer's mouse."""
+    """Type of device; only `tablet`, a pointer that follows the viewer's mouse."""
     bus: str | None = None
     """`usb` or `virtio`; the preference decides when absent, then `usb`."""
 
 
 class PanicDevice(Model):
-    """A device that reports a crash of the guest to the host."""
+    """A panic device: reports a crash of the guest to the host."""
 
     model: str | None = None
     """`isa`, `hyperv` (Windows) or `pvpanic`; chosen by architecture when absent."""
@@ -198,7 +198,7 @@ class SoundDevice(Model):
 
 
 class TPMDevice(Model):
-    """An emulated TPM 2.0, as Windows 11 demands."""
+    """An emulated TPM 2.0, which Windows 11 requires."""
 
     enabled: bool | None = None
     """`false` removes the TPM even if the preference has one. Default: true."""
@@ -217,18 +217,18 @@ class Diag288Watchdog(Model):
     """The watchdog of s390x guests."""
 
     action: str | None = None
-    """What happens when the guest stops answering: `reset` (default), `poweroff` or `shutdown`."""
+    """Action if the guest does not respond: `reset` (default), `poweroff` or `shutdown`."""
 
 
 class I6300ESBWatchdog(Model):
     """An emulated Intel PCI watchdog, for x86 guests."""
 
     action: str | None = None
-    """What happens when the guest stops answering: `reset` (default), `poweroff` or `shutdown`."""
+    """Action if the guest does not respond: `reset` (default), `poweroff` or `shutdown`."""
 
 
 class Watchdog(Model):
-    """A watchdog: acts on the VM if the guest stops resetting it; one model per watchdog."""
+    """A watchdog that acts if the guest does not reset it in time; exactly one model."""
 
     name: str
     """Name of this device within the VM."""
@@ -262,32 +262,32 @@ class Devices(Model):
     rng: Rng | None = None
     """`{}` gives the guest random numbers from the host, so that it boots without waiting for entropy."""
     tpm: TPMDevice | None = None
-    """A TPM; none when absent, unless the preference brings one."""
+    """A TPM; none when absent, unless the preference adds one."""
     watchdog: Watchdog | None = None
     """A watchdog; none when absent."""
     client_passthrough: ClientPassthroughDevices | None = None
     """`{}` allows `virtctl usbredir` to redirect a local USB device to the guest."""
     downward_metrics: DownwardMetrics | None = None
-    """`{}` offers host metrics to the guest through a virtio-serial port."""
+    """`{}` provides host metrics to the guest through a virtio-serial port."""
     autoattach_graphics_device: bool | None = None
-    """Attach a graphics card; without one there is no VNC. Default: true."""
+    """Attach a graphics card, which VNC requires. Default: true."""
     autoattach_input_device: bool | None = None
-    """Attach a tablet when `inputs` names none, which VNC users will want. Default: false."""
+    """Attach a tablet if `inputs` has none; recommended for VNC. Default: false."""
     autoattach_mem_balloon: bool | None = None
     """Attach a memory balloon, which also reports the guest's memory use. Default: true."""
     autoattach_pod_interface: bool | None = None
     """Attach an interface on the pod network when no networks are listed. Default: true."""
     autoattach_serial_console: bool | None = None
-    """Attach a serial console; without it `virtctl console` has nothing to connect to. Default: true."""
+    """Attach a serial console, which `virtctl console` requires. Default: true."""
     log_serial_console: bool | None = None
-    """Write what the serial console prints to a log; the cluster's configuration decides when absent."""
+    """Log the output of the serial console; the cluster's configuration decides if absent."""
     autoattach_vsock: bool | None = field(default=None, name="autoattachVSOCK")
-    """Attach a VSOCK device, through which host and guest talk without a network. Default: false."""
+    """Attach a VSOCK device, for communication between host and guest without a network. Default: false."""
     block_multi_queue: bool | None = None
     """Give each virtio disk one queue per vCPU, for parallel I/O. Default: false."""
     network_interface_multiqueue: bool | None = None
-    """Give each virtio interface several queues, growing with the vCPUs. Default: false."""
+    """Give each virtio interface one queue per vCPU. Default: false."""
     use_virtio_transitional: bool | None = None
-    """Offer virtio devices in their old form (0.9) too, for guests such as CentOS 6. Default: false."""
+    """Also support the old virtio version 0.9, for guests such as CentOS 6. Default: false."""
     disable_hotplug: bool | None = None
-    """`true` refuses disks plugged in while the VM runs. Default: false."""
+    """`true` disables hotplug of disks. Default: false."""

@@ -9,27 +9,27 @@ from virtshape.api.quantity import Quantity
 
 
 class Chassis(Model):
-    """What the guest reads about its case in the SMBIOS tables (type 3)."""
+    """Chassis information in the guest's SMBIOS tables (type 3)."""
 
     manufacturer: str | None = None
-    """Maker of the case, as `dmidecode` prints it."""
+    """Manufacturer of the chassis, as `dmidecode` prints it."""
     version: str | None = None
-    """Version of the case; free text."""
+    """Version of the chassis; free text."""
     serial: str | None = None
-    """Serial number of the case; the machine's own one is `firmware.serial`."""
+    """Serial number of the chassis; the system's serial number is `firmware.serial`."""
     asset: str | None = None
     """Asset tag, for inventory tools inside the guest."""
     sku: str | None = None
-    """Stock-keeping unit of the case; free text."""
+    """Stock-keeping unit of the chassis; free text."""
 
 
 class CPUFeature(Model):
-    """One CPU flag, and how firmly the guest asks for it."""
+    """A CPU feature and its policy."""
 
     name: str
-    """The flag as libvirt spells it, for example `avx2` or `vmx`."""
+    """Name of the feature in libvirt, for example `avx2` or `vmx`."""
     policy: str | None = None
-    """`force`, `require` (default), `optional`, `disable` or `forbid`; `require` only fits nodes that have the flag."""
+    """`force`, `require` (default, only on nodes that have it), `optional`, `disable` or `forbid`."""
 
 
 class NUMAGuestMappingPassthrough(Model):
@@ -44,14 +44,14 @@ class NUMA(Model):
 
 
 class Realtime(Model):
-    """Tuning for guests that must answer within a bounded time; needs `dedicatedCpuPlacement`."""
+    """Tuning for real-time guests; needs `dedicatedCpuPlacement`."""
 
     mask: str | None = None
     """The vCPUs to run with realtime priority, such as `0-3,^1` (0, 2 and 3). All of them when absent."""
 
 
 class CPU(Model):
-    """The virtual CPUs: how many, in what layout, of which model, and how they sit on the node."""
+    """The virtual CPUs: number, topology, model and placement."""
 
     guest: UInt32 | None = None
     """Number of vCPUs, laid out by the preference, else one per socket. Excludes `sockets`, `cores` and `threads`."""
@@ -66,11 +66,11 @@ class CPU(Model):
     model: str | None = None
     """CPU model in libvirt's naming, or `host-model` (default), or `host-passthrough` for exactly the node's CPU."""
     features: list[CPUFeature] | None = None
-    """CPU flags to add to the model or to take from it; a preference adds the names that are missing here."""
+    """CPU features to add or remove; a preference adds features that are not named here."""
     dedicated_cpu_placement: bool | None = None
-    """`true` pins every vCPU to a node CPU that no one else uses. Default: false."""
+    """`true` pins each vCPU to a dedicated CPU of the node. Default: false."""
     isolate_emulator_thread: bool | None = None
-    """`true` takes one more dedicated CPU for QEMU's own work, so that it never delays a vCPU. Default: false."""
+    """`true` runs QEMU's emulator thread on an additional dedicated CPU. Default: false."""
     numa: NUMA | None = None
     """The guest's NUMA layout; a single node when absent."""
     realtime: Realtime | None = None
@@ -78,7 +78,7 @@ class CPU(Model):
 
 
 class ACPI(Model):
-    """Licence tables for a Windows guest, each read from a `secret` volume of this VM."""
+    """License tables for a Windows guest, each read from a `secret` volume of this VM."""
 
     msdm_name_ref: str | None = None
     """Name of the volume that holds the MSDM table, with the product key of Windows 8 and later."""
@@ -90,14 +90,14 @@ class BIOS(Model):
     """The legacy PC firmware."""
 
     use_serial: bool | None = None
-    """`true` also prints the firmware's screen on the serial console. Default: false."""
+    """`true` also prints the firmware's output on the serial console. Default: false."""
 
 
 class EFI(Model):
     """The UEFI firmware."""
 
     secure_boot: bool | None = None
-    """Start only signed boot loaders; needs the feature `smm`. Default: true, so set `false` for unsigned guests."""
+    """Boot only signed boot loaders; needs the feature `smm`. Default: true; set `false` for unsigned guests."""
     persistent: bool | None = None
     """`true` keeps the firmware's variables (boot entries, enrolled keys) when the VM is stopped. Default: false."""
 
@@ -112,7 +112,7 @@ class Bootloader(Model):
 
 
 class KernelBootContainer(Model):
-    """A container image that carries a kernel, an initial RAM disk, or both."""
+    """A container image with a kernel, an initial RAM disk, or both."""
 
     image: str
     """Reference of the container image."""
@@ -127,27 +127,27 @@ class KernelBootContainer(Model):
 
 
 class KernelBoot(Model):
-    """Boots a given kernel directly, with no boot loader on a disk."""
+    """Boots a kernel directly, without a boot loader."""
 
     container: KernelBootContainer | None = None
-    """Where kernel and initial RAM disk come from."""
+    """Container image of the kernel and initial RAM disk."""
     kernel_args: str | None = None
     """Kernel command line, for example `console=ttyS0 root=/dev/vda1`. Needs a kernel in `container`."""
 
 
 class Firmware(Model):
-    """How the guest boots, and the identity its firmware reports."""
+    """Boot settings, and the identity that the firmware reports."""
 
     bootloader: Bootloader | None = None
     """BIOS or EFI; when absent, the preference decides, then the architecture."""
     kernel_boot: KernelBoot | None = None
-    """Boot a kernel from a container image in place of a disk's boot loader."""
+    """Boot a kernel from a container image instead of a boot loader."""
     uuid: str | None = None
-    """System UUID the guest sees; written once when the VM is created, so that it survives restarts."""
+    """System UUID in the guest; set when the VM is created, and kept across restarts."""
     serial: str | None = None
-    """System serial number the guest sees; written once when the VM is created."""
+    """System serial number in the guest; set when the VM is created."""
     acpi: ACPI | None = None
-    """Extra ACPI tables, for licences bound to hardware."""
+    """Additional ACPI tables, for hardware-bound licenses."""
 
 
 class DiskIOThreads(Model):
@@ -158,27 +158,27 @@ class DiskIOThreads(Model):
 
 
 class SEVAttestation(Model):
-    """Start the guest only after its owner has attested it; has no settings."""
+    """Start the guest only after attestation by its owner; has no settings."""
 
 
 class SEVPolicy(Model):
-    """What the AMD firmware must guarantee for the guest; debugging is always forbidden."""
+    """Policy of the AMD firmware for the guest; debugging is always disabled."""
 
     encrypted_state: bool | None = None
     """`true` also encrypts the CPU registers (SEV-ES). Default: false."""
 
 
 class SEV(Model):
-    """AMD Secure Encrypted Virtualization: memory the host cannot read. Needs EFI without secure boot."""
+    """AMD Secure Encrypted Virtualization: memory encryption. Needs EFI without secure boot."""
 
     policy: SEVPolicy | None = None
-    """Guarantees to demand from the firmware."""
+    """Policy of the firmware."""
     attestation: SEVAttestation | None = None
     """`{}` starts the VM paused until a launch secret is injected; needs the start strategy `Paused`."""
     session: str | None = None
-    """The guest owner's session data, in base64; goes with `dhCert`."""
+    """The guest owner's session data, in base64; needs `dhCert`."""
     dh_cert: str | None = None
-    """The guest owner's Diffie-Hellman certificate, in base64; goes with `session`."""
+    """The guest owner's Diffie-Hellman certificate, in base64; needs `session`."""
 
 
 class SEVSNP(Model):
@@ -190,7 +190,7 @@ class TDX(Model):
 
 
 class LaunchSecurity(Model):
-    """Confidential computing: exactly one technology that shields the guest from its host."""
+    """Confidential computing: exactly one technology."""
 
     sev: SEV | None = None
     """Encrypt the memory with AMD SEV or SEV-ES."""
@@ -201,7 +201,7 @@ class LaunchSecurity(Model):
 
 
 class Machine(Model):
-    """The emulated mainboard."""
+    """The machine type."""
 
     type: str | None = None
     """QEMU machine type. Default: `q35` on amd64, `virt` on arm64, `s390-ccw-virtio` on s390x."""
@@ -218,37 +218,37 @@ class ReservedOverhead(Model):
     """Node memory that is reserved for the VM in addition to the guest's memory."""
 
     added_overhead: Quantity | None = None
-    """Memory on top of the computed overhead, for example `256Mi`; raises what is requested from the node."""
+    """Memory in addition to the computed overhead, for example `256Mi`; increases the memory request."""
     mem_lock: str | None = None
-    """`Required` keeps guest and overhead from being paged out, as device DMA demands; else `NotRequired` (default)."""
+    """`Required` locks guest memory and overhead in RAM, as device DMA needs; `NotRequired` is the default."""
 
 
 class Memory(Model):
     """The guest's memory."""
 
     guest: Quantity | None = None
-    """RAM the guest sees, for example `4Gi`; required unless an instance type or the memory request gives it."""
+    """Guest memory, for example `4Gi`; required unless an instance type or the memory request sets it."""
     max_guest: Quantity | None = None
-    """Maximum RAM of the running VM with hotplug; at least `guest`."""
+    """Maximum memory of the running VM with hotplug; at least `guest`."""
     hugepages: Hugepages | None = None
-    """Use huge pages of the node in place of ordinary ones; conflicts with an instance type that sets them."""
+    """Use huge pages of the node; conflicts with an instance type that sets them."""
     reserved_overhead: ReservedOverhead | None = None
-    """Adjusts the node memory that is reserved in addition to the guest's RAM."""
+    """Adjusts the memory that is reserved in addition to the guest's memory."""
 
 
 class ResourceRequirements(Model):
-    """CPU and memory asked from the node; usually derived, and in conflict with an instance type's sizes."""
+    """CPU and memory requests and limits; usually derived. They conflict with an instance type's sizes."""
 
     requests: dict[str, Quantity] | None = None
-    """Guaranteed share: `cpu` in CPUs (`500m` is half a one), `memory` in bytes. Derived from the guest's size."""
+    """Requests: `cpu` in CPUs (`500m` is half a CPU), `memory` in bytes. Derived from the guest's size."""
     limits: dict[str, Quantity] | None = None
-    """Upper bound for `cpu` and `memory`; not below the requests. No bound when absent."""
+    """Limits for `cpu` and `memory`; not below the requests. No limits when absent."""
     overcommit_guest_overhead: bool | None = None
-    """`true` leaves QEMU's own memory out of the request: packs tighter, may be killed. Default: false."""
+    """`true` omits QEMU's memory overhead from the request; the VM may then be killed. Default: false."""
 
 
 class DomainSpec(Model, kw_only=True):
-    """The virtual hardware of the guest and its share of the node."""
+    """The virtual hardware of the guest and its node resources."""
 
     cpu: CPU | None = None
     """Virtual CPUs; an instance type's `cpu` replaces most fields. Default: one vCPU."""
@@ -257,15 +257,15 @@ class DomainSpec(Model, kw_only=True):
     resources: ResourceRequirements | None = None
     """Requests and limits on the node; leave it out when an instance type is used."""
     machine: Machine | None = None
-    """Emulated mainboard; written into the VM when it is created, so that upgrades do not change it."""
+    """Machine type; set when the VM is created, so that upgrades do not change it."""
     chassis: Chassis | None = None
-    """Names and numbers of the case, shown in the guest's SMBIOS tables."""
+    """Chassis information in the guest's SMBIOS tables."""
     firmware: Firmware | None = None
-    """Boot firmware and the identity that the guest reads from it."""
+    """Boot firmware and the identity that it reports."""
     features: Features | None = None
-    """ACPI, Hyper-V enlightenments and other traits; a preference fills in what is absent."""
+    """ACPI, Hyper-V enlightenments and other features; a preference sets absent ones."""
     clock: Clock | None = None
-    """What the hardware clock shows and which timers exist."""
+    """Hardware clock and timers."""
     devices: Devices
     """Disks, network interfaces and all other devices; `{}` at least."""
     io_threads: DiskIOThreads | None = None
@@ -273,7 +273,7 @@ class DomainSpec(Model, kw_only=True):
     io_threads_policy: str | None = None
     """How disks share I/O threads: `shared`, `auto` or `supplementalPool`. No I/O threads when absent."""
     launch_security: LaunchSecurity | None = None
-    """Encrypts or isolates the guest from its host; conflicts with an instance type that sets it."""
+    """Encrypts the guest or isolates it from its host; conflicts with an instance type that sets it."""
     reboot_policy: str | None = None
     """`Reboot` (default) reboots the guest in place; `Terminate` recreates it, so that spec changes take effect."""
 

@@ -11,7 +11,7 @@ class HPETTimer(Model):
     """The High Precision Event Timer of an x86 guest."""
 
     present: bool | None = None
-    """Whether the guest has this timer; `false` keeps it out even if the machine type brings one. Default: true."""
+    """Whether the guest has this timer; `false` removes it even if the machine type has one. Default: true."""
     tick_policy: str | None = None
     """How late ticks are delivered: `delay`, `catchup`, `merge` or `discard`."""
 
@@ -20,21 +20,21 @@ class HypervTimer(Model):
     """The Hyper-V reference clock, which Windows guests read without leaving the guest."""
 
     present: bool | None = None
-    """Whether the guest has this clock; `false` keeps it out. Default: true."""
+    """Whether the guest has this clock; `false` removes it. Default: true."""
 
 
 class KVMTimer(Model):
     """The kvm-clock, which Linux guests read without leaving the guest."""
 
     present: bool | None = None
-    """Whether the guest has this clock; `false` keeps it out. Default: true."""
+    """Whether the guest has this clock; `false` removes it. Default: true."""
 
 
 class PITTimer(Model):
     """The Programmable Interval Timer of the original PC."""
 
     present: bool | None = None
-    """Whether the guest has this timer; `false` keeps it out. Default: true."""
+    """Whether the guest has this timer; `false` removes it. Default: true."""
     tick_policy: str | None = None
     """How late ticks are delivered: `delay`, `catchup` or `discard`."""
 
@@ -43,7 +43,7 @@ class RTCTimer(Model):
     """The battery-backed real-time clock and its periodic interrupt."""
 
     present: bool | None = None
-    """Whether the guest has this timer; `false` keeps it out. Default: true."""
+    """Whether the guest has this timer; `false` removes it. Default: true."""
     tick_policy: str | None = None
     """How late ticks are delivered: `delay` or `catchup`; Windows guests usually need `catchup`."""
     track: str | None = None
@@ -54,7 +54,7 @@ class Timer(Model):
     """The timers of a guest; an absent one is left to the machine type."""
 
     hpet: HPETTimer | None = None
-    """High Precision Event Timer; often switched off for Windows guests, where it costs CPU time."""
+    """High Precision Event Timer; often disabled for Windows guests, where it costs CPU time."""
     hyperv: HypervTimer | None = None
     """Paravirtual clock for Windows guests."""
     kvm: KVMTimer | None = None
@@ -66,21 +66,21 @@ class Timer(Model):
 
 
 class ClockOffsetUTC(Model):
-    """A guest clock that is set to UTC at every boot, or held at a distance from it."""
+    """A guest clock in UTC, optionally with an offset."""
 
     offset_seconds: Int32 | None = None
     """Seconds to add to UTC, may be negative. When set, time changes made inside the guest survive its reboots."""
 
 
 class Clock(Model):
-    """What time the guest's hardware clock shows, and which timers it has."""
+    """The guest's hardware clock and timers."""
 
     utc: ClockOffsetUTC | None = None
     """The hardware clock runs in UTC, as Linux expects. Cannot be combined with `timezone`."""
     timezone: str | None = None
     """The hardware clock runs in this time zone, for example `Europe/Rome`. Cannot be combined with `utc`."""
     timer: Timer | None = None
-    """Timers to give or to deny the guest; a preference sets them only when this block is absent."""
+    """Timers of the guest; a preference sets them only if this block is absent."""
 
 
 class FeatureState(Model):
@@ -94,9 +94,9 @@ class FeatureAPIC(Model):
     """The interrupt controller of an x86 guest."""
 
     enabled: bool | None = None
-    """`true` gives the guest an APIC, `false` takes it away. Default: true."""
+    """`true` adds an APIC, `false` removes it. Default: true."""
     end_of_interrupt: bool | None = None
-    """Lets the guest acknowledge interrupts without a VM exit, which is faster. Default: false."""
+    """Whether the guest can acknowledge interrupts without a VM exit, which is faster. Default: false."""
 
 
 class FeatureSpinlocks(Model):
@@ -114,7 +114,7 @@ class SyNICTimer(Model):
     enabled: bool | None = None
     """`true` turns the timers on, `false` off. Default: true."""
     direct: FeatureState | None = None
-    """Expirations arrive as plain interrupts in place of messages, which costs the guest less."""
+    """Signal expirations with interrupts instead of messages, which is cheaper for the guest."""
 
 
 class TLBFlush(Model):
@@ -123,33 +123,33 @@ class TLBFlush(Model):
     enabled: bool | None = None
     """`true` turns the feature on, `false` off. Default: true."""
     direct: FeatureState | None = None
-    """Nested guests hand their flushes straight to the host; helps Windows with virtualization-based security."""
+    """Nested guests flush directly through the host; faster for Windows with virtualization-based security."""
     extended: FeatureState | None = None
     """The guest may flush single address ranges, not only everything."""
 
 
 class FeatureVendorID(Model):
-    """The vendor name under which the hypervisor presents itself."""
+    """The vendor name of the hypervisor in the guest."""
 
     enabled: bool | None = None
-    """`true` shows the name below, `false` the usual one. Default: true."""
+    """`true` shows `vendorid`, `false` the default name. Default: true."""
     vendorid: str | None = None
-    """The name to show, at most 12 characters; some GPU drivers refuse to run under the usual one."""
+    """The name to show, at most 12 characters; some GPU drivers do not work with the default name."""
 
 
 class FeatureHyperv(Model):
     """Hyper-V enlightenments, which make Windows run faster on KVM; what is absent is left to the machine type."""
 
     evmcs: FeatureState | None = None
-    """Enlightened VMCS: faster exits from nested guests, at the price of other nesting features. Needs `vapic`."""
+    """Enlightened VMCS: faster exits from nested guests, but without other nesting features. Needs `vapic`."""
     frequencies: FeatureState | None = None
-    """Registers that tell the guest the TSC and APIC frequencies, so that it need not measure them."""
+    """Registers with the TSC and APIC frequencies, so that the guest does not measure them."""
     ipi: FeatureState | None = None
     """One call to interrupt many vCPUs; pays off when vCPUs outnumber the host's CPUs. Needs `vpindex`."""
     reenlightenment: FeatureState | None = None
     """Notifies the guest when the TSC frequency changes, for example after a live migration."""
     relaxed: FeatureState | None = None
-    """The guest forgives late timer interrupts on a busy host and does not stop with a blue screen."""
+    """The guest tolerates late timer interrupts on a busy host instead of a blue screen."""
     reset: FeatureState | None = None
     """The guest can reset itself through a Hyper-V register. Needs `synic`."""
     runtime: FeatureState | None = None
@@ -159,7 +159,7 @@ class FeatureHyperv(Model):
     synic: FeatureState | None = None
     """The synthetic interrupt controller, on which `synictimer` and `reset` build."""
     synictimer: SyNICTimer | None = None
-    """Synthetic timers that spare an idle Windows guest most of its periodic ticks."""
+    """Synthetic timers, which avoid most periodic ticks of an idle Windows guest."""
     tlbflush: TLBFlush | None = None
     """The host flushes the TLBs of many vCPUs in one call. Needs `vpindex`."""
     vapic: FeatureState | None = None
@@ -171,24 +171,24 @@ class FeatureHyperv(Model):
 
 
 class HyperVPassthrough(Model):
-    """All Hyper-V enlightenments the node offers, without naming them."""
+    """All Hyper-V enlightenments of the node."""
 
     enabled: bool | None = None
-    """`true` turns on whatever the node supports; such a VM cannot be live-migrated."""
+    """`true` enables all enlightenments of the node; such a VM cannot be live-migrated."""
 
 
 class FeatureKVM(Model):
-    """How KVM shows itself to the guest."""
+    """Visibility of KVM in the guest."""
 
     hidden: bool | None = None
-    """`true` hides from the guest that it runs on KVM, for drivers that refuse virtual machines. Default: false."""
+    """`true` hides KVM from the guest, for drivers that do not work in virtual machines. Default: false."""
 
 
 class Features(Model):
     """Optional features of the virtual hardware."""
 
     acpi: FeatureState | None = None
-    """Power management tables; without them a guest cannot be shut down politely. Default: on."""
+    """ACPI tables; without them a guest cannot be shut down cleanly. Default: on."""
     apic: FeatureAPIC | None = None
     """The x86 interrupt controller; left to the machine type when absent."""
     hyperv: FeatureHyperv | None = None
@@ -196,8 +196,8 @@ class Features(Model):
     hyperv_passthrough: HyperVPassthrough | None = None
     """Every Hyper-V enlightenment of the node; excludes `hyperv` and live migration."""
     kvm: FeatureKVM | None = None
-    """Whether the guest may notice that it runs on KVM."""
+    """Visibility of KVM in the guest."""
     pvspinlock: FeatureState | None = None
-    """Paravirtual spinlocks for Linux guests; switch it off for kernels too old to handle them."""
+    """Paravirtual spinlocks for Linux guests; disable them for kernels that do not support them."""
     smm: FeatureState | None = None
     """System Management Mode, which EFI secure boot depends on."""

@@ -11,7 +11,7 @@ class NodeMediatedDeviceTypesConfig(Settings):
     """Which mediated devices to create on some nodes."""
 
     node_selector: dict[str, str]
-    """Labels of the nodes that this is about."""
+    """Labels of the nodes."""
     mediated_device_types: list[str] | None = None
     """Types to create there, such as nvidia-222; replaces the cluster-wide list."""
     mediated_devices_types: list[str] | None = None
@@ -37,9 +37,9 @@ class MediatedHostDevice(Settings):
     mdev_name_selector: str
     """Name of the type as the driver shows it, such as GRID T4-1Q."""
     resource_name: str
-    """Name by which VMs ask for it, such as nvidia.com/GRID_T4-1Q."""
+    """Resource name in VMs, such as nvidia.com/GRID_T4-1Q."""
     external_resource_provider: bool | None = None
-    """Set true if another device plugin hands out these devices."""
+    """Set true if another device plugin provides these devices."""
 
 
 class PciHostDevice(Settings):
@@ -48,9 +48,9 @@ class PciHostDevice(Settings):
     pci_vendor_selector: str
     """Vendor and product id in hexadecimal, such as 10DE:1EB8."""
     resource_name: str
-    """Name by which VMs ask for it, such as nvidia.com/TU104GL_Tesla_T4."""
+    """Resource name in VMs, such as nvidia.com/TU104GL_Tesla_T4."""
     external_resource_provider: bool | None = None
-    """Set true if another device plugin hands out these devices."""
+    """Set true if another device plugin provides these devices."""
 
 
 class USBSelector(Settings):
@@ -66,18 +66,18 @@ class USBHostDevice(Settings):
     """A set of USB devices that VMs may use together."""
 
     resource_name: str
-    """Name by which VMs ask for the set, such as kubevirt.io/storage."""
+    """Resource name in VMs, such as kubevirt.io/storage."""
     selectors: list[USBSelector] | None = None
     """The devices of the set; a VM gets one of each."""
     external_resource_provider: bool | None = None
-    """Set true if another device plugin hands out these devices."""
+    """Set true if another device plugin provides these devices."""
 
 
 class PermittedHostDevices(Settings):
     """All devices of the nodes that VMs may use; any other is refused."""
 
     pci_host_devices: list[PciHostDevice] | None = None
-    """PCI devices, whole GPUs among them."""
+    """PCI devices, including GPUs."""
     mediated_devices: list[MediatedHostDevice] | None = None
     """Mediated devices, such as vGPUs."""
     usb: list[USBHostDevice] | None = None

@@ -20,30 +20,30 @@ FINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 
 
 class GuestAgentPing(Model):
-    """Ask whether the guest agent answers; has no settings."""
+    """Ping of the guest agent; has no settings."""
 
 
 class Probe(Model):
-    """A check that is repeated while the guest runs; exactly one of the four ways to ask."""
+    """A probe of the running guest; exactly one of the four handlers."""
 
     guest_agent_ping: GuestAgentPing | None = None
     """`{}` pings the QEMU guest agent."""
     exec: ExecAction | None = None
-    """A command for the QEMU guest agent to run; exit code 0 means healthy, a missing agent does not."""
+    """Command that the QEMU guest agent runs; healthy if its exit code is 0. Without an agent the check fails."""
     http_get: HTTPGetAction | None = None
-    """Sends an HTTP request to the guest; an answer from 200 to 399 means healthy."""
+    """HTTP request to the guest; a status from 200 to 399 means healthy."""
     tcp_socket: TCPSocketAction | None = None
-    """Opens a TCP connection to the guest; being accepted means healthy."""
+    """TCP connection to the guest; an accepted connection means healthy."""
     initial_delay_seconds: Int32 | None = None
     """Seconds to wait after the start before the first check. Default: 0."""
     period_seconds: Int32 | None = None
     """Seconds between two checks, at least 1. Default: 10."""
     timeout_seconds: Int32 | None = None
-    """Seconds until a check without an answer counts as failed, at least 1. Default: 1."""
+    """Timeout of a check in seconds, at least 1. Default: 1."""
     success_threshold: Int32 | None = None
-    """Good checks in a row until a failed guest counts as healthy; 1 for liveness. Default: 1."""
+    """Consecutive successes until a failed guest is healthy; 1 for liveness. Default: 1."""
     failure_threshold: Int32 | None = None
-    """Failed checks in a row until a healthy guest counts as failed, at least 1. Default: 3."""
+    """Consecutive failures until a healthy guest has failed, at least 1. Default: 3."""
 
 
 class VirtualMachineInstanceResourceClaim(Model):
@@ -69,19 +69,19 @@ class VirtualMachineInstanceSpec(Model, kw_only=True):
     volumes: list[Volume] | None = None
     """Contents of disks and shared directories, matched with them by name."""
     access_credentials: list[AccessCredential] | None = None
-    """SSH keys and passwords to bring into the guest."""
+    """SSH keys and passwords to set in the guest."""
     resource_claims: list[VirtualMachineInstanceResourceClaim] | None = None
-    """Dynamically allocated devices, for GPUs, host devices and networks to draw on."""
+    """Dynamically allocated devices, which GPUs, host devices and networks refer to."""
     utility_volumes: list[UtilityVolume] | None = None
     """Claims for the launcher's own use, such as backups; the guest does not see them."""
     hostname: str | None = None
     """Host name offered to the guest by DHCP and cloud-init. Default: the name of the VM."""
     subdomain: str | None = None
-    """Headless service to be listed under in DNS, as `hostname.subdomain.namespace.svc`. None when absent."""
+    """Headless service for DNS names such as `hostname.subdomain.namespace.svc`. None when absent."""
     dns_policy: Literal["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"] | None = None
-    """Where name servers come from; `None` takes only those of `dnsConfig`. Default: `ClusterFirst`."""
+    """Source of name servers; `None` uses only those of `dnsConfig`. Default: `ClusterFirst`."""
     dns_config: PodDNSConfig | None = None
-    """Name servers, search domains and options to add to what `dnsPolicy` gives."""
+    """Name servers, search domains and options in addition to those of `dnsPolicy`."""
     node_selector: dict[str, str] | None = None
     """Labels that a node must have to run this VM; conflicts with an instance type that has a selector."""
     affinity: Affinity | None = None
@@ -93,7 +93,7 @@ class VirtualMachineInstanceSpec(Model, kw_only=True):
     scheduler_name: str | None = None
     """Scheduler that picks the node; conflicts with an instance type that names one. Default: the cluster's."""
     priority_class_name: str | None = None
-    """PriorityClass that decides who gives way when nodes are full. Default: the cluster's."""
+    """PriorityClass of the VM, for preemption on full nodes. Default: the cluster's."""
     service_account_name: str | None = None
     """ServiceAccount to run the launcher as; the guest gets its token only by a `serviceAccount` volume."""
     eviction_strategy: str | None = None
@@ -101,7 +101,7 @@ class VirtualMachineInstanceSpec(Model, kw_only=True):
     start_strategy: str | None = None
     """`Paused` starts the VM but holds its vCPUs until `virtctl unpause vm`. Runs at once when absent."""
     termination_grace_period_seconds: int | None = None
-    """Seconds the guest gets to shut down before it is switched off; 0 switches off at once. Default: 30."""
+    """Seconds for the guest to shut down before it is powered off; 0 powers off at once. Default: 30."""
     liveness_probe: Probe | None = None
     """A check that stops the instance when it fails; the VM's run strategy may then start a new one."""
     readiness_probe: Probe | None = None
@@ -118,7 +118,7 @@ class VirtualMachineInstance(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Name, namespace, labels and annotations."""
     spec: VirtualMachineInstanceSpec
-    """What was asked for, complete; mostly fixed once the instance exists."""
+    """The complete specification; mostly immutable once the instance exists."""
     status: VirtualMachineInstanceStatus | None = None
     """Observed state of the instance; written by the controllers."""
 

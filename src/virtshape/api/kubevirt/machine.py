@@ -16,7 +16,7 @@ from virtshape.api.quantity import Quantity
 
 
 class DataVolumeTemplateDummyStatus(Model):
-    """Read and ignored, so that a DataVolume can be pasted as a template."""
+    """Ignored, so that a DataVolume can be pasted as a template."""
 
 
 class DataVolumeTemplateSpec(Model, kw_only=True):
@@ -29,7 +29,7 @@ class DataVolumeTemplateSpec(Model, kw_only=True):
     metadata: ObjectMeta | None = None
     """Name, labels and annotations of the DataVolume; a volume of the VM refers to it by this name."""
     spec: DataVolumeSpec
-    """Where the content comes from and how much storage it takes."""
+    """Source and storage of the DataVolume."""
     status: DataVolumeTemplateDummyStatus | None = None
     """Ignored."""
 
@@ -88,13 +88,13 @@ class VirtualMachineSpec(Model, kw_only=True):
     """Desired state of a VM: run strategy, size and template."""
 
     run_strategy: str | None = None
-    """`Always`, `Halted`, `Manual`, `RerunOnFailure`, `Once` or `WaitAsReceiver`. Excludes `running`; one is needed."""
+    """`Always`, `Halted`, `Manual`, `RerunOnFailure`, `Once` or `WaitAsReceiver`. Exactly one of this and `running`."""
     running: bool | None = None
     """Older form of `runStrategy`: `true` is `Always`, `false` is `Halted`. Excludes `runStrategy`."""
     instancetype: InstancetypeMatcher | None = None
     """Instance type that gives the VM its vCPUs, memory and more. Excludes `flavor`."""
     flavor: FlavorMatcher | None = None
-    """Flavor that sizes the VM, from the older group `flavor.kubevirt.io`. Excludes `instancetype`."""
+    """Flavor of the VM, from the older group `flavor.kubevirt.io`. Excludes `instancetype`."""
     preference: PreferenceMatcher | None = None
     """Preference with default values for the guest; with `flavor` it is looked up in the flavor group."""
     template: VirtualMachineInstanceTemplateSpec
@@ -102,14 +102,14 @@ class VirtualMachineSpec(Model, kw_only=True):
     data_volume_templates: list[DataVolumeTemplateSpec] | None = None
     """Disks to create with the VM; they are deleted with it."""
     update_volumes_strategy: str | None = None
-    """When volumes are exchanged: `Replacement` at the next start (default), or `Migration` copies them live."""
+    """When volumes are replaced: at the next start (`Replacement`, default), or by live copying (`Migration`)."""
 
 
 class VirtualMachineCondition(Model):
     """A condition of the VM."""
 
     type: str
-    """What the condition is about, for example `Ready`, `Failure` or `RestartRequired`."""
+    """Type of the condition, for example `Ready`, `Failure` or `RestartRequired`."""
     status: str
     """`True`, `False` or `Unknown`."""
     reason: str | None = None
@@ -141,16 +141,16 @@ class InstancetypeStatusRef(Model):
     infer_from_volume: str | None = None
     """The volume that named the object, if it was inferred."""
     infer_from_volume_failure_policy: str | None = None
-    """What a failed inference was to do, `Reject` or `Ignore`."""
+    """Failure policy of the inference, `Reject` or `Ignore`."""
 
 
 class VirtualMachineMemoryDumpRequest(Model):
-    """A memory dump of the guest, asked for or done."""
+    """A requested or completed memory dump of the guest."""
 
     claim_name: str
     """PersistentVolumeClaim that receives the dump."""
     phase: str
-    """How far it is: `Associating`, `InProgress`, `Unmounting`, `Completed`, `Dissociating` or `Failed`."""
+    """Phase: `Associating`, `InProgress`, `Unmounting`, `Completed`, `Dissociating` or `Failed`."""
     file_name: str | None = None
     """Name of the dump file on the claim."""
     start_timestamp: Time | None = None
@@ -160,14 +160,14 @@ class VirtualMachineMemoryDumpRequest(Model):
     message: str | None = None
     """Why it failed."""
     remove: bool | None = None
-    """`true` once the claim is to be detached from the VM; the dump on it stays."""
+    """`true` if the claim is being detached from the VM; the dump is kept."""
 
 
 class VirtualMachineStartFailure(Model):
-    """Starts that failed one after another, and when the next one is due."""
+    """Consecutive failed starts, and the time of the next one."""
 
     consecutive_fail_count: Int32 | None = None
-    """Failed starts since the last good one; each makes the wait longer."""
+    """Failed starts since the last successful one; each increases the delay."""
     last_failed_vmi_uid: str | None = field(default=None, name="lastFailedVMIUID")
     """UID of the instance that failed last."""
     retry_after_timestamp: Time | None = None
@@ -180,7 +180,7 @@ class VirtualMachineStateChangeRequest(Model):
     action: str
     """`Start` or `Stop`."""
     data: dict[str, str] | None = None
-    """Details of the action, for example that the VM is to start paused."""
+    """Details of the action, for example that the VM starts paused."""
     uid: str | None = None
     """UID of the instance to stop; absent for a start."""
 
@@ -198,7 +198,7 @@ class VolumeSnapshotStatus(Model):
     """Whether a volume of the VM can be snapshotted."""
 
     name: str
-    """Which volume of the VM this is about."""
+    """Name of the volume."""
     enabled: bool
     """`true` if its storage can make snapshots."""
     reason: str | None = None
@@ -206,26 +206,26 @@ class VolumeSnapshotStatus(Model):
 
 
 class VolumeMigrationState(Model):
-    """A move of the VM's disks to other storage."""
+    """A migration of the VM's disks to other storage."""
 
     migrated_volumes: list[StorageMigratedVolumeInfo] | None = None
-    """The volumes on the move, each with its old and its new claim."""
+    """The migrating volumes, each with its old and its new claim."""
 
 
 class VolumeUpdateState(Model):
-    """An exchange of volumes under way."""
+    """A replacement of volumes in progress."""
 
     volume_migration_state: VolumeMigrationState | None = None
-    """The copying that the update strategy `Migration` asked for."""
+    """The copy that the update strategy `Migration` requires."""
 
 
 class EffectiveSize(Model):
-    """The size the VM has or will start with, after instance type and preference are applied."""
+    """The current size of the VM, or its size at the next start, with instance type and preference applied."""
 
     vcpus: int | None = None
     """Number of vCPUs."""
     memory: Quantity | None = None
-    """RAM the guest sees."""
+    """Guest memory."""
     topology: str | None = None
     """Layout of the vCPUs as sockets x cores x threads, for example `2x1x2`."""
 
@@ -240,15 +240,15 @@ class VirtualMachineStatus(Model):
     ready: bool | None = None
     """`true` while the instance runs and its readiness check, if any, succeeds."""
     run_strategy: str | None = None
-    """The run strategy last acted upon."""
+    """The run strategy that was last applied."""
     effective: EffectiveSize | None = None
-    """vCPUs, memory and topology that result from all sources; known before the first start."""
+    """The resulting vCPUs, memory and topology; set before the first start."""
     instancetype_ref: InstancetypeStatusRef | None = None
-    """The instance type in use and the revision that keeps it."""
+    """The instance type in use and its revision."""
     flavor_ref: InstancetypeStatusRef | None = None
-    """The flavor in use and the revision that keeps it."""
+    """The flavor in use and its revision."""
     preference_ref: InstancetypeStatusRef | None = None
-    """The preference in use and the revision that keeps it."""
+    """The preference in use and its revision."""
     conditions: list[VirtualMachineCondition] | None = None
     """Current conditions, one per type."""
     observed_generation: int | None = None
@@ -264,15 +264,15 @@ class VirtualMachineStatus(Model):
     volume_snapshot_statuses: list[VolumeSnapshotStatus] | None = None
     """For each volume, whether it can be snapshotted."""
     volume_update_state: VolumeUpdateState | None = None
-    """Present while volumes are being exchanged."""
+    """Present while volumes are being replaced."""
     snapshot_in_progress: str | None = None
     """Name of the snapshot being taken of the VM."""
     restore_in_progress: str | None = None
     """Name of the restore being applied to the VM."""
     memory_dump_request: VirtualMachineMemoryDumpRequest | None = None
-    """The latest memory dump asked for."""
+    """The last requested memory dump."""
     changed_block_tracking: ChangedBlockTrackingStatus | None = None
-    """Whether changes of the disks are recorded, and how backups fare."""
+    """Changed block tracking, and the state of backups."""
 
 
 class VirtualMachine(Model, kw_only=True):

@@ -11,32 +11,32 @@ from virtshape.api.quantity import Quantity
 
 
 class MigrationConfiguration(Model):
-    """How live migrations behave."""
+    """Settings of live migrations."""
 
     parallel_migrations_per_cluster: int | None = None
-    """How many migrations may run at once in the whole cluster; 5 by default."""
+    """Maximum number of parallel migrations in the cluster; 5 by default."""
     parallel_outbound_migrations_per_node: int | None = None
-    """How many migrations may leave one node at once; 2 by default."""
+    """Maximum number of parallel outgoing migrations of a node; 2 by default."""
     bandwidth_per_migration: Quantity | None = None
     """Maximum bytes per second of a migration, such as 64Mi; 0 (default) for no limit."""
     completion_timeout_per_gi_b: int | None = None
-    """Seconds that a migration may take for each GiB to copy, 150 by default; the allow... fields say what follows."""
+    """Timeout in seconds per GiB to copy, 150 by default; the `allow...` fields define what happens then."""
     progress_timeout: int | None = None
-    """Seconds without any copied byte after which a migration is given up; 150 by default."""
+    """Seconds without progress after which a migration is cancelled; 150 by default."""
     max_downtime_ms: int | None = None
     """Maximum downtime of the guest during the switch, in milliseconds; 900 by default."""
     allow_auto_converge: bool | None = None
     """Set true to slow down a guest that writes memory faster than it can be copied; false by default."""
     allow_post_copy: bool | None = None
-    """Set true to let a late guest run on the target with memory still missing; a lost link then crashes it."""
+    """Set true to allow post-copy: a lost connection then crashes the guest."""
     allow_workload_disruption: bool | None = None
-    """Set true to finish a late migration by post-copy or by pausing the guest, instead of giving it up."""
+    """Set true to complete a slow migration by post-copy or by pausing the guest, instead of cancelling it."""
     unsafe_migration_override: bool | None = None
-    """Set true to migrate even where checks find that the guest could be damaged; false by default."""
+    """Set true to migrate although checks report a risk for the guest; false by default."""
     disable_tls: bool | None = field(default=None, name="disableTLS")
     """Set true to send the guest's memory unencrypted; false by default."""
     match_se_linux_level_on_migration: bool | None = field(default=None, name="matchSELinuxLevelOnMigration")
-    """Whether the target pod takes over the source's SELinux level, as shared volumes may need; true by default."""
+    """Whether the target pod has the source's SELinux level, which shared volumes may need; true by default."""
     network: str | None = None
     """Name of the network attachment to migrate over; the pod network by default."""
     node_drain_taint_key: str | None = None
@@ -46,64 +46,64 @@ class MigrationConfiguration(Model):
 
 
 class DowntimeTuningOptions(Model):
-    """How the allowed downtime grows while a migration does not get done."""
+    """How the allowed downtime increases during a migration."""
 
     initial_ms: int | None = None
     """Downtime allowed at first, in milliseconds; 150 by default."""
     steps: Int32 | None = None
-    """In how many equal steps it grows to maxDowntimeMs; 7 by default."""
+    """Number of equal steps up to maxDowntimeMs; 7 by default."""
     start_after_iteration: int | None = None
-    """How many rounds of memory copying come before the first step; 3 by default."""
+    """Rounds of memory copying before the first step; 3 by default."""
     cooldown_seconds: Int32 | None = None
-    """Least seconds between two steps; 10 by default."""
+    """Minimum seconds between two steps; 10 by default."""
 
 
 class StallDetectorOptions(Model):
-    """When a migration counts as stuck, and what is done then."""
+    """Detection of stuck migrations, and the reaction."""
 
     stall_progress_timeout: int | None = None
-    """Seconds to look back for progress; 40 by default."""
+    """Time window for progress in seconds; 40 by default."""
     stall_margin: int | None = None
-    """Percent by which the bytes left must beat the best so far to count as progress; 4 by default."""
+    """Percentage by which the remaining bytes must decrease to count as progress; 4 by default."""
     search_local_minima: bool | None = None
-    """Whether to wait, once stuck, for a moment when few bytes are left; true by default."""
+    """Whether a stuck migration waits for a moment with few remaining bytes; true by default."""
     patience_window_decay_factor: Quantity | None = None
-    """How much the wait shrinks each time that no such moment came; 0.5 by default."""
+    """Factor by which the wait decreases each time; 0.5 by default."""
     precopy_possible_factor: Quantity | None = None
-    """Largest ratio of expected downtime to maxDowntimeMs at which a plain switch is still tried; 1.5 by default."""
+    """Maximum ratio of expected downtime to maxDowntimeMs for a switch without post-copy; 1.5 by default."""
     switchover_timeout: int | None = None
-    """Seconds that the switch to the target may take before the migration is given up; 60 by default."""
+    """Timeout of the switch to the target in seconds; 60 by default."""
     completion_timeout_factor: Quantity | None = None
-    """Factor on the completion timeout when a switch is forced; 2 by default."""
+    """Factor for the completion timeout if a switch is forced; 2 by default."""
     ewma_alpha: Quantity | None = None
     """Weight of the newest bandwidth sample in the running average, above 0 and up to 1; 0.4 by default."""
 
 
 class ExperimentalMigrationOptions(Model):
-    """Migration settings that may change or vanish."""
+    """Experimental migration settings."""
 
     compression: str | None = None
     """Algorithm that compresses the copied memory; none by default."""
     downtime_tuning: DowntimeTuningOptions | None = None
     """How the allowed downtime grows."""
     stall_detector: StallDetectorOptions | None = None
-    """When a migration counts as stuck."""
+    """Detection of stuck migrations."""
 
 
 class VMIMConfigurationOptions(MigrationConfiguration):
-    """The effective settings of a migration: those of the cluster, changed by a policy."""
+    """The effective settings of a migration: those of the cluster, modified by a policy."""
 
     experimental: ExperimentalMigrationOptions | None = None
-    """Settings that may change or vanish."""
+    """Experimental settings."""
 
 
 class VirtualMachineInstanceMigrationSourceState(Model):
-    """What the side that the instance leaves reports."""
+    """State of the migration source."""
 
     node: str | None = None
-    """The node it leaves."""
+    """Source node."""
     pod: str | None = None
-    """The pod it leaves."""
+    """Source pod."""
     migration_uid: str | None = field(default=None, name="migrationUID")
     """UID of the migration object on this side."""
     virtual_machine_instance_uid: str | None = field(default=None, name="virtualMachineInstanceUID")
@@ -115,26 +115,26 @@ class VirtualMachineInstanceMigrationSourceState(Model):
     node_selectors: dict[str, str] | None = None
     """Labels that the target node must have to run the guest."""
     persistent_state_pvc_name: str | None = field(default=None, name="persistentStatePVCName")
-    """Claim that keeps the TPM and EFI state, if it is kept."""
+    """Claim with the TPM and EFI state, if it is persistent."""
     selinux_context: str | None = None
     """SELinux context that the pod runs in."""
     sync_address: str | None = None
-    """host:port at which the other side exchanges status."""
+    """host:port for the exchange of status with the other side."""
 
 
 class VirtualMachineInstanceMigrationTargetState(Model):
-    """What the side that the instance moves to reports."""
+    """State of the migration target."""
 
     node: str | None = None
-    """The node it moves to."""
+    """Target node."""
     node_address: str | None = None
     """Address of that node for the copied memory."""
     direct_migration_node_ports: dict[str, Int32] | None = None
-    """Ports open on that node, each with the migration port it stands for."""
+    """Open ports on that node, each with its migration port."""
     pod: str | None = None
-    """The pod it moves to."""
+    """Target pod."""
     attachment_pod_uid: str | None = field(default=None, name="attachmentPodUID")
-    """UID of the pod that holds the hotplugged volumes."""
+    """UID of the pod with the hotplugged volumes."""
     migration_uid: str | None = field(default=None, name="migrationUID")
     """UID of the migration object on this side."""
     virtual_machine_instance_uid: str | None = field(default=None, name="virtualMachineInstanceUID")
@@ -146,17 +146,17 @@ class VirtualMachineInstanceMigrationTargetState(Model):
     domain_detected: bool | None = None
     """True once the domain has appeared here."""
     domain_ready_timestamp: Time | None = None
-    """When the domain began to run here."""
+    """When the domain started to run here."""
     cpu_set: list[Int32] | None = None
-    """Host CPUs set aside for the vCPUs, if they are dedicated."""
+    """Host CPUs reserved for the vCPUs, if they are dedicated."""
     node_topology: str | None = None
     """NUMA layout of the node as JSON, if CPUs are dedicated."""
     persistent_state_pvc_name: str | None = field(default=None, name="persistentStatePVCName")
-    """Claim that keeps the TPM and EFI state, if it is kept."""
+    """Claim with the TPM and EFI state, if it is persistent."""
     selinux_context: str | None = None
     """SELinux context that the pod runs in."""
     sync_address: str | None = None
-    """host:port at which the other side exchanges status."""
+    """host:port for the exchange of status with the other side."""
 
 
 class VirtualMachineInstanceMigrationState(Model):
@@ -169,7 +169,7 @@ class VirtualMachineInstanceMigrationState(Model):
     end_timestamp: Time | None = None
     """When it ended."""
     completed: bool | None = None
-    """True once it ended, well or badly."""
+    """True once it has ended, successfully or not."""
     failed: bool | None = None
     """True if it failed; the guest then stays on its source."""
     failure_reason: str | None = None
@@ -177,44 +177,44 @@ class VirtualMachineInstanceMigrationState(Model):
     abort_requested: bool | None = None
     """True after cancellation was requested."""
     abort_status: str | None = None
-    """How calling it off went: Aborting, Succeeded or Failed."""
+    """State of the cancellation: Aborting, Succeeded or Failed."""
     mode: str | None = None
-    """How memory is copied: PreCopy, PostCopy, or Paused with the guest standing still."""
+    """How memory is copied: PreCopy, PostCopy, or Paused."""
     migration_configuration: VMIMConfigurationOptions | None = None
-    """The settings in force."""
+    """The effective settings."""
     migration_policy_name: str | None = None
-    """Policy that changed the settings, if one applies."""
+    """Policy that modified the settings, if any."""
     migration_network_type: str | None = None
-    """Over which network: pod or migration."""
+    """Network of the migration: pod or migration."""
     source_node: str | None = None
-    """The node it leaves."""
+    """Source node."""
     source_pod: str | None = None
-    """The pod it leaves."""
+    """Source pod."""
     source_persistent_state_pvc_name: str | None = field(default=None, name="sourcePersistentStatePVCName")
-    """Claim with the TPM and EFI state on the source, if it is kept."""
+    """Claim with the TPM and EFI state on the source, if it is persistent."""
     source_state: VirtualMachineInstanceMigrationSourceState | None = None
-    """What the source reports."""
+    """State of the source."""
     target_node: str | None = None
-    """The node it moves to."""
+    """Target node."""
     target_node_address: str | None = None
     """Address of that node for the copied memory."""
     target_direct_migration_node_ports: dict[str, Int32] | None = None
-    """Ports open on that node, each with the migration port it stands for."""
+    """Open ports on that node, each with its migration port."""
     target_pod: str | None = None
-    """The pod it moves to."""
+    """Target pod."""
     target_attachment_pod_uid: str | None = field(default=None, name="targetAttachmentPodUID")
-    """UID of the pod that holds the hotplugged volumes on the target."""
+    """UID of the pod with the hotplugged volumes on the target."""
     target_node_domain_detected: bool | None = None
     """True once the domain has appeared on the target."""
     target_node_domain_ready_timestamp: Time | None = None
-    """When the domain began to run on the target."""
+    """When the domain started to run on the target."""
     target_cpu_set: list[Int32] | None = field(default=None, name="targetCPUSet")
-    """Host CPUs set aside on the target, if they are dedicated."""
+    """Host CPUs reserved on the target, if they are dedicated."""
     target_node_topology: str | None = None
     """NUMA layout of the target as JSON, if CPUs are dedicated."""
     target_memory_overhead: Quantity | None = None
-    """Memory that the target's pod needs beyond the guest's."""
+    """Memory overhead of the target's pod."""
     target_persistent_state_pvc_name: str | None = field(default=None, name="targetPersistentStatePVCName")
-    """Claim with the TPM and EFI state on the target, if it is kept."""
+    """Claim with the TPM and EFI state on the target, if it is persistent."""
     target_state: VirtualMachineInstanceMigrationTargetState | None = None
-    """What the target reports."""
+    """State of the target."""

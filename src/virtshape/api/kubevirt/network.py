@@ -19,7 +19,7 @@ class MultusNetwork(Model):
 
 
 class PodNetwork(Model):
-    """The network that every pod of the cluster is on."""
+    """The pod network of the cluster."""
 
     vm_network_cidr: str | None = field(default=None, name="vmNetworkCIDR")
     """IPv4 range for the guest behind a masquerade interface. Default: `10.0.2.0/24`."""
@@ -31,13 +31,13 @@ class ClaimRequest(Model):
     """One device out of the resource claims of a VM."""
 
     claim_name: str | None = None
-    """Which of the VM's `resourceClaims` provides the device."""
+    """Name of the VM's resource claim."""
     request_name: str | None = None
-    """Which request of that claim is meant."""
+    """Name of the request in that claim."""
 
 
 class Network(Model):
-    """Something to connect the guest to: exactly one of pod, multus and resourceClaim."""
+    """A network of the guest: exactly one of pod, multus and resourceClaim."""
 
     name: str
     """Name by which an interface refers to this network; a DNS label, used once per VM."""
@@ -57,16 +57,16 @@ class PluginBinding(Model):
 
 
 class InterfaceBridge(Model):
-    """Puts the guest on its network through a bridge, with the pod's own address; has no settings."""
+    """Connects the guest with a bridge, with the pod's own address; has no settings."""
 
 
 class DHCPPrivateOptions(Model):
-    """One DHCP option out of the range for private use."""
+    """A private DHCP option."""
 
     option: Int32
     """Number of the option, 224 to 254."""
     value: str
-    """Text to send with it."""
+    """Value of the option."""
 
 
 class DHCPOptions(Model):
@@ -79,7 +79,7 @@ class DHCPOptions(Model):
     ntp_servers: list[str] | None = None
     """IPv4 addresses of time servers (option 42)."""
     private_options: list[DHCPPrivateOptions] | None = None
-    """Options of your own, numbered 224 to 254, each number once."""
+    """Private options, numbered 224 to 254; each number once."""
 
 
 class DeprecatedInterfaceMacvtap(Model):
@@ -87,7 +87,7 @@ class DeprecatedInterfaceMacvtap(Model):
 
 
 class InterfaceMasquerade(Model):
-    """Hides the guest behind the pod's address by NAT; has no settings."""
+    """Connects the guest with NAT behind the pod's address; has no settings."""
 
 
 class DeprecatedInterfacePasst(Model):
@@ -95,7 +95,7 @@ class DeprecatedInterfacePasst(Model):
 
 
 class InterfacePasstBinding(Model):
-    """Carries the guest's connections through passt, a user-space relay; has no settings."""
+    """Connects the guest with passt, a user-space network relay; has no settings."""
 
 
 class PortRange(Model):
@@ -129,7 +129,7 @@ class InterfaceSRIOV(Model):
 
 
 class Interface(Model):
-    """A network interface of the guest; exactly one way to connect it (bridge, masquerade, sriov, ...)."""
+    """A network interface of the guest; exactly one binding (bridge, masquerade, sriov, ...)."""
 
     name: str
     """Name of the network it connects to; each network has one interface."""
@@ -142,7 +142,7 @@ class Interface(Model):
     passt_binding: InterfacePasstBinding | None = None
     """`{}` connects through passt; the guest keeps the pod's address and needs no NAT."""
     binding: PluginBinding | None = None
-    """Connects through a binding of the cluster's configuration, in place of a built-in one."""
+    """Connects with a binding plugin of the cluster's configuration."""
     macvtap: DeprecatedInterfaceMacvtap | None = None
     """No longer supported; use `binding` with a macvtap plugin."""
     passt: DeprecatedInterfacePasst | None = None
@@ -152,17 +152,17 @@ class Interface(Model):
     model: str | None = None
     """Emulated card: `virtio` (default), `e1000`, `e1000e`, `igb`, `rtl8139`, `pcnet` or `ne2k_pci`."""
     mac_address: str | None = None
-    """Hardware address such as `02:00:5e:10:00:01`; generated when absent."""
+    """MAC address such as `02:00:5e:10:00:01`; generated when absent."""
     state: str | None = None
     """`up` (default), `down` to unplug the cable, or `absent` to remove the interface from the running VM."""
     ports: list[Port] | None = None
-    """Ports to let in; all of them when absent. Excludes `portRanges`."""
+    """Forwarded ports; all ports when absent. Excludes `portRanges`."""
     port_ranges: list[PortRange] | None = None
-    """Ranges of ports to let in, on masquerade interfaces only. Excludes `ports`."""
+    """Forwarded port ranges, on masquerade interfaces only. Excludes `ports`."""
     dhcp_options: DHCPOptions | None = None
-    """More for the guest to learn by DHCP; for bridge and masquerade interfaces."""
+    """Additional DHCP options; for bridge and masquerade interfaces."""
     boot_order: UInt32 | None = None
-    """Place in the boot sequence, from 1, unique in the VM, disks included. No network boot when absent."""
+    """Boot order, from 1, unique among interfaces and disks. No network boot when absent."""
     pci_address: str | None = None
     """Fixed PCI address in the guest, such as `0000:81:01.10`."""
     acpi_index: Int32 | None = None

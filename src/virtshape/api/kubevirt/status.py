@@ -27,24 +27,24 @@ class VirtualMachineInstanceBackupStatus(Model):
     end_timestamp: Time | None = None
     """When it ended."""
     completed: bool | None = None
-    """True once it ended, well or badly."""
+    """True once it has ended, successfully or not."""
     failed: bool | None = None
     """True if it failed."""
     backup_msg: str | None = None
-    """What went wrong, or is worth knowing."""
+    """Error or other information about the backup."""
     checkpoint_name: str | None = None
     """Checkpoint taken with it, from which the next incremental backup can start."""
     quiesce_status: str | None = None
-    """Whether the guest's file systems were frozen for it, could not be, or were left alone."""
+    """Whether the guest's file systems were frozen, could not be frozen, or were not."""
     volumes: list[VirtualMachineInstanceBackupVolumeInfo] | None = None
-    """The volumes in it."""
+    """The volumes in the backup."""
 
 
 class ChangedBlockTrackingStatus(Model):
-    """Whether written disk blocks are noted, as incremental backups need it."""
+    """Changed block tracking, which incremental backups need."""
 
     state: str
-    """How far tracking is, such as PendingRestart, Initializing, Enabled or Disabled."""
+    """State of the tracking, such as PendingRestart, Initializing, Enabled or Disabled."""
     backup_status: VirtualMachineInstanceBackupStatus | None = None
     """The current or last backup."""
 
@@ -107,7 +107,7 @@ class VirtualMachineInstanceNetworkInterface(Model):
     queue_count: Int32 | None = None
     """Number of queues; above 1 with multi-queue."""
     info_source: str | None = None
-    """Who reported it: any of domain, guest-agent and multus-status, joined by commas."""
+    """Sources of this information: domain, guest-agent, multus-status, separated by commas."""
 
 
 class InitrdInfo(Model):
@@ -139,11 +139,11 @@ class MemoryStatus(Model):
     guest_at_boot: Quantity | None = None
     """Memory that the guest started with."""
     guest_requested: Quantity | None = None
-    """Memory that it shall have; differs from guestCurrent while more is being plugged in."""
+    """Requested memory; differs from guestCurrent during a hotplug."""
     guest_current: Quantity | None = None
-    """Memory that it has now."""
+    """Current memory."""
     memory_overhead: Quantity | None = None
-    """Memory that its pod needs beyond the guest's."""
+    """Memory overhead of its pod."""
 
 
 class PersistentVolumeClaimInfo(Model):
@@ -156,24 +156,24 @@ class PersistentVolumeClaimInfo(Model):
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
     """Filesystem or a raw Block device."""
     requests: dict[str, Quantity] | None = None
-    """The size asked for, under `storage`."""
+    """The requested size, under `storage`."""
     capacity: dict[str, Quantity] | None = None
-    """The size provided, under `storage`."""
+    """The actual size, under `storage`."""
     filesystem_overhead: str | None = None
     """Fraction of the file system that a disk image leaves free, such as 0.055."""
     preallocated: bool | None = None
-    """Whether the image takes up its full size from the start."""
+    """Whether the image is preallocated."""
 
 
 class StorageMigratedVolumeInfo(Model):
-    """A volume whose content moves to another claim."""
+    """A volume that migrates to another claim."""
 
     volume_name: str
     """Name of the volume in the VM."""
     source_pvc_info: PersistentVolumeClaimInfo | None = field(default=None, name="sourcePVCInfo")
-    """The claim it leaves."""
+    """Source claim."""
     destination_pvc_info: PersistentVolumeClaimInfo | None = field(default=None, name="destinationPVCInfo")
-    """The claim it moves to."""
+    """Target claim."""
 
 
 class VirtualMachineInstancePhaseTransitionTimestamp(Model):
@@ -186,21 +186,21 @@ class VirtualMachineInstancePhaseTransitionTimestamp(Model):
 
 
 class TopologyHints(Model):
-    """What a node must offer for this instance."""
+    """Requirements of this instance for its node."""
 
     tsc_frequency: int | None = None
-    """Frequency of the time stamp counter in Hz; set for guests that depend on a steady one."""
+    """TSC frequency in Hz; set for guests that need a stable TSC."""
 
 
 class ContainerDiskInfo(Model):
     """A disk that comes from a container image."""
 
     checksum: int | None = None
-    """Checksum of the disk, to notice that an image changed under the same tag."""
+    """Checksum of the disk, to detect that the image of a tag has changed."""
 
 
 class HotplugVolumeStatus(Model):
-    """The pod through which a volume was plugged into the running guest."""
+    """The pod that attached a volume to the running guest."""
 
     attach_pod_name: str | None = None
     """Name of the pod."""
@@ -229,7 +229,7 @@ class VolumeStatus(Model):
     target: str
     """Device name, such as vda; the guest may use another. Empty while not attached."""
     phase: str | None = None
-    """How far a hotplugged volume or a memory dump is, such as Bound, AttachedToNode or Ready."""
+    """Phase of a hotplugged volume or a memory dump, such as Bound, AttachedToNode or Ready."""
     reason: str | None = None
     """Reason for the phase, in CamelCase."""
     message: str | None = None
@@ -241,7 +241,7 @@ class VolumeStatus(Model):
     container_disk_volume: ContainerDiskInfo | None = None
     """The container disk behind it, if there is one."""
     hotplug_volume: HotplugVolumeStatus | None = None
-    """How it was plugged in; present for hotplugged volumes only."""
+    """Hotplug information; present for hotplugged volumes only."""
     memory_dump_volume: DomainMemoryDumpInfo | None = None
     """The memory dump on it, if there is one."""
 
@@ -262,7 +262,7 @@ class VirtualMachineInstanceStatus(Model):
     active_pods: dict[str, str] | None = None
     """Its pods by UID, each with its node; two of them during a migration."""
     current_cpu_topology: CPUTopology | None = field(default=None, name="currentCPUTopology")
-    """Sockets, cores and threads the guest has now; behind the spec while sockets are being plugged in."""
+    """Current sockets, cores and threads; differs from the spec during a hotplug."""
     memory: MemoryStatus | None = None
     """The guest's memory, at start and now."""
     machine: Machine | None = None
@@ -276,19 +276,19 @@ class VirtualMachineInstanceStatus(Model):
     kernel_boot_status: KernelBootStatus | None = None
     """The kernel files, if it boots from a container image."""
     fs_freeze_status: str | None = None
-    """frozen while a freeze of the guest's file systems is asked for, absent otherwise."""
+    """`frozen` while the guest's file systems are frozen, absent otherwise."""
     changed_block_tracking: ChangedBlockTrackingStatus | None = None
-    """Whether written disk blocks are noted for backups."""
+    """Changed block tracking for backups."""
     migration_method: str | None = None
-    """How it could move: LiveMigration, or BlockMigration if disks must be copied too."""
+    """Migration method: LiveMigration, or BlockMigration if disks must be copied too."""
     migration_transport: str | None = None
-    """How migration data leaves the pod; Unix for a socket."""
+    """Transport of migration data; Unix for a socket."""
     migration_state: VirtualMachineInstanceMigrationState | None = None
     """The current or last live migration."""
     migrated_volumes: list[StorageMigratedVolumeInfo] | None = None
     """Volumes that are moving to other claims."""
     evacuation_node_name: str | None = None
-    """The node that it has to leave; set while that node is drained."""
+    """The node that it is evacuated from; set while that node is drained."""
     qos_class: Literal["BestEffort", "Burstable", "Guaranteed"] | None = None
     """Quality of service of its pod, which follows from requests and limits."""
     launcher_container_image_version: str | None = None
@@ -298,8 +298,8 @@ class VirtualMachineInstanceStatus(Model):
     selinux_context: str | None = None
     """SELinux context of its pod."""
     topology_hints: TopologyHints | None = None
-    """What a node must offer for it."""
+    """Requirements for its node."""
     virtual_machine_revision_name: str | None = None
-    """ControllerRevision that keeps the VM's spec as it was at start."""
+    """ControllerRevision with the VM's spec at start."""
     vsock_cid: UInt32 | None = field(default=None, name="VSOCKCID")
     """Address of the guest for vsock connections, if it has a vsock device."""

@@ -23,9 +23,9 @@ class UtilityVolume(Model):
     claim_name: str
     """PersistentVolumeClaim to use, in the VM's namespace."""
     type: str | None = None
-    """What it serves, for example `MemoryDump` or `Backup`."""
+    """Purpose, for example `MemoryDump` or `Backup`."""
     read_only: bool | None = None
-    """`true` mounts the claim write-protected. Default: false."""
+    """`true` mounts the claim read-only. Default: false."""
 
 
 class RemoveVolumeOptions(Model):
@@ -34,7 +34,7 @@ class RemoveVolumeOptions(Model):
     name: str
     """Name that the volume and its disk share."""
     dry_run: list[str] | None = None
-    """`[All]` checks the request and changes nothing."""
+    """`[All]` for a dry run."""
 
 
 class DataVolumeVolumeSource(Model):
@@ -47,21 +47,21 @@ class DataVolumeVolumeSource(Model):
 
 
 class HotpluggablePersistentVolumeClaim(Model):
-    """A claim used as the storage of a disk; what the guest writes stays."""
+    """A claim used as the storage of a disk; the guest's writes are kept."""
 
     claim_name: str
     """PersistentVolumeClaim to use, in the VM's namespace."""
     hotpluggable: bool | None = None
     """`true` if it may be plugged in and out while the VM runs. Default: false."""
     read_only: bool | None = None
-    """`true` mounts the claim write-protected. Default: false."""
+    """`true` mounts the claim read-only. Default: false."""
 
 
 class HotplugVolumeSource(Model):
     """Storage that can be plugged into a running VM: exactly one of the two."""
 
     data_volume: DataVolumeVolumeSource | None = None
-    """Plug in the claim of a DataVolume, once it is filled."""
+    """Plug in the claim of a DataVolume, once it is populated."""
     persistent_volume_claim: HotpluggablePersistentVolumeClaim | None = None
     """Plug in an existing claim."""
 
@@ -70,54 +70,54 @@ class AddVolumeOptions(Model):
     """A request to plug a volume and a disk into a running VM."""
 
     name: str
-    """Name for the volume and its disk; wins over the name inside `disk`."""
+    """Name of the volume and its disk; overrides the name in `disk`."""
     disk: Disk
     """The disk as the guest will see it."""
     volume_source: HotplugVolumeSource
     """The storage behind the disk."""
     dry_run: list[str] | None = None
-    """`[All]` checks the request and changes nothing."""
+    """`[All]` for a dry run."""
 
 
 class CloudInitConfigDriveSource(Model):
-    """Cloud-init data in the form of an OpenStack config drive; each of the two documents in one form only."""
+    """Cloud-init data as an OpenStack config drive; at most one source for each document."""
 
     user_data: str | None = None
     """User data as plain text, for example a `#cloud-config` document."""
     user_data_base64: str | None = None
     """User data in base64, for content that is not plain text."""
     secret_ref: LocalObjectReference | None = None
-    """Secret that keeps the user data under the key `userdata`."""
+    """Secret with the user data under the key `userdata`."""
     network_data: str | None = None
     """Network configuration as plain text."""
     network_data_base64: str | None = None
     """Network configuration in base64."""
     network_data_secret_ref: LocalObjectReference | None = None
-    """Secret that keeps the network configuration under the key `networkdata`."""
+    """Secret with the network configuration under the key `networkdata`."""
 
 
 class CloudInitNoCloudSource(Model):
-    """Cloud-init data in the form of a NoCloud disk; each of the two documents in one form only."""
+    """Cloud-init data as a NoCloud disk; at most one source for each document."""
 
     user_data: str | None = None
     """User data as plain text, for example a `#cloud-config` document."""
     user_data_base64: str | None = None
     """User data in base64, for content that is not plain text."""
     secret_ref: LocalObjectReference | None = None
-    """Secret that keeps the user data under the key `userdata`."""
+    """Secret with the user data under the key `userdata`."""
     network_data: str | None = None
     """Network configuration as plain text."""
     network_data_base64: str | None = None
     """Network configuration in base64."""
     network_data_secret_ref: LocalObjectReference | None = None
-    """Secret that keeps the network configuration under the key `networkdata`."""
+    """Secret with the network configuration under the key `networkdata`."""
 
 
 class ConfigMapVolumeSource(Model):
     """A ConfigMap as a small disk or shared directory, one file per key."""
 
     name: str | None = None
-    """Name of the ConfigMap, in the VM's namespace; never leave it out."""
+    """Name of the ConfigMap, in the VM's namespace; required."""
     optional: bool | None = None
     """`true` starts the VM even when the ConfigMap does not exist. Default: false."""
     volume_label: str | None = None
@@ -125,7 +125,7 @@ class ConfigMapVolumeSource(Model):
 
 
 class ContainerDiskSource(Model):
-    """A disk image inside a container image; what the guest writes is lost when the VM stops."""
+    """A disk image in a container image; the guest's writes are lost when the VM stops."""
 
     image: str
     """Reference of the container image."""
@@ -141,9 +141,9 @@ class ContainerPathVolumeSource(Model):
     """A directory of the VM's launcher container, shared with the guest over virtiofs."""
 
     path: str
-    """Absolute path in the launcher; something must be mounted there."""
+    """Absolute path of a mount in the launcher container."""
     read_only: bool | None = None
-    """Whether the guest is kept from writing; only `true`, the default, is supported."""
+    """Whether the directory is read-only; only `true`, the default, is supported."""
 
 
 class DownwardAPIVolumeSource(Model):
@@ -170,7 +170,7 @@ class EphemeralVolumeSource(Model):
     """A claim used as a read-only base; the guest's writes are discarded when the VM stops."""
 
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
-    """The claim to start from; several VMs can share it."""
+    """The base claim; several VMs can share it."""
 
 
 class HostDisk(Model):
@@ -183,18 +183,18 @@ class HostDisk(Model):
     capacity: Quantity | None = None
     """Size of the image, for example `20Gi`; required with `DiskOrCreate`."""
     shared: bool | None = None
-    """`true` if all nodes see the same file, so that the VM can move. Default: false."""
+    """`true` if all nodes have the same file, so that the VM can migrate. Default: false."""
 
 
 class MemoryDumpVolumeSource(Model):
-    """A claim that receives the guest's memory as a dump file; the guest does not see it."""
+    """A claim for a dump of the guest's memory; not visible to the guest."""
 
     claim_name: str
-    """PersistentVolumeClaim to write to, in the VM's namespace; it must have room for the guest's memory."""
+    """PersistentVolumeClaim to write to, in the VM's namespace; it must be large enough for the guest's memory."""
     hotpluggable: bool | None = None
     """`true` if it was plugged into the running VM, as `virtctl memory-dump` does. Default: false."""
     read_only: bool | None = None
-    """`true` mounts the claim write-protected, which prevents a dump. Default: false."""
+    """`true` mounts the claim read-only, which prevents a dump. Default: false."""
 
 
 class SecretVolumeSource(Model):
@@ -209,7 +209,7 @@ class SecretVolumeSource(Model):
 
 
 class ServiceAccountVolumeSource(Model):
-    """The token of a service account as a small disk or shared directory, for talking to the cluster's API."""
+    """The token of a service account as a small disk or shared directory, for access to the cluster's API."""
 
     service_account_name: str | None = None
     """Name of the ServiceAccount, in the VM's namespace."""
@@ -230,13 +230,13 @@ class Volume(Model):
     name: str
     """Name by which a disk or filesystem refers to this volume; a DNS label, used once per VM."""
     container_disk: ContainerDiskSource | None = None
-    """A disk image from a registry; changes do not last."""
+    """A disk image from a registry; changes are discarded when the VM stops."""
     data_volume: DataVolumeVolumeSource | None = None
-    """A disk filled by a DataVolume; changes last. The VM starts once the import is done."""
+    """A disk populated by a DataVolume; changes are kept. The VM starts when the import is complete."""
     persistent_volume_claim: HotpluggablePersistentVolumeClaim | None = None
-    """A claim with a disk image or a block device; changes last."""
+    """A claim with a disk image or a block device; changes are kept."""
     ephemeral: EphemeralVolumeSource | None = None
-    """A claim to start from, with changes that do not last."""
+    """A read-only claim; changes are discarded when the VM stops."""
     empty_disk: EmptyDiskSource | None = None
     """A blank scratch disk."""
     host_disk: HostDisk | None = None

@@ -104,7 +104,7 @@ def _read_parts(text: str, most: int | None) -> Iterator[tuple[_Part, Any]]:
     if text.lstrip()[:1] != "{":
         yield from _read_yaml(text, Place(1, 1))
         return
-    # Imported now, since few files are JSON.
+    # Imported here, because few files are JSON.
     from virtshape.api.yaml.jsonstream import read_json_stream
 
     objects, end, complaint = read_json_stream(text, most)
@@ -123,7 +123,7 @@ def _read_parts(text: str, most: int | None) -> Iterator[tuple[_Part, Any]]:
 
 def _read_yaml(text: str, start: Place) -> Iterator[tuple[_Part, Any]]:
     """Yield document by document; an invalid document yields a TextError and parsing continues."""
-    # Imported now, since loading the parser takes longer than most commands.
+    # Imported here, because loading the parser takes longer than most commands.
     from virtshape.api.yaml.tree import read_tree
 
     for piece, place in _split(text):
@@ -163,7 +163,7 @@ def _take_apart(tree: Any, source: str, part: _Part, path: tuple[Part, ...] = ()
 
 @lru_cache(maxsize=4)  # a caller asks for all places of one document before it turns to the next
 def _index(part: _Part) -> dict[tuple[str, ...], Place]:
-    # Imported now, since only mistakes need places.
+    # Imported here, because only errors need positions.
     from virtshape.api import jsontext
     from virtshape.api.yaml import tree
 

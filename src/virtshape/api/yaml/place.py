@@ -10,12 +10,12 @@ class Place(NamedTuple):
     column: int
 
     def within(self, start: "Place") -> "Place":
-        """Find this place of a part in the whole text, of which the part begins at `start`."""
+        """Return the position in the whole text; `start` is where the part begins."""
         return Place(self.line + start.line - 1, self.column + (start.column - 1 if self.line == 1 else 0))
 
 
 class TextError(Exception):
-    """Something in a text that cannot be read, and its place."""
+    """A problem in a text, with its position."""
 
     def __init__(self, place: Place, problem: str) -> None:
         super().__init__(problem)

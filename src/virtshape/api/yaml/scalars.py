@@ -10,7 +10,7 @@ Scalar = None | bool | int | float | str
 
 YAML_TAGS = "tag:yaml.org,2002:"
 
-_WORDS: dict[str, Scalar] = {
+_CONSTANTS: dict[str, Scalar] = {
     **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
     **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True),
     **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], False),
@@ -29,19 +29,19 @@ _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ][0-9]{1,2}:[0-9]
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 
 _MIN_INT64, _MAX_INT64, _MAX_UINT64 = -(2**63), 2**63 - 1, 2**64 - 1
-_MIN_FIXED_POWER, _MIN_EXPONENT_POWER = -4, 6  # between them a key shows digits only
-_MIN_EXPONENT_IN_JSON = 1e21  # from here on kubectl writes 1e+21 and no longer digits
+_MIN_FIXED_POWER, _MIN_EXPONENT_POWER = -4, 6  # keys in this range are written without an exponent
+_MIN_EXPONENT_IN_JSON = 1e21  # from this value on kubectl writes an exponent, such as 1e+21
 
 
 def read_plain(word: str) -> Scalar:
-    """Read an unquoted word; floats come as they are, even infinite ones."""
-    if word in _WORDS:
-        return _WORDS[word]
+    """Parse an unquoted scalar; floats are not converted, even infinite ones."""
+    if word in _CONSTANTS:
+        return _CONSTANTS[word]
     return _read_number(word) if word[0] in _NUMBER_STARTS else word
 
 
 def read_tagged(tag: str, text: str) -> Scalar:
-    """Read a scalar that says its own type, such as `!!int "5"`; ValueError if it is not of that type."""
+    """Parse a scalar with a tag, such as `!!int "5"`; ValueError if it is not of that type."""
     name = tag.removeprefix(YAML_TAGS) if tag.startswith(YAML_TAGS) else ""
     value = read_plain(text)
     match name, value:
@@ -60,7 +60,7 @@ def read_tagged(tag: str, text: str) -> Scalar:
 
 
 def as_value(scalar: Scalar) -> Scalar:
-    """Turn a scalar into what JSON can hold: a whole float is an integer; ValueError for infinity."""
+    """Convert a scalar to a JSON value: a float without a fraction becomes an integer; ValueError for infinity."""
     if not isinstance(scalar, float):
         return scalar
     if not isfinite(scalar):
@@ -68,11 +68,11 @@ def as_value(scalar: Scalar) -> Scalar:
     if scalar != int(scalar) or abs(scalar) >= _MIN_EXPONENT_IN_JSON:
         return scalar
     digits, _, exponent = repr(scalar).partition("e+")
-    whole, _, fraction = digits.partition(".")
+    integer, _, fraction = digits.partition(".")
     if not exponent:
-        return int(whole)
+        return int(integer)
     fraction = fraction.rstrip("0")
-    return int(whole + fraction + "0" * (int(exponent) - len(fraction)))
+    return int(integer + fraction + "0" * (int(exponent) - len(fraction)))
 
 
 def as_key(scalar: object) -> str:

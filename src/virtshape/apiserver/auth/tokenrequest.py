@@ -101,6 +101,6 @@ def _kubernetes_claims(
             409,
             "Conflict",
             f'Operation cannot be fulfilled on {resource} "{name}": its UID is not {reference.uid}, '
-            "which the token was to be bound to: it was deleted and recreated",
+            "which the token should be bound to: it was deleted and recreated",
         )
     return msgspec.structs.replace(claims, **{kind.lower(): NamedObject(name, uid)})

@@ -186,14 +186,14 @@ def _numbers() -> dict[str, list[tuple[int, str]]]:
     """Return the fields of each message, with their marks."""
     table: dict[str, list[tuple[int, str]]] = {}
     for line in NUMBERS.replace("\n  ", " ").strip().splitlines():
-        message, *words = line.split()
+        message, *entries = line.split()
         fields = table[message] = []
         number = 1
-        for word in words:
-            if word.startswith("@"):
-                number = int(word[1:])
+        for entry in entries:
+            if entry.startswith("@"):
+                number = int(entry[1:])
                 continue
-            fields.append((number, word))
+            fields.append((number, entry))
             number += 1
     return table
 

@@ -132,7 +132,7 @@ def _read_scalar(scalar: type, value: Any) -> Any:
 def _read_integer(scalar: type, value: Any) -> Any:
     """Decode a scalar of a custom resource, whose definition accepts only integers."""
     if value.__class__ is float:
-        raise ValueError("not a whole number")
+        raise ValueError("not an integer")
     return scalar(value)
 
 

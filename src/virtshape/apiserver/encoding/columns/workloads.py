@@ -235,8 +235,15 @@ EVENT = (
     computed("Reason", "Reason of the event.", _show_text, ".reason"),
     computed("Object", "Object of the event.", _show_involved, ".involvedObject.kind", ".involvedObject.name"),
     computed("Subobject", "Field of the object.", _show_text, ".involvedObject.fieldPath").wide,
-    computed("Source", "Who noticed.", _show_source, ".source.component", ".source.host", ".reportingComponent").wide,
-    computed("Message", "What happened.", _show_message, ".message"),
+    computed(
+        "Source",
+        "Component that reported the event.",
+        _show_source,
+        ".source.component",
+        ".source.host",
+        ".reportingComponent",
+    ).wide,
+    computed("Message", "Message of the event.", _show_message, ".message"),
     Column(
         "First Seen",
         "string",
