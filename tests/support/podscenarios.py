@@ -22,7 +22,7 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.ownerreferences import is_controlled_by
 from virtshape.api.status import StatusError
-from virtshape.client.informers import Informers
+from virtshape.client.informer import Informers
 from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import Controllers, make_informers
 from virtshape.controllers.pods.launcher import PodLauncher

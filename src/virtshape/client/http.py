@@ -15,13 +15,13 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
+from websockets.protocol import Side
 
 from virtshape.client.access import Access, Identity, build_context
 from virtshape.client.connection import Connection, Endpoint, format_head, open_connection
 from virtshape.client.errors import ConfigError, UnreachableError, parse_status_error
 from virtshape.client.requestlog import Exchange, RequestLogger
 from virtshape.client.transport import Call, Reply
-from virtshape.client.websocket import WebSocketProtocol
 from virtshape.stream.handshake import PLAIN, accept_key, build_upgrade_headers, make_key
 from virtshape.stream.websocket import WebSocket
 
@@ -238,3 +238,32 @@ def _unpack(body: bytes, headers: dict[str, str]) -> bytes:
         return zlib.decompress(body, 16 + zlib.MAX_WBITS)
     except zlib.error as error:
         raise UnreachableError(f"the response cannot be decompressed: {error}") from error
+
+
+class WebSocketProtocol(asyncio.Protocol):
+    """Client side of an upgraded connection: passes data to a WebSocket, which exists once the connection is made."""
+
+    socket: WebSocket
+
+    def __init__(self, *, join_fragments: bool) -> None:
+        self._join_fragments = join_fragments
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Create the WebSocket."""
+        self.socket = WebSocket(transport, Side.CLIENT, join_fragments=self._join_fragments)  # type: ignore[arg-type]  # always TCP
+
+    def data_received(self, data: bytes) -> None:
+        """Pass received data on."""
+        self.socket.receive(data)
+
+    def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Mark the WebSocket as disconnected."""
+        self.socket.lose()
+
+    def pause_writing(self) -> None:
+        """Pause writing until the server has caught up."""
+        self.socket.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Resume writing."""
+        self.socket.resume_writing()

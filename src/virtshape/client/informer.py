@@ -4,20 +4,25 @@ Informers: a local cache of the server's objects, kept up to date by list and wa
 Each change of an object is reported once and in order. A watch that ends is resumed; if its revision is compacted, the
 objects are listed again and the differences reported as changes. A kind that the server does not serve has no objects
 and is retried.
+
+Informers is a set of them that run together. Reads come from caches and may be slightly out of date.
 """
 
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
-from typing import Final, Generic, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import Any, Final, Generic, TypeVar
 
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.client.cache import Cache, Change, Indexer
+from virtshape.client.cache import Cache, Change, Indexer, ObjectKey
 from virtshape.client.errors import ConfigError, GoneError, UnreachableError
 from virtshape.client.protocol import Client, WatchEvent
+from virtshape.client.resources import format_resource
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import INFORMERS
 
 T = TypeVar("T", bound=Model)
 Handler = Callable[[Change[T]], object]
@@ -182,3 +187,66 @@ class Informer(Generic[T]):
                 self._notify_all([Change("RESYNCED", item)])
                 if count % BREATH_ITEMS == 0:
                     await asyncio.sleep(0)
+
+
+class Informers:
+    """One informer per kind."""
+
+    def __init__(self, client: Client, namespace: str = "", *, resync_seconds: float = 0) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._resync_seconds = resync_seconds
+        self._informers: dict[type[Model], Informer[Any]] = {}
+
+    def add(self, kind: type[T], indexes: Mapping[str, Indexer[T]] | None = None, *, labels: str = "") -> Informer[T]:
+        """Return the informer of a kind, created if missing; all must be added before they run."""
+        if kind not in self._informers:
+            self._informers[kind] = Informer(
+                self._client,
+                kind,
+                self._namespace,
+                labels=labels,
+                indexes=indexes,
+                resync_seconds=self._resync_seconds,
+            )
+        return self._informers[kind]
+
+    def find(self, kind: type[T], name: str, namespace: str = "") -> T | None:
+        """Return the cached object of this name, or None."""
+        found: T | None = self._informers[kind].cache.find(name, namespace)
+        return found
+
+    def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
+        """Return all objects of a kind in a namespace, or in all."""
+        found: Sequence[T] = self._informers[kind].cache.list(namespace)
+        return found
+
+    def list_keys(self, kind: type[Model]) -> Sequence[ObjectKey]:
+        """Return the keys of all objects of a kind."""
+        return self._informers[kind].cache.list_keys()
+
+    def list_uids(self, kind: type[Model]) -> Sequence[str]:
+        """Return the uids of all objects of a kind."""
+        return self._informers[kind].cache.list_uids()
+
+    def find_keys_by(self, kind: type[Model], index: str, value: str) -> Sequence[ObjectKey]:
+        """Return the keys of the objects of a kind with this value in an index."""
+        return self._informers[kind].cache.find_keys_by(index, value)
+
+    def find_by(self, kind: type[T], index: str, value: str) -> Sequence[T]:
+        """Return the objects of a kind with this value in an index."""
+        found: Sequence[T] = self._informers[kind].cache.find_by(index, value)
+        return found
+
+    @asynccontextmanager
+    async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
+        """Run all informers during the block; each is restarted separately if it fails."""
+        async with AsyncExitStack() as stack:
+            for kind, informer in self._informers.items():
+                await stack.enter_async_context(supervisor.running(INFORMERS, informer.run, item=format_resource(kind)))
+            yield
+
+    async def wait(self, kinds: Iterable[type[Model]] | None = None) -> None:
+        """Wait until these kinds, or all, are synced."""
+        for kind in self._informers if kinds is None else kinds:
+            await self._informers[kind].synced.wait()

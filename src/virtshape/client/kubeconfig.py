@@ -16,10 +16,17 @@ from msgspec import Struct, field
 
 from virtshape.api.status import StatusError
 from virtshape.api.yaml import read_documents
-from virtshape.client.access import Access, Credentials, CredentialSource, Identity, Impersonation, StaticCredentials
+from virtshape.client.access import (
+    Access,
+    Credentials,
+    CredentialSource,
+    Identity,
+    Impersonation,
+    StaticCredentials,
+    TokenFile,
+)
 from virtshape.client.errors import ConfigError
 from virtshape.client.plugin import ExecConfig, ExecPlugin, describe_cluster
-from virtshape.client.tokenfile import TokenFile
 
 ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_NAMESPACE: Final = "default"

@@ -5,6 +5,7 @@ Each method is one request, retried only when the server asks for it.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from importlib.metadata import version
 from typing import Any, Final, Literal, TypeVar
@@ -18,7 +19,6 @@ from virtshape.client.errors import parse_status_error
 from virtshape.client.protocol import Listing, PatchType, Propagation, WatchEvent
 from virtshape.client.resources import format_target, kind_of, metadata_of, stated_kind
 from virtshape.client.transport import Call, Reply, Transport
-from virtshape.client.warnings import parse_warnings
 
 T = TypeVar("T", bound=Model)
 
@@ -34,6 +34,8 @@ _MEDIA_TYPES: Final[Mapping[PatchType, str]] = {
 }
 _JSON: Final = "application/json"
 _INITIAL_END: Final = "k8s.io/initial-events-end"
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+_ESCAPE = re.compile(r"\\(.)")
 
 
 class _Line(msgspec.Struct):
@@ -245,3 +247,8 @@ def _find_pause(reply: Reply) -> float | None:
 
 _line_decoder = msgspec.json.Decoder(_Line)
 _marked_decoder = msgspec.json.Decoder(_Marked)
+
+
+def parse_warnings(header: str) -> list[str]:
+    """Return the texts of the Warning headers of a response."""
+    return [_ESCAPE.sub(r"\1", text) for text in _WARNING.findall(header)]

@@ -18,7 +18,7 @@ from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.api.timestamp import now
-from virtshape.client.informers import Informers
+from virtshape.client.informer import Informers
 from virtshape.client.resources import format_target, kind_of
 from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import INSTANCETYPE_KINDS

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from virtshape.apiserver.http import Authenticate, Handler, Listener
 from virtshape.apiserver.limits import MAX_BODY_BYTES
-from virtshape.client.informers import Informers
+from virtshape.client.informer import Informers
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.monitoring import Monitor, serve_monitoring
 from virtshape.cluster.process import Ports

@@ -25,7 +25,7 @@ from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.cache import Change, key_of
 from virtshape.client.errors import UnreachableError
-from virtshape.client.informers import Informers
+from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.kubevirtstatus import KubeVirtReconciler

@@ -15,9 +15,8 @@ from virtshape.api.meta import ListMeta, ObjectMeta
 from virtshape.api.rbac import ClusterRole
 from virtshape.api.status import StatusError
 from virtshape.client.resources import format_target, kind_of, metadata_of
-from virtshape.client.rest import MAX_TRIES, RestClient
+from virtshape.client.rest import MAX_TRIES, RestClient, parse_warnings
 from virtshape.client.transport import Call, Reply
-from virtshape.client.warnings import parse_warnings
 
 ITEM = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}'
 BUSY = encode(StatusError(429, "TooManyRequests", "later").status)

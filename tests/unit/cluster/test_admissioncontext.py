@@ -14,7 +14,7 @@ from virtshape.api.codec import object_from_tree
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.meta import ObjectMeta, OwnerReference
 from virtshape.api.status import StatusError
-from virtshape.client.informers import Informers
+from virtshape.client.informer import Informers
 from virtshape.client.rest import RestClient
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.resolve.reference import Reference

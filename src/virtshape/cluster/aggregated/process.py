@@ -7,7 +7,7 @@ from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.apiserver.discovery.publishing import Publisher
 from virtshape.apiserver.subresources.dispatch import Actions
 from virtshape.client.access import Access
-from virtshape.client.informers import Informers
+from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.aggregated.handler import GROUPS, AggregatedServer

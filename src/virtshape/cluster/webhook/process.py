@@ -5,7 +5,7 @@ from typing import Final
 
 from virtshape.admission.accounts import list_trusted
 from virtshape.client.access import Access
-from virtshape.client.informers import Informers
+from virtshape.client.informer import Informers
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.component import Ready, Server, Settings, serve
 from virtshape.cluster.delegation import DelegatedAuthorizer

@@ -17,7 +17,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.client.cache import Change
-from virtshape.client.informers import Informers
+from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
 from virtshape.controllers.pods.build import GRACE_MARGIN_SECONDS, build_launcher_pod, find_grace
 from virtshape.controllers.pods.naming import SELECTOR, name_pod

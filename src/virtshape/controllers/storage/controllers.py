@@ -16,7 +16,7 @@ from virtshape.api.model import Model
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.api.storage import StorageClass
 from virtshape.client.cache import Change, key_of
-from virtshape.client.informers import Informers
+from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.clock import Clock
