@@ -5,7 +5,12 @@ from importlib.util import find_spec
 
 from hypothesis import settings
 
-pytest_plugins = ["tests.support.parallel", "tests.support.progress", "tests.support.skipping"]
+pytest_plugins = [
+    "tests.support.deadline",
+    "tests.support.parallel",
+    "tests.support.progress",
+    "tests.support.skipping",
+]
 
 _NEED_LIBVIRT = ("agentpoller", "credentials", "forwarding", "guest", "handler")
 

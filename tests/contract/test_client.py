@@ -6,7 +6,7 @@ Each test runs on each of them; none may know which one it has.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import pytest
 from msgspec.structs import replace
 from tests.contract.servers import Serve, Served
 from tests.support.build import build_vm
-from tests.support.systems import run
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.config import ConfigMap, Secret
@@ -26,7 +25,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.errors import GoneError
 from virtshape.client.protocol import Client, Listing, PatchType, WatchEvent
 
-Scenario = Callable[[Client], Awaitable[object]]
+Attempt = Callable[[Client], Awaitable[object]]
 NS = "default"
 
 
@@ -35,12 +34,10 @@ def build_map(name: str, labels: dict[str, str] | None = None, **data: str) -> C
     return from_tree({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}, ConfigMap)
 
 
-def on(serve: Serve, directory: Path, scenario: Scenario) -> None:
-    async def play() -> None:
-        async with serve(directory) as served:
-            await scenario(served.client)
-
-    run(play())
+@asynccontextmanager
+async def open_client(serve: Serve, directory: Path) -> AsyncIterator[Client]:
+    async with serve(directory) as served:
+        yield served.client
 
 
 def names(listing: Listing[Any]) -> list[str]:
@@ -71,36 +68,30 @@ def reported(events: list[WatchEvent[Any]]) -> list[tuple[str, str]]:
     return [(event.type, event.item.metadata.name if event.item is not None else "") for event in events]
 
 
-def test_created_object_is_read_back(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_created_object_is_read_back(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         assert meta(made).uid
         assert meta(made).resource_version
         assert made.data == {"x": "1"}
         assert await client.get(ConfigMap, "a", NS) == made
 
-    on(serve, tmp_path, scenario)
 
-
-def test_cluster_scoped_objects_need_no_namespace(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_cluster_scoped_objects_need_no_namespace(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         assert meta(await client.get(Namespace, NS)).name == NS
         assert meta(await client.get(ClusterRole, "kubevirt.io:view")).name == "kubevirt.io:view"
 
-    on(serve, tmp_path, scenario)
 
-
-def test_generated_name_is_returned(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_generated_name_is_returned(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         item = build_map("x")
         made = await client.create(replace(item, metadata=replace(meta(item), name=None, generate_name="some-")))
         assert (meta(made).name or "").startswith("some-")
 
-    on(serve, tmp_path, scenario)
 
-
-def test_dry_run_stores_nothing(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_dry_run_stores_nothing(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         assert meta(await client.create(build_map("a"), dry_run=True)).uid
         assert (await refusal(client.get(ConfigMap, "a", NS))).reason == "NotFound"
         made = await client.create(build_map("a", x="1"))
@@ -108,10 +99,8 @@ def test_dry_run_stores_nothing(serve: Serve, tmp_path: Path) -> None:
         assert await client.delete(ConfigMap, "a", NS, dry_run=True) is None
         assert await client.get(ConfigMap, "a", NS) == made
 
-    on(serve, tmp_path, scenario)
 
-
-REFUSALS: dict[str, tuple[Scenario, int, str]] = {
+REFUSALS: dict[str, tuple[Attempt, int, str]] = {
     "nothing there": (lambda client: client.get(ConfigMap, "nope", NS), 404, "NotFound"),
     "there already": (lambda client: client.create(build_map("a")), 409, "AlreadyExists"),
     "no such namespace": (lambda client: client.create(_elsewhere("nowhere")), 404, "NotFound"),
@@ -129,17 +118,15 @@ def _elsewhere(namespace: str) -> ConfigMap:
 
 
 @pytest.mark.parametrize(("attempt", "code", "reason"), REFUSALS.values(), ids=REFUSALS.keys())
-def test_error_has_a_reason(serve: Serve, tmp_path: Path, attempt: Scenario, code: int, reason: str) -> None:
-    async def scenario(client: Client) -> None:
+async def test_error_has_a_reason(serve: Serve, tmp_path: Path, attempt: Attempt, code: int, reason: str) -> None:
+    async with open_client(serve, tmp_path) as client:
         await client.create(build_map("a"))
         error = await refusal(attempt(client))
         assert (error.code, error.reason) == (code, reason)
 
-    on(serve, tmp_path, scenario)
 
-
-def test_error_has_the_object_and_every_cause(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_error_has_the_object_and_every_cause(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         missing = await refusal(client.get(ConfigMap, "nope", NS))
         assert (missing.details.kind, missing.details.name) == ("configmaps", "nope")
         assert missing.message == 'configmaps "nope" not found'
@@ -148,41 +135,33 @@ def test_error_has_the_object_and_every_cause(serve: Serve, tmp_path: Path) -> N
         assert len(invalid.causes) == 2
         assert {cause.type for cause in invalid.causes} == {"FieldValueInvalid"}
 
-    on(serve, tmp_path, scenario)
 
-
-def test_update_replaces_the_object(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_update_replaces_the_object(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1", y="1"))
         updated = await client.update(replace(made, data={"x": "2"}))
         assert updated.data == {"x": "2"}
         assert meta(updated).resource_version != meta(made).resource_version
         assert meta(updated).uid == meta(made).uid
 
-    on(serve, tmp_path, scenario)
 
-
-def test_stale_update_conflicts(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_stale_update_conflicts(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         await client.update(replace(made, data={"x": "2"}))
         error = await refusal(client.update(replace(made, data={"x": "3"})))
         assert (error.code, error.reason) == (409, "Conflict")
         assert (await client.get(ConfigMap, "a", NS)).data == {"x": "2"}
 
-    on(serve, tmp_path, scenario)
 
-
-def test_update_without_changes_keeps_the_version(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_update_without_changes_keeps_the_version(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         assert await client.update(made) == made
 
-    on(serve, tmp_path, scenario)
 
-
-def test_status_is_written_separately(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_status_is_written_separately(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await client.create(build_vm(namespace=NS, memory="1Gi"))
         changed = replace(
             made,
@@ -196,8 +175,6 @@ def test_status_is_written_separately(serve: Serve, tmp_path: Path) -> None:
         assert (stopped.spec.run_strategy, meta(stopped).generation) == ("Halted", 2)
         assert stopped.status == stated.status
 
-    on(serve, tmp_path, scenario)
-
 
 PATCHES: dict[PatchType, Any] = {
     "merge": {"data": {"x": "2", "y": None}},
@@ -207,51 +184,43 @@ PATCHES: dict[PatchType, Any] = {
 
 
 @pytest.mark.parametrize(("how", "patch"), PATCHES.items(), ids=PATCHES.keys())
-def test_patch_changes_part_of_the_object(serve: Serve, tmp_path: Path, how: PatchType, patch: Any) -> None:
-    async def scenario(client: Client) -> None:
+async def test_patch_changes_part_of_the_object(serve: Serve, tmp_path: Path, how: PatchType, patch: Any) -> None:
+    async with open_client(serve, tmp_path) as client:
         await client.create(build_map("a", x="1", y="1", z="1"))
         patched = await client.patch(ConfigMap, "a", NS, patch=patch, how=how)
         assert patched.data == {"x": "2", "z": "1"}
 
-    on(serve, tmp_path, scenario)
 
-
-def test_patch_with_a_stale_version_is_rejected(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_patch_with_a_stale_version_is_rejected(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         await client.patch(ConfigMap, "a", NS, patch={"data": {"x": "2"}})
         stale = {"metadata": {"resourceVersion": meta(made).resource_version}, "data": {"x": "3"}}
         assert (await refusal(client.patch(ConfigMap, "a", NS, patch=stale))).reason == "Conflict"
 
-    on(serve, tmp_path, scenario)
 
-
-def test_patch_of_the_status_is_supported(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_patch_of_the_status_is_supported(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         await client.create(build_vm(name="vm1", namespace=NS, memory="1Gi"))
         patch = {"status": {"printableStatus": "Running"}, "spec": {"runStrategy": "Halted"}}
         vm = await client.patch(VirtualMachine, "vm1", NS, patch=patch, subresource="status")
         assert vm.status == VirtualMachineStatus(printable_status="Running")
         assert vm.spec.run_strategy == "Always"
 
-    on(serve, tmp_path, scenario)
 
-
-def test_apply_creates_changes_and_removes_fields(serve: Serve, tmp_path: Path) -> None:
+async def test_apply_creates_changes_and_removes_fields(serve: Serve, tmp_path: Path) -> None:
     async def apply(client: Client, **data: str) -> ConfigMap:
         return await client.patch(ConfigMap, "a", NS, patch=build_map("a", None, **data), how="apply", manager="me")
 
-    async def scenario(client: Client) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await apply(client, x="1", y="1")
         assert made.data == {"x": "1", "y": "1"}
         assert await apply(client, x="1", y="1") == made
         assert (await apply(client, x="2")).data == {"x": "2"}
 
-    on(serve, tmp_path, scenario)
 
-
-def test_apply_conflicts_with_another_manager_unless_forced(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_apply_conflicts_with_another_manager_unless_forced(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         await client.patch(ConfigMap, "a", NS, patch=build_map("a", x="1"), how="apply", manager="me")
         theirs = build_map("a", x="2")
         error = await refusal(client.patch(ConfigMap, "a", NS, patch=theirs, how="apply", manager="them"))
@@ -260,15 +229,11 @@ def test_apply_conflicts_with_another_manager_unless_forced(serve: Serve, tmp_pa
         forced = await client.patch(ConfigMap, "a", NS, patch=theirs, how="apply", manager="them", force=True)
         assert forced.data == {"x": "2"}
 
-    on(serve, tmp_path, scenario)
 
-
-def test_field_manager_owns_what_the_client_writes(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_field_manager_owns_what_the_client_writes(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         assert [entry.manager for entry in meta(made).managed_fields] == ["tester"]
-
-    on(serve, tmp_path, scenario)
 
 
 SELECTORS: dict[str, tuple[dict[str, str], list[str]]] = {
@@ -282,8 +247,8 @@ SELECTORS: dict[str, tuple[dict[str, str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("selectors", "found"), SELECTORS.values(), ids=SELECTORS.keys())
-def test_selectors_filter(serve: Serve, tmp_path: Path, selectors: dict[str, str], found: list[str]) -> None:
-    async def scenario(client: Client) -> None:
+async def test_selectors_filter(serve: Serve, tmp_path: Path, selectors: dict[str, str], found: list[str]) -> None:
+    async with open_client(serve, tmp_path) as client:
         await client.create(build_map("a", {"color": "red"}))
         await client.create(build_map("b", {"color": "red", "size": "big"}))
         last = await client.create(build_map("c", {"color": "blue"}))
@@ -292,22 +257,18 @@ def test_selectors_filter(serve: Serve, tmp_path: Path, selectors: dict[str, str
         assert names(listing) == found
         assert int(listing.revision) >= int(meta(last).resource_version)
 
-    on(serve, tmp_path, scenario)
 
-
-def test_list_covers_one_namespace_or_all(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_list_covers_one_namespace_or_all(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         await client.create(build_map("a"))
         await client.create(_elsewhere("kube-public"))
         assert names(await client.list(ConfigMap, NS)) == ["a"]
         everywhere = names(await client.list(ConfigMap, labels=""))
         assert [name for name in everywhere if name in ("a", "x")] == ["a", "x"]
 
-    on(serve, tmp_path, scenario)
 
-
-def test_pages_are_a_consistent_snapshot(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_pages_are_a_consistent_snapshot(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         for name in "abcde":
             await client.create(build_map(name))
         first = await client.list(ConfigMap, NS, limit=2)
@@ -322,11 +283,9 @@ def test_pages_are_a_consistent_snapshot(serve: Serve, tmp_path: Path) -> None:
         past = await client.list(ConfigMap, NS, revision=first.revision, match="Exact")
         assert names(past) == ["a", "b", "c", "d", "e"]
 
-    on(serve, tmp_path, scenario)
 
-
-def test_watch_reports_every_change_after_a_revision(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_watch_reports_every_change_after_a_revision(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         start = (await client.list(ConfigMap, NS)).revision
         changed = await client.update(replace(made, data={"x": "2"}))
@@ -339,11 +298,9 @@ def test_watch_reports_every_change_after_a_revision(serve: Serve, tmp_path: Pat
         assert seen[0].revision == meta(changed).resource_version
         assert int(seen[0].revision) < int(seen[1].revision) < int(seen[2].revision)
 
-    on(serve, tmp_path, scenario)
 
-
-def test_watch_with_a_selector_reports_entering_and_leaving_objects(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_watch_with_a_selector_reports_entering_and_leaving_objects(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a"))
         start = meta(made).resource_version
         async with aclosing(client.watch(ConfigMap, NS, revision=start, labels="color=red")) as events:
@@ -353,11 +310,9 @@ def test_watch_with_a_selector_reports_entering_and_leaving_objects(serve: Serve
             seen = await take(events, 2)
         assert reported(seen) == [("ADDED", "a"), ("DELETED", "a")]
 
-    on(serve, tmp_path, scenario)
 
-
-def test_watch_can_start_with_existing_objects(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_watch_can_start_with_existing_objects(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         await client.create(build_map("a"))
         await client.create(build_map("b"))
         async with aclosing(client.watch(ConfigMap, NS, initial=True)) as events:
@@ -367,11 +322,9 @@ def test_watch_can_start_with_existing_objects(serve: Serve, tmp_path: Path) -> 
             await client.create(build_map("c"))
             assert reported(await take(events, 1)) == [("ADDED", "c")]
 
-    on(serve, tmp_path, scenario)
 
-
-def test_watch_timeout_ends_with_a_bookmark(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_watch_timeout_ends_with_a_bookmark(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         start = (await client.list(ConfigMap, NS)).revision
         async with aclosing(client.watch(ConfigMap, NS, revision=start, timeout=6)) as events:
             other = await client.create(
@@ -381,44 +334,36 @@ def test_watch_timeout_ends_with_a_bookmark(serve: Serve, tmp_path: Path) -> Non
         assert set(reported(seen)) == {("BOOKMARK", "")}
         assert int(seen[-1].revision) >= int(meta(other).resource_version)
 
-    on(serve, tmp_path, scenario)
+
+async def test_rejected_watch_raises_at_once(serve: Serve, tmp_path: Path) -> None:
+    async with (
+        open_client(serve, tmp_path) as client,
+        aclosing(client.watch(ConfigMap, NS, labels="a in")) as events,
+    ):
+        assert (await refusal(anext(events))).code == 400
 
 
-def test_rejected_watch_raises_at_once(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
-        async with aclosing(client.watch(ConfigMap, NS, labels="a in")) as events:
-            assert (await refusal(anext(events))).code == 400
-
-    on(serve, tmp_path, scenario)
-
-
-def test_compacted_history_returns_410(serve: Serve, tmp_path: Path) -> None:
-    async def play() -> None:
-        async with serve(tmp_path) as served:
-            await _forget(served)
-            async with aclosing(served.client.watch(ConfigMap, NS, revision="1")) as events:
-                with pytest.raises(GoneError) as caught:
-                    await anext(events)
-            assert (caught.value.code, caught.value.reason) == (410, "Expired")
-            with pytest.raises(GoneError):
-                await served.client.list(ConfigMap, NS, revision="1", match="Exact")
-
-    run(play())
-
-
-def test_expired_page_has_a_token_to_continue(serve: Serve, tmp_path: Path) -> None:
-    async def play() -> None:
-        async with serve(tmp_path) as served:
-            for name in "abc":
-                await served.client.create(build_map(name))
-            first = await served.client.list(ConfigMap, NS, limit=1)
-            await _forget(served)
+async def test_compacted_history_returns_410(serve: Serve, tmp_path: Path) -> None:
+    async with serve(tmp_path) as served:
+        await _forget(served)
+        async with aclosing(served.client.watch(ConfigMap, NS, revision="1")) as events:
             with pytest.raises(GoneError) as caught:
-                await served.client.list(ConfigMap, NS, limit=1, continuation=first.continuation)
-            rest = await served.client.list(ConfigMap, NS, continuation=caught.value.continuation or "")
-            assert names(rest)[:2] == ["b", "c"]
+                await anext(events)
+        assert (caught.value.code, caught.value.reason) == (410, "Expired")
+        with pytest.raises(GoneError):
+            await served.client.list(ConfigMap, NS, revision="1", match="Exact")
 
-    run(play())
+
+async def test_expired_page_has_a_token_to_continue(serve: Serve, tmp_path: Path) -> None:
+    async with serve(tmp_path) as served:
+        for name in "abc":
+            await served.client.create(build_map(name))
+        first = await served.client.list(ConfigMap, NS, limit=1)
+        await _forget(served)
+        with pytest.raises(GoneError) as caught:
+            await served.client.list(ConfigMap, NS, limit=1, continuation=first.continuation)
+        rest = await served.client.list(ConfigMap, NS, continuation=caught.value.continuation or "")
+        assert names(rest)[:2] == ["b", "c"]
 
 
 async def _forget(served: Served) -> None:
@@ -427,8 +372,8 @@ async def _forget(served: Served) -> None:
     await served.forget()
 
 
-def test_deletion_honors_preconditions(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_deletion_honors_preconditions(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a"))
         uid, revision = meta(made).uid, meta(made).resource_version
         other = "6a1ca1f1-0000-4000-8000-000000000000"
@@ -437,11 +382,9 @@ def test_deletion_honors_preconditions(serve: Serve, tmp_path: Path) -> None:
         assert await client.delete(ConfigMap, "a", NS, uid=uid, revision=revision) is None
         assert (await refusal(client.get(ConfigMap, "a", NS))).code == 404
 
-    on(serve, tmp_path, scenario)
 
-
-def test_finalizer_keeps_a_deleted_object(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_finalizer_keeps_a_deleted_object(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         item = build_map("a")
         await client.create(replace(item, metadata=replace(meta(item), finalizers=["example.com/wait"])))
         left = await client.delete(ConfigMap, "a", NS, propagation="Background")
@@ -449,11 +392,9 @@ def test_finalizer_keeps_a_deleted_object(serve: Serve, tmp_path: Path) -> None:
         await client.patch(ConfigMap, "a", NS, patch={"metadata": {"finalizers": None}})
         assert (await refusal(client.get(ConfigMap, "a", NS))).code == 404
 
-    on(serve, tmp_path, scenario)
 
-
-def test_object_is_read_and_written_at_two_versions(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_object_is_read_and_written_at_two_versions(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         tree = {
             "apiVersion": "instancetype.kubevirt.io/v1beta1",
             "kind": "VirtualMachineInstancetype",
@@ -467,25 +408,19 @@ def test_object_is_read_and_written_at_two_versions(serve: Serve, tmp_path: Path
         await client.patch(v1beta2.VirtualMachineInstancetype, "small", NS, patch={"spec": {"cpu": {"guest": 2}}})
         assert (await client.get(v1beta1.VirtualMachineInstancetype, "small", NS)).spec.cpu.guest == 2
 
-    on(serve, tmp_path, scenario)
 
-
-def test_concurrent_requests_get_their_own_responses(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_concurrent_requests_get_their_own_responses(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         made = await asyncio.gather(*(client.create(build_map(f"m{number}")) for number in range(100)))
         assert len({meta(item).resource_version for item in made}) == 100
         found = await asyncio.gather(*(client.get(ConfigMap, f"m{number}", NS) for number in range(100)))
         assert [meta(item).name for item in found] == [f"m{number}" for number in range(100)]
 
-    on(serve, tmp_path, scenario)
 
-
-def test_abandoned_watch_does_not_affect_others(serve: Serve, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
+async def test_abandoned_watch_does_not_affect_others(serve: Serve, tmp_path: Path) -> None:
+    async with open_client(serve, tmp_path) as client:
         for number in range(20):
             async with aclosing(client.watch(ConfigMap, NS, initial=True)) as events:
                 await take(events, 1)
             await client.create(build_map(f"m{number}"))
         assert len((await client.list(ConfigMap, NS)).items) == 20
-
-    on(serve, tmp_path, scenario)

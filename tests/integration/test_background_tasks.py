@@ -20,7 +20,6 @@ from tests.support.controllers import instancetype_tree, preference_tree, vm_tre
 from tests.support.demo import find_free_port
 from tests.support.faults import BACKOFF, FAULT, Fault
 from tests.support.guests import require_qemu
-from tests.support.systems import run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import object_from_tree
@@ -129,7 +128,7 @@ async def has_vm_status(client: RestClient) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name in TASKS if name not in OF_CLUSTERS_ONLY])
-def test_embedded_server_reports_and_restarts_a_failing(
+async def test_embedded_server_reports_and_restarts_a_failing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     launcher = LAUNCHERS.get(name, "simulate")
@@ -139,136 +138,125 @@ def test_embedded_server_reports_and_restarts_a_failing(
     required = TASKS[name].required
     caplog.set_level(logging.INFO)
 
-    async def scenario() -> None:
-        async with serving(tmp_path / "data", launcher) as served:
-            for tree in (instancetype_tree(), preference_tree(), vm_tree(), DATA_VOLUME):
-                await served.client.create(object_from_tree(tree))
+    async with serving(tmp_path / "data", launcher) as served:
+        for tree in (instancetype_tree(), preference_tree(), vm_tree(), DATA_VOLUME):
+            await served.client.create(object_from_tree(tree))
 
-            async def is_failing() -> str:
-                _, text = await served.get("/readyz?verbose")
-                return text if f"[-]{name} failed" in text else ""
+        async def is_failing() -> str:
+            _, text = await served.get("/readyz?verbose")
+            return text if f"[-]{name} failed" in text else ""
 
-            text = await eventually(is_failing, f"{name} never fails in /readyz", seconds=240.0)
-            assert re.search(rf"^\[-\]{name} failed: .*RuntimeError: {FAULT}", text, re.MULTILINE)
-            assert f"readyz check {'failed' if required else 'passed'}\n" in text
-            assert (await served.get("/readyz"))[0] == (500 if required else 200)
-            assert FAULT in (await served.get(f"/readyz/{name}"))[1]
-            assert (await served.get(f"/readyz?exclude={name}"))[0] == 200
-            assert await served.get("/livez") == (200, "ok")
-            assert FAULT not in (await served.get_anonymously("/readyz?verbose"))[1]
-            assert FAULT not in (await served.get_anonymously(f"/readyz/{name}"))[1]
-            assert f'virtshape_task_up{{task="{name}"}} 0\n' in (await served.get("/metrics"))[1]
-            assert (await served.get_anonymously("/metrics"))[0] == 401
-            code, status = await served.get_status()
-            (check,) = (one for one in status["checks"] if one["name"] == name)
-            assert (code, status["healthy"], check["passed"]) == (1, False, False)
-            assert FAULT in check["failure"]
-            assert FAULT in status["problem"]
+        text = await eventually(is_failing, f"{name} never fails in /readyz", seconds=240.0)
+        assert re.search(rf"^\[-\]{name} failed: .*RuntimeError: {FAULT}", text, re.MULTILINE)
+        assert f"readyz check {'failed' if required else 'passed'}\n" in text
+        assert (await served.get("/readyz"))[0] == (500 if required else 200)
+        assert FAULT in (await served.get(f"/readyz/{name}"))[1]
+        assert (await served.get(f"/readyz?exclude={name}"))[0] == 200
+        assert await served.get("/livez") == (200, "ok")
+        assert FAULT not in (await served.get_anonymously("/readyz?verbose"))[1]
+        assert FAULT not in (await served.get_anonymously(f"/readyz/{name}"))[1]
+        assert f'virtshape_task_up{{task="{name}"}} 0\n' in (await served.get("/metrics"))[1]
+        assert (await served.get_anonymously("/metrics"))[0] == 401
+        code, status = await served.get_status()
+        (check,) = (one for one in status["checks"] if one["name"] == name)
+        assert (code, status["healthy"], check["passed"]) == (1, False, False)
+        assert FAULT in check["failure"]
+        assert FAULT in status["problem"]
 
-            fault.repair()
+        fault.repair()
 
-            async def is_well() -> bool:
-                return (
-                    await served.get("/readyz") == (200, "ok") and "[-]" not in (await served.get("/readyz?verbose"))[1]
-                )
+        async def is_well() -> bool:
+            return await served.get("/readyz") == (200, "ok") and "[-]" not in (await served.get("/readyz?verbose"))[1]
 
-            await eventually(is_well, f"{name} does not recover")
-            metrics = (await served.get("/metrics"))[1]
-            assert f'virtshape_task_up{{task="{name}"}} 1\n' in metrics
-            assert re.search(rf'^virtshape_task_restarts_total{{task="{name}"}} [1-9]', metrics, re.MULTILINE)
-            await eventually(lambda: has_vm_status(served.client), "the VM has no status", seconds=240.0)
-            code, status = await served.get_status()
-            assert (code, status["healthy"]) == (0, True)
-
-    run(scenario())
+        await eventually(is_well, f"{name} does not recover")
+        metrics = (await served.get("/metrics"))[1]
+        assert f'virtshape_task_up{{task="{name}"}} 1\n' in metrics
+        assert re.search(rf'^virtshape_task_restarts_total{{task="{name}"}} [1-9]', metrics, re.MULTILINE)
+        await eventually(lambda: has_vm_status(served.client), "the VM has no status", seconds=240.0)
+        code, status = await served.get_status()
+        assert (code, status["healthy"]) == (0, True)
     assert fault.injected > 0
     assert count_tracebacks(caplog, name) == 1
 
 
-def test_kubevirt_object_reports_the_failing_background_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_kubevirt_object_reports_the_failing_background_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fault = Fault(monkeypatch, "event-expiry")
 
-    async def scenario() -> None:
-        async with serving(tmp_path / "data") as served:
+    async with serving(tmp_path / "data") as served:
 
-            async def find_degraded(status: str) -> Any:
-                found = await served.client.get(KubeVirt, "kubevirt", "kubevirt")
-                conditions = (found.status.conditions if found.status else None) or ()
-                return next((one for one in conditions if one.type == "Degraded" and one.status == status), None)
+        async def find_degraded(status: str) -> Any:
+            found = await served.client.get(KubeVirt, "kubevirt", "kubevirt")
+            conditions = (found.status.conditions if found.status else None) or ()
+            return next((one for one in conditions if one.type == "Degraded" and one.status == status), None)
 
-            degraded = await eventually(lambda: find_degraded("True"), "it is never degraded")
-            fault.repair()
-            assert (degraded.reason, degraded.message) == (
-                "BackgroundTaskFailed",
-                f"event-expiry failed: RuntimeError: {FAULT}",
-            )
-            await eventually(lambda: find_degraded("False"), "it stays degraded")
-
-    run(scenario())
+        degraded = await eventually(lambda: find_degraded("True"), "it is never degraded")
+        fault.repair()
+        assert (degraded.reason, degraded.message) == (
+            "BackgroundTaskFailed",
+            f"event-expiry failed: RuntimeError: {FAULT}",
+        )
+        await eventually(lambda: find_degraded("False"), "it stays degraded")
 
 
-def test_vm_reports_a_failing_launcher_and_starts_after_recovery(
+async def test_vm_reports_a_failing_launcher_and_starts_after_recovery(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Fault(monkeypatch, "none of them")
     repaired = asyncio.Event()
 
-    async def scenario() -> None:
-        from virtshape.standalone.runtime import SimulatedRuntime
+    from virtshape.standalone.runtime import SimulatedRuntime
 
-        make_launcher = SimulatedRuntime.make_launcher
+    make_launcher = SimulatedRuntime.make_launcher
 
-        async def make(self: SimulatedRuntime, *given: Any) -> Any:
-            if not repaired.is_set():
-                raise OSError(22, "mount over /: Invalid argument")
-            return await make_launcher(self, *given)
+    async def make(self: SimulatedRuntime, *given: Any) -> Any:
+        if not repaired.is_set():
+            raise OSError(22, "mount over /: Invalid argument")
+        return await make_launcher(self, *given)
 
-        monkeypatch.setattr(SimulatedRuntime, "make_launcher", make)
-        async with serving(tmp_path / "data") as served:
-            client = served.client
-            for tree in (instancetype_tree(), preference_tree(), vm_tree()):
-                await client.create(object_from_tree(tree))
+    monkeypatch.setattr(SimulatedRuntime, "make_launcher", make)
+    async with serving(tmp_path / "data") as served:
+        client = served.client
+        for tree in (instancetype_tree(), preference_tree(), vm_tree()):
+            await client.create(object_from_tree(tree))
 
-            async def find_vm(printed: str) -> VirtualMachine | None:
-                vm = await client.get(VirtualMachine, "vm1", "default")
-                return vm if vm.status is not None and vm.status.printable_status == printed else None
+        async def find_vm(printed: str) -> VirtualMachine | None:
+            vm = await client.get(VirtualMachine, "vm1", "default")
+            return vm if vm.status is not None and vm.status.printable_status == printed else None
 
-            async def find_node_condition() -> Any:
-                try:
-                    node = await client.get(Node, "simulated")
-                except StatusError:
-                    return None
-                conditions = (node.status.conditions if node.status else None) or ()
-                return next((one for one in conditions if one.type == "Ready"), None)
+        async def find_node_condition() -> Any:
+            try:
+                node = await client.get(Node, "simulated")
+            except StatusError:
+                return None
+            conditions = (node.status.conditions if node.status else None) or ()
+            return next((one for one in conditions if one.type == "Ready"), None)
 
-            vm = await eventually(lambda: find_vm("ErrorUnschedulable"), "the VM does not say that it cannot start")
-            messages = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
-            assert any("mount over /: Invalid argument" in message for message in messages), messages
-            ready = await eventually(find_node_condition, "there is no node")
-            assert (ready.status, ready.reason) == ("False", "LauncherFailed")
-            assert "mount over /: Invalid argument" in ready.message
+        vm = await eventually(lambda: find_vm("ErrorUnschedulable"), "the VM does not say that it cannot start")
+        messages = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
+        assert any("mount over /: Invalid argument" in message for message in messages), messages
+        ready = await eventually(find_node_condition, "there is no node")
+        assert (ready.status, ready.reason) == ("False", "LauncherFailed")
+        assert "mount over /: Invalid argument" in ready.message
 
-            async def has_events() -> bool:
-                _, events = await served.get("/api/v1/events")
-                reasons = {(one["involvedObject"]["kind"], one["reason"]) for one in json.loads(events)["items"]}
-                return reasons >= {("VirtualMachineInstance", "FailedScheduling"), ("Node", "NodeNotReady")}
+        async def has_events() -> bool:
+            _, events = await served.get("/api/v1/events")
+            reasons = {(one["involvedObject"]["kind"], one["reason"]) for one in json.loads(events)["items"]}
+            return reasons >= {("VirtualMachineInstance", "FailedScheduling"), ("Node", "NodeNotReady")}
 
-            await eventually(has_events, "there are no events")
-            assert (await served.get("/readyz"))[0] == 200, "the API works without a launcher"
-            await client.create(
-                object_from_tree({**DATA_VOLUME, "metadata": {"name": "other", "namespace": "default"}})
-            )
+        await eventually(has_events, "there are no events")
+        assert (await served.get("/readyz"))[0] == 200, "the API works without a launcher"
+        await client.create(object_from_tree({**DATA_VOLUME, "metadata": {"name": "other", "namespace": "default"}}))
 
-            async def find_phase() -> Any:
-                found = await client.get(DataVolume, "other", "default")
-                return found.status and found.status.phase
+        async def find_phase() -> Any:
+            found = await client.get(DataVolume, "other", "default")
+            return found.status and found.status.phase
 
-            await eventually(find_phase, "the other controllers do not work")
-            repaired.set()
-            await eventually(lambda: find_vm("Running"), "the VM does not start after the launcher has recovered")
-            assert (await find_node_condition()).status == "True"
-
-    run(scenario())
+        await eventually(find_phase, "the other controllers do not work")
+        repaired.set()
+        await eventually(lambda: find_vm("Running"), "the VM does not start after the launcher has recovered")
+        assert (await find_node_condition()).status == "True"
 
 
 def list_component_tasks() -> list[Any]:
@@ -285,26 +273,23 @@ def test_every_task_is_covered() -> None:
 
 
 @pytest.mark.parametrize(("process", "name"), list_component_tasks())
-def test_process_on_a_cluster_reports_and_restarts_a_failing(
+async def test_process_on_a_cluster_reports_and_restarts_a_failing(
     process: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
 
-    async def scenario() -> None:
-        settings = Settings(directory=tmp_path, port=0, catalog=False)
-        async with serve(settings, Supervisor(BACKOFF)) as ready:  # takes the place of the cluster's API server
-            access = find_access(path=str(ready.kubeconfig))
-            await describe_front_proxy(access)
-            fault = Fault(monkeypatch, name)
-            ports = Ports(host="127.0.0.1", health=find_free_port(), metrics=find_free_port())
-            work = asyncio.create_task(run_component(process, access, ports))
-            try:
-                await check_component(name, ports, fault)
-            finally:
-                work.cancel()
-                await asyncio.gather(work, return_exceptions=True)
-
-    run(scenario())
+    settings = Settings(directory=tmp_path, port=0, catalog=False)
+    async with serve(settings, Supervisor(BACKOFF)) as ready:  # takes the place of the cluster's API server
+        access = find_access(path=str(ready.kubeconfig))
+        await describe_front_proxy(access)
+        fault = Fault(monkeypatch, name)
+        ports = Ports(host="127.0.0.1", health=find_free_port(), metrics=find_free_port())
+        work = asyncio.create_task(run_component(process, access, ports))
+        try:
+            await check_component(name, ports, fault)
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
     assert count_tracebacks(caplog, name) == 1
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.support.loopback import TIMEOUT
-from tests.support.systems import run
 
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.standalone.server import Ready, Settings, serve
@@ -66,7 +65,7 @@ def read_serial(ready: Ready, directory: Path) -> object:
         return visitor.serial
 
 
-def scenario(ready: Ready, directory: Path) -> None:
+def check_renewal(ready: Ready, directory: Path) -> None:
     with closing(Visitor(ready, directory)) as kept, closing(Visitor(ready, directory)) as watching:
         port = kept.local_port
         stream = watching.watch("/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=60")
@@ -83,13 +82,10 @@ def scenario(ready: Ready, directory: Path) -> None:
         stream.close()
 
 
-def test_certificate_is_renewed_and_connections_are_kept(tmp_path: Path) -> None:
+async def test_certificate_is_renewed_and_connections_are_kept(tmp_path: Path) -> None:
     directory = tmp_path / "data"
     directory.mkdir(mode=0o700)
     settings = Settings(directory=directory, port=0, catalog=False, certificate_lifetime=LIFETIME)
 
-    async def main() -> None:
-        async with serve(settings) as ready:
-            await asyncio.to_thread(scenario, ready, directory)
-
-    run(main())
+    async with serve(settings) as ready:
+        await asyncio.to_thread(check_renewal, ready, directory)

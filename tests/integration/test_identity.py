@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.systems import RunningSystem, run, serve_system
+from tests.support.systems import RunningSystem, serve_system
 
 from virtshape.api.authentication import SelfSubjectReview, UserInfo
 from virtshape.api.core.config import ConfigMap
@@ -47,101 +47,80 @@ def add_user(system: RunningSystem, directory: Path, **options: Any) -> Access:
     return find_access(path=str(path))
 
 
-def test_admin_of_a_data_directory_has_all_permissions(tmp_path: Path) -> None:
-    async def play() -> None:
-        async with serve_system(tmp_path) as system:
-            user = await who(find_access(path=str(system.kubeconfig)))
-            assert user == UserInfo(username="admin", groups=["system:masters", EVERYONE])
-
-    run(play())
+async def test_admin_of_a_data_directory_has_all_permissions(tmp_path: Path) -> None:
+    async with serve_system(tmp_path) as system:
+        user = await who(find_access(path=str(system.kubeconfig)))
+        assert user == UserInfo(username="admin", groups=["system:masters", EVERYONE])
 
 
 @pytest.mark.parametrize("by", ["certificate", "token"])
-def test_user_has_access_until_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+async def test_user_has_access_until_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 0)  # so that the test need not wait
 
-    async def play() -> None:
-        async with serve_system(tmp_path / "data") as system:
-            access = add_user(system, tmp_path, by=by, groups=["dev"])
-            assert await who(access) == UserInfo(username="bob", groups=["dev", EVERYONE])
-            client = RestClient(HttpTransport(access))
-            with pytest.raises(StatusError) as caught:
-                await client.list(ConfigMap, "default")
-            assert caught.value.code == 403
-            remove_user(system.system.directory, "bob")
-            with pytest.raises(StatusError) as caught:
-                await client.list(ConfigMap, "default")
-            assert caught.value.code == 401
-            await client.close()
-
-    run(play())
+    async with serve_system(tmp_path / "data") as system:
+        access = add_user(system, tmp_path, by=by, groups=["dev"])
+        assert await who(access) == UserInfo(username="bob", groups=["dev", EVERYONE])
+        client = RestClient(HttpTransport(access))
+        with pytest.raises(StatusError) as caught:
+            await client.list(ConfigMap, "default")
+        assert caught.value.code == 403
+        remove_user(system.system.directory, "bob")
+        with pytest.raises(StatusError) as caught:
+            await client.list(ConfigMap, "default")
+        assert caught.value.code == 401
+        await client.close()
 
 
-def test_several_impersonated_groups_are_all_applied(tmp_path: Path) -> None:
-    async def play() -> None:
-        async with serve_system(tmp_path) as system:
-            admin = find_access(path=str(system.kubeconfig))
-            acting_as = Impersonation("eve, the second", "u1", ["a, b", "c"], {"scope": ["x, y", "z"]})
-            user = await who(replace(admin, acting_as=acting_as))
-            assert user == UserInfo(
-                username="eve, the second",
-                uid="u1",
-                groups=["a, b", "c", EVERYONE],
-                extra={"scope": ["x, y", "z"]},
-            )
-
-    run(play())
+async def test_several_impersonated_groups_are_all_applied(tmp_path: Path) -> None:
+    async with serve_system(tmp_path) as system:
+        admin = find_access(path=str(system.kubeconfig))
+        acting_as = Impersonation("eve, the second", "u1", ["a, b", "c"], {"scope": ["x, y", "z"]})
+        user = await who(replace(admin, acting_as=acting_as))
+        assert user == UserInfo(
+            username="eve, the second",
+            uid="u1",
+            groups=["a, b", "c", EVERYONE],
+            extra={"scope": ["x, y", "z"]},
+        )
 
 
-def test_exec_plugin_provides_the_token(tmp_path: Path) -> None:
-    async def play() -> None:
-        async with serve_system(tmp_path / "data") as system:
-            tree = read_documents(system.kubeconfig.read_text())[0].tree
-            token = tree["users"][0]["user"].pop("token")
-            version = "client.authentication.k8s.io/v1"
-            printed = json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": {"token": token}})
-            tree["users"][0]["user"]["exec"] = {"apiVersion": version, "command": "echo", "args": [printed]}
-            path = tmp_path / "exec.kubeconfig"
-            path.write_text(write_yaml(tree))
-            assert (await who(find_access(path=str(path)))).username == "admin"
-
-    run(play())
+async def test_exec_plugin_provides_the_token(tmp_path: Path) -> None:
+    async with serve_system(tmp_path / "data") as system:
+        tree = read_documents(system.kubeconfig.read_text())[0].tree
+        token = tree["users"][0]["user"].pop("token")
+        version = "client.authentication.k8s.io/v1"
+        printed = json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": {"token": token}})
+        tree["users"][0]["user"]["exec"] = {"apiVersion": version, "command": "echo", "args": [printed]}
+        path = tmp_path / "exec.kubeconfig"
+        path.write_text(write_yaml(tree))
+        assert (await who(find_access(path=str(path)))).username == "admin"
 
 
-def test_server_certificate_of_another_ca_is_not_trusted(tmp_path: Path) -> None:
-    async def play() -> None:
-        async with serve_system(tmp_path / "one") as one, serve_system(tmp_path / "two") as two:
-            access = find_access(path=str(one.kubeconfig))
-            wrong = replace(access, server=two.url)
-            with pytest.raises(UnreachableError, match="certificate verify failed"):
-                await who(wrong)
-            with pytest.raises(StatusError) as caught:
-                await who(replace(wrong, insecure=True))
-            assert caught.value.code == 401
-
-    run(play())
+async def test_server_certificate_of_another_ca_is_not_trusted(tmp_path: Path) -> None:
+    async with serve_system(tmp_path / "one") as one, serve_system(tmp_path / "two") as two:
+        access = find_access(path=str(one.kubeconfig))
+        wrong = replace(access, server=two.url)
+        with pytest.raises(UnreachableError, match="certificate verify failed"):
+            await who(wrong)
+        with pytest.raises(StatusError) as caught:
+            await who(replace(wrong, insecure=True))
+        assert caught.value.code == 401
 
 
-def test_client_certificate_of_another_ca_is_rejected(tmp_path: Path) -> None:
-    async def play() -> None:
-        async with serve_system(tmp_path / "one") as one, serve_system(tmp_path / "two") as two:
-            stranger = add_user(one, tmp_path)
-            with pytest.raises(UnreachableError):
-                await who(replace(stranger, server=two.url, insecure=True))
-
-    run(play())
+async def test_client_certificate_of_another_ca_is_rejected(tmp_path: Path) -> None:
+    async with serve_system(tmp_path / "one") as one, serve_system(tmp_path / "two") as two:
+        stranger = add_user(one, tmp_path)
+        with pytest.raises(UnreachableError):
+            await who(replace(stranger, server=two.url, insecure=True))
 
 
-def test_tls_requests_reuse_connections(tmp_path: Path) -> None:
-    async def play() -> None:
-        async with serve_system(tmp_path) as system:
-            transport = HttpTransport(find_access(path=str(system.kubeconfig)))
-            before = len(system.connections)
-            for _ in range(20):
-                assert (await transport.call(Call("GET", "/version"))).status == 200
-            assert len(system.connections) - before == 1
-            await asyncio.gather(*(transport.call(Call("GET", "/version")) for _ in range(100)))
-            assert len(system.connections) - before <= 32
-            await transport.close()
-
-    run(play())
+async def test_tls_requests_reuse_connections(tmp_path: Path) -> None:
+    async with serve_system(tmp_path) as system:
+        transport = HttpTransport(find_access(path=str(system.kubeconfig)))
+        before = len(system.connections)
+        for _ in range(20):
+            assert (await transport.call(Call("GET", "/version"))).status == 200
+        assert len(system.connections) - before == 1
+        await asyncio.gather(*(transport.call(Call("GET", "/version")) for _ in range(100)))
+        assert len(system.connections) - before <= 32
+        await transport.close()

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
-from tests.support.systems import TRANSPORTS, RunningSystem, Transport, open_system, run
+from tests.support.systems import TRANSPORTS, RunningSystem, Transport, open_system
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.config import ConfigMap
@@ -123,86 +123,77 @@ async def settle(informer: Informer[ConfigMap], system: RunningSystem) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_informer_reports_every_change_once_in_order(form: Transport, tmp_path: Path) -> None:
-    async def play() -> None:
-        async with open_system(form, tmp_path) as system:
-            writers = [Writer(system.client, number) for number in range(WRITERS)]
-            await asyncio.gather(*(writer.work(20) for writer in writers))
-            informer = Informer(system.client, ConfigMap, NS, watch_seconds=1)
-            recorder = EventRecorder()
-            informer.handle(recorder)
-            async with running(informer):
-                at_start = set(recorder.known.values())
-                marks = [len(writer.written) for writer in writers]
-                # Long enough for watches to end and begin anew on the way.
-                for _ in range(3):
-                    await asyncio.gather(*(writer.work(60) for writer in writers))
-                    await asyncio.sleep(0.7)
-                await settle(informer, system)
-            later = [entry for writer, mark in zip(writers, marks, strict=True) for entry in writer.written[mark:]]
-            assert len(recorder.reported) == len(set(recorder.reported))
-            assert sorted(recorder.reported) == sorted([*at_start, *later])
-
-    run(play())
+async def test_informer_reports_every_change_once_in_order(form: Transport, tmp_path: Path) -> None:
+    async with open_system(form, tmp_path) as system:
+        writers = [Writer(system.client, number) for number in range(WRITERS)]
+        await asyncio.gather(*(writer.work(20) for writer in writers))
+        informer = Informer(system.client, ConfigMap, NS, watch_seconds=1)
+        recorder = EventRecorder()
+        informer.handle(recorder)
+        async with running(informer):
+            at_start = set(recorder.known.values())
+            marks = [len(writer.written) for writer in writers]
+            # Long enough for watches to end and begin anew on the way.
+            for _ in range(3):
+                await asyncio.gather(*(writer.work(60) for writer in writers))
+                await asyncio.sleep(0.7)
+            await settle(informer, system)
+        later = [entry for writer, mark in zip(writers, marks, strict=True) for entry in writer.written[mark:]]
+        assert len(recorder.reported) == len(set(recorder.reported))
+        assert sorted(recorder.reported) == sorted([*at_start, *later])
 
 
-def test_informer_recovers_from_compacted_history(
+async def test_informer_recovers_from_compacted_history(
     form: Transport, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
 
-    async def play() -> None:
-        async with open_system(form, tmp_path) as system:
-            store = system.system.store
-            writers = [Writer(system.client, number) for number in range(WRITERS)]
-            informer = Informer(cast("Client", Unreliable(system.client)), ConfigMap, NS, watch_seconds=1)
-            recorder = EventRecorder()
-            informer.handle(recorder)
+    async with open_system(form, tmp_path) as system:
+        store = system.system.store
+        writers = [Writer(system.client, number) for number in range(WRITERS)]
+        informer = Informer(cast("Client", Unreliable(system.client)), ConfigMap, NS, watch_seconds=1)
+        recorder = EventRecorder()
+        informer.handle(recorder)
 
-            async def forget() -> None:
-                for number in itertools.count():
-                    await asyncio.sleep(0.05)
-                    await system.client.create(_build(f"other-{number}", "kube-public"))
-                    await store.compact(store.revision)
+        async def forget() -> None:
+            for number in itertools.count():
+                await asyncio.sleep(0.05)
+                await system.client.create(_build(f"other-{number}", "kube-public"))
+                await store.compact(store.revision)
 
-            async with running(informer):
-                forgetting = asyncio.create_task(forget())
-                for _ in range(3):
-                    await asyncio.gather(*(writer.work(60) for writer in writers))
-                    await asyncio.sleep(0.7)
-                await settle(informer, system)
-                forgetting.cancel()
-            assert len(recorder.reported) == len(set(recorder.reported))
-            assert set(recorder.known.values()) == {_identify(item) for item in informer.cache}
-            assert "listing again" in caplog.text
-
-    run(play())
+        async with running(informer):
+            forgetting = asyncio.create_task(forget())
+            for _ in range(3):
+                await asyncio.gather(*(writer.work(60) for writer in writers))
+                await asyncio.sleep(0.7)
+            await settle(informer, system)
+            forgetting.cancel()
+        assert len(recorder.reported) == len(set(recorder.reported))
+        assert set(recorder.known.values()) == {_identify(item) for item in informer.cache}
+        assert "listing again" in caplog.text
 
 
-def test_relist_reports_changes_missed_meanwhile(form: Transport, tmp_path: Path) -> None:
-    async def play() -> None:
-        async with open_system(form, tmp_path) as system:
-            client = system.client
-            for name in ("stays", "changes", "goes", "anew"):
-                await client.create(_build(name))
-            informer = Informer(client, ConfigMap, NS)
-            reported: list[tuple[str, str]] = []
-            async with running(informer):
-                informer.handle(lambda change: reported.append((change.type, _name(change.item))))
-            reported.clear()
-            await client.patch(ConfigMap, "changes", NS, patch={"data": {"x": "1"}})
-            await client.delete(ConfigMap, "goes", NS)
-            await client.delete(ConfigMap, "anew", NS)
-            for name in ("anew", "comes"):
-                await client.create(_build(name))
-            informer.synced.clear()
-            async with running(informer):
-                pass
-            expected = {("MODIFIED", "changes"), ("DELETED", "goes"), ("DELETED", "anew"), ("ADDED", "anew")}
-            assert set(reported) == expected | {("ADDED", "comes")}
-            assert reported.index(("DELETED", "anew")) < reported.index(("ADDED", "anew"))
-
-    run(play())
+async def test_relist_reports_changes_missed_meanwhile(form: Transport, tmp_path: Path) -> None:
+    async with open_system(form, tmp_path) as system:
+        client = system.client
+        for name in ("stays", "changes", "goes", "anew"):
+            await client.create(_build(name))
+        informer = Informer(client, ConfigMap, NS)
+        reported: list[tuple[str, str]] = []
+        async with running(informer):
+            informer.handle(lambda change: reported.append((change.type, _name(change.item))))
+        reported.clear()
+        await client.patch(ConfigMap, "changes", NS, patch={"data": {"x": "1"}})
+        await client.delete(ConfigMap, "goes", NS)
+        await client.delete(ConfigMap, "anew", NS)
+        for name in ("anew", "comes"):
+            await client.create(_build(name))
+        informer.synced.clear()
+        async with running(informer):
+            pass
+        expected = {("MODIFIED", "changes"), ("DELETED", "goes"), ("DELETED", "anew"), ("ADDED", "anew")}
+        assert set(reported) == expected | {("ADDED", "comes")}
+        assert reported.index(("DELETED", "anew")) < reported.index(("ADDED", "anew"))
 
 
 def _name(item: ConfigMap) -> str:
@@ -210,72 +201,60 @@ def _name(item: ConfigMap) -> str:
     return str(metadata.name)
 
 
-def test_informer_reconnects_after_a_server_restart(tmp_path: Path) -> None:
-    async def play() -> None:
-        async with open_system("http", tmp_path) as system:
-            recorder = EventRecorder()
-            informer = Informer(system.client, ConfigMap, NS)
-            informer.handle(recorder)
-            async with running(informer):
-                await system.client.create(_build("a"))
-                kept: list[Any] = system.client._transport._idle  # type: ignore[attr-defined]  # noqa: SLF001
-                for connection in list(system.connections):
-                    connection.close()
-                while any(one.reusable for one in kept):  # until the client has seen it: a create is not sent twice
-                    await asyncio.sleep(0.01)
-                await system.client.create(_build("b"))
-                await settle(informer, system)
-            assert sorted(recorder.known) == ["a", "b"]
-            assert len(recorder.reported) == 2
-
-    run(play())
-
-
-def test_paged_objects_are_found_by_name_namespace_and_label(form: Transport, tmp_path: Path) -> None:
-    async def play() -> None:
-        async with open_system(form, tmp_path) as system:
-            await asyncio.gather(*(system.client.create(_build(f"m{number}-x")) for number in range(1100)))
-            informer = Informer(system.client, ConfigMap, indexes={"writer": index_by_label("writer")})
-            async with running(informer):
-                assert len(informer.cache) == 1100
-                assert len(informer.cache.list(NS)) == 1100
-                assert informer.cache.list("kube-system") == []
-                found = informer.cache.find("m7-x", NS)
-                assert found is not None
-                assert informer.cache.find_by("writer", "m7") == [found]
-                assert informer.cache.find("m7-x", "kube-system") is None
-
-    run(play())
-
-
-def test_resync_reports_all_objects_again(tmp_path: Path) -> None:
-    async def play() -> None:
-        async with open_system("in-process", tmp_path) as system:
+async def test_informer_reconnects_after_a_server_restart(tmp_path: Path) -> None:
+    async with open_system("http", tmp_path) as system:
+        recorder = EventRecorder()
+        informer = Informer(system.client, ConfigMap, NS)
+        informer.handle(recorder)
+        async with running(informer):
             await system.client.create(_build("a"))
-            reported: list[str] = []
-            informer = Informer(system.client, ConfigMap, NS, resync_seconds=0.05)
-            informer.handle(lambda change: reported.append(change.type))
-            async with running(informer):
-                while reported.count("RESYNCED") < 2:
-                    await asyncio.sleep(0.01)
-            assert reported[0] == "ADDED"
+            kept: list[Any] = system.client._transport._idle  # type: ignore[attr-defined]  # noqa: SLF001
+            for connection in list(system.connections):
+                connection.close()
+            while any(one.reusable for one in kept):  # until the client has seen it: a create is not sent twice
+                await asyncio.sleep(0.01)
+            await system.client.create(_build("b"))
+            await settle(informer, system)
+        assert sorted(recorder.known) == ["a", "b"]
+        assert len(recorder.reported) == 2
 
-    run(play())
+
+async def test_paged_objects_are_found_by_name_namespace_and_label(form: Transport, tmp_path: Path) -> None:
+    async with open_system(form, tmp_path) as system:
+        await asyncio.gather(*(system.client.create(_build(f"m{number}-x")) for number in range(1100)))
+        informer = Informer(system.client, ConfigMap, indexes={"writer": index_by_label("writer")})
+        async with running(informer):
+            assert len(informer.cache) == 1100
+            assert len(informer.cache.list(NS)) == 1100
+            assert informer.cache.list("kube-system") == []
+            found = informer.cache.find("m7-x", NS)
+            assert found is not None
+            assert informer.cache.find_by("writer", "m7") == [found]
+            assert informer.cache.find("m7-x", "kube-system") is None
 
 
-def test_failing_handler_does_not_affect_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_resync_reports_all_objects_again(tmp_path: Path) -> None:
+    async with open_system("in-process", tmp_path) as system:
+        await system.client.create(_build("a"))
+        reported: list[str] = []
+        informer = Informer(system.client, ConfigMap, NS, resync_seconds=0.05)
+        informer.handle(lambda change: reported.append(change.type))
+        async with running(informer):
+            while reported.count("RESYNCED") < 2:
+                await asyncio.sleep(0.01)
+        assert reported[0] == "ADDED"
+
+
+async def test_failing_handler_does_not_affect_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def fail(_: Change[ConfigMap]) -> None:
         raise StatusError(500, "", "no")
 
-    async def play() -> None:
-        async with open_system("in-process", tmp_path) as system:
-            await system.client.create(_build("a"))
-            informer = Informer(system.client, ConfigMap, NS)
-            recorder = EventRecorder()
-            informer.handle(fail)
-            informer.handle(recorder)
-            async with running(informer):
-                assert list(recorder.known) == ["a"]
-
-    run(play())
+    async with open_system("in-process", tmp_path) as system:
+        await system.client.create(_build("a"))
+        informer = Informer(system.client, ConfigMap, NS)
+        recorder = EventRecorder()
+        informer.handle(fail)
+        informer.handle(recorder)
+        async with running(informer):
+            assert list(recorder.known) == ["a"]
     assert "a handler failed" in caplog.text

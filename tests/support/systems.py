@@ -1,14 +1,9 @@
-"""
-A complete server for tests, over HTTP on loopback or in-process, with a client.
+"""A complete server for tests, over HTTP on loopback or in-process, with a client."""
 
-Test scenarios are coroutines; `run` executes them in an event loop.
-"""
-
-import asyncio
-from collections.abc import AsyncIterator, Collection, Coroutine
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from virtshape.apiserver.auth.users import ensure_admin
 from virtshape.apiserver.http import Connection, Listener
@@ -21,7 +16,6 @@ from virtshape.standalone.server import Settings, System, assemble
 
 Transport = Literal["in-process", "http"]
 TRANSPORTS: tuple[Transport, ...] = ("in-process", "http")
-TIMEOUT_SECONDS = 240.0
 
 
 class RunningSystem(NamedTuple):
@@ -32,10 +26,6 @@ class RunningSystem(NamedTuple):
     url: str = ""
     kubeconfig: Path = Path()
     connections: Collection[Connection] = ()
-
-
-def run(scenario: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(scenario, TIMEOUT_SECONDS))
 
 
 @asynccontextmanager

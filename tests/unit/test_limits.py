@@ -53,7 +53,7 @@ def test_layer_that_unpacks_to_too_many_bytes_is_refused(tmp_path: Path, monkeyp
         images.fetch_disk(NAME)
 
 
-def test_upload_that_stalls_is_ended_with_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_upload_that_stalls_is_ended_with_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receiving, "STALL_SECONDS", 0.05)
 
     async def read_nothing() -> bytes:
@@ -67,7 +67,7 @@ def test_upload_that_stalls_is_ended_with_a_timeout(monkeypatch: pytest.MonkeyPa
             pytest.fail("a piece arrived")
 
     with pytest.raises(StatusError, match=r"no data received for 0\.05 seconds") as refused:
-        asyncio.run(upload())
+        await upload()
     assert refused.value.code == 408
 
 
@@ -128,7 +128,7 @@ def test_depth_of_image_indexes_is_limited(tmp_path: Path) -> None:
         images.fetch_disk(NAME)
 
 
-def test_references_of_a_vm_to_other_namespaces_are_limited() -> None:
+async def test_references_of_a_vm_to_other_namespaces_are_limited() -> None:
     async def decide(permitted: Collection[Reference]) -> None:
         raise CrossNamespaceReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
 
@@ -136,4 +136,4 @@ def test_references_of_a_vm_to_other_namespaces_are_limited() -> None:
         return Decision(allowed=True)
 
     with pytest.raises(StatusError, match=f"more than {MAX_READS} objects in other namespaces"):
-        asyncio.run(read_as_caller(decide, allow))
+        await read_as_caller(decide, allow)

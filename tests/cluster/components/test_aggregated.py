@@ -1,11 +1,11 @@
 """What can be done with VMs, behind a real API server: virtctl as users know it, rights, and visits to guests."""
 
-import asyncio
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from virtshape.client.rest import RestClient
 
 VIRTCTL = Path(sys.executable).parent / "virtctl"
 TIMEOUT = 60.0
-SECONDS = 120.0
 GROUP = "/apis/subresources.kubevirt.io"
 pytestmark = pytest.mark.usefixtures("aggregated")
 
@@ -150,48 +149,44 @@ def _curl(*arguments: str) -> str:
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=TIMEOUT).stdout
 
 
-Scenario = Callable[[HttpTransport, RestClient, PodDriver, FakeKubelet], Awaitable[None]]
+@asynccontextmanager
+async def open_guest(
+    installation: Installation, namespace: str
+) -> AsyncIterator[tuple[HttpTransport, RestClient, PodDriver, FakeKubelet]]:
+    """Run a guest on a node whose kubelet accepts commands."""
+    transport = HttpTransport(find_access(path=str(installation.plane.kubeconfig)))
+    client = RestClient(transport, manager="tester")
+    driver = PodDriver(client, namespace)
+    await driver.prepare()
+    async with run_fake_kubelet() as (kubelet, status):
+        await client.patch(Node, NODE, patch={"status": status}, subresource="status")
+        await driver.create_vm()
+        await driver.run_guest(await driver.wait_for_pod())
+        await driver.wait_for_phase("Running")
+        try:
+            yield transport, client, driver, kubelet
+        finally:
+            await client.close()
 
 
-def run_scenario(installation: Installation, namespace: str, scenario: Scenario) -> None:
-    """Play a visit to a guest that runs on a node whose kubelet takes commands."""
-
-    async def execute() -> None:
-        transport = HttpTransport(find_access(path=str(installation.plane.kubeconfig)))
-        client = RestClient(transport, manager="tester")
-        driver = PodDriver(client, namespace)
-        await driver.prepare()
-        async with run_fake_kubelet() as (kubelet, status):
-            await client.patch(Node, NODE, patch={"status": status}, subresource="status")
-            await driver.create_vm()
-            await driver.run_guest(await driver.wait_for_pod())
-            await driver.wait_for_phase("Running")
-            try:
-                await scenario(transport, client, driver, kubelet)
-            finally:
-                await client.close()
-
-    asyncio.run(asyncio.wait_for(execute(), SECONDS))
-
-
-def test_guest_is_paused_and_unpaused(installation: Installation, controller: ComponentProcess, namespace: str) -> None:
+async def test_guest_is_paused_and_unpaused(
+    installation: Installation, controller: ComponentProcess, namespace: str
+) -> None:
     del controller
 
-    async def scenario(_: HttpTransport, client: RestClient, driver: PodDriver, kubelet: FakeKubelet) -> None:
+    async with open_guest(installation, namespace) as (_, client, driver, kubelet):
         for action, status in (("pause", "Paused"), ("unpause", "Running")):
             await request_action(client, driver.namespace, "virtualmachineinstances", "vm1", action)
             await driver.wait_for_status(status)
         assert [json.loads(arguments[1])["ask"] for arguments in kubelet.asked] == ["pause", "unpause"]
 
-    run_scenario(installation, namespace, scenario)
 
-
-def test_console_and_port_reach_the_guest(
+async def test_console_and_port_reach_the_guest(
     installation: Installation, controller: ComponentProcess, namespace: str
 ) -> None:
     del controller
 
-    async def scenario(transport: HttpTransport, client: RestClient, driver: PodDriver, kubelet: FakeKubelet) -> None:
+    async with open_guest(installation, namespace) as (transport, client, driver, kubelet):
         console = await open_console(transport, driver.namespace, "vm1")
         assert await console.read() == b"login: "
         await console.write(b"root\n")
@@ -202,5 +197,3 @@ def test_console_and_port_reach_the_guest(
         await port.close()
         assert await read_console_log(client, driver.namespace, "vm1") == b"booted\n"
         assert kubelet.asked == [["console"], ["port", "22"], ["log"]]
-
-    run_scenario(installation, namespace, scenario)

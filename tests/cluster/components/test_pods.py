@@ -1,7 +1,5 @@
 """Guests in pods on a real API server: pods as a kubelet would tell of them, VMs and instances follow."""
 
-import asyncio
-
 import pytest
 from tests.cluster.components.installation import SYSTEM, ComponentProcess, Installation
 from tests.support.podscenarios import SCENARIOS, PodDriver, run_pod_controllers
@@ -10,24 +8,19 @@ from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient
 
-SECONDS = 120.0
-
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_pod_scenario(name: str, installation: Installation, webhook: ComponentProcess, namespace: str) -> None:
+async def test_pod_scenario(name: str, installation: Installation, webhook: ComponentProcess, namespace: str) -> None:
     del webhook
     account = installation.plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller")
 
-    async def scenario() -> None:
-        admin = RestClient(HttpTransport(find_access(path=str(installation.plane.kubeconfig))), manager="tester")
-        controller = RestClient(HttpTransport(find_access(path=str(account))), manager="virt-controller")
-        driver = PodDriver(admin, namespace)
-        await driver.prepare()
-        try:
-            async with run_pod_controllers(controller):
-                await SCENARIOS[name](driver)
-        finally:
-            await admin.close()
-            await controller.close()
-
-    asyncio.run(asyncio.wait_for(scenario(), SECONDS))
+    admin = RestClient(HttpTransport(find_access(path=str(installation.plane.kubeconfig))), manager="tester")
+    controller = RestClient(HttpTransport(find_access(path=str(account))), manager="virt-controller")
+    driver = PodDriver(admin, namespace)
+    await driver.prepare()
+    try:
+        async with run_pod_controllers(controller):
+            await SCENARIOS[name](driver)
+    finally:
+        await admin.close()
+        await controller.close()

@@ -10,7 +10,6 @@ from tests.support.controllers import (
     preference_tree,
     vm_tree,
 )
-from tests.support.systems import run
 
 from virtshape.api.codec import to_tree
 from virtshape.api.core.config import ConfigMap
@@ -39,141 +38,114 @@ async def create_map(system: ControlledSystem, name: str, *owners: ConfigMap, bl
     return await system.client.get(ConfigMap, name, "default")
 
 
-def test_background_deletion_deletes_dependents(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers():
-            owner = await create_map(system, "owner")
-            await create_map(system, "grandchild", await create_map(system, "child", owner))
-            assert await system.client.delete(ConfigMap, "owner", "default", propagation="Background") is None
-            await system.wait_until_gone(ConfigMap, "child")
-            await system.wait_until_gone(ConfigMap, "grandchild")
-
-    run(scenario())
+async def test_background_deletion_deletes_dependents(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers():
+        owner = await create_map(system, "owner")
+        await create_map(system, "grandchild", await create_map(system, "child", owner))
+        assert await system.client.delete(ConfigMap, "owner", "default", propagation="Background") is None
+        await system.wait_until_gone(ConfigMap, "child")
+        await system.wait_until_gone(ConfigMap, "grandchild")
 
 
-def test_foreground_deletion_deletes_dependents_first(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            owner = await create_map(system, "owner")
-            await create_map(system, "grandchild", await create_map(system, "child", owner))
-            await system.client.delete(ConfigMap, "owner", "default", propagation="Foreground")
-            async with system.run_controllers():
-                await system.wait_until_gone(ConfigMap, "owner")
-                assert await system.find(ConfigMap, "child") is None
-                assert await system.find(ConfigMap, "grandchild") is None
-
-    run(scenario())
-
-
-def test_orphan_deletion_keeps_dependents_without_owner(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers():
-            await create_map(system, "child", await create_map(system, "owner"))
-            await system.client.delete(ConfigMap, "owner", "default", propagation="Orphan")
+async def test_foreground_deletion_deletes_dependents_first(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        owner = await create_map(system, "owner")
+        await create_map(system, "grandchild", await create_map(system, "child", owner))
+        await system.client.delete(ConfigMap, "owner", "default", propagation="Foreground")
+        async with system.run_controllers():
             await system.wait_until_gone(ConfigMap, "owner")
+            assert await system.find(ConfigMap, "child") is None
+            assert await system.find(ConfigMap, "grandchild") is None
+
+
+async def test_orphan_deletion_keeps_dependents_without_owner(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers():
+        await create_map(system, "child", await create_map(system, "owner"))
+        await system.client.delete(ConfigMap, "owner", "default", propagation="Orphan")
+        await system.wait_until_gone(ConfigMap, "owner")
+        child = await system.client.get(ConfigMap, "child", "default")
+        assert metadata_of(child).owner_references is None
+
+
+async def test_dependent_with_a_remaining_owner_is_kept(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers():
+        stays = await create_map(system, "stays")
+        await create_map(system, "child", await create_map(system, "goes"), stays)
+        await system.client.delete(ConfigMap, "goes", "default")
+
+        async def look() -> ConfigMap | None:
             child = await system.client.get(ConfigMap, "child", "default")
-            assert metadata_of(child).owner_references is None
+            return child if len(metadata_of(child).owner_references or ()) == 1 else None
 
-    run(scenario())
-
-
-def test_dependent_with_a_remaining_owner_is_kept(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers():
-            stays = await create_map(system, "stays")
-            await create_map(system, "child", await create_map(system, "goes"), stays)
-            await system.client.delete(ConfigMap, "goes", "default")
-
-            async def look() -> ConfigMap | None:
-                child = await system.client.get(ConfigMap, "child", "default")
-                return child if len(metadata_of(child).owner_references or ()) == 1 else None
-
-            child = await eventually(look, "the owner that is gone is still named")
-            assert [owner.name for owner in metadata_of(child).owner_references or ()] == ["stays"]
-
-    run(scenario())
+        child = await eventually(look, "the owner that is gone is still named")
+        assert [owner.name for owner in metadata_of(child).owner_references or ()] == ["stays"]
 
 
-def test_dependents_of_owners_deleted_while_stopped_are_collected(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            await create_map(system, "child", await create_map(system, "owner"))
-            await system.client.delete(ConfigMap, "owner", "default")
-            async with system.run_controllers():
-                await system.wait_until_gone(ConfigMap, "child")
-
-    run(scenario())
+async def test_dependents_of_owners_deleted_while_stopped_are_collected(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        await create_map(system, "child", await create_map(system, "owner"))
+        await system.client.delete(ConfigMap, "owner", "default")
+        async with system.run_controllers():
+            await system.wait_until_gone(ConfigMap, "child")
 
 
-def test_orphaned_instance_is_adopted_by_a_new_vm(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers():
-            await system.create(instancetype_tree(), preference_tree(), vm_tree())
-            await system.wait_for("Running")
-            await system.client.delete(VirtualMachine, "vm1", "default", propagation="Orphan")
-            await system.wait_until_gone(VirtualMachine)
-            left = await system.vmi()
-            assert metadata_of(left).owner_references is None
+async def test_orphaned_instance_is_adopted_by_a_new_vm(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers():
+        await system.create(instancetype_tree(), preference_tree(), vm_tree())
+        await system.wait_for("Running")
+        await system.client.delete(VirtualMachine, "vm1", "default", propagation="Orphan")
+        await system.wait_until_gone(VirtualMachine)
+        left = await system.vmi()
+        assert metadata_of(left).owner_references is None
 
-            await system.create(vm_tree())
-            vm = await system.wait_for("Running")
-            taken = metadata_of(await system.vmi())
-            assert [owner.uid for owner in taken.owner_references or ()] == [metadata_of(vm).uid]
-            assert taken.uid == metadata_of(left).uid
-            assert vm.status is not None
-            assert is_condition_true(vm.status.conditions, "RestartRequired")  # the new VM's guest has another identity
-            await system.client.delete(VirtualMachine, "vm1", "default")
-            await system.wait_until_gone(VirtualMachineInstance)
-
-    run(scenario())
+        await system.create(vm_tree())
+        vm = await system.wait_for("Running")
+        taken = metadata_of(await system.vmi())
+        assert [owner.uid for owner in taken.owner_references or ()] == [metadata_of(vm).uid]
+        assert taken.uid == metadata_of(left).uid
+        assert vm.status is not None
+        assert is_condition_true(vm.status.conditions, "RestartRequired")  # the new VM's guest has another identity
+        await system.client.delete(VirtualMachine, "vm1", "default")
+        await system.wait_until_gone(VirtualMachineInstance)
 
 
-def test_instance_with_another_controller_is_kept_and_reported(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers():
-            owner = to_tree(make_owner_reference(await create_map(system, "owner")))
-            metadata: JsonObject = {"name": "vm1", "namespace": "default", "ownerReferences": [owner]}
-            domain: JsonObject = {"devices": {}, "memory": {"guest": "1Gi"}}
-            instance = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": metadata}
-            await system.create({**instance, "spec": {"domain": domain}})
-            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+async def test_instance_with_another_controller_is_kept_and_reported(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers():
+        owner = to_tree(make_owner_reference(await create_map(system, "owner")))
+        metadata: JsonObject = {"name": "vm1", "namespace": "default", "ownerReferences": [owner]}
+        domain: JsonObject = {"devices": {}, "memory": {"guest": "1Gi"}}
+        instance = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": metadata}
+        await system.create({**instance, "spec": {"domain": domain}})
+        await system.create(instancetype_tree(), preference_tree(), vm_tree())
 
-            async def look() -> str | None:
-                vm = await system.vm()
-                reported = find_condition(vm.status.conditions if vm.status else None, "Failure")
-                return reported.reason if reported is not None else None
+        async def look() -> str | None:
+            vm = await system.vm()
+            reported = find_condition(vm.status.conditions if vm.status else None, "Failure")
+            return reported.reason if reported is not None else None
 
-            assert await eventually(look, "nothing is told") == "FailedCreate"
-            assert to_tree(metadata_of(await system.vmi()).owner_references) == [owner]
-
-    run(scenario())
+        assert await eventually(look, "nothing is told") == "FailedCreate"
+        assert to_tree(metadata_of(await system.vmi()).owner_references) == [owner]
 
 
-def test_foreground_deletion_removes_the_vm_last(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers():
-            await system.create(instancetype_tree(), preference_tree(), vm_tree())
-            await system.wait_for("Running")
-            await system.client.delete(VirtualMachine, "vm1", "default", propagation="Foreground")
-            await system.wait_until_gone(VirtualMachine)
-            assert await system.find(VirtualMachineInstance) is None
-            assert await system.revisions() == []
-
-    run(scenario())
+async def test_foreground_deletion_removes_the_vm_last(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers():
+        await system.create(instancetype_tree(), preference_tree(), vm_tree())
+        await system.wait_for("Running")
+        await system.client.delete(VirtualMachine, "vm1", "default", propagation="Foreground")
+        await system.wait_until_gone(VirtualMachine)
+        assert await system.find(VirtualMachineInstance) is None
+        assert await system.revisions() == []
 
 
-def test_namespace_deletion_deletes_its_objects(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers():
-            await system.create(instancetype_tree(), preference_tree())
-            await system.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
-            for number in range(5):
-                tree = vm_tree(f"vm{number}")
-                tree["metadata"]["namespace"] = "team"
-                await system.create(tree)
-            await system.client.delete(Namespace, "team")
-            await system.wait_until_gone(Namespace, "team")
-            assert not (await system.client.list(VirtualMachine)).items
-            assert not (await system.client.list(VirtualMachineInstance)).items
-
-    run(scenario())
+async def test_namespace_deletion_deletes_its_objects(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers():
+        await system.create(instancetype_tree(), preference_tree())
+        await system.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+        for number in range(5):
+            tree = vm_tree(f"vm{number}")
+            tree["metadata"]["namespace"] = "team"
+            await system.create(tree)
+        await system.client.delete(Namespace, "team")
+        await system.wait_until_gone(Namespace, "team")
+        assert not (await system.client.list(VirtualMachine)).items
+        assert not (await system.client.list(VirtualMachineInstance)).items

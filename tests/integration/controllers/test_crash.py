@@ -17,7 +17,6 @@ from tests.support.controllers import (
     preference_tree,
     vm_tree,
 )
-from tests.support.systems import run
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataVolume
@@ -43,28 +42,22 @@ Play = Callable[[ControlledSystem, int], Awaitable[bool]]
 """Plays a scene in which the controllers die at a write, and checks how it ends; whether they came to that write."""
 
 
-def play_every_death(play: Play, directory: Path) -> None:
+async def play_every_death(play: Play, directory: Path) -> None:
     """Play a scene over and over, with a death that comes later each time, until it ends before they die."""
     for write in itertools.count(1, STRIDE):
-        if not _play(play, directory / str(write), write):
+        if not await _play(play, directory / str(write), write):
             break
     assert write > 1, "nobody died"
 
 
-def _play(play: Play, directory: Path, write: int) -> bool:
+async def _play(play: Play, directory: Path, write: int) -> bool:
     directory.mkdir(mode=0o700)
-    died: list[bool] = []
-
-    async def scenario() -> None:
-        async with open_controlled_system(directory) as system:
-            died.append(await play(system, write))
-
     try:
-        run(scenario())
+        async with open_controlled_system(directory) as system:
+            return await play(system, write)
     except BaseException as error:
         error.add_note(f"the controllers were to die at their write {write}")
         raise
-    return died[0]
 
 
 async def create_vm(system: ControlledSystem) -> None:
@@ -94,7 +87,7 @@ async def wait_until_all_is_gone(system: ControlledSystem) -> None:
     await system.wait_for_revisions()
 
 
-def test_start_survives_a_crash(tmp_path: Path) -> None:
+async def test_start_survives_a_crash(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
             await system.wait_for("Running")
@@ -105,10 +98,10 @@ def test_start_survives_a_crash(tmp_path: Path) -> None:
         await check_running(system)
         return died
 
-    play_every_death(play, tmp_path)
+    await play_every_death(play, tmp_path)
 
 
-def test_deletion_survives_a_crash(tmp_path: Path) -> None:
+async def test_deletion_survives_a_crash(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         await create_vm(system)
         await check_running(system)
@@ -118,10 +111,10 @@ def test_deletion_survives_a_crash(tmp_path: Path) -> None:
             await wait_until_all_is_gone(system)
         return died
 
-    play_every_death(play, tmp_path)
+    await play_every_death(play, tmp_path)
 
 
-def test_restart_survives_a_crash(tmp_path: Path) -> None:
+async def test_restart_survives_a_crash(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
             await eventually(is_another, "no other instance is there")
@@ -144,7 +137,7 @@ def test_restart_survives_a_crash(tmp_path: Path) -> None:
         assert to_tree(after.spec) == to_tree(before.spec)
         return died
 
-    play_every_death(play, tmp_path)
+    await play_every_death(play, tmp_path)
 
 
 async def are_running(system: ControlledSystem, count: int) -> bool | None:
@@ -153,31 +146,28 @@ async def are_running(system: ControlledSystem, count: int) -> bool | None:
     return True if [phase_of(one) for one in instances] == ["Running"] * count else None
 
 
-def test_repeated_crashes_neither_lose_nor_leak_vms(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            await system.create(instancetype_tree(), preference_tree())
-            await system.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
-            for number in range(30):
-                tree = vm_tree(f"vm{number}")
-                tree["metadata"]["namespace"] = "team"
-                await system.create(tree)
+async def test_repeated_crashes_neither_lose_nor_leak_vms(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        await system.create(instancetype_tree(), preference_tree())
+        await system.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+        for number in range(30):
+            tree = vm_tree(f"vm{number}")
+            tree["metadata"]["namespace"] = "team"
+            await system.create(tree)
 
-            async def finish(controllers: Controllers) -> None:
-                await eventually(lambda: are_running(system, 30), "not all of them run")
-                await system.wait_until_idle(controllers)
+        async def finish(controllers: Controllers) -> None:
+            await eventually(lambda: are_running(system, 30), "not all of them run")
+            await system.wait_until_idle(controllers)
 
-            assert all([await system.crash_at_write(35 + 7 * round_, finish) for round_ in range(5)])
-            async with system.run_controllers() as controllers:
-                await finish(controllers)
-                assert await are_running(system, 30)
-                assert len((await system.client.list(ControllerRevision, "team")).items) == 90
-            await system.client.delete(Namespace, "team")
-            for round_ in range(5):
-                await system.crash_at_write(10 + 4 * round_, lambda _: system.wait_until_gone(Namespace, "team"))
-            async with system.run_controllers():
-                await system.wait_until_gone(Namespace, "team")
-            for kind in (VirtualMachine, VirtualMachineInstance, ControllerRevision):
-                assert not (await system.client.list(kind)).items
-
-    run(scenario())
+        assert all([await system.crash_at_write(35 + 7 * round_, finish) for round_ in range(5)])
+        async with system.run_controllers() as controllers:
+            await finish(controllers)
+            assert await are_running(system, 30)
+            assert len((await system.client.list(ControllerRevision, "team")).items) == 90
+        await system.client.delete(Namespace, "team")
+        for round_ in range(5):
+            await system.crash_at_write(10 + 4 * round_, lambda _: system.wait_until_gone(Namespace, "team"))
+        async with system.run_controllers():
+            await system.wait_until_gone(Namespace, "team")
+        for kind in (VirtualMachine, VirtualMachineInstance, ControllerRevision):
+            assert not (await system.client.list(kind)).items

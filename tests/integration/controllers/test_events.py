@@ -5,7 +5,6 @@ from pathlib import Path
 from tests.support.build import build_vm
 from tests.support.controllers import ControlledSystem, open_controlled_system
 from tests.support.instances import NOW, STAMP
-from tests.support.systems import run
 
 from virtshape.api.codec import to_tree
 from virtshape.controllers.eventexpiry import EventExpiry
@@ -24,54 +23,45 @@ async def tell(system: ControlledSystem, times: int, *, now: float) -> None:
         await recorder.flush()
 
 
-def test_repeated_event_is_counted(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            await tell(system, 3, now=NOW)
-            await tell(system, 2, now=NOW + 60)
-            (event,) = await system.list_events(COMPONENT)
-            tree = to_tree(event)
-            del tree["metadata"]
-            assert tree == {
-                "apiVersion": "v1",
-                "kind": "Event",
-                "involvedObject": {
-                    "apiVersion": "kubevirt.io/v1",
-                    "kind": "VirtualMachine",
-                    "name": "vm1",
-                    "namespace": "default",
-                },
-                "type": "Warning",
-                "reason": "FailedCreate",
-                "message": "no room",
-                "count": 5,
-                "firstTimestamp": STAMP,
-                "lastTimestamp": "2027-01-15T08:01:00Z",
-                "source": {"component": COMPONENT},
-                "reportingComponent": COMPONENT,
-                "reportingInstance": "",
-            }
-
-    run(scenario())
+async def test_repeated_event_is_counted(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        await tell(system, 3, now=NOW)
+        await tell(system, 2, now=NOW + 60)
+        (event,) = await system.list_events(COMPONENT)
+        tree = to_tree(event)
+        del tree["metadata"]
+        assert tree == {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "involvedObject": {
+                "apiVersion": "kubevirt.io/v1",
+                "kind": "VirtualMachine",
+                "name": "vm1",
+                "namespace": "default",
+            },
+            "type": "Warning",
+            "reason": "FailedCreate",
+            "message": "no room",
+            "count": 5,
+            "firstTimestamp": STAMP,
+            "lastTimestamp": "2027-01-15T08:01:00Z",
+            "source": {"component": COMPONENT},
+            "reportingComponent": COMPONENT,
+            "reportingInstance": "",
+        }
 
 
-def test_events_expire_one_hour_after_their_last_occurrence(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            await tell(system, 1, now=NOW)
-            assert await EventExpiry(system.client, lambda: NOW + 3600).sweep() == 0
-            assert await EventExpiry(system.client, lambda: NOW + 3601).sweep() == 1
-            assert not await system.list_events(COMPONENT)
-
-    run(scenario())
+async def test_events_expire_one_hour_after_their_last_occurrence(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        await tell(system, 1, now=NOW)
+        assert await EventExpiry(system.client, lambda: NOW + 3600).sweep() == 0
+        assert await EventExpiry(system.client, lambda: NOW + 3601).sweep() == 1
+        assert not await system.list_events(COMPONENT)
 
 
-def test_failed_event_write_does_not_block(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            recorder = EventRecorder(system.client, COMPONENT, lambda: NOW)
-            async with recorder.running(Supervisor()):
-                recorder.event(build_vm(namespace="nowhere"), "Lost", "nobody hears it")
-            assert not await system.list_events(COMPONENT)
-
-    run(scenario())
+async def test_failed_event_write_does_not_block(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        recorder = EventRecorder(system.client, COMPONENT, lambda: NOW)
+        async with recorder.running(Supervisor()):
+            recorder.event(build_vm(namespace="nowhere"), "Lost", "nobody hears it")
+        assert not await system.list_events(COMPONENT)

@@ -12,7 +12,6 @@ from tests.support.controllers import (
     preference_tree,
     vm_tree,
 )
-from tests.support.systems import run
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.client.resources import metadata_of
@@ -62,83 +61,74 @@ async def running(system: ControlledSystem, launcher: Fragile, clock: Hands) -> 
         yield controllers
 
 
-def test_delay_grows_with_each_failed_start(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        launcher, clock = Fragile(GuestStatus("failed", "no disk"), GuestStatus("failed", "no disk")), Hands()
-        async with open_controlled_system(tmp_path) as system, running(system, launcher, clock) as controllers:
-            await system.create(instancetype_tree(), preference_tree(), vm_tree())
-            vm = await system.wait_for("CrashLoopBackOff")
-            await system.wait_until_gone(VirtualMachineInstance)
-            await system.wait_until_idle(controllers)
+async def test_delay_grows_with_each_failed_start(tmp_path: Path) -> None:
+    launcher, clock = Fragile(GuestStatus("failed", "no disk"), GuestStatus("failed", "no disk")), Hands()
+    async with open_controlled_system(tmp_path) as system, running(system, launcher, clock) as controllers:
+        await system.create(instancetype_tree(), preference_tree(), vm_tree())
+        vm = await system.wait_for("CrashLoopBackOff")
+        await system.wait_until_gone(VirtualMachineInstance)
+        await system.wait_until_idle(controllers)
+        vm = await system.vm()
+        assert vm.status is not None
+        assert vm.status.start_failure is not None
+        assert vm.status.start_failure.consecutive_fail_count == 1
+        assert len(launcher.launched) == 1
+        clock.now += FIRST_DELAY_SECONDS
+        controllers.vms.queue.add(NAME)
+
+        async def look() -> bool | None:
             vm = await system.vm()
-            assert vm.status is not None
-            assert vm.status.start_failure is not None
-            assert vm.status.start_failure.consecutive_fail_count == 1
-            assert len(launcher.launched) == 1
-            clock.now += FIRST_DELAY_SECONDS
-            controllers.vms.queue.add(NAME)
+            failure = vm.status.start_failure if vm.status else None
+            return True if failure is not None and failure.consecutive_fail_count == 2 else None
 
-            async def look() -> bool | None:
-                vm = await system.vm()
-                failure = vm.status.start_failure if vm.status else None
-                return True if failure is not None and failure.consecutive_fail_count == 2 else None
+        await eventually(look, "the second failure is not counted")
+        await system.wait_until_gone(VirtualMachineInstance)
+        clock.now += 4 * FIRST_DELAY_SECONDS
+        controllers.vms.queue.add(NAME)
+        await system.wait_for("Running")
+        await system.wait_until_idle(controllers)
+        vm = await system.vm()
+        assert vm.status is not None
+        assert vm.status.start_failure is None
+        assert len(launcher.launched) == 3
 
-            await eventually(look, "the second failure is not counted")
-            await system.wait_until_gone(VirtualMachineInstance)
-            clock.now += 4 * FIRST_DELAY_SECONDS
-            controllers.vms.queue.add(NAME)
-            await system.wait_for("Running")
-            await system.wait_until_idle(controllers)
+
+async def test_rerun_on_failure_restarts_only_failed_guests(tmp_path: Path) -> None:
+    launcher = Fragile(
+        GuestStatus("running"), GuestStatus("failed", "panic"), GuestStatus("running"), GuestStatus("succeeded")
+    )
+    async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:
+        await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="RerunOnFailure"))
+
+        async def look() -> bool | None:
+            controllers.vmis.queue.add(NAME)  # as a launcher would when a guest changes
             vm = await system.vm()
-            assert vm.status is not None
-            assert vm.status.start_failure is None
-            assert len(launcher.launched) == 3
+            stopped = vm.status is not None and vm.status.printable_status == "Stopped"
+            return True if not launcher.ends and stopped else None
 
-    run(scenario())
-
-
-def test_rerun_on_failure_restarts_only_failed_guests(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        launcher = Fragile(
-            GuestStatus("running"), GuestStatus("failed", "panic"), GuestStatus("running"), GuestStatus("succeeded")
-        )
-        async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:
-            await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="RerunOnFailure"))
-
-            async def look() -> bool | None:
-                controllers.vmis.queue.add(NAME)  # as a launcher would when a guest changes
-                vm = await system.vm()
-                stopped = vm.status is not None and vm.status.printable_status == "Stopped"
-                return True if not launcher.ends and stopped else None
-
-            await eventually(look, "it does not end")
-            await system.wait_until_idle(controllers)
-            assert len(launcher.launched) == 2
-            assert await system.find(VirtualMachineInstance) is None
-            vm = await system.vm()
-            assert vm.status is not None
-            assert vm.status.state_change_requests is None
-
-    run(scenario())
+        await eventually(look, "it does not end")
+        await system.wait_until_idle(controllers)
+        assert len(launcher.launched) == 2
+        assert await system.find(VirtualMachineInstance) is None
+        vm = await system.vm()
+        assert vm.status is not None
+        assert vm.status.state_change_requests is None
 
 
-def test_run_strategy_once_starts_only_once(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        launcher = Fragile(GuestStatus("running"), GuestStatus("failed", "panic"))
-        async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:
-            await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Once"))
+async def test_run_strategy_once_starts_only_once(tmp_path: Path) -> None:
+    launcher = Fragile(GuestStatus("running"), GuestStatus("failed", "panic"))
+    async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:
+        await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Once"))
 
-            async def look() -> bool | None:
-                controllers.vmis.queue.add(NAME)
-                vmi = await system.find(VirtualMachineInstance)
-                return True if vmi is not None and is_final(vmi) else None
+        async def look() -> bool | None:
+            controllers.vmis.queue.add(NAME)
+            vmi = await system.find(VirtualMachineInstance)
+            return True if vmi is not None and is_final(vmi) else None
 
-            await eventually(look, "it does not end")
-            await system.wait_until_idle(controllers)
-            await system.client.delete(VirtualMachineInstance, "vm1", "default")
-            await system.wait_until_gone(VirtualMachineInstance)
-            await system.wait_until_idle(controllers)
-            assert await system.find(VirtualMachineInstance) is None
-            assert len(launcher.launched) == 1
-
-    run(scenario())
+        await eventually(look, "it does not end")
+        await system.wait_until_idle(controllers)
+        await system.client.delete(VirtualMachineInstance, "vm1", "default")
+        await system.wait_until_gone(VirtualMachineInstance)
+        await system.wait_until_idle(controllers)
+        assert await system.find(VirtualMachineInstance) is None
+        assert len(launcher.launched) == 1

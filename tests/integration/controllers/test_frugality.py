@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from tests.support.controllers import instancetype_tree, open_controlled_system, preference_tree, vm_tree
-from tests.support.systems import run
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -28,19 +27,16 @@ class Listening:
 
 
 @pytest.mark.parametrize(("strategy", "state"), [("Always", "Running"), ("Halted", "Stopped")])
-def test_objects_just_written_are_not_read_again(strategy: str, state: str, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            heard: list[Listening] = []
+async def test_objects_just_written_are_not_read_again(strategy: str, state: str, tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        heard: list[Listening] = []
 
-            def wrap(client: Client) -> Listening:
-                heard.append(Listening(client))
-                return heard[0]
+        def wrap(client: Client) -> Listening:
+            heard.append(Listening(client))
+            return heard[0]
 
-            async with system.run_controllers(wrap=wrap) as controllers:
-                await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy=strategy))
-                await system.wait_for(state)
-                await system.wait_until_idle(controllers)
-            assert [kind for kind in heard[0].asked if kind in (ControllerRevision, VirtualMachine)] == []
-
-    run(scenario())
+        async with system.run_controllers(wrap=wrap) as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy=strategy))
+            await system.wait_for(state)
+            await system.wait_until_idle(controllers)
+        assert [kind for kind in heard[0].asked if kind in (ControllerRevision, VirtualMachine)] == []

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from tests.support.controllers import ControlledSystem, eventually, open_controlled_system, vm_tree
-from tests.support.systems import run
 
 from virtshape.api.kubevirt.conditions import find_condition, is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -39,62 +38,56 @@ async def resize(system: ControlledSystem, *, sockets: int, memory: str) -> None
 @pytest.mark.parametrize(
     ("sockets", "memory"), [(2, "2Gi"), (1, "1Gi")], ids=["to less than that", "to what it was started with"]
 )
-def test_vm_grows_live_and_requires_a_restart_to_shrink(tmp_path: Path, sockets: int, memory: str) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
-            await system.create(sized_vm())
-            await system.wait_for("Running")
-            before = await system.vmi()
-            await resize(system, sockets=3, memory="2Gi")
+async def test_vm_grows_live_and_requires_a_restart_to_shrink(tmp_path: Path, sockets: int, memory: str) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        await system.create(sized_vm())
+        await system.wait_for("Running")
+        before = await system.vmi()
+        await resize(system, sockets=3, memory="2Gi")
 
-            async def look() -> VirtualMachineInstance | None:
-                vmi: Any = await system.vmi()
-                return vmi if vmi.status.current_cpu_topology.sockets == 3 else None
+        async def look() -> VirtualMachineInstance | None:
+            vmi: Any = await system.vmi()
+            return vmi if vmi.status.current_cpu_topology.sockets == 3 else None
 
-            vmi: Any = await eventually(look, "the instance has not grown")
-            assert vmi.metadata.uid == (before.metadata and before.metadata.uid)
-            seen = vmi.status.memory
-            assert (seen.guest_at_boot, seen.guest_requested, seen.guest_current) == ("1Gi", "2Gi", "2Gi")
-            await system.wait_until_idle(controllers)
+        vmi: Any = await eventually(look, "the instance has not grown")
+        assert vmi.metadata.uid == (before.metadata and before.metadata.uid)
+        seen = vmi.status.memory
+        assert (seen.guest_at_boot, seen.guest_requested, seen.guest_current) == ("1Gi", "2Gi", "2Gi")
+        await system.wait_until_idle(controllers)
+        vm: Any = await system.vm()
+        assert find_condition(vm.status.conditions, "RestartRequired") is None
+        assert (vm.status.effective.vcpus, vm.status.effective.memory) == (3, "2Gi")
+
+        await resize(system, sockets=sockets, memory=memory)
+
+        async def asks() -> bool | None:
             vm: Any = await system.vm()
-            assert find_condition(vm.status.conditions, "RestartRequired") is None
-            assert (vm.status.effective.vcpus, vm.status.effective.memory) == (3, "2Gi")
+            return is_condition_true(vm.status.conditions, "RestartRequired") or None
 
-            await resize(system, sockets=sockets, memory=memory)
-
-            async def asks() -> bool | None:
-                vm: Any = await system.vm()
-                return is_condition_true(vm.status.conditions, "RestartRequired") or None
-
-            await eventually(asks, "no restart is asked for")
-            vmi = await system.vmi()
-            assert vmi.spec.domain.cpu.sockets == 3
-
-    run(scenario())
+        await eventually(asks, "no restart is asked for")
+        vmi = await system.vmi()
+        assert vmi.spec.domain.cpu.sockets == 3
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
-def test_guest_is_paused_and_resumed(tmp_path: Path, version: str) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers_with_guests():
+async def test_guest_is_paused_and_resumed(tmp_path: Path, version: str) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers_with_guests():
 
-            async def ask(action: str) -> int:
-                group = f"/apis/subresources.kubevirt.io/{version}"
-                path = f"{group}/namespaces/default/virtualmachineinstances/vm1/{action}"
-                try:
-                    return (await system.client.request("PUT", path)).status
-                except StatusError as error:
-                    return error.code
+        async def ask(action: str) -> int:
+            group = f"/apis/subresources.kubevirt.io/{version}"
+            path = f"{group}/namespaces/default/virtualmachineinstances/vm1/{action}"
+            try:
+                return (await system.client.request("PUT", path)).status
+            except StatusError as error:
+                return error.code
 
-            await system.create(sized_vm())
-            await system.wait_for("Running")
-            assert await ask("pause") == 202
-            await system.wait_for("Paused")
-            assert await ask("pause") == 409
-            assert await ask("unpause") == 202
-            await system.wait_for("Running")
-            assert await ask("unpause") == 409
-            assert await ask("reset") == 202
-            assert await ask("softreboot") == 202
-
-    run(scenario())
+        await system.create(sized_vm())
+        await system.wait_for("Running")
+        assert await ask("pause") == 202
+        await system.wait_for("Paused")
+        assert await ask("pause") == 409
+        assert await ask("unpause") == 202
+        await system.wait_for("Running")
+        assert await ask("unpause") == 409
+        assert await ask("reset") == 202
+        assert await ask("softreboot") == 202

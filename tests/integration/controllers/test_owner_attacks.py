@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
-from tests.support.systems import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.core.config import ConfigMap
@@ -60,56 +59,47 @@ async def two_users(directory: Path) -> AsyncIterator[tuple[ControlledSystem, Re
         yield system, await make_user(system, "dev"), await make_user(system, "prod")
 
 
-def test_owner_reference_to_another_namespace_does_not_block_deletion(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with two_users(tmp_path) as (system, dev, prod):
-            victim = await create_map(prod, "prod", "victim")
-            await create_map(dev, "dev", "leech", victim, finalizers=("example.com/never",))
-            await prod.delete(ConfigMap, "victim", "prod", propagation="Foreground")
+async def test_owner_reference_to_another_namespace_does_not_block_deletion(tmp_path: Path) -> None:
+    async with two_users(tmp_path) as (system, dev, prod):
+        victim = await create_map(prod, "prod", "victim")
+        await create_map(dev, "dev", "leech", victim, finalizers=("example.com/never",))
+        await prod.delete(ConfigMap, "victim", "prod", propagation="Foreground")
 
-            async def look() -> bool | None:
-                return True if await system.find(ConfigMap, "victim", "prod") is None else None
+        async def look() -> bool | None:
+            return True if await system.find(ConfigMap, "victim", "prod") is None else None
 
-            await eventually(look, "an object of another namespace blocks the deletion")
-
-    run(scenario())
+        await eventually(look, "an object of another namespace blocks the deletion")
 
 
-def test_namespace_with_owner_cycles_is_deleted(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with two_users(tmp_path) as (system, dev, _):
-            first = await create_map(dev, "dev", "first")
-            second = await create_map(dev, "dev", "second", first)
-            itself = await create_map(dev, "dev", "itself")
-            for one, owner in (("first", second), ("itself", itself)):
-                patch = {"metadata": {"ownerReferences": [refer(owner)]}}
-                await dev.patch(ConfigMap, one, "dev", patch=patch)
-            for one in ("first", "itself"):
-                await dev.delete(ConfigMap, one, "dev", propagation="Foreground")
-            await system.client.delete(Namespace, "dev")
+async def test_namespace_with_owner_cycles_is_deleted(tmp_path: Path) -> None:
+    async with two_users(tmp_path) as (system, dev, _):
+        first = await create_map(dev, "dev", "first")
+        second = await create_map(dev, "dev", "second", first)
+        itself = await create_map(dev, "dev", "itself")
+        for one, owner in (("first", second), ("itself", itself)):
+            patch = {"metadata": {"ownerReferences": [refer(owner)]}}
+            await dev.patch(ConfigMap, one, "dev", patch=patch)
+        for one in ("first", "itself"):
+            await dev.delete(ConfigMap, one, "dev", propagation="Foreground")
+        await system.client.delete(Namespace, "dev")
 
-            async def look() -> bool | None:
-                return True if await system.find(Namespace, "dev", "") is None else None
+        async def look() -> bool | None:
+            return True if await system.find(Namespace, "dev", "") is None else None
 
-            await eventually(look, "the namespace is still Terminating")
-
-    run(scenario())
+        await eventually(look, "the namespace is still Terminating")
 
 
-def test_cluster_wide_object_with_a_namespaced_owner_is_kept(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with two_users(tmp_path) as (system, dev, _):
-            owner = await create_map(dev, "dev", "owner")
-            role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "kept"}}
-            role["metadata"] = {"name": "kept", "ownerReferences": [refer(owner)]}
-            await system.create(role)
-            child = await create_map(dev, "dev", "child", owner)
-            await dev.delete(ConfigMap, "owner", "dev")
+async def test_cluster_wide_object_with_a_namespaced_owner_is_kept(tmp_path: Path) -> None:
+    async with two_users(tmp_path) as (system, dev, _):
+        owner = await create_map(dev, "dev", "owner")
+        role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "kept"}}
+        role["metadata"] = {"name": "kept", "ownerReferences": [refer(owner)]}
+        await system.create(role)
+        child = await create_map(dev, "dev", "child", owner)
+        await dev.delete(ConfigMap, "owner", "dev")
 
-            async def look() -> bool | None:
-                return True if await system.find(ConfigMap, metadata_of(child).name or "", "dev") is None else None
+        async def look() -> bool | None:
+            return True if await system.find(ConfigMap, metadata_of(child).name or "", "dev") is None else None
 
-            await eventually(look, "the dependent in the same namespace is still there")
-            assert await system.find(ClusterRole, "kept", "") is not None
-
-    run(scenario())
+        await eventually(look, "the dependent in the same namespace is still there")
+        assert await system.find(ClusterRole, "kept", "") is not None

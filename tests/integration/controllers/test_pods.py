@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.podscenarios import SCENARIOS, PodDriver, run_pod_controllers
-from tests.support.systems import open_system, run
+from tests.support.systems import open_system
 
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -13,39 +13,33 @@ from virtshape.standalone.inprocess import connect
 
 
 @pytest.mark.parametrize("play", SCENARIOS)
-def test_instance_follows_its_pod(play: str, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_system("in-process", tmp_path) as system:
-            driver = PodDriver(system.client, "default")
-            await driver.prepare()
-            async with run_pod_controllers(connect(system.system.server, CONTROLLER_USER)):
-                await SCENARIOS[play](driver)
-
-    run(scenario())
+async def test_instance_follows_its_pod(play: str, tmp_path: Path) -> None:
+    async with open_system("in-process", tmp_path) as system:
+        driver = PodDriver(system.client, "default")
+        await driver.prepare()
+        async with run_pod_controllers(connect(system.system.server, CONTROLLER_USER)):
+            await SCENARIOS[play](driver)
 
 
 HOST_DISK = [{"name": "d", "hostDisk": {"path": "/srv/d.img", "type": "Disk"}}]
 
 
-def test_instance_with_unpermitted_host_disk_gets_no_pod(tmp_path: Path) -> None:
+async def test_instance_with_unpermitted_host_disk_gets_no_pod(tmp_path: Path) -> None:
     """The machine's own configuration admits it here; the pod builder checks the cluster's feature gate again."""
     (tmp_path / "config.yaml").write_text("hostDisks: {roots: [/srv]}\n")
 
-    async def scenario() -> None:
-        async with open_system("in-process", tmp_path) as system:
-            driver = PodDriver(system.client, "default")
-            await driver.prepare()
-            async with run_pod_controllers(connect(system.system.server, CONTROLLER_USER)):
-                await driver.create_vm(template={"volumes": HOST_DISK})
-                vm = await driver.wait_for_status("ErrorUnschedulable")
-                reported = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
-                assert any("HostDisk feature gate is not enabled" in message for message in reported), reported
-                assert await driver.list_pods() == []
-                gates = {"developerConfiguration": {"featureGates": ["HostDisk"]}}
-                await system.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": {"configuration": gates}})
-                await system.client.delete(VirtualMachineInstance, "vm1", "default")
-                pod = await driver.wait_for_pod()
-                assert pod.spec is not None
-                assert any(one.host_path is not None for one in pod.spec.volumes or ())
-
-    run(scenario())
+    async with open_system("in-process", tmp_path) as system:
+        driver = PodDriver(system.client, "default")
+        await driver.prepare()
+        async with run_pod_controllers(connect(system.system.server, CONTROLLER_USER)):
+            await driver.create_vm(template={"volumes": HOST_DISK})
+            vm = await driver.wait_for_status("ErrorUnschedulable")
+            reported = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
+            assert any("HostDisk feature gate is not enabled" in message for message in reported), reported
+            assert await driver.list_pods() == []
+            gates = {"developerConfiguration": {"featureGates": ["HostDisk"]}}
+            await system.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": {"configuration": gates}})
+            await system.client.delete(VirtualMachineInstance, "vm1", "default")
+            pod = await driver.wait_for_pod()
+            assert pod.spec is not None
+            assert any(one.host_path is not None for one in pod.spec.volumes or ())

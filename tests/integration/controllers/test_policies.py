@@ -10,7 +10,6 @@ from tests.support.controllers import (
     preference_tree,
     vm_tree,
 )
-from tests.support.systems import run
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.conditions import find_condition
@@ -59,43 +58,40 @@ async def count_revisions(system: ControlledSystem) -> tuple[int, int]:
     return len(names) - starts, starts
 
 
-def test_policy_switch_updates_a_hundred_vms(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
-            await system.create(instancetype_tree(), preference_tree())
-            for number in range(SIZE):
-                strategy = "Always" if number < RUNNING else "Halted"
-                await system.create(vm_tree(f"vm{number:03}", runStrategy=strategy))
-            await system.wait_until_idle(controllers)
-            before = await list_instances(system)
-            assert len(before) == RUNNING
+async def test_policy_switch_updates_a_hundred_vms(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        await system.create(instancetype_tree(), preference_tree())
+        for number in range(SIZE):
+            strategy = "Always" if number < RUNNING else "Halted"
+            await system.create(vm_tree(f"vm{number:03}", runStrategy=strategy))
+        await system.wait_until_idle(controllers)
+        before = await list_instances(system)
+        assert len(before) == RUNNING
 
-            vms = await switch(system, controllers, "expand")
-            assert not any(is_expanded(vm) for vm in vms.values())
-            await system.create(vm_tree("newcomer", runStrategy="Halted"))
-            await system.wait_until_idle(controllers)
-            vms = await list_vms(system)
-            assert [name for name, vm in vms.items() if is_expanded(vm)] == ["newcomer"]
-            assert await count_revisions(system) == (2 * SIZE, RUNNING)
+        vms = await switch(system, controllers, "expand")
+        assert not any(is_expanded(vm) for vm in vms.values())
+        await system.create(vm_tree("newcomer", runStrategy="Halted"))
+        await system.wait_until_idle(controllers)
+        vms = await list_vms(system)
+        assert [name for name, vm in vms.items() if is_expanded(vm)] == ["newcomer"]
+        assert await count_revisions(system) == (2 * SIZE, RUNNING)
 
-            vms = await switch(system, controllers, "expandAll")
-            assert all(is_expanded(vm) for vm in vms.values())
-            assert await count_revisions(system) == (0, RUNNING)
-            assert await list_instances(system) == before
+        vms = await switch(system, controllers, "expandAll")
+        assert all(is_expanded(vm) for vm in vms.values())
+        assert await count_revisions(system) == (0, RUNNING)
+        assert await list_instances(system) == before
 
-            small = await system.client.get(VirtualMachineClusterInstancetype, "small")
-            assert small.spec.cpu is not None
-            small.spec.cpu.guest = 8
-            await system.client.update(small)
-            vms = await switch(system, controllers, "reference")
-            assert len(vms) == SIZE + 1
-            assert all(is_expanded(vm) for vm in vms.values())
-            assert await list_instances(system) == before
-            last = f"vm{SIZE - 1:03}"
-            await system.client.patch(VirtualMachine, last, "default", patch={"spec": {"runStrategy": "Always"}})
-            await system.wait_for("Running", last)
-            vmi = await system.vmi(last)
-            assert vmi.spec.domain.cpu is not None
-            assert vmi.spec.domain.cpu.cores == 2
-
-    run(scenario())
+        small = await system.client.get(VirtualMachineClusterInstancetype, "small")
+        assert small.spec.cpu is not None
+        small.spec.cpu.guest = 8
+        await system.client.update(small)
+        vms = await switch(system, controllers, "reference")
+        assert len(vms) == SIZE + 1
+        assert all(is_expanded(vm) for vm in vms.values())
+        assert await list_instances(system) == before
+        last = f"vm{SIZE - 1:03}"
+        await system.client.patch(VirtualMachine, last, "default", patch={"spec": {"runStrategy": "Always"}})
+        await system.wait_for("Running", last)
+        vmi = await system.vmi(last)
+        assert vmi.spec.domain.cpu is not None
+        assert vmi.spec.domain.cpu.cores == 2

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from tests.support.controllers import ControlledSystem, instancetype_tree, preference_tree, vm_tree
-from tests.support.systems import run
 
 from virtshape.api.core.node import Node
 from virtshape.client.http import HttpTransport
@@ -15,22 +14,19 @@ from virtshape.standalone.server import Settings, serve
 
 
 @pytest.mark.parametrize("controllers", [True, False], ids=["with controllers", "without"])
-def test_server_runs_controllers_if_enabled(tmp_path: Path, controllers: bool) -> None:
-    async def scenario() -> None:
-        settings = Settings(directory=tmp_path, port=0, catalog=False, controllers=controllers, launcher="simulate")
-        async with serve(settings) as ready:
-            client = RestClient(HttpTransport(find_access(path=str(ready.kubeconfig))))
-            try:
-                system = ControlledSystem(None, client)
-                await system.create(instancetype_tree(), preference_tree(), vm_tree())
-                if controllers:
-                    await system.wait_for("Running")
-                else:
-                    assert await system.find(Node, "simulated", "") is None
-            finally:
-                await client.close()
-
-    run(scenario())
+async def test_server_runs_controllers_if_enabled(tmp_path: Path, controllers: bool) -> None:
+    settings = Settings(directory=tmp_path, port=0, catalog=False, controllers=controllers, launcher="simulate")
+    async with serve(settings) as ready:
+        client = RestClient(HttpTransport(find_access(path=str(ready.kubeconfig))))
+        try:
+            system = ControlledSystem(None, client)
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+            if controllers:
+                await system.wait_for("Running")
+            else:
+                assert await system.find(Node, "simulated", "") is None
+        finally:
+            await client.close()
 
 
 def test_garbage_collector_covers_all_stored_kinds() -> None:

@@ -3,26 +3,22 @@
 from pathlib import Path
 
 from tests.support.controllers import instancetype_tree, open_controlled_system
-from tests.support.systems import run
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.trimming import TrimmingClient
 
 
-def test_managed_fields_are_trimmed_and_survive_an_update(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            await system.create(instancetype_tree())
-            client = TrimmingClient(system.client)
-            (light,) = (await client.list(VirtualMachineClusterInstancetype)).items
-            assert metadata_of(light).managed_fields is None
-            async for event in client.watch(VirtualMachineClusterInstancetype, initial=True):
-                assert event.item == light
-                break
-            metadata_of(light).labels = {"own": "1"}
-            await client.update(light)
-            whole = await client.get(VirtualMachineClusterInstancetype, "small")
-            assert "spec" in str(metadata_of(whole).managed_fields)
-
-    run(scenario())
+async def test_managed_fields_are_trimmed_and_survive_an_update(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        await system.create(instancetype_tree())
+        client = TrimmingClient(system.client)
+        (light,) = (await client.list(VirtualMachineClusterInstancetype)).items
+        assert metadata_of(light).managed_fields is None
+        async for event in client.watch(VirtualMachineClusterInstancetype, initial=True):
+            assert event.item == light
+            break
+        metadata_of(light).labels = {"own": "1"}
+        await client.update(light)
+        whole = await client.get(VirtualMachineClusterInstancetype, "small")
+        assert "spec" in str(metadata_of(whole).managed_fields)

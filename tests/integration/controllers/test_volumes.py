@@ -14,7 +14,6 @@ from tests.support.controllers import (
     preference_tree,
     vm_tree,
 )
-from tests.support.systems import run
 
 from virtshape.api.cdi import DataSource, DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
@@ -32,33 +31,30 @@ WITH_DISK: JsonObject = {
 }
 
 
-def test_data_volumes_are_created_and_vm_waits_for_them(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
-            async with system.run_controllers("none") as controllers:
-                await system.wait_for("Provisioning")
-                await system.wait_until_idle(controllers)
-                assert await system.find(VirtualMachineInstance) is None
-                volume = await system.client.get(DataVolume, "root", "default")
-                vm = await system.vm()
-                (owner,) = metadata_of(volume).owner_references or []
-                assert (owner.kind, owner.uid, owner.controller) == ("VirtualMachine", metadata_of(vm).uid, True)
-                assert metadata_of(volume).labels == {"own": "1", "kubevirt.io/created-by": metadata_of(vm).uid}
-                claim = await system.client.get(PersistentVolumeClaim, "root", "default")
-                (owner,) = metadata_of(claim).owner_references or []
-                assert (owner.kind, owner.name) == ("DataVolume", "root")
-                assert claim.spec is not None
-                assert claim.spec.access_modes == ["ReadWriteOnce"]
-                assert volume.status is not None
-                assert volume.status.phase == "UploadReady"
-            async with system.run_controllers("simulate"):
-                await system.wait_for("Running")
-                volume = await system.client.get(DataVolume, "root", "default")
-                assert volume.status is not None
-                assert (volume.status.phase, volume.status.progress) == ("Succeeded", "100.0%")
-
-    run(scenario())
+async def test_data_volumes_are_created_and_vm_waits_for_them(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
+        async with system.run_controllers("none") as controllers:
+            await system.wait_for("Provisioning")
+            await system.wait_until_idle(controllers)
+            assert await system.find(VirtualMachineInstance) is None
+            volume = await system.client.get(DataVolume, "root", "default")
+            vm = await system.vm()
+            (owner,) = metadata_of(volume).owner_references or []
+            assert (owner.kind, owner.uid, owner.controller) == ("VirtualMachine", metadata_of(vm).uid, True)
+            assert metadata_of(volume).labels == {"own": "1", "kubevirt.io/created-by": metadata_of(vm).uid}
+            claim = await system.client.get(PersistentVolumeClaim, "root", "default")
+            (owner,) = metadata_of(claim).owner_references or []
+            assert (owner.kind, owner.name) == ("DataVolume", "root")
+            assert claim.spec is not None
+            assert claim.spec.access_modes == ["ReadWriteOnce"]
+            assert volume.status is not None
+            assert volume.status.phase == "UploadReady"
+        async with system.run_controllers("simulate"):
+            await system.wait_for("Running")
+            volume = await system.client.get(DataVolume, "root", "default")
+            assert volume.status is not None
+            assert (volume.status.phase, volume.status.progress) == ("Succeeded", "100.0%")
 
 
 class Behind:
@@ -78,34 +74,28 @@ class Behind:
                 yield event
 
 
-def test_data_volume_just_created_is_not_reported_missing(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers(wrap=Behind) as controllers:
-            await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
-            await system.wait_for("Running")
-            await system.wait_until_idle(controllers)
-            events = await system.list_events(COMPONENT)
-            assert [one.message for one in events if one.type == "Warning"] == []
-
-    run(scenario())
+async def test_data_volume_just_created_is_not_reported_missing(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers(wrap=Behind) as controllers:
+        await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
+        await system.wait_for("Running")
+        await system.wait_until_idle(controllers)
+        events = await system.list_events(COMPONENT)
+        assert [one.message for one in events if one.type == "Warning"] == []
 
 
-def test_vm_waits_for_a_missing_claim(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers():
-            disk = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "mine"}}]}
-            await system.create(instancetype_tree(), preference_tree(), vm_tree(template=disk))
-            vm = await system.wait_for("ErrorPvcNotFound")
-            assert vm.status is not None
-            reported = next(one for one in vm.status.conditions or () if one.type == "DataVolumesReady")
-            assert (reported.reason, reported.message) == (
-                "FailedPvcNotFound",
-                "PersistentVolumeClaim mine not found",
-            )
-            await system.create(claim_tree("mine"))
-            await system.wait_for("Running")
-
-    run(scenario())
+async def test_vm_waits_for_a_missing_claim(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers():
+        disk = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "mine"}}]}
+        await system.create(instancetype_tree(), preference_tree(), vm_tree(template=disk))
+        vm = await system.wait_for("ErrorPvcNotFound")
+        assert vm.status is not None
+        reported = next(one for one in vm.status.conditions or () if one.type == "DataVolumesReady")
+        assert (reported.reason, reported.message) == (
+            "FailedPvcNotFound",
+            "PersistentVolumeClaim mine not found",
+        )
+        await system.create(claim_tree("mine"))
+        await system.wait_for("Running")
 
 
 def claim_tree(name: str) -> JsonObject:
@@ -114,25 +104,22 @@ def claim_tree(name: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
 
 
-def test_data_source_is_ready_once_its_claim_exists(tmp_path: Path) -> None:
+async def test_data_source_is_ready_once_its_claim_exists(tmp_path: Path) -> None:
     async def is_ready(system: ControlledSystem) -> str | None:
         source = await system.client.get(DataSource, "golden", "default")
         conditions = (source.status.conditions if source.status else None) or []
         return next((one.status for one in conditions if one.type == "Ready"), None)
 
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
-            source = {"source": {"pvc": {"name": "image", "namespace": "default"}}}
-            metadata = {"name": "golden", "namespace": "default"}
-            tree = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource", "metadata": metadata}
-            await system.create({**tree, "spec": source})
-            await system.wait_until_idle(controllers)
-            assert await is_ready(system) == "False"
-            await system.create(claim_tree("image"))
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        source = {"source": {"pvc": {"name": "image", "namespace": "default"}}}
+        metadata = {"name": "golden", "namespace": "default"}
+        tree = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource", "metadata": metadata}
+        await system.create({**tree, "spec": source})
+        await system.wait_until_idle(controllers)
+        assert await is_ready(system) == "False"
+        await system.create(claim_tree("image"))
 
-            async def look() -> bool | None:
-                return True if await is_ready(system) == "True" else None
+        async def look() -> bool | None:
+            return True if await is_ready(system) == "True" else None
 
-            await eventually(look, "the source is not ready")
-
-    run(scenario())
+        await eventually(look, "the source is not ready")

@@ -55,54 +55,45 @@ def kill_both(report: Report) -> None:
         pytest.param(kill_both, "failed", "LauncherLost", id="both are killed"),
     ],
 )
-def test_guest_is_adopted_after_its_supervisor_was_killed(
+async def test_guest_is_adopted_after_its_supervisor_was_killed(
     data: Path, meanwhile: Callable[[Report], None], state: str, reason: str
 ) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await asyncio.to_thread(start_and_kill_supervisor, data)
-            before = find_report(harness.places.find(uid))
-            assert before is not None
-            assert before.state == "running"
-            meanwhile(before)
-            await asyncio.sleep(0.3)
-            found = await adopt_guests(data)
-            await found.wait(uid, lambda report: (report.state, report.reason) == (state, reason))
-            if state == "running":
-                paused = await found.guests.ask(uid, Pause())
-                assert (paused.error, found.report(uid).qemu_pid) == ("", before.qemu_pid)
-            await found.guests.remove(uid)
-            await found.guests.close()
-
-    asyncio.run(scenario())
+    async with run_guests(data) as harness:
+        uid = await asyncio.to_thread(start_and_kill_supervisor, data)
+        before = find_report(harness.places.find(uid))
+        assert before is not None
+        assert before.state == "running"
+        meanwhile(before)
+        await asyncio.sleep(0.3)
+        found = await adopt_guests(data)
+        await found.wait(uid, lambda report: (report.state, report.reason) == (state, reason))
+        if state == "running":
+            paused = await found.guests.ask(uid, Pause())
+            assert (paused.error, found.report(uid).qemu_pid) == ("", before.qemu_pid)
+        await found.guests.remove(uid)
+        await found.guests.close()
 
 
-def test_new_launcher_process_adopts_the_guest_of_a_killed_one(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await harness.start()
-            before = harness.report(uid)
-            kill_launcher(before)
-            after = await harness.wait(uid, lambda report: report.launcher_pid != before.launcher_pid)
-            assert after.qemu_pid == before.qemu_pid
-            for request, state in ((Pause(), "paused"), (Unpause(), "running")):
-                answer = await harness.guests.ask(uid, request)
-                assert answer.report is not None
-                assert (answer.error, answer.report.state) == ("", state)
-            kill_qemu(before)
-            ended = await harness.wait_for_end(uid)
-            assert (ended.state, ended.reason, ended.exit_code) == ("failed", "QemuFailed", None)
-
-    asyncio.run(scenario())
+async def test_new_launcher_process_adopts_the_guest_of_a_killed_one(data: Path) -> None:
+    async with run_guests(data) as harness:
+        uid = await harness.start()
+        before = harness.report(uid)
+        kill_launcher(before)
+        after = await harness.wait(uid, lambda report: report.launcher_pid != before.launcher_pid)
+        assert after.qemu_pid == before.qemu_pid
+        for request, state in ((Pause(), "paused"), (Unpause(), "running")):
+            answer = await harness.guests.ask(uid, request)
+            assert answer.report is not None
+            assert (answer.error, answer.report.state) == ("", state)
+        kill_qemu(before)
+        ended = await harness.wait_for_end(uid)
+        assert (ended.state, ended.reason, ended.exit_code) == ("failed", "QemuFailed", None)
 
 
-def test_guest_starting_when_its_supervisor_was_killed_can_be_started_again(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            harness.places.make("about-to-start")
-            found = await adopt_guests(data)
-            assert found.guests.find("about-to-start") is None
-            assert found.places.list_guests() == []
-            await found.guests.close()
-
-    asyncio.run(scenario())
+async def test_guest_starting_when_its_supervisor_was_killed_can_be_started_again(data: Path) -> None:
+    async with run_guests(data) as harness:
+        harness.places.make("about-to-start")
+        found = await adopt_guests(data)
+        assert found.guests.find("about-to-start") is None
+        assert found.places.list_guests() == []
+        await found.guests.close()

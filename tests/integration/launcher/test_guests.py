@@ -1,6 +1,5 @@
 """What can be done to a guest, and what keeps one from starting: real QEMU, with no disk where none is needed."""
 
-import asyncio
 import os
 import signal
 from pathlib import Path
@@ -29,62 +28,51 @@ def read_status(pid: int | None, member: str) -> str:
     return next(line.partition(":")[2].strip() for line in lines if line.startswith(f"{member}:"))
 
 
-def test_guest_is_paused_unpaused_reset_and_killed(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await harness.start()
-            started = harness.report(uid)
-            assert (started.state, started.machine[:7], started.volumes) == ("running", "pc-q35-", ())
-            assert [(one.name, one.addresses) for one in started.interfaces] == [("default", ("10.0.2.15",))]
-            paused = (await harness.guests.ask(uid, Pause())).report
-            assert paused is not None
-            assert (paused.state, paused.reason) == ("paused", "PausedByUser")
-            unpaused = (await harness.guests.ask(uid, Unpause())).report
-            assert unpaused is not None
-            assert (unpaused.state, unpaused.reason) == ("running", "")
-            assert (await harness.guests.ask(uid, Reset())).error == ""
-            killed = (await harness.guests.ask(uid, Kill())).report
-            assert killed is not None
-            assert (killed.state, killed.reason) == ("failed", "Killed")
-            assert await harness.wait_for_end(uid) == killed
-            assert (await harness.guests.ask(uid, Status())).error == "the guest is not running"
-
-    asyncio.run(scenario())
+async def test_guest_is_paused_unpaused_reset_and_killed(data: Path) -> None:
+    async with run_guests(data) as harness:
+        uid = await harness.start()
+        started = harness.report(uid)
+        assert (started.state, started.machine[:7], started.volumes) == ("running", "pc-q35-", ())
+        assert [(one.name, one.addresses) for one in started.interfaces] == [("default", ("10.0.2.15",))]
+        paused = (await harness.guests.ask(uid, Pause())).report
+        assert paused is not None
+        assert (paused.state, paused.reason) == ("paused", "PausedByUser")
+        unpaused = (await harness.guests.ask(uid, Unpause())).report
+        assert unpaused is not None
+        assert (unpaused.state, unpaused.reason) == ("running", "")
+        assert (await harness.guests.ask(uid, Reset())).error == ""
+        killed = (await harness.guests.ask(uid, Kill())).report
+        assert killed is not None
+        assert (killed.state, killed.reason) == ("failed", "Killed")
+        assert await harness.wait_for_end(uid) == killed
+        assert (await harness.guests.ask(uid, Status())).error == "the guest is not running"
 
 
-def test_guest_with_paused_start_strategy_waits_to_be_unpaused(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await harness.start(startStrategy="Paused")
-            assert (harness.report(uid).state, harness.report(uid).reason) == ("paused", "PausedByUser")
-            await harness.guests.ask(uid, Unpause())
-            await harness.wait(uid, lambda report: report.state == "running")
-
-    asyncio.run(scenario())
+async def test_guest_with_paused_start_strategy_waits_to_be_unpaused(data: Path) -> None:
+    async with run_guests(data) as harness:
+        uid = await harness.start(startStrategy="Paused")
+        assert (harness.report(uid).state, harness.report(uid).reason) == ("paused", "PausedByUser")
+        await harness.guests.ask(uid, Unpause())
+        await harness.wait(uid, lambda report: report.state == "running")
 
 
-def test_guest_is_killed_after_its_grace_period_and_on_removal(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await harness.start()
-            await harness.guests.stop(uid, grace=600)
-            await harness.guests.stop(uid, grace=0.5)
-            ended = await harness.wait_for_end(uid)
-            assert (ended.state, ended.reason, ended.message) == (
-                "failed",
-                "GracePeriodExpired",
-                "the guest did not shut down within 0.5 seconds and was killed",
-            )
-            other = await harness.start()
-            running = harness.report(other)
-            await harness.guests.remove(other)
-            assert harness.guests.find(other) is None
-            assert not any(
-                is_alive(pid, harness.places.find(other)) for pid in (running.launcher_pid, running.qemu_pid)
-            )
-            assert harness.places.list_guests() == [uid]
-
-    asyncio.run(scenario())
+async def test_guest_is_killed_after_its_grace_period_and_on_removal(data: Path) -> None:
+    async with run_guests(data) as harness:
+        uid = await harness.start()
+        await harness.guests.stop(uid, grace=600)
+        await harness.guests.stop(uid, grace=0.5)
+        ended = await harness.wait_for_end(uid)
+        assert (ended.state, ended.reason, ended.message) == (
+            "failed",
+            "GracePeriodExpired",
+            "the guest did not shut down within 0.5 seconds and was killed",
+        )
+        other = await harness.start()
+        running = harness.report(other)
+        await harness.guests.remove(other)
+        assert harness.guests.find(other) is None
+        assert not any(is_alive(pid, harness.places.find(other)) for pid in (running.launcher_pid, running.qemu_pid))
+        assert harness.places.list_guests() == [uid]
 
 
 @pytest.mark.parametrize(
@@ -94,27 +82,21 @@ def test_guest_is_killed_after_its_grace_period_and_on_removal(data: Path) -> No
         pytest.param(signal.SIGTERM, "QEMU was terminated by another program", 0, id="terminated"),
     ],
 )
-def test_guest_fails_when_qemu_is_terminated(data: Path, number: signal.Signals, message: str, code: int) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await harness.start()
-            os.kill(harness.report(uid).qemu_pid or 0, number)
-            ended = await harness.wait_for_end(uid)
-            assert (ended.state, ended.reason, ended.message) == ("failed", "QemuKilled", message)
-            assert ended.exit_code == code
-
-    asyncio.run(scenario())
+async def test_guest_fails_when_qemu_is_terminated(data: Path, number: signal.Signals, message: str, code: int) -> None:
+    async with run_guests(data) as harness:
+        uid = await harness.start()
+        os.kill(harness.report(uid).qemu_pid or 0, number)
+        ended = await harness.wait_for_end(uid)
+        assert (ended.state, ended.reason, ended.message) == ("failed", "QemuKilled", message)
+        assert ended.exit_code == code
 
 
-def test_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await harness.request_start()
-            await harness.guests.stop(uid, grace=0)
-            ended = await harness.wait_for_end(uid)
-            assert (ended.state, ended.reason) == ("failed", "Killed")
-
-    asyncio.run(scenario())
+async def test_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
+    async with run_guests(data) as harness:
+        uid = await harness.request_start()
+        await harness.guests.stop(uid, grace=0)
+        ended = await harness.wait_for_end(uid)
+        assert (ended.state, ended.reason) == ("failed", "Killed")
 
 
 @pytest.mark.parametrize(
@@ -136,94 +118,79 @@ def test_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
         ),
     ],
 )
-def test_unsupported_guest_is_refused_with_its_fields(
+async def test_unsupported_guest_is_refused_with_its_fields(
     data: Path, domain: JsonObject, spec: JsonObject, reason: str, fields: set[str]
 ) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await harness.start(domain, **spec)
-            report = harness.report(uid)
-            assert (report.state, report.reason, report.qemu_pid) == ("failed", reason, None)
-            assert fields <= {refusal.field for refusal in report.refusals}
-            assert all(f"{refusal.field}: {refusal.reason}" in report.message for refusal in report.refusals)
-
-    asyncio.run(scenario())
+    async with run_guests(data) as harness:
+        uid = await harness.start(domain, **spec)
+        report = harness.report(uid)
+        assert (report.state, report.reason, report.qemu_pid) == ("failed", reason, None)
+        assert fields <= {refusal.field for refusal in report.refusals}
+        assert all(f"{refusal.field}: {refusal.reason}" in report.message for refusal in report.refusals)
 
 
-def test_qemu_start_error_is_reported(data: Path) -> None:
-    async def scenario() -> None:
-        claim = data / "claim"
-        claim.mkdir(exist_ok=True)
-        with (claim / "disk.img").open("wb") as image:
-            image.truncate(MEBIBYTE)
-        disk: dict[str, Any] = {
-            "domain": {"devices": {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}},
-            "mounts": {"root": str(claim)},
-            "volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "claim"}}],
-        }
-        async with run_guests(data) as harness:
-            first = harness.report(await harness.start(**disk))
-            assert (first.state, [(one.name, one.target, one.size) for one in first.volumes]) == (
-                "running",
-                [("root", "vda", MEBIBYTE)],
-            )
-            second = harness.report(await harness.start(**disk))
-            assert (second.state, second.reason) == ("failed", "NotStarted")
-            assert second.message.startswith('QEMU did not start: Failed to get "write" lock; Is another process using')
-
-    asyncio.run(scenario())
+async def test_qemu_start_error_is_reported(data: Path) -> None:
+    claim = data / "claim"
+    claim.mkdir(exist_ok=True)
+    with (claim / "disk.img").open("wb") as image:
+        image.truncate(MEBIBYTE)
+    disk: dict[str, Any] = {
+        "domain": {"devices": {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}},
+        "mounts": {"root": str(claim)},
+        "volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "claim"}}],
+    }
+    async with run_guests(data) as harness:
+        first = harness.report(await harness.start(**disk))
+        assert (first.state, [(one.name, one.target, one.size) for one in first.volumes]) == (
+            "running",
+            [("root", "vda", MEBIBYTE)],
+        )
+        second = harness.report(await harness.start(**disk))
+        assert (second.state, second.reason) == ("failed", "NotStarted")
+        assert second.message.startswith('QEMU did not start: Failed to get "write" lock; Is another process using')
 
 
-def test_failed_requests_return_an_error_message(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await harness.start()
-            ask = harness.guests.ask
-            assert "agent" in (await ask(uid, AskOs())).error
-            assert (await ask(uid, SetMemory(size=MEBIBYTE))).error == (
-                "the guest was started with no room for more memory"
-            )
-            assert "vcpus" in (await ask(uid, SetVcpus(count=64))).error
-            with pytest.raises(ConnectionError, match="interface other does not have user-mode networking"):
-                await harness.guests.connect(uid, Connect(port=80, interface="other"))
-            connections = [await harness.guests.connect(uid, Connect(port=80)) for _ in range(2)]
-            first, second = [connection.getpeername() for connection in connections]
-            assert first == second
-            for connection in connections:
-                connection.close()
-            assert (await ask("another", Status())).error == "the guest is not running"
-
-    asyncio.run(scenario())
+async def test_failed_requests_return_an_error_message(data: Path) -> None:
+    async with run_guests(data) as harness:
+        uid = await harness.start()
+        ask = harness.guests.ask
+        assert "agent" in (await ask(uid, AskOs())).error
+        assert (await ask(uid, SetMemory(size=MEBIBYTE))).error == (
+            "the guest was started with no room for more memory"
+        )
+        assert "vcpus" in (await ask(uid, SetVcpus(count=64))).error
+        with pytest.raises(ConnectionError, match="interface other does not have user-mode networking"):
+            await harness.guests.connect(uid, Connect(port=80, interface="other"))
+        connections = [await harness.guests.connect(uid, Connect(port=80)) for _ in range(2)]
+        first, second = [connection.getpeername() for connection in connections]
+        assert first == second
+        for connection in connections:
+            connection.close()
+        assert (await ask("another", Status())).error == "the guest is not running"
 
 
-def test_cpus_and_memory_can_be_hotplugged(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await harness.start(
-                {
-                    "cpu": {"sockets": 1, "maxSockets": 4},
-                    "memory": {"guest": "1Gi", "maxGuest": "2Gi"},
-                }
-            )
-            assert (await harness.guests.ask(uid, SetVcpus(count=3))).error == ""
-            assert (await harness.guests.ask(uid, SetMemory(size=1536 * MEBIBYTE))).error == ""
-            assert (await harness.guests.ask(uid, SetMemory(size=4096 * MEBIBYTE))).error == (
-                "the guest can have between 1024 and 2048 MiB of memory"
-            )
-
-    asyncio.run(scenario())
+async def test_cpus_and_memory_can_be_hotplugged(data: Path) -> None:
+    async with run_guests(data) as harness:
+        uid = await harness.start(
+            {
+                "cpu": {"sockets": 1, "maxSockets": 4},
+                "memory": {"guest": "1Gi", "maxGuest": "2Gi"},
+            }
+        )
+        assert (await harness.guests.ask(uid, SetVcpus(count=3))).error == ""
+        assert (await harness.guests.ask(uid, SetMemory(size=1536 * MEBIBYTE))).error == ""
+        assert (await harness.guests.ask(uid, SetMemory(size=4096 * MEBIBYTE))).error == (
+            "the guest can have between 1024 and 2048 MiB of memory"
+        )
 
 
-def test_launcher_process_is_small_unprivileged_and_in_its_own_session(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = await harness.start()
-            report = harness.report(uid)
-            assert int(read_status(report.launcher_pid, "VmRSS").split()[0]) <= MAX_RESIDENT_KIB
-            assert os.getsid(report.launcher_pid or 0) == report.launcher_pid
-            for pid in (report.launcher_pid, report.qemu_pid):
-                assert "0" not in read_status(pid, "Uid").split()
-                assert int(read_status(pid, "CapEff"), 16) == 0
-                assert read_status(pid, "NoNewPrivs") == ("1" if os.geteuid() == 0 else "0") or pid == report.qemu_pid
-
-    asyncio.run(scenario())
+async def test_launcher_process_is_small_unprivileged_and_in_its_own_session(data: Path) -> None:
+    async with run_guests(data) as harness:
+        uid = await harness.start()
+        report = harness.report(uid)
+        assert int(read_status(report.launcher_pid, "VmRSS").split()[0]) <= MAX_RESIDENT_KIB
+        assert os.getsid(report.launcher_pid or 0) == report.launcher_pid
+        for pid in (report.launcher_pid, report.qemu_pid):
+            assert "0" not in read_status(pid, "Uid").split()
+            assert int(read_status(pid, "CapEff"), 16) == 0
+            assert read_status(pid, "NoNewPrivs") == ("1" if os.geteuid() == 0 else "0") or pid == report.qemu_pid

@@ -1,6 +1,5 @@
 """Guests of root's server: each a user of its own, who reads nothing of the others. Real QEMU, with no system in it."""
 
-import asyncio
 import os
 import stat
 import subprocess
@@ -36,50 +35,44 @@ def open_to_all(data: Path) -> None:
         directory.chmod(0o755)
 
 
-def test_user_of_one_guest_cannot_read_files_of_another(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            mounted = data / "claim"
-            mounted.mkdir(parents=True, exist_ok=True)
-            (mounted / "disk.img").write_bytes(bytes(1 << 20))
-            claim = [{"name": "claim", "persistentVolumeClaim": {"claimName": "claim"}}]
-            disks = {"devices": {"disks": [{"name": "claim", "disk": {"bus": "virtio"}}]}}
-            one = await harness.start(disks, mounts={"claim": str(mounted)}, volumes=claim)
-            two = await harness.start()
-            assert {harness.report(uid).state for uid in (one, two)} == {"running"}, harness.report(two)
-            open_to_all(data)
-            users = [harness.places.find_account(uid).user for uid in (one, two)]
-            owners = [Path(f"/proc/{harness.report(uid).qemu_pid}").stat().st_uid for uid in (one, two)]
-            assert users == owners
-            assert len({*users, 0}) == 3
-            files = [path for path in (data / "guests" / one).rglob("*") if path.is_file()]
-            assert len(files) > 5
-            for path in (*files, mounted / "disk.img"):
-                assert read_as(users[1], path).returncode != 0, path
-            own = (data / "guests" / one / "plan.json", mounted / "disk.img")
-            assert [read_as(users[0], path).returncode for path in own] == [0, 0]
-            await harness.guests.remove(one)
-            assert (mounted / "disk.img").stat().st_uid == 0
-
-    asyncio.run(scenario())
+async def test_user_of_one_guest_cannot_read_files_of_another(data: Path) -> None:
+    async with run_guests(data) as harness:
+        mounted = data / "claim"
+        mounted.mkdir(parents=True, exist_ok=True)
+        (mounted / "disk.img").write_bytes(bytes(1 << 20))
+        claim = [{"name": "claim", "persistentVolumeClaim": {"claimName": "claim"}}]
+        disks = {"devices": {"disks": [{"name": "claim", "disk": {"bus": "virtio"}}]}}
+        one = await harness.start(disks, mounts={"claim": str(mounted)}, volumes=claim)
+        two = await harness.start()
+        assert {harness.report(uid).state for uid in (one, two)} == {"running"}, harness.report(two)
+        open_to_all(data)
+        users = [harness.places.find_account(uid).user for uid in (one, two)]
+        owners = [Path(f"/proc/{harness.report(uid).qemu_pid}").stat().st_uid for uid in (one, two)]
+        assert users == owners
+        assert len({*users, 0}) == 3
+        files = [path for path in (data / "guests" / one).rglob("*") if path.is_file()]
+        assert len(files) > 5
+        for path in (*files, mounted / "disk.img"):
+            assert read_as(users[1], path).returncode != 0, path
+        own = (data / "guests" / one / "plan.json", mounted / "disk.img")
+        assert [read_as(users[0], path).returncode for path in own] == [0, 0]
+        await harness.guests.remove(one)
+        assert (mounted / "disk.img").stat().st_uid == 0
 
 
-def test_ignition_data_is_in_a_private_file_and_on_no_command_line(data: Path) -> None:
-    async def scenario() -> None:
-        async with run_guests(data) as harness:
-            uid = "b7f1a0de-0000-4000-8000-00000000000a"
-            vmi = build_guest(uid)
-            assert vmi.metadata is not None
-            vmi.metadata.annotations = {"kubevirt.io/ignitiondata": f'{{"ignition": {{}}, "secret": "{PHRASE}"}}'}
-            await harness.guests.start(uid, vmi, {})
-            report = await harness.wait(uid, lambda report: report.state != "starting")
-            assert report.state == "running", report
-            line = Path(f"/proc/{report.qemu_pid}/cmdline").read_bytes()
-            assert b"opt/com.coreos/config" in line
-            assert PHRASE.encode() not in line
-            file = harness.places.find(uid).directory / "ignition.json"
-            assert PHRASE in file.read_text()
-            found = file.stat()
-            assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (harness.places.find_account(uid).user, 0o600)
-
-    asyncio.run(scenario())
+async def test_ignition_data_is_in_a_private_file_and_on_no_command_line(data: Path) -> None:
+    async with run_guests(data) as harness:
+        uid = "b7f1a0de-0000-4000-8000-00000000000a"
+        vmi = build_guest(uid)
+        assert vmi.metadata is not None
+        vmi.metadata.annotations = {"kubevirt.io/ignitiondata": f'{{"ignition": {{}}, "secret": "{PHRASE}"}}'}
+        await harness.guests.start(uid, vmi, {})
+        report = await harness.wait(uid, lambda report: report.state != "starting")
+        assert report.state == "running", report
+        line = Path(f"/proc/{report.qemu_pid}/cmdline").read_bytes()
+        assert b"opt/com.coreos/config" in line
+        assert PHRASE.encode() not in line
+        file = harness.places.find(uid).directory / "ignition.json"
+        assert PHRASE in file.read_text()
+        found = file.stat()
+        assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (harness.places.find_account(uid).user, 0o600)

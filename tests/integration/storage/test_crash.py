@@ -13,7 +13,6 @@ from tests.support.controllers import (
     wait_until_idle,
 )
 from tests.support.storage import claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
-from tests.support.systems import run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
@@ -43,31 +42,28 @@ async def kill_after(system: ControlledSystem, writes: int, *, late: bool) -> No
 
 
 @pytest.mark.parametrize(("writes", "late"), CRASHES)
-def test_disks_and_their_deletion_survive_a_crash(tmp_path: Path, writes: int, late: bool) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            origin = {"kind": "PersistentVolumeClaim", "name": "dv1"}
-            await system.create(volume_tree("dv1"), volume_tree("dv2", size=None, source=COPY))
-            await system.create(claim_tree("c1", dataSource=origin))
-            await kill_after(system, writes, late=late)
-            async with system.run_controllers("none") as controllers:
-                for name in ("dv1", "dv2"):
-                    await wait_for_volume(system, name)
-                await wait_for_claim(system)
-                await wait_until_idle(controllers)
-                images = {await find_image(system, name) for name in ("dv1", "dv2", "c1")}
-                assert images == set((tmp_path / "volumes").glob("*/*"))
-                await eventually(lambda: has_nothing_left(tmp_path / "scratch"), "something is left")
+async def test_disks_and_their_deletion_survive_a_crash(tmp_path: Path, writes: int, late: bool) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        origin = {"kind": "PersistentVolumeClaim", "name": "dv1"}
+        await system.create(volume_tree("dv1"), volume_tree("dv2", size=None, source=COPY))
+        await system.create(claim_tree("c1", dataSource=origin))
+        await kill_after(system, writes, late=late)
+        async with system.run_controllers("none") as controllers:
             for name in ("dv1", "dv2"):
-                await system.client.delete(DataVolume, name, "default")
-            await system.client.delete(PersistentVolumeClaim, "c1", "default")
-            await kill_after(system, writes, late=late)
-            async with system.run_controllers("none"):
-                for name in ("dv1", "dv2", "c1"):
-                    await system.wait_until_gone(PersistentVolumeClaim, name)
-                await eventually(lambda: is_empty(system, tmp_path), "something is left")
-
-    run(scenario())
+                await wait_for_volume(system, name)
+            await wait_for_claim(system)
+            await wait_until_idle(controllers)
+            images = {await find_image(system, name) for name in ("dv1", "dv2", "c1")}
+            assert images == set((tmp_path / "volumes").glob("*/*"))
+            await eventually(lambda: has_nothing_left(tmp_path / "scratch"), "something is left")
+        for name in ("dv1", "dv2"):
+            await system.client.delete(DataVolume, name, "default")
+        await system.client.delete(PersistentVolumeClaim, "c1", "default")
+        await kill_after(system, writes, late=late)
+        async with system.run_controllers("none"):
+            for name in ("dv1", "dv2", "c1"):
+                await system.wait_until_gone(PersistentVolumeClaim, name)
+            await eventually(lambda: is_empty(system, tmp_path), "something is left")
 
 
 async def has_nothing_left(directory: Path) -> bool | None:

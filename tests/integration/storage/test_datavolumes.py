@@ -22,7 +22,6 @@ from tests.support.storage import (
     wait_for_volume,
     wait_until,
 )
-from tests.support.systems import run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree
@@ -51,44 +50,38 @@ async def make_source(system: ControlledSystem, name: str = "source", text: byte
     (await find_image(system, name)).write_bytes(text.ljust(8 * MIB, b"\0"))
 
 
-def test_blank_disk_is_created(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await system.create(volume_tree())
-            volume = await wait_for_volume(system)
-            assert describe(volume) == {
-                "claimName": "dv1",
-                "phase": "Succeeded",
-                "progress": "100.0%",
-                "conditions": [
-                    {"type": "Bound", "status": "True", "reason": "Bound", "message": "PVC dv1 Bound"},
-                    {"type": "Ready", "status": "True"},
-                    {"type": "Running", "status": "False", "reason": "Completed", "message": "Import Complete"},
-                ],
-            }
-            image = await find_image(system, "dv1")
-            assert (image.stat().st_size, image.stat().st_blocks) == (8 * MIB, 0)
-            claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
-            assert metadata_of(claim).annotations == {
-                "cdi.kubevirt.io/storage.contentType": "kubevirt",
-                "cdi.kubevirt.io/storage.pod.phase": "Succeeded",
-                "pv.kubernetes.io/bind-completed": "yes",
-                "pv.kubernetes.io/bound-by-controller": "yes",
-                "volume.kubernetes.io/storage-provisioner": "virtshape.io/local",
-            }
-
-    run(scenario())
+async def test_blank_disk_is_created(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await system.create(volume_tree())
+        volume = await wait_for_volume(system)
+        assert describe(volume) == {
+            "claimName": "dv1",
+            "phase": "Succeeded",
+            "progress": "100.0%",
+            "conditions": [
+                {"type": "Bound", "status": "True", "reason": "Bound", "message": "PVC dv1 Bound"},
+                {"type": "Ready", "status": "True"},
+                {"type": "Running", "status": "False", "reason": "Completed", "message": "Import Complete"},
+            ],
+        }
+        image = await find_image(system, "dv1")
+        assert (image.stat().st_size, image.stat().st_blocks) == (8 * MIB, 0)
+        claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
+        assert metadata_of(claim).annotations == {
+            "cdi.kubevirt.io/storage.contentType": "kubevirt",
+            "cdi.kubevirt.io/storage.pod.phase": "Succeeded",
+            "pv.kubernetes.io/bind-completed": "yes",
+            "pv.kubernetes.io/bound-by-controller": "yes",
+            "volume.kubernetes.io/storage-provisioner": "virtshape.io/local",
+        }
 
 
-def test_preallocation_allocates_all_space_at_once(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await system.create(volume_tree(preallocation=True))
-            await wait_for_volume(system)
-            image = await find_image(system, "dv1")
-            assert image.stat().st_blocks * 512 >= 8 * MIB
-
-    run(scenario())
+async def test_preallocation_allocates_all_space_at_once(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await system.create(volume_tree(preallocation=True))
+        await wait_for_volume(system)
+        image = await find_image(system, "dv1")
+        assert image.stat().st_blocks * 512 >= 8 * MIB
 
 
 @pytest.mark.parametrize(
@@ -100,27 +93,24 @@ def test_preallocation_allocates_all_space_at_once(tmp_path: Path) -> None:
     ],
     ids=["claim", "data source", "data source of a data source"],
 )
-def test_clone_has_size_content_and_defaults_of_its_source(tmp_path: Path, spec: JsonObject) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await system.create(
-                data_source_tree("image", {"pvc": {"name": "source", "namespace": "default"}}),
-                data_source_tree("alias", {"dataSource": {"name": "image", "namespace": "default"}}),
-                volume_tree("dv1", size=None, **spec),
-            )
-            await wait_until(system, DataVolume, "dv1", lambda one: one.status and one.status.phase == "Pending")
-            await make_source(system)
-            volume = await wait_for_volume(system)
-            assert describe(volume)["conditions"][2]["message"] == "Clone Complete"
-            claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
-            assert claim.status is not None
-            assert claim.status.capacity == {"storage": "8Mi"}
-            metadata = metadata_of(claim)
-            assert metadata.labels == {"instancetype.kubevirt.io/default-instancetype": "u1.small"}
-            assert (metadata.annotations or {})["instancetype.kubevirt.io/defaultPreference"] == "fedora"
-            assert (await find_image(system, "dv1")).read_bytes()[:6] == b"golden"
-
-    run(scenario())
+async def test_clone_has_size_content_and_defaults_of_its_source(tmp_path: Path, spec: JsonObject) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await system.create(
+            data_source_tree("image", {"pvc": {"name": "source", "namespace": "default"}}),
+            data_source_tree("alias", {"dataSource": {"name": "image", "namespace": "default"}}),
+            volume_tree("dv1", size=None, **spec),
+        )
+        await wait_until(system, DataVolume, "dv1", lambda one: one.status and one.status.phase == "Pending")
+        await make_source(system)
+        volume = await wait_for_volume(system)
+        assert describe(volume)["conditions"][2]["message"] == "Clone Complete"
+        claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
+        assert claim.status is not None
+        assert claim.status.capacity == {"storage": "8Mi"}
+        metadata = metadata_of(claim)
+        assert metadata.labels == {"instancetype.kubevirt.io/default-instancetype": "u1.small"}
+        assert (metadata.annotations or {})["instancetype.kubevirt.io/defaultPreference"] == "fedora"
+        assert (await find_image(system, "dv1")).read_bytes()[:6] == b"golden"
 
 
 def data_source_tree(name: str, source: JsonObject) -> JsonObject:
@@ -129,107 +119,89 @@ def data_source_tree(name: str, source: JsonObject) -> JsonObject:
     return {**kind, "metadata": metadata, "spec": {"source": source}}
 
 
-def test_snapshot_is_restored(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await make_source(system)
-            metadata = {"name": "s1", "namespace": "default"}
-            kind = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot", "metadata": metadata}
-            await system.create({**kind, "spec": {"source": {"persistentVolumeClaimName": "source"}}})
-            await wait_until(system, VolumeSnapshot, "s1", lambda one: one.status and one.status.ready_to_use)
-            await system.client.delete(DataVolume, "source", "default")
-            await system.wait_until_gone(PersistentVolumeClaim, "source")
-            source = {"snapshot": {"name": "s1", "namespace": "default"}}
-            await system.create(volume_tree("dv1", size=None, source=source))
-            await wait_for_volume(system)
-            assert (await find_image(system, "dv1")).read_bytes()[:6] == b"golden"
-
-    run(scenario())
+async def test_snapshot_is_restored(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await make_source(system)
+        metadata = {"name": "s1", "namespace": "default"}
+        kind = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot", "metadata": metadata}
+        await system.create({**kind, "spec": {"source": {"persistentVolumeClaimName": "source"}}})
+        await wait_until(system, VolumeSnapshot, "s1", lambda one: one.status and one.status.ready_to_use)
+        await system.client.delete(DataVolume, "source", "default")
+        await system.wait_until_gone(PersistentVolumeClaim, "source")
+        source = {"snapshot": {"name": "s1", "namespace": "default"}}
+        await system.create(volume_tree("dv1", size=None, source=source))
+        await wait_for_volume(system)
+        assert (await find_image(system, "dv1")).read_bytes()[:6] == b"golden"
 
 
-def test_clone_waits_while_its_source_may_be_written(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await make_source(system)
-            await system.create(instance_tree(claim="source"))
-            await system.create(volume_tree(source={"pvc": {"name": "source", "namespace": "default"}}))
-            assert "VirtualMachineInstance vmi1" in await wait_for_event(system, "dv1", "CloneSourceInUse")
-            volume = await wait_for_volume(system, phase="CloneScheduled")
-            assert describe(volume)["conditions"][2]["reason"] == "CloneSourceInUse"
-            await system.client.delete(VirtualMachineInstance, "vmi1", "default")
-            await wait_for_volume(system)
-
-    run(scenario())
+async def test_clone_waits_while_its_source_may_be_written(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await make_source(system)
+        await system.create(instance_tree(claim="source"))
+        await system.create(volume_tree(source={"pvc": {"name": "source", "namespace": "default"}}))
+        assert "VirtualMachineInstance vmi1" in await wait_for_event(system, "dv1", "CloneSourceInUse")
+        volume = await wait_for_volume(system, phase="CloneScheduled")
+        assert describe(volume)["conditions"][2]["reason"] == "CloneSourceInUse"
+        await system.client.delete(VirtualMachineInstance, "vmi1", "default")
+        await wait_for_volume(system)
 
 
-def test_clone_into_a_smaller_volume_fails_permanently(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await make_source(system)
-            await system.create(volume_tree(size="4Mi", source={"pvc": {"name": "source", "namespace": "default"}}))
-            volume = await wait_for_volume(system, phase="Failed")
-            assert "8388608 bytes but the claim only 4194304" in describe(volume)["conditions"][2]["message"]
-
-    run(scenario())
+async def test_clone_into_a_smaller_volume_fails_permanently(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await make_source(system)
+        await system.create(volume_tree(size="4Mi", source={"pvc": {"name": "source", "namespace": "default"}}))
+        volume = await wait_for_volume(system, phase="Failed")
+        assert "8388608 bytes but the claim only 4194304" in describe(volume)["conditions"][2]["message"]
 
 
-def test_data_volume_waits_for_its_first_consumer(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            waiting: JsonObject = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
-            await system.create(volume_tree("dv1", **waiting))
-            await wait_for_volume(system, phase="WaitForFirstConsumer")
-            annotations = {"cdi.kubevirt.io/storage.bind.immediate.requested": "true"}
-            await system.create(volume_tree("dv2", metadata={"annotations": annotations}, **waiting))
-            await wait_for_volume(system, "dv2")
-            await system.create(instance_tree(dataVolume={"name": "dv1"}))
-            await wait_for_volume(system)
-
-    run(scenario())
+async def test_data_volume_waits_for_its_first_consumer(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        waiting: JsonObject = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
+        await system.create(volume_tree("dv1", **waiting))
+        await wait_for_volume(system, phase="WaitForFirstConsumer")
+        annotations = {"cdi.kubevirt.io/storage.bind.immediate.requested": "true"}
+        await system.create(volume_tree("dv2", metadata={"annotations": annotations}, **waiting))
+        await wait_for_volume(system, "dv2")
+        await system.create(instance_tree(dataVolume={"name": "dv1"}))
+        await wait_for_volume(system)
 
 
-def test_data_volume_templates_are_created_and_deleted_with_the_vm(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await system.create(instancetype_tree(), preference_tree())
-            waiting: JsonObject = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
-            templates = [
-                {"metadata": {"name": "root"}, "spec": volume_tree()["spec"]},
-                {"metadata": {"name": "data"}, "spec": volume_tree(**waiting)["spec"]},
-            ]
-            volumes = [{"name": name, "dataVolume": {"name": name}} for name in ("root", "data")]
-            await system.create(vm_tree(template={"volumes": volumes}, dataVolumeTemplates=templates))
-            await wait_for_volume(system, "root")
-            await wait_for_volume(system, "data")  # its instance is the consumer
-            await system.wait_for("ErrorUnschedulable")
-            await system.client.delete(type(await system.vm()), "vm1", "default")
-            for name in ("root", "data"):
-                await system.wait_until_gone(PersistentVolumeClaim, name)
-            await system.wait_until_gone(DataVolume, "data")
-            while (await system.client.list(PersistentVolume)).items:
-                await wait_briefly(0.01)
-            assert not list((tmp_path / "volumes").iterdir())
-
-    run(scenario())
+async def test_data_volume_templates_are_created_and_deleted_with_the_vm(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await system.create(instancetype_tree(), preference_tree())
+        waiting: JsonObject = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
+        templates = [
+            {"metadata": {"name": "root"}, "spec": volume_tree()["spec"]},
+            {"metadata": {"name": "data"}, "spec": volume_tree(**waiting)["spec"]},
+        ]
+        volumes = [{"name": name, "dataVolume": {"name": name}} for name in ("root", "data")]
+        await system.create(vm_tree(template={"volumes": volumes}, dataVolumeTemplates=templates))
+        await wait_for_volume(system, "root")
+        await wait_for_volume(system, "data")  # its instance is the consumer
+        await system.wait_for("ErrorUnschedulable")
+        await system.client.delete(type(await system.vm()), "vm1", "default")
+        for name in ("root", "data"):
+            await system.wait_until_gone(PersistentVolumeClaim, name)
+        await system.wait_until_gone(DataVolume, "data")
+        while (await system.client.list(PersistentVolume)).items:
+            await wait_briefly(0.01)
+        assert not list((tmp_path / "volumes").iterdir())
 
 
 @pytest.mark.parametrize(("size", "expected"), [("8Mi", 8 * MIB), (None, MIB)], ids=["said", "not said"])
-def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected: int) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await system.create(volume_tree(size=size, source={"upload": {}}))
-            volume = await wait_for_volume(system, phase="UploadReady")
-            box = tmp_path / "uploads" / (metadata_of(volume).uid or "")
-            box.parent.mkdir(exist_ok=True)
-            part = box.with_suffix(".part")
-            part.write_bytes(b"sent".ljust(MIB, b"\0"))
-            part.rename(box)
-            await wait_for_volume(system)
-            image = await find_image(system, "dv1")
-            assert (image.read_bytes()[:4], image.stat().st_size) == (b"sent", expected)
-            assert not box.exists()
-
-    run(scenario())
+async def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected: int) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await system.create(volume_tree(size=size, source={"upload": {}}))
+        volume = await wait_for_volume(system, phase="UploadReady")
+        box = tmp_path / "uploads" / (metadata_of(volume).uid or "")
+        box.parent.mkdir(exist_ok=True)
+        part = box.with_suffix(".part")
+        part.write_bytes(b"sent".ljust(MIB, b"\0"))
+        part.rename(box)
+        await wait_for_volume(system)
+        image = await find_image(system, "dv1")
+        assert (image.read_bytes()[:4], image.stat().st_size) == (b"sent", expected)
+        assert not box.exists()
 
 
 @pytest.mark.parametrize(
@@ -250,28 +222,22 @@ def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected: int)
     ],
     ids=["s3", "gcs", "vddk", "imageio", "stream", "nothing", "no size", "stages", "reference"],
 )
-def test_unsupported_sources_are_rejected_with_a_reason(tmp_path: Path, spec: JsonObject, words: str) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await system.create(volume_tree("dv1", **spec))
-            volume = await wait_for_volume(system, phase="Failed")
-            assert words in describe(volume)["conditions"][2]["message"]
-
-    run(scenario())
+async def test_unsupported_sources_are_rejected_with_a_reason(tmp_path: Path, spec: JsonObject, words: str) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await system.create(volume_tree("dv1", **spec))
+        volume = await wait_for_volume(system, phase="Failed")
+        assert words in describe(volume)["conditions"][2]["message"]
 
 
-def test_foreign_claim_is_left_alone_and_annotated_claim_is_adopted(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await system.create(claim_tree("dv1"))
-            claim = await wait_for_claim(system, "dv1")
-            await system.create(volume_tree())
-            assert "not owned by this DataVolume" in await wait_for_event(system, "dv1", "ErrClaimNotValid")
-            patch = {"metadata": {"annotations": {"cdi.kubevirt.io/storage.populatedFor": "dv1"}}}
-            await system.client.patch(PersistentVolumeClaim, "dv1", "default", patch=patch)
-            await wait_for_volume(system)
-            adopted = await system.client.get(PersistentVolumeClaim, "dv1", "default")
-            assert metadata_of(adopted).uid == metadata_of(claim).uid
-            assert [owner.kind for owner in metadata_of(adopted).owner_references or ()] == ["DataVolume"]
-
-    run(scenario())
+async def test_foreign_claim_is_left_alone_and_annotated_claim_is_adopted(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await system.create(claim_tree("dv1"))
+        claim = await wait_for_claim(system, "dv1")
+        await system.create(volume_tree())
+        assert "not owned by this DataVolume" in await wait_for_event(system, "dv1", "ErrClaimNotValid")
+        patch = {"metadata": {"annotations": {"cdi.kubevirt.io/storage.populatedFor": "dv1"}}}
+        await system.client.patch(PersistentVolumeClaim, "dv1", "default", patch=patch)
+        await wait_for_volume(system)
+        adopted = await system.client.get(PersistentVolumeClaim, "dv1", "default")
+        assert metadata_of(adopted).uid == metadata_of(claim).uid
+        assert [owner.kind for owner in metadata_of(adopted).owner_references or ()] == ["DataVolume"]

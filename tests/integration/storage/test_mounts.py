@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
 from tests.support.storage import MIB, claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
-from tests.support.systems import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -97,74 +96,66 @@ async def collect_mounts(directory: Path) -> AsyncIterator[MountCollector]:
         await disks.close()
 
 
-def test_each_claim_has_an_image_in_the_data_directory(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with collect_mounts(tmp_path) as system:
-            await system.place.create(claim_tree("plain"), claim_tree("raw", volumeMode="Block"), volume_tree("dv1"))
-            for name in ("plain", "raw"):
-                await wait_for_claim(system.place, name)
-            await wait_for_volume(system.place)
-            volumes = [
-                {"name": "a", "persistentVolumeClaim": {"claimName": "plain"}},
-                {"name": "b", "persistentVolumeClaim": {"claimName": "raw"}},
-                {"name": "c", "dataVolume": {"name": "dv1"}},
-                {"name": "d", "emptyDisk": {"capacity": "1Gi"}},
-                {"name": "e", "cloudInitNoCloud": {"userData": "#cloud-config"}},
-            ]
-            found = await system.gather(instance_tree(*volumes))
-            images = {name: await find_image(system.place, name) for name in ("plain", "raw", "dv1")}
-            assert found == {"a": str(images["plain"].parent), "b": str(images["raw"]), "c": str(images["dv1"].parent)}
-            assert images["plain"].stat().st_size == 8 * MIB
-
-    run(scenario())
+async def test_each_claim_has_an_image_in_the_data_directory(tmp_path: Path) -> None:
+    async with collect_mounts(tmp_path) as system:
+        await system.place.create(claim_tree("plain"), claim_tree("raw", volumeMode="Block"), volume_tree("dv1"))
+        for name in ("plain", "raw"):
+            await wait_for_claim(system.place, name)
+        await wait_for_volume(system.place)
+        volumes = [
+            {"name": "a", "persistentVolumeClaim": {"claimName": "plain"}},
+            {"name": "b", "persistentVolumeClaim": {"claimName": "raw"}},
+            {"name": "c", "dataVolume": {"name": "dv1"}},
+            {"name": "d", "emptyDisk": {"capacity": "1Gi"}},
+            {"name": "e", "cloudInitNoCloud": {"userData": "#cloud-config"}},
+        ]
+        found = await system.gather(instance_tree(*volumes))
+        images = {name: await find_image(system.place, name) for name in ("plain", "raw", "dv1")}
+        assert found == {"a": str(images["plain"].parent), "b": str(images["raw"]), "c": str(images["dv1"].parent)}
+        assert images["plain"].stat().st_size == 8 * MIB
 
 
-def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with collect_mounts(tmp_path) as system:
-            settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "default"}}
-            await system.place.create(
-                {**settings, "data": {"a": "text"}, "binaryData": {"b": b64encode(b"\0").decode()}},
-                secret_tree("s", key="value"),
-                secret_tree("user", userdata="#cloud-config", other="no"),
-                secret_tree("net", networkData="version: 2"),
-                secret_tree("keys", mine="ssh-ed25519 AAAA"),
-            )
-            volumes = [
-                {"name": "cm", "configMap": {"name": "cm"}},
-                {"name": "s", "secret": {"secretName": "s"}},
-                {"name": "optional", "secret": {"secretName": "none", "optional": True}},
-                {"name": "sys", "sysprep": {"secret": {"name": "s"}}},
-                {
-                    "name": "facts",
-                    "downwardAPI": {"fields": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]},
-                },
-                {
-                    "name": "ci",
-                    "cloudInitNoCloud": {"secretRef": {"name": "user"}, "networkDataSecretRef": {"name": "net"}},
-                },
-                {"name": "sa", "serviceAccount": {"serviceAccountName": "default"}},
-            ]
-            method: JsonObject = {"noCloud": {}}
-            credentials = [
-                {"sshPublicKey": {"source": {"secret": {"secretName": "keys"}}, "propagationMethod": method}}
-            ]
-            found = await system.gather(instance_tree(*volumes, accessCredentials=credentials))
-            account = found.pop("sa")
-            assert not isinstance(account, str)
-            assert (account["ca.crt"], account["namespace"]) == (b"PEM", b"default")
-            assert account["token"].count(b".") == 2
-            assert found == {
-                "cm": {"a": b"text", "b": b"\0"},
-                "s": {"key": b"value"},
-                "optional": {},
-                "sys": {"key": b"value"},
-                "facts": {"n": b"vmi1"},
-                "ci": {"userdata": b"#cloud-config", "networkdata": b"version: 2"},
-                "keys-access-cred": {"mine": b"ssh-ed25519 AAAA"},
-            }
-
-    run(scenario())
+async def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
+    async with collect_mounts(tmp_path) as system:
+        settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "default"}}
+        await system.place.create(
+            {**settings, "data": {"a": "text"}, "binaryData": {"b": b64encode(b"\0").decode()}},
+            secret_tree("s", key="value"),
+            secret_tree("user", userdata="#cloud-config", other="no"),
+            secret_tree("net", networkData="version: 2"),
+            secret_tree("keys", mine="ssh-ed25519 AAAA"),
+        )
+        volumes = [
+            {"name": "cm", "configMap": {"name": "cm"}},
+            {"name": "s", "secret": {"secretName": "s"}},
+            {"name": "optional", "secret": {"secretName": "none", "optional": True}},
+            {"name": "sys", "sysprep": {"secret": {"name": "s"}}},
+            {
+                "name": "facts",
+                "downwardAPI": {"fields": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]},
+            },
+            {
+                "name": "ci",
+                "cloudInitNoCloud": {"secretRef": {"name": "user"}, "networkDataSecretRef": {"name": "net"}},
+            },
+            {"name": "sa", "serviceAccount": {"serviceAccountName": "default"}},
+        ]
+        method: JsonObject = {"noCloud": {}}
+        credentials = [{"sshPublicKey": {"source": {"secret": {"secretName": "keys"}}, "propagationMethod": method}}]
+        found = await system.gather(instance_tree(*volumes, accessCredentials=credentials))
+        account = found.pop("sa")
+        assert not isinstance(account, str)
+        assert (account["ca.crt"], account["namespace"]) == (b"PEM", b"default")
+        assert account["token"].count(b".") == 2
+        assert found == {
+            "cm": {"a": b"text", "b": b"\0"},
+            "s": {"key": b"value"},
+            "optional": {},
+            "sys": {"key": b"value"},
+            "facts": {"n": b"vmi1"},
+            "ci": {"userdata": b"#cloud-config", "networkdata": b"version: 2"},
+            "keys-access-cred": {"mine": b"ssh-ed25519 AAAA"},
+        }
 
 
 @pytest.mark.parametrize(
@@ -186,106 +177,91 @@ def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
     ],
     ids=["claim", "unbound", "unfilled", "settings", "secret", "account", "key", "image", "no image"],
 )
-def test_missing_objects_are_named(tmp_path: Path, volume: JsonObject, reason: str, words: str) -> None:
-    async def scenario() -> None:
-        async with collect_mounts(tmp_path) as system:
-            await system.place.create(
-                claim_tree("stuck", storageClassName="none"),
-                volume_tree(source={"upload": {}}),
-                secret_tree("s", a="b"),
-            )
-            await wait_for_volume(system.place, phase="UploadReady")
-            vmi = await system.start(instance_tree({"name": "a", **volume}))
-            with pytest.raises(NotReadyError, match=words) as missing:
-                await system.look(vmi)
-            assert missing.value.reason == reason
-
-    run(scenario())
+async def test_missing_objects_are_named(tmp_path: Path, volume: JsonObject, reason: str, words: str) -> None:
+    async with collect_mounts(tmp_path) as system:
+        await system.place.create(
+            claim_tree("stuck", storageClassName="none"),
+            volume_tree(source={"upload": {}}),
+            secret_tree("s", a="b"),
+        )
+        await wait_for_volume(system.place, phase="UploadReady")
+        vmi = await system.start(instance_tree({"name": "a", **volume}))
+        with pytest.raises(NotReadyError, match=words) as missing:
+            await system.look(vmi)
+        assert missing.value.reason == reason
 
 
-def test_read_write_once_claim_is_held_by_the_first_guest(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with collect_mounts(tmp_path) as system:
-            await system.place.create(claim_tree())
-            await wait_for_claim(system.place)
-            volume = {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}
-            await system.gather(instance_tree(volume))
-            second = await system.start(instance_tree(volume, name="vmi2"))
-            words = r"c1 \(ReadWriteOnce\) is in use by VirtualMachineInstance vmi1"
-            with pytest.raises(NotReadyError, match=words):
-                await system.mounts.gather(second)
-            await system.place.client.delete(VirtualMachineInstance, "vmi1", "default")
-            await system.place.wait_until_gone(VirtualMachineInstance, "vmi1")
+async def test_read_write_once_claim_is_held_by_the_first_guest(tmp_path: Path) -> None:
+    async with collect_mounts(tmp_path) as system:
+        await system.place.create(claim_tree())
+        await wait_for_claim(system.place)
+        volume = {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}
+        await system.gather(instance_tree(volume))
+        second = await system.start(instance_tree(volume, name="vmi2"))
+        words = r"c1 \(ReadWriteOnce\) is in use by VirtualMachineInstance vmi1"
+        with pytest.raises(NotReadyError, match=words):
+            await system.mounts.gather(second)
+        await system.place.client.delete(VirtualMachineInstance, "vmi1", "default")
+        await system.place.wait_until_gone(VirtualMachineInstance, "vmi1")
 
-            async def look() -> dict[str, Mount] | None:
-                try:
-                    return await system.mounts.gather(second)
-                except NotReadyError:
-                    return None
+        async def look() -> dict[str, Mount] | None:
+            try:
+                return await system.mounts.gather(second)
+            except NotReadyError:
+                return None
 
-            await eventually(look, "it is still held")
-
-    run(scenario())
+        await eventually(look, "it is still held")
 
 
-def test_disks_are_extracted_from_container_images(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with collect_mounts(tmp_path / "data") as system:
-            volumes = [
-                {"name": "file", "containerDisk": {"image": "registry.example/file:1"}},
-                {"name": "archive", "containerDisk": {"image": "registry.example/archive:1"}},
-            ]
-            container = {"image": "registry.example/archive:1", "kernelPath": "/boot/kernel"}
-            firmware = {"kernelBoot": {"container": container}}
-            found = await system.gather(instance_tree(*volumes, domain={"firmware": firmware}))
-            assert found["file"] == str(disk)
-            assert Path(str(found["archive"])).read_bytes() == b"d" * 512
-            assert Path(str(found["kernelBoot"]), "boot", "kernel").read_bytes() == b"kernel"
-
+async def test_disks_are_extracted_from_container_images(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     disk = tmp_path / "disk.raw"
     disk.write_bytes(b"f" * 512)
     make_docker_archive(tmp_path / "archive.tar", {"disk/disk.img": b"d" * 512, "boot/kernel": b"kernel"})
     images = {"registry.example/file:1": str(disk), "registry.example/archive:1": str(tmp_path / "archive.tar")}
     (tmp_path / "data" / "config.yaml").write_text(json.dumps({"images": images}))
-    run(scenario())
+    async with collect_mounts(tmp_path / "data") as system:
+        volumes = [
+            {"name": "file", "containerDisk": {"image": "registry.example/file:1"}},
+            {"name": "archive", "containerDisk": {"image": "registry.example/archive:1"}},
+        ]
+        container = {"image": "registry.example/archive:1", "kernelPath": "/boot/kernel"}
+        firmware = {"kernelBoot": {"container": container}}
+        found = await system.gather(instance_tree(*volumes, domain={"firmware": firmware}))
+        assert found["file"] == str(disk)
+        assert Path(str(found["archive"])).read_bytes() == b"d" * 512
+        assert Path(str(found["kernelBoot"]), "boot", "kernel").read_bytes() == b"kernel"
 
 
-def test_failing_image_among_several_is_reported(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with collect_mounts(tmp_path / "data") as system:
-            volumes = [
-                {"name": "good", "containerDisk": {"image": "registry.example/good:1"}},
-                {"name": "bad", "containerDisk": {"image": "no.example/bad:1", "imagePullPolicy": "Never"}},
-            ]
-            vmi = await system.start(instance_tree(*volumes))
-            for reason in ("ErrImagePull", "ImagePullBackOff", "ImagePullBackOff"):
-                with pytest.raises(NotReadyError, match=r"pulling image no\.example/bad:1 failed: ") as missing:
-                    await system.look(vmi)
-                assert missing.value.reason == reason
-
+async def test_failing_image_among_several_is_reported(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "disk.raw").write_bytes(b"f" * 512)
     images = {"registry.example/good:1": str(tmp_path / "disk.raw")}
     (tmp_path / "data" / "config.yaml").write_text(json.dumps({"images": images}))
-    run(scenario())
+    async with collect_mounts(tmp_path / "data") as system:
+        volumes = [
+            {"name": "good", "containerDisk": {"image": "registry.example/good:1"}},
+            {"name": "bad", "containerDisk": {"image": "no.example/bad:1", "imagePullPolicy": "Never"}},
+        ]
+        vmi = await system.start(instance_tree(*volumes))
+        for reason in ("ErrImagePull", "ImagePullBackOff", "ImagePullBackOff"):
+            with pytest.raises(NotReadyError, match=r"pulling image no\.example/bad:1 failed: ") as missing:
+                await system.look(vmi)
+            assert missing.value.reason == reason
 
 
-def test_volume_is_filled_from_a_container_image(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with collect_mounts(tmp_path / "data") as system:
-            source = {"registry": {"url": "docker://registry.example/archive:1"}}
-            await system.place.create(volume_tree("dv1", size=None, source=source), volume_tree("dv2", source=source))
-            await wait_for_volume(system.place)
-            await wait_for_volume(system.place, "dv2")
-            assert (await find_image(system.place, "dv1")).read_bytes() == b"d" * MIB
-            assert (await find_image(system.place, "dv2")).read_bytes() == (b"d" * MIB).ljust(8 * MIB, b"\0")
-
+async def test_volume_is_filled_from_a_container_image(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     make_docker_archive(tmp_path / "archive.tar", {"disk/disk.img": b"d" * MIB})
     images = {"registry.example/archive:1": str(tmp_path / "archive.tar")}
     (tmp_path / "data" / "config.yaml").write_text(json.dumps({"images": images}))
-    run(scenario())
+    async with collect_mounts(tmp_path / "data") as system:
+        source = {"registry": {"url": "docker://registry.example/archive:1"}}
+        await system.place.create(volume_tree("dv1", size=None, source=source), volume_tree("dv2", source=source))
+        await wait_for_volume(system.place)
+        await wait_for_volume(system.place, "dv2")
+        assert (await find_image(system.place, "dv1")).read_bytes() == b"d" * MIB
+        assert (await find_image(system.place, "dv2")).read_bytes() == (b"d" * MIB).ljust(8 * MIB, b"\0")
 
 
 def make_docker_archive(path: Path, files: dict[str, bytes]) -> None:

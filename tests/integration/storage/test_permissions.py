@@ -11,7 +11,6 @@ from tests.support.controllers import (
     vm_tree,
 )
 from tests.support.storage import claim_tree, volume_tree, wait_for_volume
-from tests.support.systems import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.core.persistentvolume import PersistentVolume
@@ -74,40 +73,29 @@ async def prepare(system: ControlledSystem) -> RestClient:
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-def test_clone_without_permission_is_rejected(tmp_path: Path, asked: JsonObject) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            bob = await prepare(system)
-            with pytest.raises(
-                StatusError, match="insufficient permissions in clone source namespace images"
-            ) as refused:
-                await bob.create(object_from_tree(asked))
-            assert refused.value.code == 403
-            await system.create(binding_tree("view", "images", user("bob")))
+async def test_clone_without_permission_is_rejected(tmp_path: Path, asked: JsonObject) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        bob = await prepare(system)
+        with pytest.raises(StatusError, match="insufficient permissions in clone source namespace images") as refused:
             await bob.create(object_from_tree(asked))
-
-    run(scenario())
-
-
-def test_vm_clones_with_the_permissions_of_its_service_account(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system:
-            bob = await prepare(system)
-            account = {"kind": "ServiceAccount", "name": "default", "namespace": "default"}
-            await system.create(binding_tree("view", "images", account))
-            await bob.create(object_from_tree(ASKED["VM"]))
-            with pytest.raises(StatusError):
-                await bob.create(object_from_tree(ASKED["claim"]))
-
-    run(scenario())
+        assert refused.value.code == 403
+        await system.create(binding_tree("view", "images", user("bob")))
+        await bob.create(object_from_tree(asked))
 
 
-def test_admitted_clone_is_carried_out(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
-            await prepare(system)
-            await system.create(volume_tree("copy", source=FAR))
-            await wait_for_volume(system, "copy")
-            assert len((await system.client.list(PersistentVolume)).items) == 2
+async def test_vm_clones_with_the_permissions_of_its_service_account(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        bob = await prepare(system)
+        account = {"kind": "ServiceAccount", "name": "default", "namespace": "default"}
+        await system.create(binding_tree("view", "images", account))
+        await bob.create(object_from_tree(ASKED["VM"]))
+        with pytest.raises(StatusError):
+            await bob.create(object_from_tree(ASKED["claim"]))
 
-    run(scenario())
+
+async def test_admitted_clone_is_carried_out(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await prepare(system)
+        await system.create(volume_tree("copy", source=FAR))
+        await wait_for_volume(system, "copy")
+        assert len((await system.client.list(PersistentVolume)).items) == 2

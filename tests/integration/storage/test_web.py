@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 from tests.support.controllers import ControlledSystem, open_controlled_system
+from tests.support.deadline import OTHER_SECONDS
 from tests.support.storage import MIB, find_image, volume_tree, wait_for_event, wait_for_volume, wait_until
-from tests.support.systems import TIMEOUT_SECONDS, run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree
@@ -91,7 +91,7 @@ class Web:
         if self.allowance:
             asked.wfile.write(rest[: self.allowance.pop(0)])
             asked.wfile.flush()
-            self.gate.wait(TIMEOUT_SECONDS)
+            self.gate.wait(OTHER_SECONDS)
             asked.close_connection = True
             asked.connection.shutdown(2)
             return
@@ -131,56 +131,47 @@ FORMS: dict[str, Callable[[Path], bytes]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
-            await system.create(http_tree(web.url("disk")))
-            volume = await wait_for_volume(system)
-            assert to_tree(volume.status)["progress"] == "100.0%"
-            image = await find_image(system, "dv1")
-            assert image.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
-            assert image.stat().st_mode & 0o777 == 0o600
-            assert [one.name for one in image.parent.iterdir()] == ["disk.img"]
-
+async def test_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
     web.files["disk"] = FORMS[form](tmp_path)
     (tmp_path / "data").mkdir()
-    run(scenario())
+    async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+        await system.create(http_tree(web.url("disk")))
+        volume = await wait_for_volume(system)
+        assert to_tree(volume.status)["progress"] == "100.0%"
+        image = await find_image(system, "dv1")
+        assert image.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+        assert image.stat().st_mode & 0o777 == 0o600
+        assert [one.name for one in image.parent.iterdir()] == ["disk.img"]
 
 
-def test_size_defaults_to_the_virtual_size_of_the_image(tmp_path: Path, web: Web) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
-            await system.create(http_tree(web.url("disk"), size=None))
-            await wait_for_volume(system)
-            claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
-            assert claim.status is not None
-            assert claim.status.capacity == {"storage": "4Mi"}
-            assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(4 * MIB, b"\0")
-            assert len(web.requests) == 1
-
+async def test_size_defaults_to_the_virtual_size_of_the_image(tmp_path: Path, web: Web) -> None:
     web.files["disk"] = make_qcow2(tmp_path, CONTENT, 4 * MIB)
     (tmp_path / "data").mkdir()
-    run(scenario())
+    async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+        await system.create(http_tree(web.url("disk"), size=None))
+        await wait_for_volume(system)
+        claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
+        assert claim.status is not None
+        assert claim.status.capacity == {"storage": "4Mi"}
+        assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(4 * MIB, b"\0")
+        assert len(web.requests) == 1
 
 
-def test_headers_and_credentials_are_sent(tmp_path: Path, web: Web) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
-            login = {"accessKeyId": "me", "secretKey": "pass"}
-            await system.create(
-                http_tree(web.url("disk"), secretRef="login", extraHeaders=["X-A: 1"], secretExtraHeaders=["more"])
-            )
-            assert "Secret default/login not found" in await wait_for_event(system, "dv1", "NotFound")
-            for name, data in (("login", login), ("more", {"any": "X-B: 2"})):
-                metadata = {"name": name, "namespace": "default"}
-                await system.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
-            await wait_for_volume(system)
-            asked = web.requests[-1]
-            assert asked["authorization"] == f"Basic {base64.b64encode(b'me:pass').decode()}"
-            assert (asked["x-a"], asked["x-b"]) == ("1", "2")
-
+async def test_headers_and_credentials_are_sent(tmp_path: Path, web: Web) -> None:
     web.files["disk"] = CONTENT
-    run(scenario())
+    async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
+        login = {"accessKeyId": "me", "secretKey": "pass"}
+        await system.create(
+            http_tree(web.url("disk"), secretRef="login", extraHeaders=["X-A: 1"], secretExtraHeaders=["more"])
+        )
+        assert "Secret default/login not found" in await wait_for_event(system, "dv1", "NotFound")
+        for name, data in (("login", login), ("more", {"any": "X-B: 2"})):
+            metadata = {"name": name, "namespace": "default"}
+            await system.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
+        await wait_for_volume(system)
+        asked = web.requests[-1]
+        assert asked["authorization"] == f"Basic {base64.b64encode(b'me:pass').decode()}"
+        assert (asked["x-a"], asked["x-b"]) == ("1", "2")
 
 
 @pytest.fixture
@@ -201,92 +192,77 @@ def secure(authority: Authority, tmp_path: Path) -> Iterator[Web]:
     serving.close()
 
 
-def test_server_with_a_certificate_of_the_configured_ca_is_trusted(
+async def test_server_with_a_certificate_of_the_configured_ca_is_trusted(
     tmp_path: Path, secure: Web, authority: Authority
 ) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
-            metadata = {"name": "trust", "namespace": "default"}
-            data = {"ca.pem": authority.pem.decode()}
-            await system.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
-            await system.create(http_tree(secure.url("disk"), certConfigMap="trust"))
-            await wait_for_volume(system)
-            assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
-
     secure.files["disk"] = CONTENT
     (tmp_path / "data").mkdir()
-    run(scenario())
+    async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+        metadata = {"name": "trust", "namespace": "default"}
+        data = {"ca.pem": authority.pem.decode()}
+        await system.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+        await system.create(http_tree(secure.url("disk"), certConfigMap="trust"))
+        await wait_for_volume(system)
+        assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
 
 
-def test_server_with_an_unknown_certificate_is_not_trusted(tmp_path: Path, secure: Web) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
-            await system.create(http_tree(secure.url("disk")))
-            volume = await wait_until(system, DataVolume, "dv1", has_failed)
-            assert "certificate verify failed" in to_tree(volume.status)["conditions"][2]["message"]
-            assert secure.requests == []
-
+async def test_server_with_an_unknown_certificate_is_not_trusted(tmp_path: Path, secure: Web) -> None:
     secure.files["disk"] = CONTENT
     (tmp_path / "data").mkdir()
-    run(scenario())
+    async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+        await system.create(http_tree(secure.url("disk")))
+        volume = await wait_until(system, DataVolume, "dv1", has_failed)
+        assert "certificate verify failed" in to_tree(volume.status)["conditions"][2]["message"]
+        assert secure.requests == []
 
 
-def test_interrupted_download_is_resumed(tmp_path: Path, web: Web) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
-            await system.create(http_tree(web.url("disk")))
-            await wait_for_volume(system)
-            assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
-            assert [asked.get("range") for asked in web.requests] == [None, "bytes=70000-"]
-
+async def test_interrupted_download_is_resumed(tmp_path: Path, web: Web) -> None:
     web.files["disk"] = CONTENT
     web.allowance = [70000]
-    run(scenario())
+    async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
+        await system.create(http_tree(web.url("disk")))
+        await wait_for_volume(system)
+        assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+        assert [asked.get("range") for asked in web.requests] == [None, "bytes=70000-"]
 
 
-def test_progress_is_reported_and_partial_data_is_never_visible(tmp_path: Path, web: Web) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
-            await system.create(http_tree(web.url("disk")))
-            all_that_came = f"{80 * 600_000 / len(CONTENT):.2f}%"
-            volume = await wait_until(
-                system, DataVolume, "dv1", lambda one: one.status and one.status.progress == all_that_came
+async def test_progress_is_reported_and_partial_data_is_never_visible(tmp_path: Path, web: Web) -> None:
+    web.files["disk"] = CONTENT
+    web.allowance = [600_000]
+    web.gate.clear()
+    async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
+        await system.create(http_tree(web.url("disk")))
+        all_that_came = f"{80 * 600_000 / len(CONTENT):.2f}%"
+        volume = await wait_until(
+            system, DataVolume, "dv1", lambda one: one.status and one.status.progress == all_that_came
+        )
+        status = to_tree(volume.status)
+        assert status["phase"] == "ImportInProgress"
+        assert status["conditions"][2]["status"] == "True"
+        image = await find_image(system, "dv1")
+        assert list(image.parent.iterdir()) == []
+        web.gate.set()
+        await wait_for_volume(system)
+        assert image.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+
+
+async def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: Web) -> None:
+    web.files["disk"] = CONTENT
+    web.allowance = [600_000]
+    web.gate.clear()
+    async with allow_loopback(tmp_path) as system:
+        await system.create(http_tree(web.url("disk")))
+        async with system.run_controllers("none"):
+            await wait_until(
+                system, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"
             )
-            status = to_tree(volume.status)
-            assert status["phase"] == "ImportInProgress"
-            assert status["conditions"][2]["status"] == "True"
-            image = await find_image(system, "dv1")
-            assert list(image.parent.iterdir()) == []
-            web.gate.set()
+        web.gate.set()
+        assert not list((tmp_path / "volumes").glob("*/disk.img"))
+        async with system.run_controllers("none"):
             await wait_for_volume(system)
-            assert image.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
-
-    web.files["disk"] = CONTENT
-    web.allowance = [600_000]
-    web.gate.clear()
-    run(scenario())
-
-
-def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: Web) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path) as system:
-            await system.create(http_tree(web.url("disk")))
-            async with system.run_controllers("none"):
-                await wait_until(
-                    system, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"
-                )
-            web.gate.set()
-            assert not list((tmp_path / "volumes").glob("*/disk.img"))
-            async with system.run_controllers("none"):
-                await wait_for_volume(system)
-                assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
-                while list((tmp_path / "scratch").iterdir()):
-                    await asyncio.sleep(0.01)
-
-    web.files["disk"] = CONTENT
-    web.allowance = [600_000]
-    web.gate.clear()
-    run(scenario())
+            assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+            while list((tmp_path / "scratch").iterdir()):
+                await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -300,16 +276,9 @@ def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: Web) ->
     ],
     ids=["too large", "other content", "no checksum", "backing file", "no archive"],
 )
-def test_unusable_sources_fail_permanently(
+async def test_unusable_sources_fail_permanently(
     tmp_path: Path, web: Web, name: str, http: JsonObject, spec: JsonObject, words: str
 ) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
-            await system.create(http_tree(web.url(name), spec=spec, **http))
-            volume = await wait_for_volume(system, phase="Failed")
-            assert words in to_tree(volume.status)["conditions"][2]["message"]
-            assert not list((tmp_path / "data" / "volumes").glob("*/*"))
-
     (tmp_path / "data").mkdir()
     backed = tmp_path / "backed"
     subprocess.run(
@@ -317,56 +286,49 @@ def test_unusable_sources_fail_permanently(
         check=True,
     )
     web.files = {"disk": CONTENT, "large": b"z" * (9 * MIB), "backed": backed.read_bytes()}
-    run(scenario())
+    async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+        await system.create(http_tree(web.url(name), spec=spec, **http))
+        volume = await wait_for_volume(system, phase="Failed")
+        assert words in to_tree(volume.status)["conditions"][2]["message"]
+        assert not list((tmp_path / "data" / "volumes").glob("*/*"))
 
 
-def test_failures_are_counted_and_retried(tmp_path: Path, web: Web) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
-            await system.create(http_tree(web.url("disk")))
-            volume = await wait_until(system, DataVolume, "dv1", has_failed)
-            status = to_tree(volume.status)
-            assert (status["phase"], status["restartCount"] >= 1) == ("ImportInProgress", True)
-            assert "answered 404" in status["conditions"][2]["message"]
-            web.files["disk"] = CONTENT
-            volume = await wait_for_volume(system)
-            assert to_tree(volume.status)["restartCount"] >= 1
-
-    run(scenario())
+async def test_failures_are_counted_and_retried(tmp_path: Path, web: Web) -> None:
+    async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
+        await system.create(http_tree(web.url("disk")))
+        volume = await wait_until(system, DataVolume, "dv1", has_failed)
+        status = to_tree(volume.status)
+        assert (status["phase"], status["restartCount"] >= 1) == ("ImportInProgress", True)
+        assert "answered 404" in status["conditions"][2]["message"]
+        web.files["disk"] = CONTENT
+        volume = await wait_for_volume(system)
+        assert to_tree(volume.status)["restartCount"] >= 1
 
 
-def test_archive_is_unpacked_into_files(tmp_path: Path, web: Web) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
-            await system.create(http_tree(web.url("files.tar.gz"), spec={"contentType": "archive"}))
-            await wait_for_volume(system)
-            directory = (await find_image(system, "dv1")).parent
-            assert {one.name for one in directory.iterdir()} == {"etc"}
-            assert (directory / "etc" / "name").read_bytes() == b"guest"
-
+async def test_archive_is_unpacked_into_files(tmp_path: Path, web: Web) -> None:
     packed = BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         member = tarfile.TarInfo("etc/name")
         member.size = 5
         archive.addfile(member, BytesIO(b"guest"))
     web.files["files.tar.gz"] = packed.getvalue()
-    run(scenario())
+    async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
+        await system.create(http_tree(web.url("files.tar.gz"), spec={"contentType": "archive"}))
+        await wait_for_volume(system)
+        directory = (await find_image(system, "dv1")).parent
+        assert {one.name for one in directory.iterdir()} == {"etc"}
+        assert (directory / "etc" / "name").read_bytes() == b"guest"
 
 
-def test_deleted_volume_leaves_no_files(tmp_path: Path, web: Web) -> None:
-    async def scenario() -> None:
-        async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
-            await system.create(http_tree(web.url("disk")))
-            await wait_until(
-                system, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"
-            )
-            await system.client.delete(DataVolume, "dv1", "default")
-            web.gate.set()
-            await system.wait_until_gone(PersistentVolumeClaim, "dv1")
-            while list((tmp_path / "volumes").iterdir()) or list((tmp_path / "scratch").iterdir()):
-                await asyncio.sleep(0.01)
-
+async def test_deleted_volume_leaves_no_files(tmp_path: Path, web: Web) -> None:
     web.files["disk"] = CONTENT
     web.allowance = [600_000]
     web.gate.clear()
-    run(scenario())
+    async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
+        await system.create(http_tree(web.url("disk")))
+        await wait_until(system, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A")
+        await system.client.delete(DataVolume, "dv1", "default")
+        web.gate.set()
+        await system.wait_until_gone(PersistentVolumeClaim, "dv1")
+        while list((tmp_path / "volumes").iterdir()) or list((tmp_path / "scratch").iterdir()):
+            await asyncio.sleep(0.01)

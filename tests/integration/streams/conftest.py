@@ -1,17 +1,24 @@
 """One system with guests in a process of its own, for all commands."""
 
+import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import uvloop
 from tests.support.terminals import Terminal
 
 ROOT = Path(__file__).parents[3]
 VIRTCTL = Path(sys.executable).parent / "virtctl"
 TIMEOUT = 120.0
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run the tests of single frames on uvloop, as the server does."""
+    return {"loop": uvloop.new_event_loop if item.path.name == "test_frames.py" else asyncio.new_event_loop}
 
 
 class Outcome(NamedTuple):

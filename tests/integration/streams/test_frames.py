@@ -6,16 +6,14 @@ import json
 import ssl
 import struct
 from base64 import urlsafe_b64encode
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvloop
 from tests.support.echoguests import CHARGEN, ECHO, GREETING, HELLO
 from tests.support.streamsetup import NAMESPACE, StreamSetup, open_stream_setup, wait_until
-from tests.support.systems import TIMEOUT_SECONDS
 
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.users import create_user
@@ -24,10 +22,6 @@ from virtshape.stream.websocket import WebSocket
 KEY, ACCEPT = "dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 MASK = b"\x01\x02\x03\x04"
 CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
-
-
-def run(scenario: Coroutine[Any, Any, None]) -> None:
-    uvloop.run(asyncio.wait_for(scenario, TIMEOUT_SECONDS))
 
 
 def frame(opcode: int, data: bytes = b"", *, fin: bool = True, masked: bool = True, rsv: int = 0) -> bytes:
@@ -124,23 +118,20 @@ async def opened(folder: Path, what: str = "console") -> AsyncIterator[tuple[Str
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
-def test_handshake_follows_rfc_6455(tmp_path: Path, version: str) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.request(version=version, connection="keep-alive, Upgrade", upgrade="WebSocket")
-            status, headers = await wire.read_head()
-            assert (status, headers) == (
-                101,
-                {
-                    "upgrade": "websocket",
-                    "connection": "Upgrade",
-                    "sec-websocket-accept": ACCEPT,
-                    "sec-websocket-protocol": "plain.kubevirt.io",
-                },
-            )
-            assert await wire.read_frame() == (BINARY, HELLO)
-
-    run(scenario())
+async def test_handshake_follows_rfc_6455(tmp_path: Path, version: str) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
+        wire.request(version=version, connection="keep-alive, Upgrade", upgrade="WebSocket")
+        status, headers = await wire.read_head()
+        assert (status, headers) == (
+            101,
+            {
+                "upgrade": "websocket",
+                "connection": "Upgrade",
+                "sec-websocket-accept": ACCEPT,
+                "sec-websocket-protocol": "plain.kubevirt.io",
+            },
+        )
+        assert await wire.read_frame() == (BINARY, HELLO)
 
 
 @pytest.mark.parametrize(
@@ -148,14 +139,11 @@ def test_handshake_follows_rfc_6455(tmp_path: Path, version: str) -> None:
     [(None, None), ("other", None), ("other, plain.kubevirt.io", "plain.kubevirt.io")],
     ids=["none", "unknown", "one of several"],
 )
-def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | None, chosen: str | None) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.request(sec_websocket_protocol=offered)
-            status, headers = await wire.read_head()
-            assert (status, headers.get("sec-websocket-protocol")) == (101, chosen)
-
-    run(scenario())
+async def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | None, chosen: str | None) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
+        wire.request(sec_websocket_protocol=offered)
+        status, headers = await wire.read_head()
+        assert (status, headers.get("sec-websocket-protocol")) == (101, chosen)
 
 
 @pytest.mark.parametrize(
@@ -172,68 +160,53 @@ def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | Non
     ],
     ids=["no upgrade", "another", "old version", "bad key", "no key", "nobody", "somebody else", "no guest"],
 )
-def test_invalid_handshake_is_rejected_and_the_connection_kept(
+async def test_invalid_handshake_is_rejected_and_the_connection_kept(
     tmp_path: Path, what: str, headers: dict[str, Any], code: int, message: str
 ) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.request(what, **headers)
-            status, _, body = await wire.read_answer()
-            assert (status, body["code"], message in body["message"]) == (code, code, True), body
-            await wire.open()
-            assert await wire.read_frame() == (BINARY, HELLO)
-
-    run(scenario())
+    async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
+        wire.request(what, **headers)
+        status, _, body = await wire.read_answer()
+        assert (status, body["code"], message in body["message"]) == (code, code, True), body
+        await wire.open()
+        assert await wire.read_frame() == (BINARY, HELLO)
 
 
 @pytest.mark.parametrize("what", ["portforward", "portforward/", "portforward/x", "portforward/1/tcp/2", "console/1"])
-def test_unknown_stream_paths_return_404(tmp_path: Path, what: str) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.request(what)
-            assert (await wire.read_head())[0] == 404
-
-    run(scenario())
+async def test_unknown_stream_paths_return_404(tmp_path: Path, what: str) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
+        wire.request(what)
+        assert (await wire.read_head())[0] == 404
 
 
-def test_upgrade_header_on_other_requests_is_ignored(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            head = b"GET /version HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: %b\r\n\r\n"
-            wire.send(head % b"h2c" + head % b"websocket" + head % b"h2c")
-            assert [(await wire.read_answer())[0] for _ in range(3)] == [200] * 3
-            with_body = head.replace(b"GET", b"POST").replace(b"\r\n\r\n", b"\r\ncontent-length: 3\r\n\r\nabc")
-            wire.send(with_body % b"h2c")
-            assert (await wire.read_answer())[0] == 501
-
-    run(scenario())
+async def test_upgrade_header_on_other_requests_is_ignored(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
+        head = b"GET /version HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: %b\r\n\r\n"
+        wire.send(head % b"h2c" + head % b"websocket" + head % b"h2c")
+        assert [(await wire.read_answer())[0] for _ in range(3)] == [200] * 3
+        with_body = head.replace(b"GET", b"POST").replace(b"\r\n\r\n", b"\r\ncontent-length: 3\r\n\r\nabc")
+        wire.send(with_body % b"h2c")
+        assert (await wire.read_answer())[0] == 501
 
 
-def test_pipelined_requests_before_an_upgrade_are_answered_first(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.send(b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n" * 2)
-            wire.request(f"portforward/{ECHO}")
-            wire.send(frame(BINARY, b"early"))
-            assert [(await wire.read_answer())[0] for _ in range(2)] == [200] * 2
-            assert (await wire.read_head())[0] == 101
-            assert await wire.read_frame() == (BINARY, b"early")
-
-    run(scenario())
+async def test_pipelined_requests_before_an_upgrade_are_answered_first(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
+        wire.send(b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n" * 2)
+        wire.request(f"portforward/{ECHO}")
+        wire.send(frame(BINARY, b"early"))
+        assert [(await wire.read_answer())[0] for _ in range(2)] == [200] * 2
+        assert (await wire.read_head())[0] == 101
+        assert await wire.read_frame() == (BINARY, b"early")
 
 
 def _offer(token: str) -> str:
     return f"base64url.bearer.authorization.k8s.io.{urlsafe_b64encode(token.encode()).decode().rstrip('=')}"
 
 
-def test_browser_token_is_accepted_as_a_subprotocol(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.request(authorization=None, sec_websocket_protocol=f"{_offer(wire.token)}, plain.kubevirt.io")
-            status, headers = await wire.read_head()
-            assert (status, headers["sec-websocket-protocol"]) == (101, "plain.kubevirt.io")
-
-    run(scenario())
+async def test_browser_token_is_accepted_as_a_subprotocol(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
+        wire.request(authorization=None, sec_websocket_protocol=f"{_offer(wire.token)}, plain.kubevirt.io")
+        status, headers = await wire.read_head()
+        assert (status, headers["sec-websocket-protocol"]) == (101, "plain.kubevirt.io")
 
 
 @pytest.mark.parametrize(
@@ -241,25 +214,19 @@ def test_browser_token_is_accepted_as_a_subprotocol(tmp_path: Path) -> None:
     [f"{_offer('wrong')}, plain.kubevirt.io", "base64url.bearer.authorization.k8s.io.%, plain.kubevirt.io", "alone"],
     ids=["wrong", "garbled", "alone"],
 )
-def test_invalid_token_in_a_subprotocol_is_rejected(tmp_path: Path, offers: str) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            shown = _offer(wire.token) if offers == "alone" else offers
-            wire.request(authorization=None, sec_websocket_protocol=shown)
-            assert (await wire.read_answer())[0] == 401
-
-    run(scenario())
+async def test_invalid_token_in_a_subprotocol_is_rejected(tmp_path: Path, offers: str) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
+        shown = _offer(wire.token) if offers == "alone" else offers
+        wire.request(authorization=None, sec_websocket_protocol=shown)
+        assert (await wire.read_answer())[0] == 401
 
 
 @pytest.mark.parametrize(("role", "status"), [("view", 403), ("edit", 101)])
-def test_console_requires_the_edit_role(tmp_path: Path, role: str, status: int) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
-            wire.token = await _add_user(setup, role)
-            wire.request()
-            assert (await wire.read_head())[0] == status
-
-    run(scenario())
+async def test_console_requires_the_edit_role(tmp_path: Path, role: str, status: int) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
+        wire.token = await _add_user(setup, role)
+        wire.request()
+        assert (await wire.read_head())[0] == status
 
 
 async def _add_user(setup: StreamSetup, role: str) -> str:
@@ -281,48 +248,36 @@ PIECES = {
 
 
 @pytest.mark.parametrize("pieces", PIECES.values(), ids=PIECES)
-def test_bytes_arrive_regardless_of_framing(tmp_path: Path, pieces: list[bytes]) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path, f"portforward/{ECHO}") as (_, wire):
-            for piece in pieces:
-                wire.send(piece)
-                await wire.writer.drain()
-            assert await wire.read_data(3) == b"abc"
-
-    run(scenario())
+async def test_bytes_arrive_regardless_of_framing(tmp_path: Path, pieces: list[bytes]) -> None:
+    async with opened(tmp_path, f"portforward/{ECHO}") as (_, wire):
+        for piece in pieces:
+            wire.send(piece)
+            await wire.writer.drain()
+        assert await wire.read_data(3) == b"abc"
 
 
-def test_fragmented_datagram_is_one_message(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path, f"portforward/{ECHO}/udp") as (_, wire):
-            wire.send(frame(BINARY, b"whole ", fin=False) + frame(CONT, b"message") + frame(BINARY, b"next"))
-            assert await wire.read_frame() == (BINARY, b"whole message")
-            assert await wire.read_frame() == (BINARY, b"next")
-
-    run(scenario())
+async def test_fragmented_datagram_is_one_message(tmp_path: Path) -> None:
+    async with opened(tmp_path, f"portforward/{ECHO}/udp") as (_, wire):
+        wire.send(frame(BINARY, b"whole ", fin=False) + frame(CONT, b"message") + frame(BINARY, b"next"))
+        assert await wire.read_frame() == (BINARY, b"whole message")
+        assert await wire.read_frame() == (BINARY, b"next")
 
 
-def test_preserve_session_keeps_the_existing_vnc_session(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path, "vnc") as (setup, first), connect(setup) as second:
-            assert await first.read_frame() == (BINARY, GREETING)
-            second.request("vnc?preserveSession=true")
-            status, _, body = await second.read_answer()
-            assert (status, "another client is connected to its VNC display" in body["message"]) == (409, True)
-            first.send(frame(BINARY, b"still mine"))
-            assert await first.read_frame() == (BINARY, b"still mine")
-
-    run(scenario())
+async def test_preserve_session_keeps_the_existing_vnc_session(tmp_path: Path) -> None:
+    async with opened(tmp_path, "vnc") as (setup, first), connect(setup) as second:
+        assert await first.read_frame() == (BINARY, GREETING)
+        second.request("vnc?preserveSession=true")
+        status, _, body = await second.read_answer()
+        assert (status, "another client is connected to its VNC display" in body["message"]) == (409, True)
+        first.send(frame(BINARY, b"still mine"))
+        assert await first.read_frame() == (BINARY, b"still mine")
 
 
-def test_ping_is_answered_with_its_payload(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path, "vnc") as (_, wire):
-            assert await wire.read_frame() == (BINARY, GREETING)
-            wire.send(frame(PING, b"are you there"))
-            assert await wire.read_frame() == (PONG, b"are you there")
-
-    run(scenario())
+async def test_ping_is_answered_with_its_payload(tmp_path: Path) -> None:
+    async with opened(tmp_path, "vnc") as (_, wire):
+        assert await wire.read_frame() == (BINARY, GREETING)
+        wire.send(frame(PING, b"are you there"))
+        assert await wire.read_frame() == (PONG, b"are you there")
 
 
 MALFORMED = {
@@ -342,70 +297,55 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize(("data", "code"), MALFORMED.values(), ids=MALFORMED)
-def test_invalid_frame_closes_the_stream_with_a_reason(tmp_path: Path, data: bytes, code: int) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as (setup, wire):
-            assert await wire.read_frame() == (BINARY, HELLO)
-            wire.send(data)
-            opcode, reported = await wire.read_frame()
-            assert (opcode, struct.unpack("!H", reported[:2])) == (CLOSE, (code,))
-            assert await wire.reader.read() == b""
-            await wait_until(lambda: setup.guests.open_consoles == 0)
-
-    run(scenario())
+async def test_invalid_frame_closes_the_stream_with_a_reason(tmp_path: Path, data: bytes, code: int) -> None:
+    async with opened(tmp_path) as (setup, wire):
+        assert await wire.read_frame() == (BINARY, HELLO)
+        wire.send(data)
+        opcode, reported = await wire.read_frame()
+        assert (opcode, struct.unpack("!H", reported[:2])) == (CLOSE, (code,))
+        assert await wire.reader.read() == b""
+        await wait_until(lambda: setup.guests.open_consoles == 0)
 
 
 @pytest.mark.parametrize("reported", [b"", struct.pack("!H", 1000), struct.pack("!H", 4999) + b"so long"])
-def test_close_frame_is_returned_and_the_connection_closed(tmp_path: Path, reported: bytes) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as (setup, wire):
-            assert await wire.read_frame() == (BINARY, HELLO)
-            wire.send(frame(CLOSE, reported))
-            assert await wire.read_frame() == (CLOSE, reported)
-            assert await wire.reader.read() == b""
-            await wait_until(lambda: setup.guests.open_consoles == 0)
-
-    run(scenario())
+async def test_close_frame_is_returned_and_the_connection_closed(tmp_path: Path, reported: bytes) -> None:
+    async with opened(tmp_path) as (setup, wire):
+        assert await wire.read_frame() == (BINARY, HELLO)
+        wire.send(frame(CLOSE, reported))
+        assert await wire.read_frame() == (CLOSE, reported)
+        assert await wire.reader.read() == b""
+        await wait_until(lambda: setup.guests.open_consoles == 0)
 
 
-def test_guest_exit_sends_a_close_frame_and_waits_for_the_client(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as (_, wire):
-            wire.send(frame(BINARY, b"poweroff"))
-            assert await wire.read_data(len(HELLO) + 8) == HELLO + b"poweroff"
-            assert await wire.read_frame() == (CLOSE, struct.pack("!H", 1000))
-            wire.send(frame(BINARY, b"too late") + frame(CLOSE, struct.pack("!H", 1000)))
-            assert await wire.reader.read() == b""
-
-    run(scenario())
+async def test_guest_exit_sends_a_close_frame_and_waits_for_the_client(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (_, wire):
+        wire.send(frame(BINARY, b"poweroff"))
+        assert await wire.read_data(len(HELLO) + 8) == HELLO + b"poweroff"
+        assert await wire.read_frame() == (CLOSE, struct.pack("!H", 1000))
+        wire.send(frame(BINARY, b"too late") + frame(CLOSE, struct.pack("!H", 1000)))
+        assert await wire.reader.read() == b""
 
 
-def test_client_without_close_frame_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_client_without_close_frame_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WebSocket.close, "__defaults__", (1000, "", 0.1))
 
-    async def scenario() -> None:
-        async with opened(tmp_path) as (_, wire):
-            wire.send(frame(BINARY, b"poweroff"))
-            assert await wire.read_data(len(HELLO) + 8) == HELLO + b"poweroff"
-            assert (await wire.read_frame())[0] == CLOSE
-            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-                await wire.reader.readexactly(1)
-
-    run(scenario())
+    async with opened(tmp_path) as (_, wire):
+        wire.send(frame(BINARY, b"poweroff"))
+        assert await wire.read_data(len(HELLO) + 8) == HELLO + b"poweroff"
+        assert (await wire.read_frame())[0] == CLOSE
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await wire.reader.readexactly(1)
 
 
-def test_unread_pongs_do_not_fill_memory(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path, f"portforward/{CHARGEN}") as (setup, wire):
-            wire.writer.transport.pause_reading()  # type: ignore[attr-defined]
-            pings = frame(PING, b"x" * 125) * 500
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(1):
-                    while True:
-                        wire.send(pings)
-                        await wire.writer.drain()
-            held = max(connection._transport.get_write_buffer_size() for connection in setup.system.connections)  # noqa: SLF001
-            assert held < 2 * 1024 * 1024
-            wire.writer.transport.abort()
-
-    run(scenario())
+async def test_unread_pongs_do_not_fill_memory(tmp_path: Path) -> None:
+    async with opened(tmp_path, f"portforward/{CHARGEN}") as (setup, wire):
+        wire.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        pings = frame(PING, b"x" * 125) * 500
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                while True:
+                    wire.send(pings)
+                    await wire.writer.drain()
+        held = max(connection._transport.get_write_buffer_size() for connection in setup.system.connections)  # noqa: SLF001
+        assert held < 2 * 1024 * 1024
+        wire.writer.transport.abort()

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from tests.support.echoguests import CHARGEN, CHARGEN_BYTES, DISCARD, ECHO, GREETING, HELLO
 from tests.support.streamsetup import NAMESPACE, StreamSetup, open_stream_setup, wait_until
-from tests.support.systems import run
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -31,54 +30,45 @@ async def read_all(socket: WebSocket, size: int) -> bytes:
     return bytes(data)
 
 
-def test_console_sends_output_and_receives_input(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            console = await open_console(setup.transport, NAMESPACE, "web")
-            assert await console.read() == HELLO
-            await console.write(b"root\r")
-            assert await console.read() == b"root\r"
+async def test_console_sends_output_and_receives_input(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        console = await open_console(setup.transport, NAMESPACE, "web")
+        assert await console.read() == HELLO
+        await console.write(b"root\r")
+        assert await console.read() == b"root\r"
+        await console.close()
+        await wait_until(lambda: setup.guests.open_consoles == 0)
+
+
+async def test_second_client_takes_the_console_over(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web", "db") as setup:
+        first = await open_console(setup.transport, NAMESPACE, "web")
+        other = await open_console(setup.transport, NAMESPACE, "db")
+        assert (await first.read(), await other.read()) == (HELLO, HELLO)
+        second = await open_console(setup.transport, NAMESPACE, "web")
+        with pytest.raises(StreamClosed, match="another client connected to the console of web") as caught:
+            await first.read()
+        assert caught.value.code == TAKEN_OVER
+        assert await second.read() == HELLO
+        await other.write(b"still here")
+        assert await other.read() == b"still here"
+        await wait_until(lambda: setup.guests.open_consoles == 2)
+        for console in (first, second, other):
             await console.close()
-            await wait_until(lambda: setup.guests.open_consoles == 0)
-
-    run(scenario())
 
 
-def test_second_client_takes_the_console_over(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web", "db") as setup:
-            first = await open_console(setup.transport, NAMESPACE, "web")
-            other = await open_console(setup.transport, NAMESPACE, "db")
-            assert (await first.read(), await other.read()) == (HELLO, HELLO)
-            second = await open_console(setup.transport, NAMESPACE, "web")
-            with pytest.raises(StreamClosed, match="another client connected to the console of web") as caught:
-                await first.read()
-            assert caught.value.code == TAKEN_OVER
-            assert await second.read() == HELLO
-            await other.write(b"still here")
-            assert await other.read() == b"still here"
-            await wait_until(lambda: setup.guests.open_consoles == 2)
-            for console in (first, second, other):
-                await console.close()
-
-    run(scenario())
-
-
-def test_one_of_many_concurrent_clients_gets_the_console(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            opening = [open_console(setup.transport, NAMESPACE, "web") for _ in range(10)]
-            consoles = await asyncio.gather(*opening)
-            assert setup.guests.open_consoles <= 1
-            await wait_until(lambda: setup.guests.open_consoles == 1)
-            reading = [asyncio.create_task(_read_to_the_end(console)) for console in consoles]
-            await wait_until(lambda: sum(task.done() for task in reading) == 9)
-            ended, (last,) = await asyncio.wait(reading, timeout=1)
-            assert [task.result() for task in ended] == [TAKEN_OVER] * 9
-            last.cancel()
-            await asyncio.gather(*(console.close() for console in consoles))
-
-    run(scenario())
+async def test_one_of_many_concurrent_clients_gets_the_console(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        opening = [open_console(setup.transport, NAMESPACE, "web") for _ in range(10)]
+        consoles = await asyncio.gather(*opening)
+        assert setup.guests.open_consoles <= 1
+        await wait_until(lambda: setup.guests.open_consoles == 1)
+        reading = [asyncio.create_task(_read_to_the_end(console)) for console in consoles]
+        await wait_until(lambda: sum(task.done() for task in reading) == 9)
+        ended, (last,) = await asyncio.wait(reading, timeout=1)
+        assert [task.result() for task in ended] == [TAKEN_OVER] * 9
+        last.cancel()
+        await asyncio.gather(*(console.close() for console in consoles))
 
 
 async def _read_to_the_end(console: WebSocket) -> int:
@@ -91,46 +81,37 @@ async def _read_to_the_end(console: WebSocket) -> int:
     return 0
 
 
-def test_console_closes_when_the_guest_ends(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            console = await open_console(setup.transport, NAMESPACE, "web")
-            await console.write(b"poweroff")
-            assert await read_all(console, len(HELLO) + 8) == HELLO + b"poweroff"
-            assert await console.read() == b""
-            await console.close()
-
-    run(scenario())
+async def test_console_closes_when_the_guest_ends(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        console = await open_console(setup.transport, NAMESPACE, "web")
+        await console.write(b"poweroff")
+        assert await read_all(console, len(HELLO) + 8) == HELLO + b"poweroff"
+        assert await console.read() == b""
+        await console.close()
 
 
-def test_vnc_has_one_viewer(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            first = await open_vnc(setup.transport, NAMESPACE, "web")
-            assert await first.read() == GREETING
-            console = await open_console(setup.transport, NAMESPACE, "web")
-            second = await open_vnc(setup.transport, NAMESPACE, "web")
-            with pytest.raises(StreamClosed, match="another client connected to the screen"):
-                await first.read()
-            assert await second.read() == GREETING
-            await asyncio.gather(first.close(), second.close(), console.close())
-
-    run(scenario())
+async def test_vnc_has_one_viewer(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        first = await open_vnc(setup.transport, NAMESPACE, "web")
+        assert await first.read() == GREETING
+        console = await open_console(setup.transport, NAMESPACE, "web")
+        second = await open_vnc(setup.transport, NAMESPACE, "web")
+        with pytest.raises(StreamClosed, match="another client connected to the screen"):
+            await first.read()
+        assert await second.read() == GREETING
+        await asyncio.gather(first.close(), second.close(), console.close())
 
 
 @pytest.mark.parametrize("resource", [INSTANCES, MACHINES])
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_guest_port_is_reachable(tmp_path: Path, resource: Resource, protocol: str) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            await _create_vm(setup, "web")
-            port = await open_port(setup.transport, NAMESPACE, resource, "web", ECHO, protocol)
-            for message in (b"one", b"two" * 300):
-                await port.write(message)
-                assert await port.read() == message
-            await port.close()
-
-    run(scenario())
+async def test_guest_port_is_reachable(tmp_path: Path, resource: Resource, protocol: str) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        await _create_vm(setup, "web")
+        port = await open_port(setup.transport, NAMESPACE, resource, "web", ECHO, protocol)
+        for message in (b"one", b"two" * 300):
+            await port.write(message)
+            assert await port.read() == message
+        await port.close()
 
 
 async def _create_vm(setup: StreamSetup, name: str) -> None:
@@ -144,150 +125,126 @@ async def _create_vm(setup: StreamSetup, name: str) -> None:
     await setup.system.client.create(from_tree(vm, VirtualMachine))
 
 
-def test_large_transfers_are_complete_in_both_directions(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
+async def test_large_transfers_are_complete_in_both_directions(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
+        piece = os.urandom(1024 * 1024)
+
+        async def send() -> None:
+            for _ in range(32):
+                await port.write(piece)
+
+        sending = asyncio.create_task(send())
+        assert await read_all(port, 32 * len(piece)) == piece * 32
+        await sending
+        await port.close()
+
+
+async def test_slow_reader_throttles_the_guest_without_data_loss(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", CHARGEN)
+        await asyncio.sleep(0.5)
+        held = sum(connection._transport.get_write_buffer_size() for connection in setup.system.connections)  # noqa: SLF001
+        assert held < 1024 * 1024
+        size = 0
+        while data := await port.read():
+            size += len(data)
+        assert size == CHARGEN_BYTES
+        await port.close()
+
+
+async def test_slow_guest_throttles_the_client_without_blocking_others(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", DISCARD)
+        sent = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                while True:
+                    await port.write(b"x" * 65536)
+                    sent += 65536
+        assert sent < 64 * 1024 * 1024
+        console = await open_console(setup.transport, NAMESPACE, "web")
+        assert await console.read() == HELLO
+        await asyncio.gather(console.close(), port.close(seconds=0.1))
+
+
+async def test_data_sent_before_the_client_closed_is_delivered(tmp_path: Path) -> None:
+    taken = asyncio.Event()
+    got = bytearray()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(4096):
+            got.extend(data)
+            await asyncio.sleep(0.001)
+        taken.set()
+        writer.close()
+
+    async with (
+        open_stream_setup(tmp_path, "web") as setup,
+        await asyncio.start_server(talk, "127.0.0.1", 0) as server,
+    ):
+        setup.guests.ports[25, "tcp"] = server.sockets[0].getsockname()[1]
+        port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", 25)
+        await port.write(b"y" * 500_000)
+        await port.close()
+        await taken.wait()
+        assert len(got) == 500_000
+
+
+async def test_many_streams_run_concurrently(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+
+        async def talk(number: int) -> None:
             port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
-            piece = os.urandom(1024 * 1024)
-
-            async def send() -> None:
-                for _ in range(32):
-                    await port.write(piece)
-
-            sending = asyncio.create_task(send())
-            assert await read_all(port, 32 * len(piece)) == piece * 32
-            await sending
+            for turn in range(20):
+                message = b"%d-%d" % (number, turn)
+                await port.write(message)
+                assert await port.read() == message
             await port.close()
 
-    run(scenario())
+        await asyncio.gather(*(talk(number) for number in range(100)))
+        await wait_until(lambda: len(setup.system.connections) <= 2)
 
 
-def test_slow_reader_throttles_the_guest_without_data_loss(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", CHARGEN)
-            await asyncio.sleep(0.5)
-            held = sum(connection._transport.get_write_buffer_size() for connection in setup.system.connections)  # noqa: SLF001
-            assert held < 1024 * 1024
-            size = 0
-            while data := await port.read():
-                size += len(data)
-            assert size == CHARGEN_BYTES
-            await port.close()
-
-    run(scenario())
+async def test_server_shutdown_closes_streams_with_a_reason(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        streams = [
+            await open_console(setup.transport, NAMESPACE, "web"),
+            await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO),
+        ]
+        await streams[0].read()
+    for stream in streams:
+        with pytest.raises(StreamClosed, match="the server is stopping") as caught:
+            await stream.read()
+        assert caught.value.code == GOING_AWAY
+        await stream.close()
 
 
-def test_slow_guest_throttles_the_client_without_blocking_others(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", DISCARD)
-            sent = 0
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(1):
-                    while True:
-                        await port.write(b"x" * 65536)
-                        sent += 65536
-            assert sent < 64 * 1024 * 1024
-            console = await open_console(setup.transport, NAMESPACE, "web")
-            assert await console.read() == HELLO
-            await asyncio.gather(console.close(), port.close(seconds=0.1))
-
-    run(scenario())
-
-
-def test_data_sent_before_the_client_closed_is_delivered(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        taken = asyncio.Event()
-        got = bytearray()
-
-        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            while data := await reader.read(4096):
-                got.extend(data)
-                await asyncio.sleep(0.001)
-            taken.set()
-            writer.close()
-
-        async with (
-            open_stream_setup(tmp_path, "web") as setup,
-            await asyncio.start_server(talk, "127.0.0.1", 0) as server,
-        ):
-            setup.guests.ports[25, "tcp"] = server.sockets[0].getsockname()[1]
-            port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", 25)
-            await port.write(b"y" * 500_000)
-            await port.close()
-            await taken.wait()
-            assert len(got) == 500_000
-
-    run(scenario())
-
-
-def test_many_streams_run_concurrently(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-
-            async def talk(number: int) -> None:
-                port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
-                for turn in range(20):
-                    message = b"%d-%d" % (number, turn)
-                    await port.write(message)
-                    assert await port.read() == message
-                await port.close()
-
-            await asyncio.gather(*(talk(number) for number in range(100)))
-            await wait_until(lambda: len(setup.system.connections) <= 2)
-
-    run(scenario())
-
-
-def test_server_shutdown_closes_streams_with_a_reason(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            streams = [
-                await open_console(setup.transport, NAMESPACE, "web"),
-                await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO),
-            ]
-            await streams[0].read()
-        for stream in streams:
-            with pytest.raises(StreamClosed, match="the server is stopping") as caught:
-                await stream.read()
-            assert caught.value.code == GOING_AWAY
-            await stream.close()
-
-    run(scenario())
-
-
-def test_aborted_client_leaves_nothing_open(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            console = await open_console(setup.transport, NAMESPACE, "web")
+async def test_aborted_client_leaves_nothing_open(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        console = await open_console(setup.transport, NAMESPACE, "web")
+        await console.read()
+        assert setup.guests.open_consoles == 1
+        console.abort()
+        await wait_until(lambda: setup.guests.open_consoles == 0)
+        with pytest.raises(StreamClosed, match="was lost"):
             await console.read()
-            assert setup.guests.open_consoles == 1
-            console.abort()
-            await wait_until(lambda: setup.guests.open_consoles == 0)
-            with pytest.raises(StreamClosed, match="was lost"):
-                await console.read()
-
-    run(scenario())
 
 
-def test_unresponsive_client_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unresponsive_client_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.apiserver.upgrading.PING_SECONDS", 0.1)
     monkeypatch.setattr("virtshape.apiserver.upgrading.SILENCE_SECONDS", 3.0)
 
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            alive = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
-            silent = await open_console(setup.transport, NAMESPACE, "web")
-            silent._transport.pause_reading()  # noqa: SLF001 - as if its process had been stopped
-            await wait_until(lambda: setup.guests.open_consoles == 1)
-            await wait_until(lambda: setup.guests.open_consoles == 0)
-            await alive.write(b"pong")
-            assert await alive.read() == b"pong"
-            await alive.close()
-            silent.abort()
-
-    run(scenario())
+    async with open_stream_setup(tmp_path, "web") as setup:
+        alive = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
+        silent = await open_console(setup.transport, NAMESPACE, "web")
+        silent._transport.pause_reading()  # noqa: SLF001 - as if its process had been stopped
+        await wait_until(lambda: setup.guests.open_consoles == 1)
+        await wait_until(lambda: setup.guests.open_consoles == 0)
+        await alive.write(b"pong")
+        assert await alive.read() == b"pong"
+        await alive.close()
+        silent.abort()
 
 
 Ask = Callable[[StreamSetup], Awaitable[Any]]
@@ -382,17 +339,14 @@ REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
 
 
 @pytest.mark.parametrize(("guest", "ask", "code", "words"), REFUSED.values(), ids=REFUSED)
-def test_impossible_stream_requests_are_rejected_with_a_reason(
+async def test_impossible_stream_requests_are_rejected_with_a_reason(
     tmp_path: Path, guest: dict[str, Any], ask: Ask, code: int, words: str
 ) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path) as setup:
-            await setup.run_guest(**guest)
-            with pytest.raises(StatusError) as caught:
-                await ask(setup)
-            assert (caught.value.code, words in caught.value.message) == (code, True), caught.value.message
-
-    run(scenario())
+    async with open_stream_setup(tmp_path) as setup:
+        await setup.run_guest(**guest)
+        with pytest.raises(StatusError) as caught:
+            await ask(setup)
+        assert (caught.value.code, words in caught.value.message) == (code, True), caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -405,51 +359,39 @@ def test_impossible_stream_requests_are_rejected_with_a_reason(
     ],
     ids=["console", "port", "action", "log"],
 )
-def test_missing_launcher_is_reported(tmp_path: Path, ask: Ask) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web", door=False) as setup:
-            with pytest.raises(StatusError, match="no launcher is running") as caught:
-                await ask(setup)
-            assert caught.value.code == 503
-
-    run(scenario())
+async def test_missing_launcher_is_reported(tmp_path: Path, ask: Ask) -> None:
+    async with open_stream_setup(tmp_path, "web", door=False) as setup:
+        with pytest.raises(StatusError, match="no launcher is running") as caught:
+            await ask(setup)
+        assert caught.value.code == 503
 
 
-def test_actions_reach_the_guest_except_in_a_dry_run(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            client = setup.system.client
-            await request_action(client, NAMESPACE, INSTANCES, "web", "pause", {"dryRun": ["All"]})
-            assert setup.guests.acted == []
-            await request_action(client, NAMESPACE, INSTANCES, "web", "pause")
-            await request_action(client, NAMESPACE, INSTANCES, "web", "reset")
-            assert setup.guests.acted == [("web", "pause"), ("web", "reset")]
-
-    run(scenario())
+async def test_actions_reach_the_guest_except_in_a_dry_run(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        client = setup.system.client
+        await request_action(client, NAMESPACE, INSTANCES, "web", "pause", {"dryRun": ["All"]})
+        assert setup.guests.acted == []
+        await request_action(client, NAMESPACE, INSTANCES, "web", "pause")
+        await request_action(client, NAMESPACE, INSTANCES, "web", "reset")
+        assert setup.guests.acted == [("web", "pause"), ("web", "reset")]
 
 
-def test_agent_queries_and_console_log_are_served(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path) as setup:
-            await setup.run_guest(conditions=["AgentConnected"])
-            client = setup.system.client
-            assert await query_agent(client, NAMESPACE, "web", "guestosinfo") == {
-                "hostname": "web",
-                "asked": "guestosinfo",
-            }
-            assert await read_console_log(client, NAMESPACE, "web") == b"Booting web\r\n\xff\x00done\r\n"
-
-    run(scenario())
+async def test_agent_queries_and_console_log_are_served(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path) as setup:
+        await setup.run_guest(conditions=["AgentConnected"])
+        client = setup.system.client
+        assert await query_agent(client, NAMESPACE, "web", "guestosinfo") == {
+            "hostname": "web",
+            "asked": "guestosinfo",
+        }
+        assert await read_console_log(client, NAMESPACE, "web") == b"Booting web\r\n\xff\x00done\r\n"
 
 
-def test_streams_are_audited(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_stream_setup(tmp_path, "web") as setup:
-            console = await open_console(setup.transport, NAMESPACE, "web")
-            await console.close()
-            with pytest.raises(StatusError):
-                await open_console(setup.transport, NAMESPACE, "no")
-            for text in ('"code":101', '"code":404', '"subresource":"console"'):
-                await wait_until(lambda text=text: text in setup.audit_log)
-
-    run(scenario())
+async def test_streams_are_audited(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        console = await open_console(setup.transport, NAMESPACE, "web")
+        await console.close()
+        with pytest.raises(StatusError):
+            await open_console(setup.transport, NAMESPACE, "no")
+        for text in ('"code":101', '"code":404', '"subresource":"console"'):
+            await wait_until(lambda text=text: text in setup.audit_log)

@@ -17,64 +17,49 @@ class Sender:
         self.invited += 1
 
 
-def test_read_returns_all_received_bytes_then_the_end() -> None:
-    async def scenario() -> None:
-        sender = Sender()
-        sender.body.feed(b"one ")
-        sender.body.feed(b"two")
-        assert await sender.body.read() == b"one two"
-        sender.body.end()
-        assert (await sender.body.read(), sender.body.is_ended) == (b"", True)
-
-    asyncio.run(scenario())
+async def test_read_returns_all_received_bytes_then_the_end() -> None:
+    sender = Sender()
+    sender.body.feed(b"one ")
+    sender.body.feed(b"two")
+    assert await sender.body.read() == b"one two"
+    sender.body.end()
+    assert (await sender.body.read(), sender.body.is_ended) == (b"", True)
 
 
-def test_read_waits_for_data() -> None:
-    async def scenario() -> None:
-        sender = Sender()
-        reading = asyncio.create_task(sender.body.read())
-        await asyncio.sleep(0)
-        assert not reading.done()
-        sender.body.feed(b"late")
-        assert await reading == b"late"
-
-    asyncio.run(scenario())
+async def test_read_waits_for_data() -> None:
+    sender = Sender()
+    reading = asyncio.create_task(sender.body.read())
+    await asyncio.sleep(0)
+    assert not reading.done()
+    sender.body.feed(b"late")
+    assert await reading == b"late"
 
 
-def test_first_read_sends_100_continue() -> None:
-    async def scenario() -> None:
-        sender = Sender()
-        assert sender.invited == 0
-        sender.body.feed(b"x")
-        await sender.body.read()
-        sender.body.feed(b"y")
-        await sender.body.read()
-        assert sender.invited == 1
-
-    asyncio.run(scenario())
+async def test_first_read_sends_100_continue() -> None:
+    sender = Sender()
+    assert sender.invited == 0
+    sender.body.feed(b"x")
+    await sender.body.read()
+    sender.body.feed(b"y")
+    await sender.body.read()
+    assert sender.invited == 1
 
 
-def test_fast_sender_is_throttled_until_read() -> None:
-    async def scenario() -> None:
-        sender = Sender()
-        piece = bytes(MAX_UNREAD // 4)
-        for _ in range(6):
-            sender.body.feed(piece)
-        assert sender.throttled == [True]
-        assert len(await sender.body.read()) == 6 * len(piece)
-        assert sender.throttled == [True, False]
-
-    asyncio.run(scenario())
+async def test_fast_sender_is_throttled_until_read() -> None:
+    sender = Sender()
+    piece = bytes(MAX_UNREAD // 4)
+    for _ in range(6):
+        sender.body.feed(piece)
+    assert sender.throttled == [True]
+    assert len(await sender.body.read()) == 6 * len(piece)
+    assert sender.throttled == [True, False]
 
 
-def test_discarded_body_is_dropped_without_throttling() -> None:
-    async def scenario() -> None:
-        sender = Sender()
-        sender.body.feed(bytes(MAX_UNREAD + 1))
-        sender.body.discard()
-        sender.body.feed(bytes(MAX_UNREAD + 1))
-        assert sender.throttled == [True, False]
-        sender.body.end()
-        assert await sender.body.read() == b""
-
-    asyncio.run(scenario())
+async def test_discarded_body_is_dropped_without_throttling() -> None:
+    sender = Sender()
+    sender.body.feed(bytes(MAX_UNREAD + 1))
+    sender.body.discard()
+    sender.body.feed(bytes(MAX_UNREAD + 1))
+    assert sender.throttled == [True, False]
+    sender.body.end()
+    assert await sender.body.read() == b""

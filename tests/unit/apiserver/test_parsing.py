@@ -106,35 +106,29 @@ UPLOAD = b"POST /v1beta1/upload-async HTTP/1.1\r\nhost: x\r\ncontent-length: %d\
 HUGE = 1 << 40
 
 
-def test_upload_is_passed_on_before_its_body() -> None:
-    async def scenario() -> None:
-        taken = Taken()
-        taken.reader.feed(UPLOAD % (6, b"") + b"abc")
-        (request,) = taken.requests
-        assert (request.body, request.is_arriving) == (b"", True)
-        assert request.incoming is not None
-        assert await request.incoming.read() == b"abc"
-        taken.reader.feed(b"def" + GET % b"next")
-        assert (await request.incoming.read(), request.is_arriving) == (b"def", False)
-        assert taken.paths == ["/v1beta1/upload-async", "/next"]
-
-    asyncio.run(scenario())
+async def test_upload_is_passed_on_before_its_body() -> None:
+    taken = Taken()
+    taken.reader.feed(UPLOAD % (6, b"") + b"abc")
+    (request,) = taken.requests
+    assert (request.body, request.is_arriving) == (b"", True)
+    assert request.incoming is not None
+    assert await request.incoming.read() == b"abc"
+    taken.reader.feed(b"def" + GET % b"next")
+    assert (await request.incoming.read(), request.is_arriving) == (b"def", False)
+    assert taken.paths == ["/v1beta1/upload-async", "/next"]
 
 
-def test_upload_has_no_size_limit_and_gets_100_continue_on_first_read() -> None:
-    async def scenario() -> None:
-        taken = Taken()
-        taken.reader.feed(UPLOAD % (HUGE, b"expect: 100-continue\r\n"))
-        (request,) = taken.requests
-        assert (taken.refusals, taken.invited) == ([], 0)
-        assert request.incoming is not None
-        reading = asyncio.create_task(request.incoming.read())
-        await asyncio.sleep(0)
-        assert taken.invited == 1
-        taken.reader.feed(b"x")
-        assert await reading == b"x"
-
-    asyncio.run(scenario())
+async def test_upload_has_no_size_limit_and_gets_100_continue_on_first_read() -> None:
+    taken = Taken()
+    taken.reader.feed(UPLOAD % (HUGE, b"expect: 100-continue\r\n"))
+    (request,) = taken.requests
+    assert (taken.refusals, taken.invited) == ([], 0)
+    assert request.incoming is not None
+    reading = asyncio.create_task(request.incoming.read())
+    await asyncio.sleep(0)
+    assert taken.invited == 1
+    taken.reader.feed(b"x")
+    assert await reading == b"x"
 
 
 @pytest.mark.parametrize("line", [b"PUT /v1beta1/upload-async", b"POST /v1beta1/upload-everything", b"POST /api"])

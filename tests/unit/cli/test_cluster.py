@@ -1,6 +1,5 @@
 """Instance types and preferences of a server, including servers with older API versions."""
 
-import asyncio
 import json
 from typing import Any, cast
 
@@ -49,17 +48,17 @@ def build(kind: str, name: str, version: str = "v1beta1", **spec: Any) -> JsonOb
 SMALL = build("VirtualMachineClusterInstancetype", "small", cpu={"guest": 1}, memory={"guest": "1Gi"}, ours="kept")
 
 
-def test_newest_version_of_the_server_is_used() -> None:
+async def test_newest_version_of_the_server_is_used() -> None:
     path = f"{GROUP}/v1beta1/virtualmachineclusterinstancetypes/small"
     cluster, server = serve({path: SMALL}, "v1beta1", "v1alpha2", "v1alpha1")
-    entries = asyncio.run(cluster.find_sources("small", CLUSTER_KINDS))
+    entries = await cluster.find_sources("small", CLUSTER_KINDS)
     found = find_source("small", CLUSTER_KINDS, entries, with_catalog=False, elsewhere=PLACE)
     assert (found.object.api_version, found.place) == ("instancetype.kubevirt.io/v1beta1", "the server")
     assert [field.value for field in entries[0].unknown] == ["kept"]
     assert server.asked == [GROUP, path, path.replace("instancetypes", "preferences")]
 
 
-def test_missing_object_returns_all_readable_objects() -> None:
+async def test_missing_object_returns_all_readable_objects() -> None:
     nothing: JsonObject = {"kind": "List", "items": []}
     documents: dict[str, JsonObject | StatusError] = {
         f"{GROUP}/v1beta2/virtualmachineclusterinstancetypes": {"kind": "List", "items": [SMALL]},
@@ -68,20 +67,20 @@ def test_missing_object_returns_all_readable_objects() -> None:
         f"{GROUP}/v1beta2/namespaces/team/virtualmachinepreferences": nothing,
     }
     cluster, _ = serve(documents, "v1beta2")
-    entries = asyncio.run(cluster.find_sources("smal", CLUSTER_KINDS))
+    entries = await cluster.find_sources("smal", CLUSTER_KINDS)
     with pytest.raises(StatusError, match="did you mean small"):
         find_source("smal", CLUSTER_KINDS, entries, with_catalog=False, elsewhere=PLACE)
 
 
-def test_server_without_instancetypes_is_reported() -> None:
+async def test_server_without_instancetypes_is_reported() -> None:
     cluster, _ = serve({})
     with pytest.raises(CommandError, match="https://there does not serve instance types"):
-        asyncio.run(cluster.find_sources("small", CLUSTER_KINDS))
+        await cluster.find_sources("small", CLUSTER_KINDS)
 
 
-def test_any_kind_of_reference_is_fetched() -> None:
+async def test_any_kind_of_reference_is_fetched() -> None:
     claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "root"}, "spec": {}}
     cluster, _ = serve({"/api/v1/namespaces/prod/persistentvolumeclaims/root": claim})
-    fetched = asyncio.run(cluster.fetch(Reference("", "PersistentVolumeClaim", "prod", "root")))
+    fetched = await cluster.fetch(Reference("", "PersistentVolumeClaim", "prod", "root"))
     assert fetched.metadata.name == "root"
-    assert asyncio.run(cluster.fetch(Reference("", "PersistentVolumeClaim", "prod", "other"))) is None
+    assert await cluster.fetch(Reference("", "PersistentVolumeClaim", "prod", "other")) is None

@@ -1,6 +1,5 @@
 """Selection of the server: as kubectl selects it, or the `virtshape up` of this user."""
 
-import asyncio
 import contextlib
 import re
 import threading
@@ -105,12 +104,12 @@ def test_missing_kubeconfig_is_an_error(tmp_path: Path, home: Path, monkeypatch:
             find(kubeconfig=str(tmp_path / "none"))
 
 
-def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
+async def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
     config = write_config(tmp_path / "config", "a", "b")
     access, _ = find_server(Target(str(config), overrides={"cluster": "b"}))
     assert (access.server, access.namespace) == ("https://b:6443", "ns-a")
     access, _ = find_server(Target(str(config), overrides={"user": "b"}))
-    assert asyncio.run(access.credentials.fetch()).token.endswith("-b")
+    assert (await access.credentials.fetch()).token.endswith("-b")
     outcome = call_virtctl("--cluster=c", "--kubeconfig", str(config), "start", "web")
     assert outcome.err.startswith('error: the kubeconfig has no cluster "c"; there are a, b\n')
 

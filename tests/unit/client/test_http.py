@@ -68,18 +68,15 @@ async def transport_to(talk: Talk, **options: object) -> AsyncIterator[HttpTrans
         await asyncio.sleep(0.01)  # until the peer sees the close
 
 
-def exchange(server: Server, *calls: Call, **options: object) -> list[Reply]:
-    async def play() -> list[Reply]:
-        async with transport_to(server.talk, **options) as transport:
-            return [await transport.call(call) for call in calls]
-
-    return asyncio.run(play())
+async def exchange(server: Server, *calls: Call, **options: object) -> list[Reply]:
+    async with transport_to(server.talk, **options) as transport:
+        return [await transport.call(call) for call in calls]
 
 
-def test_request_has_credentials_impersonation_and_body() -> None:
+async def test_request_has_credentials_impersonation_and_body() -> None:
     server = Server(ok())
     secrets, acting_as = StaticCredentials(Credentials("abc")), Impersonation("eve", groups=["a", "b"])
-    (reply,) = exchange(server, POST, credentials=secrets, acting_as=acting_as)
+    (reply,) = await exchange(server, POST, credentials=secrets, acting_as=acting_as)
     head, _, body = server.requests[0].partition(b"\r\n\r\n")
     first, host, *headers = head.decode().split("\r\n")
     assert (first, host.partition(":")[0], body) == ("POST /x HTTP/1.1", "host", b"hello")
@@ -95,15 +92,15 @@ def test_request_has_credentials_impersonation_and_body() -> None:
     assert (reply.status, reply.body) == (200, b"fine")
 
 
-def test_password_is_sent_as_basic_authentication() -> None:
+async def test_password_is_sent_as_basic_authentication() -> None:
     server = Server(ok())
-    exchange(server, GET, credentials=StaticCredentials(Credentials(basic=("u", "p"))))
+    await exchange(server, GET, credentials=StaticCredentials(Credentials(basic=("u", "p"))))
     assert b"\r\nauthorization: Basic dTpw\r\n" in server.requests[0]
 
 
-def test_informational_response_is_skipped() -> None:
+async def test_informational_response_is_skipped() -> None:
     server = Server(b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n" + ok(b"1"), ok(b"2"))
-    replies = exchange(server, GET, GET)
+    replies = await exchange(server, GET, GET)
     assert [(reply.status, reply.body, "link" in reply.headers) for reply in replies] == [
         (200, b"1", False),
         (200, b"2", False),
@@ -111,27 +108,27 @@ def test_informational_response_is_skipped() -> None:
     assert server.connections == 1
 
 
-def test_connection_is_reused() -> None:
+async def test_connection_is_reused() -> None:
     server = Server(ok(b"1"), ok(b"2"), ok(b"3"))
-    assert [reply.body for reply in exchange(server, GET, POST, GET)] == [b"1", b"2", b"3"]
+    assert [reply.body for reply in await exchange(server, GET, POST, GET)] == [b"1", b"2", b"3"]
     assert server.connections == 1
 
 
-def test_connection_closed_by_the_server_is_not_reused() -> None:
+async def test_connection_closed_by_the_server_is_not_reused() -> None:
     server = Server(ok(b"1", "connection: close"), ok(b"2"))
-    assert [reply.body for reply in exchange(server, GET, GET)] == [b"1", b"2"]
+    assert [reply.body for reply in await exchange(server, GET, GET)] == [b"1", b"2"]
     assert server.connections == 2
 
 
-def test_read_on_a_closed_connection_is_retried() -> None:
+async def test_read_on_a_closed_connection_is_retried() -> None:
     server = Server(ok(b"1"), b"", ok(b"2"))
-    assert [reply.body for reply in exchange(server, GET, GET)] == [b"1", b"2"]
+    assert [reply.body for reply in await exchange(server, GET, GET)] == [b"1", b"2"]
 
 
-def test_write_is_never_retried() -> None:
+async def test_write_is_never_retried() -> None:
     server = Server(ok(b"1"), b"", ok(b"2"))
     with pytest.raises(UnreachableError):
-        exchange(server, GET, POST)
+        await exchange(server, GET, POST)
     assert len(server.requests) == 2
 
 
@@ -145,12 +142,12 @@ LOG_BODIES: dict[str, tuple[bytes, bytes]] = {
 
 
 @pytest.mark.parametrize(("reply", "body"), LOG_BODIES.values(), ids=LOG_BODIES.keys())
-def test_response_body_is_decoded(reply: bytes, body: bytes) -> None:
-    assert exchange(Server(reply), GET)[0].body == body
+async def test_response_body_is_decoded(reply: bytes, body: bytes) -> None:
+    assert (await exchange(Server(reply), GET))[0].body == body
 
 
-def test_repeated_headers_are_joined() -> None:
-    (reply,) = exchange(Server(ok(b"", "Warning: 1", "warning: 2")), GET)
+async def test_repeated_headers_are_joined() -> None:
+    (reply,) = await exchange(Server(ok(b"", "Warning: 1", "warning: 2")), GET)
     assert reply.headers["warning"] == "1\n2"
 
 
@@ -164,53 +161,44 @@ BROKEN: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("reply", "words"), BROKEN.values(), ids=BROKEN.keys())
-def test_broken_response_is_an_unreachable_error(reply: bytes, words: str) -> None:
+async def test_broken_response_is_an_unreachable_error(reply: bytes, words: str) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(reply)
         writer.close()
 
-    async def play() -> None:
-        async with transport_to(talk) as transport:
+    async with transport_to(talk) as transport:
+        with pytest.raises(UnreachableError, match=words):
             await transport.call(GET)
 
-    with pytest.raises(UnreachableError, match=words):
-        asyncio.run(play())
 
-
-def test_request_times_out() -> None:
+async def test_request_times_out() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
 
-    async def play() -> None:
-        async with transport_to(talk) as transport:
-            transport._call_seconds = 0.05  # noqa: SLF001 - keeps the test short
+    async with transport_to(talk) as transport:
+        transport._call_seconds = 0.05  # noqa: SLF001 - keeps the test short
+        with pytest.raises(UnreachableError, match=r"did not respond within 0\.05 seconds"):
             await transport.call(GET)
 
-    with pytest.raises(UnreachableError, match=r"did not respond within 0\.05 seconds"):
-        asyncio.run(play())
 
-
-def test_closed_port_is_unreachable() -> None:
+async def test_closed_port_is_unreachable() -> None:
     with pytest.raises(UnreachableError, match="cannot connect to http"):
-        asyncio.run(HttpTransport(Access(server="http://127.0.0.1:1")).call(GET))
+        await HttpTransport(Access(server="http://127.0.0.1:1")).call(GET)
 
 
 @pytest.mark.parametrize("server", ["", "127.0.0.1:6443", "ftp://x", "https://"])
 def test_invalid_server_address_is_rejected(server: str) -> None:
-    with pytest.raises(ConfigError, match="no address of a server"):
+    with pytest.raises(ConfigError, match="invalid server URL"):
         HttpTransport(Access(server=server))
 
 
-def test_path_of_the_server_address_is_a_prefix() -> None:
-    async def play() -> None:
-        async with transport_to(server.talk) as transport:
-            transport._prefix = HttpTransport(Access(server="http://x/clusters/one/"))._prefix  # noqa: SLF001 - private
-            await transport.call(GET)
-
+async def test_path_of_the_server_address_is_a_prefix() -> None:
     server = Server(ok())
-    asyncio.run(play())
+    async with transport_to(server.talk) as transport:
+        transport._prefix = HttpTransport(Access(server="http://x/clusters/one/"))._prefix  # noqa: SLF001 - private
+        await transport.call(GET)
     assert server.requests[0].startswith(b"GET /clusters/one/x HTTP/1.1\r\n")
 
 
@@ -228,23 +216,20 @@ class Changing:
         return True
 
 
-def test_rejected_credentials_are_renewed_once() -> None:
+async def test_rejected_credentials_are_renewed_once() -> None:
     refused = ok(b"", status="401 Unauthorized")
     server = Server(refused, ok(b"in"))
-    assert exchange(server, GET, credentials=Changing())[0].body == b"in"
+    assert (await exchange(server, GET, credentials=Changing()))[0].body == b"in"
     assert [b"Bearer t1" in server.requests[0], b"Bearer t2" in server.requests[1]] == [True, True]
-    assert exchange(Server(refused, refused, ok()), GET, credentials=Changing())[0].status == 401
+    assert (await exchange(Server(refused, refused, ok()), GET, credentials=Changing()))[0].status == 401
 
 
-def stream(server: Server, *, patience: float | None = None, **options: object) -> list[bytes]:
-    async def play() -> list[bytes]:
-        async with (
-            transport_to(server.talk, **options) as transport,
-            transport.stream(GET, patience=patience) as lines,
-        ):
-            return [line async for line in lines]
-
-    return asyncio.run(play())
+async def stream(server: Server, *, patience: float | None = None, **options: object) -> list[bytes]:
+    async with (
+        transport_to(server.talk, **options) as transport,
+        transport.stream(GET, patience=patience) as lines,
+    ):
+        return [line async for line in lines]
 
 
 STREAMS: dict[str, tuple[tuple[bytes, ...], list[bytes]]] = {
@@ -257,52 +242,49 @@ STREAMS: dict[str, tuple[tuple[bytes, ...], list[bytes]]] = {
 
 
 @pytest.mark.parametrize(("chunks", "lines"), STREAMS.values(), ids=STREAMS.keys())
-def test_stream_yields_lines(chunks: tuple[bytes, ...], lines: list[bytes]) -> None:
-    assert stream(Server(chunked(*chunks, b""))) == lines
+async def test_stream_yields_lines(chunks: tuple[bytes, ...], lines: list[bytes]) -> None:
+    assert await stream(Server(chunked(*chunks, b""))) == lines
 
 
-def test_rejected_stream_raises_a_status_error() -> None:
+async def test_rejected_stream_raises_a_status_error() -> None:
     with pytest.raises(StatusError) as caught:
-        stream(Server(ok(b"no such thing", status="404 Not Found")))
+        await stream(Server(ok(b"no such thing", status="404 Not Found")))
     assert (caught.value.code, caught.value.message) == (404, "no such thing")
 
 
-def test_stream_renews_rejected_credentials() -> None:
+async def test_stream_renews_rejected_credentials() -> None:
     server = Server(ok(b"", status="401 Unauthorized"), chunked(b"in\n", b""))
-    assert stream(server, credentials=Changing()) == [b"in"]
+    assert await stream(server, credentials=Changing()) == [b"in"]
 
 
-def test_interrupted_stream_is_an_error() -> None:
+async def test_interrupted_stream_is_an_error() -> None:
     server = Server(chunked(b"one\n"))  # without the final chunk
     with pytest.raises(UnreachableError):
-        stream(server)
+        await stream(server)
 
 
-def test_silent_stream_times_out() -> None:
+async def test_silent_stream_times_out() -> None:
     with pytest.raises(UnreachableError, match="did not respond within"):
-        stream(Server(chunked(b"one\n"), ok()), patience=0.05)
+        await stream(Server(chunked(b"one\n"), ok()), patience=0.05)
 
 
-def test_large_stream_is_read_completely() -> None:
+async def test_large_stream_is_read_completely() -> None:
     line = b"x" * 100_000 + b"\n"
-    assert stream(Server(chunked(*[line] * 100, b""))) == [line.rstrip()] * 100
+    assert await stream(Server(chunked(*[line] * 100, b""))) == [line.rstrip()] * 100
 
 
-def test_every_request_is_logged_without_credentials() -> None:
+async def test_every_request_is_logged_without_credentials() -> None:
     told: list[Exchange] = []
     refused = ok(b"no", status="401 Unauthorized")
     server = Server(refused, ok(b"in", "connection: close"), chunked(b"line\n", b""), b"")
 
-    async def play() -> None:
-        async with transport_to(server.talk, credentials=Changing()) as transport:
-            transport._log_request = told.append  # noqa: SLF001 - in place of the constructor argument
-            await transport.call(POST)
-            async with transport.stream(GET) as lines:
-                assert [line async for line in lines] == [b"line"]
-            with pytest.raises(UnreachableError):
-                await transport.call(GET)
-
-    asyncio.run(play())
+    async with transport_to(server.talk, credentials=Changing()) as transport:
+        transport._log_request = told.append  # noqa: SLF001 - in place of the constructor argument
+        await transport.call(POST)
+        async with transport.stream(GET) as lines:
+            assert [line async for line in lines] == [b"line"]
+        with pytest.raises(UnreachableError):
+            await transport.call(GET)
     assert [(one.method, one.url.partition("/x")[1], one.status, one.sent, one.received) for one in told] == [
         ("POST", "/x", 401, b"hello", b"no"),
         ("POST", "/x", 200, b"hello", b"in"),
@@ -312,7 +294,7 @@ def test_every_request_is_logged_without_credentials() -> None:
     assert "t1" not in str(told)
 
 
-def test_invalid_ca_certificate_is_rejected(tmp_path: Path) -> None:
+async def test_invalid_ca_certificate_is_rejected(tmp_path: Path) -> None:
     del tmp_path
     with pytest.raises(ConfigError, match="invalid certificate or key"):
-        asyncio.run(HttpTransport(Access(server="https://127.0.0.1:1", authority=b"nonsense")).call(GET))
+        await HttpTransport(Access(server="https://127.0.0.1:1", authority=b"nonsense")).call(GET)

@@ -50,31 +50,25 @@ async def follow(server: Server, informer: Informer[ConfigMap], until: Any) -> N
     del server
 
 
-def test_informer_of_a_missing_kind_is_empty_until_it_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_informer_of_a_missing_kind_is_empty_until_it_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(informing, "ABSENCE_SECONDS", 0.01)
 
-    async def scenario() -> None:
-        server = Server(has=False)
-        informer = Informer(cast("Client", server), ConfigMap)
-        await follow(server, informer, lambda: server.listed > 2)
-        assert informer.synced.is_set()
-        assert len(informer.cache) == 0
-        server.has = True
-        await follow(server, informer, lambda: len(informer.cache) == 1)
-
-    asyncio.run(scenario())
+    server = Server(has=False)
+    informer = Informer(cast("Client", server), ConfigMap)
+    await follow(server, informer, lambda: server.listed > 2)
+    assert informer.synced.is_set()
+    assert len(informer.cache) == 0
+    server.has = True
+    await follow(server, informer, lambda: len(informer.cache) == 1)
 
 
-def test_known_objects_are_kept_when_a_relist_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_known_objects_are_kept_when_a_relist_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(informing, "FIRST_PAUSE", 0.01)
 
-    async def scenario() -> None:
-        server = Server(has=True)
-        informer = Informer(cast("Client", server), ConfigMap)
-        await follow(server, informer, lambda: len(informer.cache) == 1)
-        server.has = False
-        listed = server.listed
-        await follow(server, informer, lambda: server.listed > listed)
-        assert len(informer.cache) == 1
-
-    asyncio.run(scenario())
+    server = Server(has=True)
+    informer = Informer(cast("Client", server), ConfigMap)
+    await follow(server, informer, lambda: len(informer.cache) == 1)
+    server.has = False
+    listed = server.listed
+    await follow(server, informer, lambda: server.listed > listed)
+    assert len(informer.cache) == 1

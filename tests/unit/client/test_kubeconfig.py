@@ -1,6 +1,5 @@
 """Kubeconfigs are read as kubectl reads them."""
 
-import asyncio
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -31,10 +30,6 @@ def write(path: Path, tree: object) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(write_yaml(tree))
     return path
-
-
-def fetch(access: Access) -> Credentials:
-    return asyncio.run(access.credentials.fetch())
 
 
 def read(directory: Path, **options: Any) -> Access:
@@ -71,17 +66,25 @@ def test_context_can_be_selected(tmp_path: Path) -> None:
     assert find_access(path=path, context="two").server == "https://two:6443"
 
 
-def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
+async def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
     one, two = build_config(user={"token": "first"}, namespace="ns"), build_config(name="two", user={"token": "second"})
     both = one | {key: one[key] + two[key] for key in ("clusters", "users", "contexts")}
     path = str(write(tmp_path / "config", both))
     access = find_access(path=path, cluster="two")
-    assert (access.server, fetch(access).token, access.namespace) == ("https://two:6443", "first", "ns")
+    assert (access.server, (await access.credentials.fetch()).token, access.namespace) == (
+        "https://two:6443",
+        "first",
+        "ns",
+    )
     access = find_access(path=path, user="two")
-    assert (access.server, fetch(access).token) == ("https://one:6443", "second")
+    assert (access.server, (await access.credentials.fetch()).token) == ("https://one:6443", "second")
     nowhere = str(write(tmp_path / "nowhere", both | {"current-context": ""}))
     access = find_access(path=nowhere, cluster="two", user="two")
-    assert (access.server, fetch(access).token, access.namespace) == ("https://two:6443", "second", "default")
+    assert (access.server, (await access.credentials.fetch()).token, access.namespace) == (
+        "https://two:6443",
+        "second",
+        "default",
+    )
     with pytest.raises(ConfigError, match='no cluster "three"; there are one, two'):
         find_access(path=path, cluster="three")
     with pytest.raises(ConfigError, match='no user "three"; there are one, two'):
@@ -147,11 +150,11 @@ SECRETS: dict[str, tuple[JsonObject, Credentials]] = {
 
 
 @pytest.mark.parametrize(("user", "secret"), SECRETS.values(), ids=SECRETS.keys())
-def test_user_credentials_are_read(tmp_path: Path, user: JsonObject, secret: Credentials) -> None:
-    assert fetch(read(tmp_path, user=user)) == secret
+async def test_user_credentials_are_read(tmp_path: Path, user: JsonObject, secret: Credentials) -> None:
+    assert await read(tmp_path, user=user).credentials.fetch() == secret
 
 
-def test_paths_are_relative_to_their_kubeconfig(tmp_path: Path) -> None:
+async def test_paths_are_relative_to_their_kubeconfig(tmp_path: Path) -> None:
     home = tmp_path / "sub"
     home.mkdir()
     for name in ("ca", "cert", "key", "token"):
@@ -159,17 +162,17 @@ def test_paths_are_relative_to_their_kubeconfig(tmp_path: Path) -> None:
     user = {"client-certificate": "cert", "client-key": str(home / "key"), "tokenFile": "token", "token": "other"}
     access = read(home, user=user, **{"certificate-authority": "ca", "tls-server-name": "me"})
     assert (access.authority, access.server_name) == (b"ca", "me")
-    assert fetch(access) == Credentials("token", Identity(b"cert", b"key"))
+    assert await access.credentials.fetch() == Credentials("token", Identity(b"cert", b"key"))
 
 
-def test_token_file_is_reread_after_invalidation(tmp_path: Path) -> None:
+async def test_token_file_is_reread_after_invalidation(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("old")
     secrets = read(tmp_path, user={"tokenFile": "token"}).credentials
-    assert asyncio.run(secrets.fetch()).token == "old"  # noqa: S105 - not a password
+    assert (await secrets.fetch()).token == "old"  # noqa: S105 - not a password
     (tmp_path / "token").write_text("new")
-    assert asyncio.run(secrets.fetch()).token == "old"  # noqa: S105 - as above
+    assert (await secrets.fetch()).token == "old"  # noqa: S105 - as above
     assert secrets.invalidate()
-    assert asyncio.run(secrets.fetch()).token == "new"  # noqa: S105 - as above
+    assert (await secrets.fetch()).token == "new"  # noqa: S105 - as above
 
 
 def test_impersonation_is_read(tmp_path: Path) -> None:
@@ -189,13 +192,13 @@ def test_impersonation_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("host", "server"), [("10.0.0.1", "https://10.0.0.1:443"), ("fd00::1", "https://[fd00::1]:443")]
 )
-def test_service_account_is_used_in_a_pod(tmp_path: Path, host: str, server: str) -> None:
+async def test_service_account_is_used_in_a_pod(tmp_path: Path, host: str, server: str) -> None:
     for name, text in {"token": "t", "ca.crt": "ca", "namespace": "prod\n"}.items():
         (tmp_path / name).write_text(text)
     environment = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443", "HOME": str(tmp_path)}
     access = find_access(environment=environment, account=tmp_path)
     assert (access.server, access.authority, access.namespace) == (server, b"ca", "prod")
-    assert fetch(access).token == "t"  # noqa: S105 - not a password
+    assert (await access.credentials.fetch()).token == "t"  # noqa: S105 - not a password
 
 
 def test_no_service_account_is_found_outside_a_pod(tmp_path: Path) -> None:

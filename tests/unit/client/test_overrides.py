@@ -1,4 +1,3 @@
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -29,14 +28,14 @@ def test_server_and_tls_settings_are_overridden(tmp_path: Path) -> None:
     assert (trusting.authority, trusting.insecure) == (b"", True)
 
 
-def test_credentials_are_overridden(tmp_path: Path) -> None:
+async def test_credentials_are_overridden(tmp_path: Path) -> None:
     for name in ("crt", "key"):
         (tmp_path / name).write_text(name)
     said = Overrides(
         token=f" {tmp_path.name}\n", client_certificate=str(tmp_path / "crt"), client_key=str(tmp_path / "key")
     )
     access = override_access(STATED, said)
-    assert asyncio.run(access.credentials.fetch()) == Credentials(tmp_path.name, Identity(b"crt", b"key"))
+    assert await access.credentials.fetch() == Credentials(tmp_path.name, Identity(b"crt", b"key"))
 
 
 def test_impersonation_is_overridden() -> None:

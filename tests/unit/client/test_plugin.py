@@ -42,8 +42,8 @@ SECRETS: dict[str, tuple[dict[str, Any], Credentials]] = {
 
 
 @pytest.mark.parametrize(("status", "secret"), SECRETS.values(), ids=SECRETS.keys())
-def test_printed_credentials_are_used(tmp_path: Path, status: dict[str, Any], secret: Credentials) -> None:
-    assert asyncio.run(build_plugin(build_script(tmp_path, printing(status))).fetch()) == secret
+async def test_printed_credentials_are_used(tmp_path: Path, status: dict[str, Any], secret: Credentials) -> None:
+    assert await build_plugin(build_script(tmp_path, printing(status))).fetch() == secret
 
 
 def count_runs(directory: Path) -> int:
@@ -59,36 +59,30 @@ def count_runs(directory: Path) -> int:
         pytest.param("2001-01-01T00:00:00Z", 2, id="before"),
     ],
 )
-def test_credentials_are_cached_until_they_expire(tmp_path: Path, expires: str | None, runs: int) -> None:
-    async def scenario() -> None:
-        await plugin.fetch()
-        await plugin.fetch()
-
+async def test_credentials_are_cached_until_they_expire(tmp_path: Path, expires: str | None, runs: int) -> None:
     script = build_script(
         tmp_path, f"echo run >> {tmp_path}/runs", printing({"token": "t", "expirationTimestamp": expires})
     )
     plugin = build_plugin(script)
-    asyncio.run(scenario())
+    await plugin.fetch()
+    await plugin.fetch()
     assert count_runs(tmp_path) == runs
 
 
-def test_plugin_runs_once_for_concurrent_callers_and_after_invalidation(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        await asyncio.gather(*(plugin.fetch() for _ in range(5)))
-        assert count_runs(tmp_path) == 1
-        assert plugin.invalidate()
-        await plugin.fetch()
-        assert count_runs(tmp_path) == 2
-
+async def test_plugin_runs_once_for_concurrent_callers_and_after_invalidation(tmp_path: Path) -> None:
     plugin = build_plugin(build_script(tmp_path, f"echo run >> {tmp_path}/runs", printing({"token": "t"})))
-    asyncio.run(scenario())
+    await asyncio.gather(*(plugin.fetch() for _ in range(5)))
+    assert count_runs(tmp_path) == 1
+    assert plugin.invalidate()
+    await plugin.fetch()
+    assert count_runs(tmp_path) == 2
 
 
-def test_plugin_gets_exec_info_arguments_and_environment(tmp_path: Path) -> None:
+async def test_plugin_gets_exec_info_arguments_and_environment(tmp_path: Path) -> None:
     lines = [f'echo "$KUBERNETES_EXEC_INFO" > {tmp_path}/info', f'echo "$1 $COLOR $HOME" > {tmp_path}/rest']
     script = build_script(tmp_path, *lines, printing({"token": "t"}))
     plugin = build_plugin(script, args=["login"], env=[Variable("COLOR", "red")], provide_cluster_info=True)
-    asyncio.run(plugin.fetch())
+    await plugin.fetch()
     assert json.loads((tmp_path / "info").read_text()) == {
         "apiVersion": V1,
         "kind": "ExecCredential",
@@ -97,9 +91,9 @@ def test_plugin_gets_exec_info_arguments_and_environment(tmp_path: Path) -> None
     assert (tmp_path / "rest").read_text() == f"login red {os.environ['HOME']}\n"
 
 
-def test_command_path_is_relative_to_the_kubeconfig(tmp_path: Path) -> None:
+async def test_command_path_is_relative_to_the_kubeconfig(tmp_path: Path) -> None:
     build_script(tmp_path, printing({"token": "t"}))
-    assert asyncio.run(build_plugin("./plugin.sh", tmp_path).fetch()) == Credentials("t")
+    assert await build_plugin("./plugin.sh", tmp_path).fetch() == Credentials("t")
 
 
 PROBLEMS: dict[str, tuple[str, str]] = {
@@ -115,14 +109,14 @@ PROBLEMS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("line", "words"), PROBLEMS.values(), ids=PROBLEMS.keys())
-def test_failing_plugin_is_reported_with_a_reason(tmp_path: Path, line: str, words: str) -> None:
+async def test_failing_plugin_is_reported_with_a_reason(tmp_path: Path, line: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        asyncio.run(build_plugin(build_script(tmp_path, line)).fetch())
+        await build_plugin(build_script(tmp_path, line)).fetch()
 
 
-def test_missing_plugin_is_reported_with_its_install_hint() -> None:
+async def test_missing_plugin_is_reported_with_its_install_hint() -> None:
     with pytest.raises(ConfigError) as caught:
-        asyncio.run(build_plugin("no-such-plugin", install_hint="get it from example.com").fetch())
+        await build_plugin("no-such-plugin", install_hint="get it from example.com").fetch()
     assert "no-such-plugin cannot be run" in str(caught.value)
     assert str(caught.value).endswith("\nget it from example.com")
 

@@ -85,7 +85,7 @@ RETRIES: dict[str, tuple[list[tuple[int, str]], list[float], int]] = {
 
 
 @pytest.mark.parametrize(("answers", "waits", "code"), RETRIES.values(), ids=RETRIES.keys())
-def test_request_is_retried_after_the_requested_delay(
+async def test_request_is_retried_after_the_requested_delay(
     pauses: list[float], answers: list[tuple[int, str]], waits: list[float], code: int
 ) -> None:
     replies = [
@@ -98,18 +98,18 @@ def test_request_is_retried_after_the_requested_delay(
     ]
     client = RestClient(Scripted(*replies))
     if code == 200:
-        asyncio.run(client.get(ConfigMap, "a", "ns"))
+        await client.get(ConfigMap, "a", "ns")
     else:
         with pytest.raises(StatusError) as caught:
-            asyncio.run(client.get(ConfigMap, "a", "ns"))
+            await client.get(ConfigMap, "a", "ns")
         assert caught.value.code == code
     assert pauses == waits
 
 
-def test_warnings_are_passed_to_the_handler() -> None:
+async def test_warnings_are_passed_to_the_handler() -> None:
     told: list[str] = []
     reply = Reply(200, {"warning": '299 - "one"\n299 - "say \\"two\\""'}, ITEM)
-    asyncio.run(RestClient(Scripted(reply), warn=told.append).get(ConfigMap, "a", "ns"))
+    await RestClient(Scripted(reply), warn=told.append).get(ConfigMap, "a", "ns")
     assert told == ["one", 'say "two"']
 
 
@@ -161,7 +161,7 @@ def test_object_without_metadata_is_rejected() -> None:
         metadata_of(ConfigMap(api_version="v1", kind="ConfigMap"))
 
 
-def test_watch_continues_after_an_undecodable_object() -> None:
+async def test_watch_continues_after_an_undecodable_object() -> None:
     broken = ITEM.replace(b'"name":"a"', b'"name":"a","resourceVersion":"7"').replace(b"}}", b'},"data":3}')
     lines = (b'{"type":"ADDED","object":%s}' % one for one in (broken, ITEM))
 
@@ -169,4 +169,4 @@ def test_watch_continues_after_an_undecodable_object() -> None:
         client = RestClient(Streaming(*lines))
         return [(event.type, event.revision) async for event in client.watch(ConfigMap)]
 
-    assert asyncio.run(watch()) == [("BOOKMARK", "7"), ("ADDED", "")]
+    assert await watch() == [("BOOKMARK", "7"), ("ADDED", "")]

@@ -73,21 +73,18 @@ async def listening(proxy: Proxy) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
-def ask(proxy: Proxy, user: str = "") -> bytes:
-    async def run() -> bytes:
-        async with listening(proxy) as port:
-            transport = HttpTransport(Access("http://api.example:8080", proxy=f"http://{user}127.0.0.1:{port}"))
-            try:
-                return (await transport.call(Call("GET", "/x"))).body
-            finally:
-                await transport.close()
-
-    return asyncio.run(run())
+async def ask(proxy: Proxy, user: str = "") -> bytes:
+    async with listening(proxy) as port:
+        transport = HttpTransport(Access("http://api.example:8080", proxy=f"http://{user}127.0.0.1:{port}"))
+        try:
+            return (await transport.call(Call("GET", "/x"))).body
+        finally:
+            await transport.close()
 
 
-def test_request_is_sent_through_the_proxy() -> None:
+async def test_request_is_sent_through_the_proxy() -> None:
     proxy = Proxy(b"HTTP/1.1 200 Connection established\r\nvia: us\r\n\r\n")
-    assert ask(proxy, "jdoe:p%40ss@") == b"fine"
+    assert await ask(proxy, "jdoe:p%40ss@") == b"fine"
     connect, request = proxy.heads
     assert connect.startswith("CONNECT api.example:8080 HTTP/1.1\r\n")
     assert "proxy-authorization: Basic amRvZTpwQHNz\r\n" in connect
@@ -102,24 +99,18 @@ def test_request_is_sent_through_the_proxy() -> None:
     ],
     ids=["a refusal", "no HTTP"],
 )
-def test_failing_proxy_is_named_without_its_password(answer: bytes, words: str) -> None:
+async def test_failing_proxy_is_named_without_its_password(answer: bytes, words: str) -> None:
     with pytest.raises(UnreachableError, match=words) as refused:
-        ask(Proxy(answer), "jdoe:secret@")
+        await ask(Proxy(answer), "jdoe:secret@")
     assert "secret" not in str(refused.value)
 
 
-def test_unsupported_proxy_scheme_is_rejected() -> None:
-    async def run() -> None:
-        transport = HttpTransport(Access("https://api.example", proxy="socks5://jdoe:secret@127.0.0.1"))
+async def test_unsupported_proxy_scheme_is_rejected() -> None:
+    transport = HttpTransport(Access("https://api.example", proxy="socks5://jdoe:secret@127.0.0.1"))
+    with pytest.raises(ConfigError, match=r"^proxy socks5://127\.0\.0\.1 is not supported"):
         await transport.call(Call("GET", "/x"))
 
-    with pytest.raises(ConfigError, match=r"^proxy socks5://127\.0\.0\.1 is not supported"):
-        asyncio.run(run())
 
-
-def test_unreachable_proxy_is_reported() -> None:
-    async def run() -> None:
-        await HttpTransport(Access("https://api.example", proxy="http://127.0.0.1:1")).call(Call("GET", "/x"))
-
+async def test_unreachable_proxy_is_reported() -> None:
     with pytest.raises(UnreachableError, match=r"cannot connect to https://api\.example"):
-        asyncio.run(run())
+        await HttpTransport(Access("https://api.example", proxy="http://127.0.0.1:1")).call(Call("GET", "/x"))

@@ -18,37 +18,33 @@ OK = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 DATA = bytes(range(256)) * 20_000
 
 
-def run(serve: Serve, ask: Callable[[str], Awaitable[T]]) -> T:
+async def run(serve: Serve, ask: Callable[[str], Awaitable[T]]) -> T:
     """Call `ask` with the URL of a server that runs `serve`."""
+    ended = asyncio.Event()
 
-    async def scenario() -> T:
-        ended = asyncio.Event()
-
-        async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            try:
-                await serve(reader, writer)
-            finally:
-                writer.close()
-                with suppress(OSError):
-                    await writer.wait_closed()
-                ended.set()
-
-        server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
+    async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            return await asyncio.wait_for(ask(f"http://127.0.0.1:{port}/v1beta1/upload-async?a=b"), 20)
+            await serve(reader, writer)
         finally:
-            await ended.wait()
-            server.close()
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+            ended.set()
 
-    return asyncio.run(scenario())
+    server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    try:
+        return await asyncio.wait_for(ask(f"http://127.0.0.1:{port}/v1beta1/upload-async?a=b"), 20)
+    finally:
+        await ended.wait()
+        server.close()
 
 
 async def read_head(reader: asyncio.StreamReader) -> list[str]:
     return (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
 
 
-def test_file_is_sent_completely_with_length_and_token() -> None:
+async def test_file_is_sent_completely_with_length_and_token() -> None:
     taken: list[object] = []
     told: list[int] = []
 
@@ -58,7 +54,7 @@ def test_file_is_sent_completely_with_length_and_token() -> None:
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" + OK)
         await writer.drain()
 
-    answer = run(serve, lambda url: send_file(UploadProxy(url, "t0k"), io.BytesIO(DATA), len(DATA), told.append))
+    answer = await run(serve, lambda url: send_file(UploadProxy(url, "t0k"), io.BytesIO(DATA), len(DATA), told.append))
     assert answer == UploadResponse(200, "")
     head, data = taken
     assert isinstance(head, list)
@@ -69,7 +65,7 @@ def test_file_is_sent_completely_with_length_and_token() -> None:
     assert (told[0], told[-1]) == (PIECE, len(DATA))
 
 
-def test_early_error_response_stops_the_upload() -> None:
+async def test_early_error_response_stops_the_upload() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 4\r\nconnection: close\r\n\r\nno\r\n")
@@ -77,49 +73,49 @@ def test_early_error_response_stops_the_upload() -> None:
         await asyncio.sleep(0.5)
 
     with Path("/dev/zero").open("rb") as endless:
-        answer = run(serve, lambda url: send_file(UploadProxy(url, "t"), endless, 1 << 40, lambda _: None))
+        answer = await run(serve, lambda url: send_file(UploadProxy(url, "t"), endless, 1 << 40, lambda _: None))
     assert answer == UploadResponse(400, "no")
 
 
 @pytest.mark.parametrize("words", [b"", b"HTTP/1.1 2"], ids=["at once", "in the middle of the answer"])
-def test_closed_connection_is_reported(words: bytes) -> None:
+async def test_closed_connection_is_reported(words: bytes) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(words)
         writer.close()
 
     with pytest.raises(UnreachableError, match=r"closed the connection|connection broke"):
-        run(serve, lambda url: send_file(UploadProxy(url, "t"), io.BytesIO(DATA), len(DATA), lambda _: None))
+        await run(serve, lambda url: send_file(UploadProxy(url, "t"), io.BytesIO(DATA), len(DATA), lambda _: None))
 
 
-def test_response_that_is_not_http_is_reported() -> None:
+async def test_response_that_is_not_http_is_reported() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"SSH-2.0-OpenSSH\r\n")
         await writer.drain()
 
     with pytest.raises(UnreachableError, match="connection broke"):
-        run(serve, lambda url: check_ready(UploadProxy(url, "t")))
+        await run(serve, lambda url: check_ready(UploadProxy(url, "t")))
 
 
 @pytest.mark.parametrize("status", [200, 401, 503])
-def test_readiness_is_checked_with_a_head_request(status: int) -> None:
+async def test_readiness_is_checked_with_a_head_request(status: int) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await read_head(reader)
         assert head[0].startswith("HEAD ")
         writer.write(b"HTTP/1.1 %d Whatever\r\ncontent-length: 17\r\n\r\n" % status)
         await writer.drain()
 
-    assert run(serve, lambda url: check_ready(UploadProxy(url, "t"))).status == status
+    assert (await run(serve, lambda url: check_ready(UploadProxy(url, "t")))).status == status
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://", "nonsense"])
-def test_unreachable_address_is_reported(url: str) -> None:
+async def test_unreachable_address_is_reported(url: str) -> None:
     with pytest.raises(UnreachableError, match=r"cannot connect to|invalid URL"):
-        asyncio.run(check_ready(UploadProxy(url, "t")))
+        await check_ready(UploadProxy(url, "t"))
 
 
-def test_file_is_sent_through_a_proxy() -> None:
+async def test_file_is_sent_through_a_proxy() -> None:
     heads: list[list[str]] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -135,21 +131,21 @@ def test_file_is_sent_through_a_proxy() -> None:
         there = UploadProxy("http://upload.example:8080/here", "t0k", http_proxy=way)
         return send_file(there, io.BytesIO(DATA), len(DATA), lambda _: None)
 
-    assert run(serve, send) == UploadResponse(200, "")
+    assert await run(serve, send) == UploadResponse(200, "")
     (connect, request) = heads
     assert connect[0] == "CONNECT upload.example:8080 HTTP/1.1"
     assert "t0k" not in str(connect)
     assert request[:2] == ["POST /here HTTP/1.1", "host: upload.example:8080"]
 
 
-def test_refusal_of_a_proxy_is_reported() -> None:
+async def test_refusal_of_a_proxy_is_reported() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"HTTP/1.1 403 Not there\r\n\r\n")
         await writer.drain()
 
     with pytest.raises(UnreachableError, match=r"refused to connect to upload\.example:80: HTTP/1\.1 403 Not there"):
-        run(
+        await run(
             serve,
             lambda url: check_ready(UploadProxy("http://upload.example/", "t", http_proxy=url.partition("/v1")[0])),
         )

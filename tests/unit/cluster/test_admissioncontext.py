@@ -1,12 +1,13 @@
 """What decisions know of a cluster: what informers have, what is asked for, and never a refusal upon old news."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.controllers import instancetype_tree
-from tests.support.systems import open_system, run
+from tests.support.systems import open_system
 
 from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.apps import ControllerRevision
@@ -38,19 +39,14 @@ class Counted:
         return await self._client.get(kind, name, namespace)
 
 
-Scenario = Callable[[AdmissionContext, Informers, Counted], Awaitable[None]]
-
-
-def stage(scenario: Scenario, directory: Path) -> None:
-    async def play() -> None:
-        async with open_system("in-process", directory) as system:
-            client = Counted(system.client)
-            informers = Informers(system.client)
-            context = AdmissionContext(client, informers)  # type: ignore[arg-type]  # it passes on
-            await system.client.create(object_from_tree(instancetype_tree()))
-            await scenario(context, informers, client)
-
-    run(play())
+@asynccontextmanager
+async def open_context(directory: Path) -> AsyncIterator[tuple[AdmissionContext, Informers, Counted]]:
+    async with open_system("in-process", directory) as system:
+        client = Counted(system.client)
+        informers = Informers(system.client)
+        context = AdmissionContext(client, informers)  # type: ignore[arg-type]  # it passes on
+        await system.client.create(object_from_tree(instancetype_tree()))
+        yield context, informers, client
 
 
 def measure(system: ClusterState) -> int:
@@ -67,38 +63,31 @@ def find_anything(system: ClusterState) -> object:
     return system.find(SMALL)
 
 
-def test_cached_objects_are_not_requested(tmp_path: Path) -> None:
-    async def scenario(context: AdmissionContext, informers: Informers, client: Counted) -> None:
-        async with informers.running(Supervisor()):
-            await informers.wait()
-            assert context.is_ready
-            assert await context.decide(find_anything) is not None
-            assert client.asked == []
-
-    stage(scenario, tmp_path)
+async def test_cached_objects_are_not_requested(tmp_path: Path) -> None:
+    async with open_context(tmp_path) as (context, informers, client), informers.running(Supervisor()):
+        await informers.wait()
+        assert context.is_ready
+        assert await context.decide(find_anything) is not None
+        assert client.asked == []
 
 
-def test_uncached_objects_are_requested(tmp_path: Path) -> None:
-    async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
+async def test_uncached_objects_are_requested(tmp_path: Path) -> None:
+    async with open_context(tmp_path) as (context, _, client):
         assert not context.is_ready
         assert await context.decide(find_anything) is not None
         assert client.asked == ["VirtualMachineClusterInstancetype small"]
 
-    stage(scenario, tmp_path)
 
-
-def test_missing_object_is_refused_after_asking_the_api_server(tmp_path: Path) -> None:
-    async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
+async def test_missing_object_is_refused_after_asking_the_api_server(tmp_path: Path) -> None:
+    async with open_context(tmp_path) as (context, _, client):
         await client.delete(VirtualMachineClusterInstancetype, "small")
         with pytest.raises(StatusError, match="there is none"):
             await context.decide(measure)
         assert client.asked == ["VirtualMachineClusterInstancetype small"]
 
-    stage(scenario, tmp_path)
 
-
-def test_refusal_is_repeated_with_current_objects(tmp_path: Path) -> None:
-    async def scenario(context: AdmissionContext, informers: Informers, client: Counted) -> None:
+async def test_refusal_is_repeated_with_current_objects(tmp_path: Path) -> None:
+    async with open_context(tmp_path) as (context, informers, client):
         async with informers.running(Supervisor()):
             await informers.wait()
         with pytest.raises(StatusError, match="2 is too small"):
@@ -107,44 +96,35 @@ def test_refusal_is_repeated_with_current_objects(tmp_path: Path) -> None:
         await client.patch(VirtualMachineClusterInstancetype, "small", patch=patch)
         assert await context.decide(measure) == 8
 
-    stage(scenario, tmp_path)
 
-
-def test_suggestions_may_come_from_the_cache(tmp_path: Path) -> None:
+async def test_suggestions_may_come_from_the_cache(tmp_path: Path) -> None:
     def advise(system: ClusterState) -> None:
         names = system.list_names(SMALL.group, SMALL.kind, "")
         for name in names:
             system.find(Reference(SMALL.group, SMALL.kind, "", name))
         raise StatusError(422, "Invalid", f"take one of {sorted(names)}")
 
-    async def scenario(context: AdmissionContext, informers: Informers, client: Counted) -> None:
-        async with informers.running(Supervisor()):
-            await informers.wait()
-            with pytest.raises(StatusError, match="small"):
-                await context.decide(advise)
-            assert client.asked == []
-
-    stage(scenario, tmp_path)
+    async with open_context(tmp_path) as (context, informers, client), informers.running(Supervisor()):
+        await informers.wait()
+        with pytest.raises(StatusError, match="small"):
+            await context.decide(advise)
+        assert client.asked == []
 
 
-def test_revisions_are_requested_once(tmp_path: Path) -> None:
-    async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
+async def test_revisions_are_requested_once(tmp_path: Path) -> None:
+    async with open_context(tmp_path) as (context, _, client):
         await client.create(build_revision("r1", "vm1"))
         reference = Reference("apps", "ControllerRevision", "default", "r1")
         for _unused in range(2):
             assert await context.decide(lambda system: system.find(reference)) is not None
         assert client.asked == ["ControllerRevision r1"]
 
-    stage(scenario, tmp_path)
 
-
-def test_vms_are_counted_by_the_revisions_they_hold(tmp_path: Path) -> None:
-    async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
+async def test_vms_are_counted_by_the_revisions_they_hold(tmp_path: Path) -> None:
+    async with open_context(tmp_path) as (context, _, client):
         for name, owner in (("r1", "a"), ("r2", "a"), ("r3", "b")):
             await client.create(build_revision(name, owner))
         assert await context.decide(lambda system: system.count_machines(SMALL)) == 2
-
-    stage(scenario, tmp_path)
 
 
 def build_revision(name: str, owner: str) -> ControllerRevision:
@@ -157,16 +137,14 @@ def build_revision(name: str, owner: str) -> ControllerRevision:
     return ControllerRevision(api_version="apps/v1", kind="ControllerRevision", metadata=metadata, revision=1)
 
 
-def test_number_of_lookups_is_limited(tmp_path: Path) -> None:
+async def test_number_of_lookups_is_limited(tmp_path: Path) -> None:
     asked = iter(range(1000))
 
     def wonder(system: ClusterState) -> None:
         while True:
             system.find(Reference("", "ConfigMap", "default", str(next(asked))))
 
-    async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
+    async with open_context(tmp_path) as (context, _, client):
         with pytest.raises(StatusError, match="more than 64 lookups"):
             await context.decide(wonder)
         assert len(client.asked) == 64
-
-    stage(scenario, tmp_path)

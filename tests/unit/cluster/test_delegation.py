@@ -1,6 +1,5 @@
 """Decisions of the cluster's API server are cached under everything that it decides by."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -37,20 +36,17 @@ class ApiServer:
         return review
 
 
-def authorize(*users: User) -> tuple[list[bool], int]:
+async def authorize(*users: User) -> tuple[list[bool], int]:
     server: Any = ApiServer()
     authorizer = DelegatedAuthorizer(server)
-
-    async def ask() -> list[bool]:
-        return [(await authorizer.authorize(user, WANTED)).allowed for user in users]
-
-    return asyncio.run(ask()), server.asked
+    allowed = [(await authorizer.authorize(user, WANTED)).allowed for user in users]
+    return allowed, server.asked
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS.keys())
-def test_a_decision_is_not_reused_for_a_user_who_differs(other: User) -> None:
-    assert authorize(SCOPED, other) == ([True, False], 2)
+async def test_a_decision_is_not_reused_for_a_user_who_differs(other: User) -> None:
+    assert await authorize(SCOPED, other) == ([True, False], 2)
 
 
-def test_a_decision_is_reused_for_the_same_user() -> None:
-    assert authorize(SCOPED, SCOPED._replace(extra=dict(SCOPED.extra))) == ([True, True], 1)
+async def test_a_decision_is_reused_for_the_same_user() -> None:
+    assert await authorize(SCOPED, SCOPED._replace(extra=dict(SCOPED.extra))) == ([True, True], 1)

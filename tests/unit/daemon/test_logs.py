@@ -1,6 +1,5 @@
 """What is logged, and how it looks."""
 
-import asyncio
 import json
 import logging
 import sys
@@ -48,7 +47,7 @@ def test_records_below_the_level_are_not_logged(capsys: pytest.CaptureFixture[st
     assert not is_access_logged()
 
 
-def test_requests_are_logged_with_their_responses(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_requests_are_logged_with_their_responses(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs("debug", "json")
     assert is_access_logged()
 
@@ -67,7 +66,7 @@ def test_requests_are_logged_with_their_responses(capsys: pytest.CaptureFixture[
     async def wait() -> AnyResponse:
         return await later
 
-    assert asyncio.run(wait()).status == 201
+    assert (await wait()).status == 201
     text = capsys.readouterr().err
     first, second = (json.loads(line) for line in text.splitlines())
     assert (first["method"], first["target"], first["status"], first["agent"], first["peer"]) == (

@@ -1,7 +1,8 @@
 """What is missing or out of date is put in order; what is going is left alone."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,22 +53,20 @@ class World:
         return read_tree(record.value)
 
 
-def play(directory: Path, scenario: Callable[[World], Awaitable[None]]) -> None:
-    async def run() -> None:
-        world = World(directory)
-        try:
-            await scenario(world)
-        finally:
-            await world.store.close()
-
-    asyncio.run(run())
+@asynccontextmanager
+async def open_world(directory: Path) -> AsyncIterator[World]:
+    world = World(directory)
+    try:
+        yield world
+    finally:
+        await world.store.close()
 
 
 GATHERING: dict[str, Any] = {"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}}
 
 
-def test_each_namespace_gets_a_default_service_account(tmp_path: Path) -> None:
-    async def scenario(world: World) -> None:
+async def test_each_namespace_gets_a_default_service_account(tmp_path: Path) -> None:
+    async with open_world(tmp_path) as world:
         await world.add_namespace("a")
         await world.add_namespace("going", deletionTimestamp="2030-01-01T00:00:00Z")
         await world.reconciler.reconcile()
@@ -76,11 +75,9 @@ def test_each_namespace_gets_a_default_service_account(tmp_path: Path) -> None:
         await world.reconciler.reconcile()
         assert world.store.revision == revision
 
-    play(tmp_path, scenario)
 
-
-def test_deleted_default_service_account_is_recreated(tmp_path: Path) -> None:
-    async def scenario(world: World) -> None:
+async def test_deleted_default_service_account_is_recreated(tmp_path: Path) -> None:
+    async with open_world(tmp_path) as world:
         await world.add_namespace("a")
         await world.reconciler.reconcile()
         running = asyncio.create_task(world.reconciler.run())
@@ -92,11 +89,9 @@ def test_deleted_default_service_account_is_recreated(tmp_path: Path) -> None:
                 await asyncio.sleep(0.01)
         running.cancel()
 
-    play(tmp_path, scenario)
 
-
-def test_aggregated_role_gets_the_rules_of_matching_roles(tmp_path: Path) -> None:
-    async def scenario(world: World) -> None:
+async def test_aggregated_role_gets_the_rules_of_matching_roles(tmp_path: Path) -> None:
+    async with open_world(tmp_path) as world:
         await world.put_role("part", {"part": "yes"}, rules=[RULE])
         await world.put_role("other", rules=[RULE])
         await world.put_role("whole", **GATHERING)
@@ -107,20 +102,16 @@ def test_aggregated_role_gets_the_rules_of_matching_roles(tmp_path: Path) -> Non
         assert world.read_role("whole")["rules"] == []
         assert world.read_role("other")["rules"] == [RULE]
 
-    play(tmp_path, scenario)
 
-
-def test_manual_rules_of_an_aggregated_role_are_overwritten(tmp_path: Path) -> None:
-    async def scenario(world: World) -> None:
+async def test_manual_rules_of_an_aggregated_role_are_overwritten(tmp_path: Path) -> None:
+    async with open_world(tmp_path) as world:
         await world.put_role("whole", rules=[RULE], **GATHERING)
         await world.reconciler.reconcile()
         assert world.read_role("whole")["rules"] == []
 
-    play(tmp_path, scenario)
 
-
-def test_failed_writes_are_retried(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario(world: World) -> None:
+async def test_failed_writes_are_retried(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with open_world(tmp_path) as world:
         write_all = world.store.write_all
 
         async def fail(writes: Sequence[Write]) -> Sequence[Outcome]:
@@ -135,5 +126,3 @@ def test_failed_writes_are_retried(tmp_path: Path, caplog: pytest.LogCaptureFixt
             world.store.write_all = write_all  # type: ignore[method-assign]  # as above
             while not world.has_account("a"):
                 await asyncio.sleep(0.01)
-
-    play(tmp_path, scenario)

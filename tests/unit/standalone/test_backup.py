@@ -1,6 +1,5 @@
 """Copies of data directories, and checks of databases, without a server."""
 
-import asyncio
 import sqlite3
 import stat
 from contextlib import closing
@@ -18,16 +17,12 @@ from virtshape.store.summary import summarize
 
 
 @pytest.fixture
-def system(tmp_path: Path) -> Path:
+async def system(tmp_path: Path) -> Path:
     """A data directory with what every system begins with."""
     directory = tmp_path / "data"
     directory.mkdir(mode=0o700)
-
-    async def run() -> None:
-        async with assemble(Settings(directory=directory, catalog=False)):
-            pass
-
-    asyncio.run(run())
+    async with assemble(Settings(directory=directory, catalog=False)):
+        pass
     (directory / "kubeconfig").write_text("a kubeconfig")
     return directory
 

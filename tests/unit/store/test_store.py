@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,6 @@ async def opened(directory: Path, **options: Any) -> AsyncIterator[Store]:
         await store.close()
 
 
-def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(scenario())
-
-
 def subscribe(store: Store) -> Subscription:
     """Watch the VMs of all namespaces from the beginning."""
     _, subscription = store.watch(VMS, None, 0)
@@ -63,279 +59,232 @@ def names(events: "list[Event] | tuple[Event, ...] | Any") -> list[tuple[str, st
     return [(event.type, event.key.name, event.revision) for event in events]
 
 
-def test_a_written_object_is_read_back_with_its_revision_in_it(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            event = await store.write(put(key("x"), body=b"hello"))
-            record = store.get(key("x"))
-            assert record is not None
-            assert (record.revision, record.value) == (1, b'{"rv":"1","body":"hello"}')
-            assert event.value == record.value
-            assert store.get(key("y")) is None
-
-    run(scenario)
+async def test_a_written_object_is_read_back_with_its_revision_in_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        event = await store.write(put(key("x"), body=b"hello"))
+        record = store.get(key("x"))
+        assert record is not None
+        assert (record.revision, record.value) == (1, b'{"rv":"1","body":"hello"}')
+        assert event.value == record.value
+        assert store.get(key("y")) is None
 
 
 @pytest.mark.parametrize(
     ("expected", "actual"), [pytest.param(0, 1, id="a create where there is one"), pytest.param(7, 1, id="an old one")]
 )
-def test_a_write_that_expects_another_revision_changes_nothing(tmp_path: Path, expected: int, actual: int) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            await store.write(put(key("x")))
-            with pytest.raises(StaleError) as caught:
-                await store.write(put(key("x"), expected, b"new"))
-            assert (caught.value.expected, caught.value.actual) == (expected, actual)
-            assert store.revision == 1
-            assert store.list(VMS).records[0].value == b'{"rv":"1","body":""}'
-
-    run(scenario)
-
-
-def test_many_writers_at_once_each_get_their_own_revision(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            events = await asyncio.gather(*(store.write(put(key(f"n{i}"))) for i in range(200)))
-            assert sorted(event.revision for event in events) == list(range(1, 201))
-            assert len(store.list(VMS).records) == 200
-
-    run(scenario)
+async def test_a_write_that_expects_another_revision_changes_nothing(
+    tmp_path: Path, expected: int, actual: int
+) -> None:
+    async with opened(tmp_path) as store:
+        await store.write(put(key("x")))
+        with pytest.raises(StaleError) as caught:
+            await store.write(put(key("x"), expected, b"new"))
+        assert (caught.value.expected, caught.value.actual) == (expected, actual)
+        assert store.revision == 1
+        assert store.list(VMS).records[0].value == b'{"rv":"1","body":""}'
 
 
-def test_failed_write_does_not_affect_others_in_the_commit(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            outcomes = await store.write_all([put(key("x")), put(key("x")), put(key("y"))])
-            assert [type(outcome) for outcome in outcomes] == [Event, StaleError, Event]
-            assert [record.key.name for record in store.list(VMS).records] == ["x", "y"]
-
-    run(scenario)
+async def test_many_writers_at_once_each_get_their_own_revision(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        events = await asyncio.gather(*(store.write(put(key(f"n{i}"))) for i in range(200)))
+        assert sorted(event.revision for event in events) == list(range(1, 201))
+        assert len(store.list(VMS).records) == 200
 
 
-def test_lists_are_sorted_and_pages_are_consistent(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            for name in ("c", "a", "b", "d"):
-                await store.write(put(key(name)))
-            await store.write(put(key("z", "other")))
-            first = store.list(VMS, "a", limit=2)
-            assert ([r.key.name for r in first.records], first.remaining, first.revision) == (["a", "b"], 2, 5)
-            await store.write(put(key("a"), 2, removes=True))
-            await store.write(put(key("c"), 1, b"changed"))
-            await store.write(put(key("bb")))
-            rest = store.list(VMS, "a", after=first.records[-1].key, limit=2, at=first.revision)
-            assert [(r.key.name, r.revision) for r in rest.records] == [("c", 1), ("d", 4)]
-            assert rest.remaining == 0
-            whole = store.list(VMS, at=5)
-            assert [r.key.name for r in whole.records] == ["a", "b", "c", "d", "z"]
-
-    run(scenario)
+async def test_failed_write_does_not_affect_others_in_the_commit(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        outcomes = await store.write_all([put(key("x")), put(key("x")), put(key("y"))])
+        assert [type(outcome) for outcome in outcomes] == [Event, StaleError, Event]
+        assert [record.key.name for record in store.list(VMS).records] == ["x", "y"]
 
 
-def test_watch_returns_missed_changes_then_new_ones(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            await store.write(put(key("x")))
-            await store.write(put(key("y")))
-            await store.write(put(key("other", "b")))
-            missed, watch = store.watch(VMS, "a", 1)
-            assert names(missed) == [("ADDED", "y", 2)]
-            assert watch is not None
-            await store.write(put(key("x"), 1))
-            await store.write(put(key("other2", "b")))
-            await store.write(put(key("x"), 4, removes=True))
-            assert names(await watch.next(1)) == [("MODIFIED", "x", 4), ("DELETED", "x", 6)]
-            assert list(await watch.next(0.01)) == []
-            watch.close()
-            await store.write(put(key("x")))
-            assert list(await watch.next(0.01)) == []
-
-    run(scenario)
+async def test_lists_are_sorted_and_pages_are_consistent(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        for name in ("c", "a", "b", "d"):
+            await store.write(put(key(name)))
+        await store.write(put(key("z", "other")))
+        first = store.list(VMS, "a", limit=2)
+        assert ([r.key.name for r in first.records], first.remaining, first.revision) == (["a", "b"], 2, 5)
+        await store.write(put(key("a"), 2, removes=True))
+        await store.write(put(key("c"), 1, b"changed"))
+        await store.write(put(key("bb")))
+        rest = store.list(VMS, "a", after=first.records[-1].key, limit=2, at=first.revision)
+        assert [(r.key.name, r.revision) for r in rest.records] == [("c", 1), ("d", 4)]
+        assert rest.remaining == 0
+        whole = store.list(VMS, at=5)
+        assert [r.key.name for r in whole.records] == ["a", "b", "c", "d", "z"]
 
 
-def test_an_event_knows_the_revision_it_replaced(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            await store.write(put(key("x"), body=b"old"))
-            event = await store.write(put(key("x"), 1, b"new"))
-            assert store.get_revision(event.previous) == b'{"rv":"1","body":"old"}'
-
-    run(scenario)
-
-
-def test_compaction_removes_history_and_keeps_objects(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            await store.write(put(key("stays")))
-            await store.write(put(key("x")))
-            await store.write(put(key("x"), 2))
-            await store.write(put(key("x"), 3, removes=True))
-            await store.compact(before=4)
-            await store.write(put(key("y")))
-            with pytest.raises(CompactedError):
-                store.watch(VMS, None, 3)
-            with pytest.raises(CompactedError):
-                store.list(VMS, at=2)
-            assert names(store.watch(VMS, None, 4)[0]) == [("ADDED", "y", 5)]
-            assert [record.key.name for record in store.list(VMS).records] == ["stays", "y"]
-            assert store.get_revision(2) is None
-
-    run(scenario)
+async def test_watch_returns_missed_changes_then_new_ones(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        await store.write(put(key("x")))
+        await store.write(put(key("y")))
+        await store.write(put(key("other", "b")))
+        missed, watch = store.watch(VMS, "a", 1)
+        assert names(missed) == [("ADDED", "y", 2)]
+        assert watch is not None
+        await store.write(put(key("x"), 1))
+        await store.write(put(key("other2", "b")))
+        await store.write(put(key("x"), 4, removes=True))
+        assert names(await watch.next(1)) == [("MODIFIED", "x", 4), ("DELETED", "x", 6)]
+        assert list(await watch.next(0.01)) == []
+        watch.close()
+        await store.write(put(key("x")))
+        assert list(await watch.next(0.01)) == []
 
 
-def test_history_window_keeps_recent_time_and_revisions(tmp_path: Path) -> None:
+async def test_an_event_knows_the_revision_it_replaced(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        await store.write(put(key("x"), body=b"old"))
+        event = await store.write(put(key("x"), 1, b"new"))
+        assert store.get_revision(event.previous) == b'{"rv":"1","body":"old"}'
+
+
+async def test_compaction_removes_history_and_keeps_objects(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        await store.write(put(key("stays")))
+        await store.write(put(key("x")))
+        await store.write(put(key("x"), 2))
+        await store.write(put(key("x"), 3, removes=True))
+        await store.compact(before=4)
+        await store.write(put(key("y")))
+        with pytest.raises(CompactedError):
+            store.watch(VMS, None, 3)
+        with pytest.raises(CompactedError):
+            store.list(VMS, at=2)
+        assert names(store.watch(VMS, None, 4)[0]) == [("ADDED", "y", 5)]
+        assert [record.key.name for record in store.list(VMS).records] == ["stays", "y"]
+        assert store.get_revision(2) is None
+
+
+async def test_history_window_keeps_recent_time_and_revisions(tmp_path: Path) -> None:
     now = [1000.0]
 
-    async def scenario() -> None:
-        async with opened(tmp_path, window_seconds=300, window_revisions=2, clock=lambda: now[0]) as store:
-            await store.write(put(key("x")))
-            for revision in range(1, 6):
-                await store.write(put(key("x"), revision))
-            await store.compact()
-            await store.write(put(key("y")))
-            assert store.oldest == 0, "all of it is young"
-            now[0] = 2000.0
-            await store.compact()
-            await store.write(put(key("z")))
-            assert store.oldest == 5, "two revisions are near"
-
-    run(scenario)
+    async with opened(tmp_path, window_seconds=300, window_revisions=2, clock=lambda: now[0]) as store:
+        await store.write(put(key("x")))
+        for revision in range(1, 6):
+            await store.write(put(key("x"), revision))
+        await store.compact()
+        await store.write(put(key("y")))
+        assert store.oldest == 0, "all of it is young"
+        now[0] = 2000.0
+        await store.compact()
+        await store.write(put(key("z")))
+        assert store.oldest == 5, "two revisions are near"
 
 
-def test_watch_can_be_resumed_from_a_revision_that_the_event_loop_has_not_processed(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            await store.write(put(key("x")))
-            path = tmp_path / FILE_NAME
-            writing = asyncio.create_task(store.write_all([put(key("x"), 1), put(key("x"), 2)]))
-            await asyncio.sleep(0)  # the write is queued
-            await asyncio.sleep(0)  # the commit begins in its thread
-            deadline = time.monotonic() + 10
-            while count_revisions(path) < 3:
-                assert time.monotonic() < deadline
-                time.sleep(0.001)  # blocks the event loop
-            missed, first = store.watch(VMS, None, 1)
-            assert names(missed) == [("MODIFIED", "x", 2), ("MODIFIED", "x", 3)]
-            again, second = store.watch(VMS, None, 3)
-            assert not again
-            await writing
-            await store.write(put(key("x"), 3))
-            for subscription in (first, second):
-                assert subscription is not None
-                assert names(await subscription.next(1)) == [("MODIFIED", "x", 4)]
-
-    run(scenario)
+async def test_watch_can_be_resumed_from_a_revision_that_the_event_loop_has_not_processed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        await store.write(put(key("x")))
+        path = tmp_path / FILE_NAME
+        writing = asyncio.create_task(store.write_all([put(key("x"), 1), put(key("x"), 2)]))
+        await asyncio.sleep(0)  # the write is queued
+        await asyncio.sleep(0)  # the commit begins in its thread
+        deadline = time.monotonic() + 10
+        while count_revisions(path) < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.001)  # blocks the event loop
+        missed, first = store.watch(VMS, None, 1)
+        assert names(missed) == [("MODIFIED", "x", 2), ("MODIFIED", "x", 3)]
+        again, second = store.watch(VMS, None, 3)
+        assert not again
+        await writing
+        await store.write(put(key("x"), 3))
+        for subscription in (first, second):
+            assert subscription is not None
+            assert names(await subscription.next(1)) == [("MODIFIED", "x", 4)]
 
 
-def test_long_history_is_returned_in_parts_without_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_long_history_is_returned_in_parts_without_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.store.store.CHANGES_AT_ONCE", 250)
 
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            for number in range(5):
-                await store.write(put(key(f"n{number}"), body=b"x" * 100))
-            seen: list[Event] = []
-            subscription = None
-            parts = 0
-            while subscription is None:
-                changes, subscription = store.watch(VMS, None, seen[-1].revision if seen else 0)
-                seen += changes
-                parts += 1
-                await store.write(put(key(f"during-part-{parts}"), body=b"x" * 100))
-            assert parts > 2
-            seen += await subscription.next(1)
-            assert [event.revision for event in seen] == list(range(1, 5 + parts + 1))
-
-    run(scenario)
+    async with opened(tmp_path) as store:
+        for number in range(5):
+            await store.write(put(key(f"n{number}"), body=b"x" * 100))
+        seen: list[Event] = []
+        subscription = None
+        parts = 0
+        while subscription is None:
+            changes, subscription = store.watch(VMS, None, seen[-1].revision if seen else 0)
+            seen += changes
+            parts += 1
+            await store.write(put(key(f"during-part-{parts}"), body=b"x" * 100))
+        assert parts > 2
+        seen += await subscription.next(1)
+        assert [event.revision for event in seen] == list(range(1, 5 + parts + 1))
 
 
-def test_future_revision_is_refused(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            with pytest.raises(FutureError):
-                store.list(VMS, at=9)
-            with pytest.raises(FutureError):
-                store.watch(VMS, None, 9)
-
-    run(scenario)
+async def test_future_revision_is_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        with pytest.raises(FutureError):
+            store.list(VMS, at=9)
+        with pytest.raises(FutureError):
+            store.watch(VMS, None, 9)
 
 
-def test_revisions_continue_after_reopening_even_if_compacted(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            await store.write(put(key("x")))
-            await store.write(put(key("x"), 1, removes=True))
-            await store.compact(before=2)
-        async with opened(tmp_path) as store:
-            assert (await store.write(put(key("y")))).revision == 3
-
-    run(scenario)
+async def test_revisions_continue_after_reopening_even_if_compacted(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        await store.write(put(key("x")))
+        await store.write(put(key("x"), 1, removes=True))
+        await store.compact(before=2)
+    async with opened(tmp_path) as store:
+        assert (await store.write(put(key("y")))).revision == 3
 
 
-def test_backup_of_a_running_store_is_complete(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            await store.write(put(key("x")))
-            store.backup(tmp_path / "copy.db")
-            await store.write(put(key("y")))
-        assert check_file(tmp_path / "copy.db") == []
-        (tmp_path / "restored").mkdir()
-        (tmp_path / "copy.db").rename(tmp_path / "restored" / FILE_NAME)
-        async with opened(tmp_path / "restored") as store:
-            assert [record.key.name for record in store.list(VMS).records] == ["x"]
-
-    run(scenario)
+async def test_backup_of_a_running_store_is_complete(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        await store.write(put(key("x")))
+        store.backup(tmp_path / "copy.db")
+        await store.write(put(key("y")))
+    assert check_file(tmp_path / "copy.db") == []
+    (tmp_path / "restored").mkdir()
+    (tmp_path / "copy.db").rename(tmp_path / "restored" / FILE_NAME)
+    async with opened(tmp_path / "restored") as store:
+        assert [record.key.name for record in store.list(VMS).records] == ["x"]
 
 
-def test_watcher_with_too_many_pending_bytes_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_watcher_with_too_many_pending_bytes_is_disconnected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("virtshape.store.watch.MAX_PENDING_BYTES", 250)
 
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            slow = subscribe(store)
-            for number in range(5):
-                await store.write(put(key(f"n{number}"), body=b"x" * 100))
-            assert slow.overrun
-            assert list(await slow.next(0)) == []
-
-    run(scenario)
+    async with opened(tmp_path) as store:
+        slow = subscribe(store)
+        for number in range(5):
+            await store.write(put(key(f"n{number}"), body=b"x" * 100))
+        assert slow.overrun
+        assert list(await slow.next(0)) == []
 
 
-def test_history_is_limited_in_bytes(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(tmp_path, window_bytes=10_000) as store:
-            await store.write(put(key("x")))
-            for revision in range(1, 51):
-                await store.write(put(key("x"), revision, b"x" * 1000))
-            assert 40 <= store.oldest <= 45
-        async with opened(tmp_path, window_bytes=5_000) as store:
-            await store.write(put(key("x"), 51, b"x" * 1000))
-            await store.write(put(key("x"), 52, b"x" * 1000))
-        async with opened(tmp_path) as store:
-            assert store.oldest == 51, "history from before counts too"
-
-    run(scenario)
+async def test_history_is_limited_in_bytes(tmp_path: Path) -> None:
+    async with opened(tmp_path, window_bytes=10_000) as store:
+        await store.write(put(key("x")))
+        for revision in range(1, 51):
+            await store.write(put(key("x"), revision, b"x" * 1000))
+        assert 40 <= store.oldest <= 45
+    async with opened(tmp_path, window_bytes=5_000) as store:
+        await store.write(put(key("x"), 51, b"x" * 1000))
+        await store.write(put(key("x"), 52, b"x" * 1000))
+    async with opened(tmp_path) as store:
+        assert store.oldest == 51, "history from before counts too"
 
 
-def test_only_slow_watchers_are_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_slow_watchers_are_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.store.watch.MAX_PENDING", 3)
 
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            slow = subscribe(store)
-            brisk = subscribe(store)
-            seen: list[Event] = []
-            for number in range(5):
-                await store.write(put(key(f"n{number}")))
-                seen += await brisk.next(1)
-            assert len(seen) == 5
-            assert slow.overrun
-            assert not brisk.overrun
-
-    run(scenario)
+    async with opened(tmp_path) as store:
+        slow = subscribe(store)
+        brisk = subscribe(store)
+        seen: list[Event] = []
+        for number in range(5):
+            await store.write(put(key(f"n{number}")))
+            seen += await brisk.next(1)
+        assert len(seen) == 5
+        assert slow.overrun
+        assert not brisk.overrun
 
 
-def test_acknowledged_writes_survive_sigkill(tmp_path: Path) -> None:
+async def test_acknowledged_writes_survive_sigkill(tmp_path: Path) -> None:
     program = textwrap.dedent(
         """
         import asyncio, sys
@@ -361,10 +310,7 @@ def test_acknowledged_writes_survive_sigkill(tmp_path: Path) -> None:
     process.wait()
     process.stdout.close()
 
-    async def scenario() -> None:
-        async with opened(tmp_path) as store:
-            stored = {record.key.name for record in store.list("r").records}
-            assert {f"n{number}" for number in acknowledged} <= stored
-
-    run(scenario)
+    async with opened(tmp_path) as store:
+        stored = {record.key.name for record in store.list("r").records}
+        assert {f"n{number}" for number in acknowledged} <= stored
     assert check_file(tmp_path / FILE_NAME) == []

@@ -22,56 +22,47 @@ async def make(writer: Writer, writes: Sequence[Write]) -> Sequence[Outcome]:
     return await done
 
 
-def test_write_fails_on_a_full_disk_and_the_next_one_that_fits_succeeds(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        connection = open_for_writing(tmp_path / "x.db")
-        (pages,) = connection.execute("PRAGMA page_count").fetchone()
-        connection.execute(f"PRAGMA max_page_count = {pages + 4}")
-        writer = Writer(connection, WriteHealth(tmp_path))
-        (first,) = await make(writer, [write("small")])
-        (refused,) = await make(writer, [write("large", 1_000_000)])
-        (second,) = await make(writer, [write("small-too")])
-        assert isinstance(first, Event)
-        assert isinstance(refused, StoreError)
-        assert "writing to the database failed" in str(refused)
-        assert isinstance(second, Event)
-        assert second.revision == first.revision + 1, "a revision that was never committed is not skipped"
-        await writer.close()
-
-    asyncio.run(scenario())
+async def test_write_fails_on_a_full_disk_and_the_next_one_that_fits_succeeds(tmp_path: Path) -> None:
+    connection = open_for_writing(tmp_path / "x.db")
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages + 4}")
+    writer = Writer(connection, WriteHealth(tmp_path))
+    (first,) = await make(writer, [write("small")])
+    (refused,) = await make(writer, [write("large", 1_000_000)])
+    (second,) = await make(writer, [write("small-too")])
+    assert isinstance(first, Event)
+    assert isinstance(refused, StoreError)
+    assert "writing to the database failed" in str(refused)
+    assert isinstance(second, Event)
+    assert second.revision == first.revision + 1, "a revision that was never committed is not skipped"
+    await writer.close()
 
 
-def test_waiting_writes_share_a_commit(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        connection = open_for_writing(tmp_path / "x.db")
-        commits: list[str] = []
-        are_waiting = threading.Event()
+async def test_waiting_writes_share_a_commit(tmp_path: Path) -> None:
+    connection = open_for_writing(tmp_path / "x.db")
+    commits: list[str] = []
+    are_waiting = threading.Event()
 
-        def trace(statement: str) -> None:
-            if statement == "COMMIT":
-                are_waiting.wait(60)
-                commits.append(statement)
+    def trace(statement: str) -> None:
+        if statement == "COMMIT":
+            are_waiting.wait(60)
+            commits.append(statement)
 
-        connection.set_trace_callback(trace)
-        writer = Writer(connection, WriteHealth(tmp_path))
-        promises = [asyncio.create_task(make(writer, [write(f"n{number}")])) for number in range(50)]
-        await asyncio.sleep(0)
-        are_waiting.set()
-        outcomes = await asyncio.gather(*promises)
-        assert all(isinstance(outcome, Event) for (outcome,) in outcomes)
-        assert len(commits) <= 2
-        await writer.close()
-
-    asyncio.run(scenario())
+    connection.set_trace_callback(trace)
+    writer = Writer(connection, WriteHealth(tmp_path))
+    promises = [asyncio.create_task(make(writer, [write(f"n{number}")])) for number in range(50)]
+    await asyncio.sleep(0)
+    are_waiting.set()
+    outcomes = await asyncio.gather(*promises)
+    assert all(isinstance(outcome, Event) for (outcome,) in outcomes)
+    assert len(commits) <= 2
+    await writer.close()
 
 
-def test_close_finishes_waiting_writes(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        writer = Writer(open_for_writing(tmp_path / "x.db"), WriteHealth(tmp_path))
-        promises = [asyncio.ensure_future(make(writer, [write(f"n{number}")])) for number in range(20)]
-        await asyncio.sleep(0)
-        await writer.close()
-        outcomes = await asyncio.gather(*promises)
-        assert all(isinstance(outcome, Event) for (outcome,) in outcomes)
-
-    asyncio.run(scenario())
+async def test_close_finishes_waiting_writes(tmp_path: Path) -> None:
+    writer = Writer(open_for_writing(tmp_path / "x.db"), WriteHealth(tmp_path))
+    promises = [asyncio.ensure_future(make(writer, [write(f"n{number}")])) for number in range(20)]
+    await asyncio.sleep(0)
+    await writer.close()
+    outcomes = await asyncio.gather(*promises)
+    assert all(isinstance(outcome, Event) for (outcome,) in outcomes)

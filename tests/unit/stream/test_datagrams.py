@@ -16,33 +16,27 @@ class _Repeat(asyncio.DatagramProtocol):
         self._transport.sendto(data * 2, addr)
 
 
-def test_datagrams_are_messages_until_the_stream_is_closed() -> None:
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        server, _ = await loop.create_datagram_endpoint(_Repeat, local_addr=("127.0.0.1", 0))
-        stream = await open_udp("127.0.0.1", server.get_extra_info("sockname")[1])
-        for message in (b"a", b"bc"):
-            await stream.write(message)
-            assert await stream.read() == message * 2
-        reading = asyncio.create_task(stream.read())
-        await asyncio.sleep(0)
-        await stream.close()
-        assert (await reading, await stream.read()) == (b"", b"")
-        with pytest.raises(StreamClosed):
-            await stream.write(b"late")
-        server.close()
-
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+async def test_datagrams_are_messages_until_the_stream_is_closed() -> None:
+    loop = asyncio.get_running_loop()
+    server, _ = await loop.create_datagram_endpoint(_Repeat, local_addr=("127.0.0.1", 0))
+    stream = await open_udp("127.0.0.1", server.get_extra_info("sockname")[1])
+    for message in (b"a", b"bc"):
+        await stream.write(message)
+        assert await stream.read() == message * 2
+    reading = asyncio.create_task(stream.read())
+    await asyncio.sleep(0)
+    await stream.close()
+    assert (await reading, await stream.read()) == (b"", b"")
+    with pytest.raises(StreamClosed):
+        await stream.write(b"late")
+    server.close()
 
 
-def test_excess_unread_and_empty_datagrams_are_dropped() -> None:
-    async def scenario() -> None:
-        stream = DatagramStream()
-        stream.datagram_received(b"", ("x", 1))
-        for number in range(MAX_UNREAD + 10):
-            stream.datagram_received(b"%d" % number, ("x", 1))
-        stream.error_received(OSError("no such port"))
-        assert [await stream.read() for _ in range(2)] == [b"0", b"1"]
-        assert stream._unread.qsize() == MAX_UNREAD - 2  # noqa: SLF001
-
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+async def test_excess_unread_and_empty_datagrams_are_dropped() -> None:
+    stream = DatagramStream()
+    stream.datagram_received(b"", ("x", 1))
+    for number in range(MAX_UNREAD + 10):
+        stream.datagram_received(b"%d" % number, ("x", 1))
+    stream.error_received(OSError("no such port"))
+    assert [await stream.read() for _ in range(2)] == [b"0", b"1"]
+    assert stream._unread.qsize() == MAX_UNREAD - 2  # noqa: SLF001

@@ -1,8 +1,6 @@
 """Relay of bytes between two streams, and how it ends."""
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
 
 import pytest
 from tests.unit.stream.pipes import GONE, Pipe
@@ -11,79 +9,57 @@ from virtshape.stream.duplex import StreamClosed
 from virtshape.stream.relay import relay
 
 
-def run(scenario: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(scenario, 60))
-
-
-def test_bytes_are_relayed_both_ways_until_one_side_ends() -> None:
-    async def scenario() -> None:
-        near, far = Pipe(b"a", b"b"), Pipe(b"1", b"2", b"")
-        await relay(near, far)
-        assert near.written == b"12"
-        assert far.written in (b"", b"a", b"ab")
-        assert not near.is_closed
-        assert not far.is_closed
-
-    run(scenario())
+async def test_bytes_are_relayed_both_ways_until_one_side_ends() -> None:
+    near, far = Pipe(b"a", b"b"), Pipe(b"1", b"2", b"")
+    await relay(near, far)
+    assert near.written == b"12"
+    assert far.written in (b"", b"a", b"ab")
+    assert not near.is_closed
+    assert not far.is_closed
 
 
 @pytest.mark.parametrize(
     "error", [StreamClosed(4000, "taken over"), ConnectionResetError("reset")], ids=["told", "broken"]
 )
-def test_error_of_either_stream_is_raised(error: Exception) -> None:
-    async def scenario() -> None:
-        with pytest.raises(type(error)):
-            await relay(Pipe(), Pipe(b"1", error))
-        with pytest.raises(type(error)):
-            await relay(Pipe(b"1", error), Pipe())
-
-    run(scenario())
+async def test_error_of_either_stream_is_raised(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        await relay(Pipe(), Pipe(b"1", error))
+    with pytest.raises(type(error)):
+        await relay(Pipe(b"1", error), Pipe())
 
 
-def test_last_bytes_of_a_stream_that_rejects_writes_are_relayed() -> None:
-    async def scenario() -> None:
-        near, far = Pipe(b"too late"), Pipe()
-        far.refusal = GONE
-        relaying = asyncio.create_task(relay(near, far))
-        await asyncio.sleep(0.01)
-        far.put(b"last words", b"")
+async def test_last_bytes_of_a_stream_that_rejects_writes_are_relayed() -> None:
+    near, far = Pipe(b"too late"), Pipe()
+    far.refusal = GONE
+    relaying = asyncio.create_task(relay(near, far))
+    await asyncio.sleep(0.01)
+    far.put(b"last words", b"")
+    await relaying
+    assert near.written == b"last words"
+
+
+async def test_relay_lingers_for_the_response_after_the_near_end() -> None:
+    near, far = Pipe(b"question", b""), Pipe()
+    relaying = asyncio.create_task(relay(near, far, linger=1.0))
+    for piece in (b"one", b"two", b"three"):
+        await asyncio.sleep(0.4)
+        far.put(piece)
+    far.put(b"")
+    await relaying
+    assert (far.written, near.written) == (b"question", b"onetwothree")
+
+
+async def test_relay_ends_after_lingering_without_a_response() -> None:
+    near, far = Pipe(b"question", b""), Pipe()
+    await relay(near, far, linger=0.05)
+    assert far.written == b"question"
+
+
+async def test_cancelled_relay_leaves_no_tasks() -> None:
+    before = asyncio.all_tasks()
+    relaying = asyncio.create_task(relay(Pipe(), Pipe()))
+    await asyncio.sleep(0.01)
+    relaying.cancel()
+    with pytest.raises(asyncio.CancelledError):
         await relaying
-        assert near.written == b"last words"
-
-    run(scenario())
-
-
-def test_relay_lingers_for_the_response_after_the_near_end() -> None:
-    async def scenario() -> None:
-        near, far = Pipe(b"question", b""), Pipe()
-        relaying = asyncio.create_task(relay(near, far, linger=1.0))
-        for piece in (b"one", b"two", b"three"):
-            await asyncio.sleep(0.4)
-            far.put(piece)
-        far.put(b"")
-        await relaying
-        assert (far.written, near.written) == (b"question", b"onetwothree")
-
-    run(scenario())
-
-
-def test_relay_ends_after_lingering_without_a_response() -> None:
-    async def scenario() -> None:
-        near, far = Pipe(b"question", b""), Pipe()
-        await relay(near, far, linger=0.05)
-        assert far.written == b"question"
-
-    run(scenario())
-
-
-def test_cancelled_relay_leaves_no_tasks() -> None:
-    async def scenario() -> None:
-        before = asyncio.all_tasks()
-        relaying = asyncio.create_task(relay(Pipe(), Pipe()))
-        await asyncio.sleep(0.01)
-        relaying.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await relaying
-        assert asyncio.all_tasks() == before
-
-    run(scenario())
+    assert asyncio.all_tasks() == before

@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from websockets.protocol import Side
@@ -69,18 +68,11 @@ def let_time_pass(socket: WebSocket) -> None:
     socket._heard_at -= AGES  # noqa: SLF001 - keeps the test short
 
 
-def run(scenario: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(scenario, 60))
-
-
-def test_data_is_exchanged_both_ways() -> None:
-    async def scenario() -> None:
-        server, client, _, _ = connect()
-        await client.write(b"up")
-        await server.write(b"down")
-        assert (await server.read(), await client.read()) == (b"up", b"down")
-
-    run(scenario())
+async def test_data_is_exchanged_both_ways() -> None:
+    server, client, _, _ = connect()
+    await client.write(b"up")
+    await server.write(b"down")
+    assert (await server.read(), await client.read()) == (b"up", b"down")
 
 
 @pytest.mark.parametrize(
@@ -93,124 +85,100 @@ def test_data_is_exchanged_both_ways() -> None:
     ],
     ids=["as agreed", "for a reason", "no code to say", "too long"],
 )
-def test_close_code_and_reason_reach_the_other_end(code: int, words: str, told: tuple[int, str] | None) -> None:
-    async def scenario() -> None:
-        server, client, _, _ = connect()
-        await server.write(b"before")
-        closing = asyncio.create_task(server.close(code, words))
-        assert await client.read() == b"before"
-        if told is None:
-            assert await client.read() == b""
-        else:
-            with pytest.raises(StreamClosed) as caught:
-                await client.read()
-            assert (caught.value.code, caught.value.reason) == told
-        with pytest.raises(StreamClosed):
-            await client.write(b"after")
-        await closing
-        assert await server.read() == b""
-
-    run(scenario())
+async def test_close_code_and_reason_reach_the_other_end(code: int, words: str, told: tuple[int, str] | None) -> None:
+    server, client, _, _ = connect()
+    await server.write(b"before")
+    closing = asyncio.create_task(server.close(code, words))
+    assert await client.read() == b"before"
+    if told is None:
+        assert await client.read() == b""
+    else:
+        with pytest.raises(StreamClosed) as caught:
+            await client.read()
+        assert (caught.value.code, caught.value.reason) == told
+    with pytest.raises(StreamClosed):
+        await client.write(b"after")
+    await closing
+    assert await server.read() == b""
 
 
-def test_lost_connection_ends_reading_and_writing() -> None:
-    async def scenario() -> None:
-        server, client, here, _ = connect()
-        reading = asyncio.create_task(client.read())
-        await asyncio.sleep(0)
-        here.close()
-        with pytest.raises(StreamClosed, match="was lost"):
-            await reading
-        with pytest.raises(StreamClosed, match="was lost"):
-            await client.write(b"after")
-        server.ping()
-        await client.close()
-
-    run(scenario())
+async def test_lost_connection_ends_reading_and_writing() -> None:
+    server, client, here, _ = connect()
+    reading = asyncio.create_task(client.read())
+    await asyncio.sleep(0)
+    here.close()
+    with pytest.raises(StreamClosed, match="was lost"):
+        await reading
+    with pytest.raises(StreamClosed, match="was lost"):
+        await client.write(b"after")
+    server.ping()
+    await client.close()
 
 
-def test_transport_is_paused_while_data_is_unread() -> None:
-    async def scenario() -> None:
-        server, client, here, _ = connect()
-        piece = b"x" * 65536
-        for _ in range(MAX_UNREAD // len(piece)):
-            await client.write(piece)
-        assert here.reads()
+async def test_transport_is_paused_while_data_is_unread() -> None:
+    server, client, here, _ = connect()
+    piece = b"x" * 65536
+    for _ in range(MAX_UNREAD // len(piece)):
         await client.write(piece)
-        assert not here.reads()
-        let_time_pass(server)
-        assert server.measure_silence() < AGES / 2
-        await server.read()
-        assert here.reads()
-
-    run(scenario())
-
-
-def test_writer_waits_for_a_full_transport_while_reading_continues() -> None:
-    async def scenario() -> None:
-        server, client, here, _ = connect()
-        server.pause_writing()
-        writing = asyncio.create_task(server.write(b"x" * 2_000_000))
-        await asyncio.sleep(0)
-        await client.write(b"up")
-        assert await server.read() == b"up"
-        assert here.reads()
-        assert not writing.done()
-        server.resume_writing()
-        await writing
-
-    run(scenario())
+    assert here.reads()
+    await client.write(piece)
+    assert not here.reads()
+    let_time_pass(server)
+    assert server.measure_silence() < AGES / 2
+    await server.read()
+    assert here.reads()
 
 
-def test_peer_that_pings_without_reading_is_paused() -> None:
-    async def scenario() -> None:
-        server, client, here, _ = connect()
-        here.kept = []
-        server.pause_writing()
-        for _ in range(70_000):
-            client.ping()
-            if not here.reads():
-                break
-        assert not here.reads()
-        server.resume_writing()
-        assert here.reads()
-
-    run(scenario())
+async def test_writer_waits_for_a_full_transport_while_reading_continues() -> None:
+    server, client, here, _ = connect()
+    server.pause_writing()
+    writing = asyncio.create_task(server.write(b"x" * 2_000_000))
+    await asyncio.sleep(0)
+    await client.write(b"up")
+    assert await server.read() == b"up"
+    assert here.reads()
+    assert not writing.done()
+    server.resume_writing()
+    await writing
 
 
-def test_silence_is_measured_from_the_last_received_frame() -> None:
-    async def scenario() -> None:
-        server, _, here, there = connect()
-        let_time_pass(server)
-        assert server.measure_silence() >= AGES
-        server.ping()
-        assert server.measure_silence() < AGES / 2
-        here.kept = []
-        server.ping()
-        there.kept = []
-        let_time_pass(server)
-        here.let_through()
-        assert server.measure_silence() >= AGES
-
-    run(scenario())
+async def test_peer_that_pings_without_reading_is_paused() -> None:
+    server, client, here, _ = connect()
+    here.kept = []
+    server.pause_writing()
+    for _ in range(70_000):
+        client.ping()
+        if not here.reads():
+            break
+    assert not here.reads()
+    server.resume_writing()
+    assert here.reads()
 
 
-def test_close_without_an_acknowledgement_times_out() -> None:
-    async def scenario() -> None:
-        server, _, here, _ = connect()
-        here.feed = lambda _: None
-        await server.close(seconds=0.05)
-        assert here.is_gone
+async def test_silence_is_measured_from_the_last_received_frame() -> None:
+    server, _, here, there = connect()
+    let_time_pass(server)
+    assert server.measure_silence() >= AGES
+    server.ping()
+    assert server.measure_silence() < AGES / 2
+    here.kept = []
+    server.ping()
+    there.kept = []
+    let_time_pass(server)
+    here.let_through()
+    assert server.measure_silence() >= AGES
 
-    run(scenario())
+
+async def test_close_without_an_acknowledgement_times_out() -> None:
+    server, _, here, _ = connect()
+    here.feed = lambda _: None
+    await server.close(seconds=0.05)
+    assert here.is_gone
 
 
-def test_payload_is_never_logged(caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario() -> None:
+async def test_payload_is_never_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
         server, client, _, _ = connect()
         await client.write(b"password")
         assert await server.read() == b"password"
-
-    with caplog.at_level(logging.DEBUG):
-        run(scenario())
     assert "password" not in caplog.text

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import pytest
 
@@ -11,16 +11,6 @@ from virtshape.supervise.supervisor import Backoff, ExpectedError, SupervisedTas
 from virtshape.supervise.tasks import COMPACTION, INFORMERS, LAUNCHER
 
 QUICK = Backoff(first=0.002, longest=0.004, healthy=0.05)
-
-
-def run(scenario: Callable[[Supervisor], Awaitable[None]]) -> Supervisor:
-    async def go() -> Supervisor:
-        supervisor = Supervisor(QUICK)
-        async with asyncio.timeout(30):
-            await scenario(supervisor)
-        return supervisor
-
-    return asyncio.run(go())
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -48,47 +38,46 @@ def list_tracebacks(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]
     return [record for record in caplog.records if record.exc_info]
 
 
-def test_failing_task_is_restarted_and_its_check_fails_until_it_recovers(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_task_is_restarted_and_its_check_fails_until_it_recovers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     work = Failing(3)
 
-    async def scenario(supervisor: Supervisor) -> None:
-        async with supervisor.running(INFORMERS, work, item="Node"):
-            await until(lambda: work.runs == 4)
-            assert supervisor.list_checks() == {"informers": Check("Node: RuntimeError: boom")}
-            await until(lambda: supervisor.list_checks() == {"informers": Check()})
-
-    assert run(scenario).restarts == {"informers": 3}
+    supervisor = Supervisor(QUICK)
+    async with supervisor.running(INFORMERS, work, item="Node"):
+        await until(lambda: work.runs == 4)
+        assert supervisor.list_checks() == {"informers": Check("Node: RuntimeError: boom")}
+        await until(lambda: supervisor.list_checks() == {"informers": Check()})
+    assert supervisor.restarts == {"informers": 3}
     assert len(list_tracebacks(caplog)) == 1
     assert (
         sum("background task informers/Node failed: RuntimeError: boom" in one.message for one in caplog.records) == 3
     )
 
 
-def test_another_failure_of_the_same_task_is_logged_with_its_own_traceback(caplog: pytest.LogCaptureFixture) -> None:
+async def test_another_failure_of_the_same_task_is_logged_with_its_own_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     errors: list[BaseException] = [ValueError("two"), RuntimeError("one"), RuntimeError("one")]
     work = Failing(3, lambda: errors.pop())
 
-    async def scenario(supervisor: Supervisor) -> None:
-        async with supervisor.running(COMPACTION, work):
-            await until(lambda: work.runs == 4)
-
-    run(scenario)
+    supervisor = Supervisor(QUICK)
+    async with supervisor.running(COMPACTION, work):
+        await until(lambda: work.runs == 4)
     assert len(list_tracebacks(caplog)) == 2
 
 
-def test_expected_failure_is_logged_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+async def test_expected_failure_is_logged_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
     work = Failing(1, lambda: ExpectedError("not ready yet"))
 
-    async def scenario(supervisor: Supervisor) -> None:
-        async with supervisor.running(COMPACTION, work):
-            await until(lambda: work.runs == 2)
-
-    run(scenario)
+    supervisor = Supervisor(QUICK)
+    async with supervisor.running(COMPACTION, work):
+        await until(lambda: work.runs == 2)
     assert "ExpectedError: not ready yet" in caplog.text
     assert list_tracebacks(caplog) == []
 
 
-def test_failure_after_recovery_is_logged_with_a_traceback_again(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failure_after_recovery_is_logged_with_a_traceback_again(caplog: pytest.LogCaptureFixture) -> None:
     fail = asyncio.Event()
 
     async def work() -> None:
@@ -96,15 +85,13 @@ def test_failure_after_recovery_is_logged_with_a_traceback_again(caplog: pytest.
         fail.clear()
         raise RuntimeError("boom")
 
-    async def scenario(supervisor: Supervisor) -> None:
-        async with supervisor.running(COMPACTION, work):
-            for count in (1, 2):
-                fail.set()
-                await until(lambda: not supervisor.list_checks()["compaction"].passed)
-                await until(lambda: supervisor.list_checks()["compaction"].passed)
-                assert len(list_tracebacks(caplog)) == count
-
-    run(scenario)
+    supervisor = Supervisor(QUICK)
+    async with supervisor.running(COMPACTION, work):
+        for count in (1, 2):
+            fail.set()
+            await until(lambda: not supervisor.list_checks()["compaction"].passed)
+            await until(lambda: supervisor.list_checks()["compaction"].passed)
+            assert len(list_tracebacks(caplog)) == count
 
 
 @pytest.mark.parametrize(
@@ -115,74 +102,64 @@ def test_failure_after_recovery_is_logged_with_a_traceback_again(caplog: pytest.
         pytest.param(lambda: RuntimeError(), "RuntimeError", id="raises without a message"),
     ],
 )
-def test_task_that_ends_by(make: Callable[[], BaseException], reason: str) -> None:
+async def test_task_that_ends_by(make: Callable[[], BaseException], reason: str) -> None:
     work = Failing(1, make)
 
-    async def scenario(supervisor: Supervisor) -> None:
-        async with supervisor.running(COMPACTION, work):
-            await until(lambda: work.runs == 2)
-            assert supervisor.list_checks()["compaction"] == Check(reason, required=False)
-
-    run(scenario)
+    supervisor = Supervisor(QUICK)
+    async with supervisor.running(COMPACTION, work):
+        await until(lambda: work.runs == 2)
+        assert supervisor.list_checks()["compaction"] == Check(reason, required=False)
 
 
-def test_task_that_returns_is_restarted_unless_it_may_finish() -> None:
+async def test_task_that_returns_is_restarted_unless_it_may_finish() -> None:
     runs: list[str] = []
 
     async def work() -> None:
         runs.append("run")
 
-    async def scenario(supervisor: Supervisor) -> None:
-        finished = supervisor.start(LAUNCHER, work, finishes=True)
-        await finished.task
-        assert runs == ["run"]
-        assert finished.first_attempt_done.is_set()
-        async with supervisor.running(COMPACTION, work):
-            await until(lambda: len(runs) == 3)
-            assert "returned unexpectedly" in supervisor.list_checks()["compaction"].failure
-
-    run(scenario)
+    supervisor = Supervisor(QUICK)
+    finished = supervisor.start(LAUNCHER, work, finishes=True)
+    await finished.task
+    assert runs == ["run"]
+    assert finished.first_attempt_done.is_set()
+    async with supervisor.running(COMPACTION, work):
+        await until(lambda: len(runs) == 3)
+        assert "returned unexpectedly" in supervisor.list_checks()["compaction"].failure
 
 
-def test_failing_task_does_not_affect_the_others() -> None:
+async def test_failing_task_does_not_affect_the_others() -> None:
     steady, failing = Failing(0), Failing(1000)
 
-    async def scenario(supervisor: Supervisor) -> None:
-        async with supervisor.running(INFORMERS, steady, item="a"), supervisor.running(INFORMERS, failing, item="b"):
-            await until(lambda: failing.runs > 5)
-            assert steady.runs == 1
-            assert supervisor.list_checks()["informers"].failure == "b: RuntimeError: boom"
-
-    run(scenario)
+    supervisor = Supervisor(QUICK)
+    async with supervisor.running(INFORMERS, steady, item="a"), supervisor.running(INFORMERS, failing, item="b"):
+        await until(lambda: failing.runs > 5)
+        assert steady.runs == 1
+        assert supervisor.list_checks()["informers"].failure == "b: RuntimeError: boom"
 
 
-def test_stopping_ends_a_task_that_fails_while_it_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
+async def test_stopping_ends_a_task_that_fails_while_it_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
     async def work() -> None:
         try:
             await asyncio.Event().wait()
         finally:
             raise RuntimeError("cleanup failed")
 
-    async def scenario(supervisor: Supervisor) -> None:
-        async with supervisor.running(COMPACTION, work):
-            await asyncio.sleep(0)
-
-    run(scenario)
+    supervisor = Supervisor(QUICK)
+    async with supervisor.running(COMPACTION, work):
+        await asyncio.sleep(0)
     assert "background task compaction failed while stopping" in caplog.text
 
 
-def test_observers_are_notified_of_failure_and_recovery() -> None:
+async def test_observers_are_notified_of_failure_and_recovery() -> None:
     seen: list[str] = []
 
     def observe(task: SupervisedTask) -> None:
         seen.append(task.failure)
 
-    async def scenario(supervisor: Supervisor) -> None:
-        supervisor.observe(observe)
-        async with supervisor.running(COMPACTION, Failing(1)):
-            await until(lambda: len(seen) == 2)
-
-    run(scenario)
+    supervisor = Supervisor(QUICK)
+    supervisor.observe(observe)
+    async with supervisor.running(COMPACTION, Failing(1)):
+        await until(lambda: len(seen) == 2)
     assert seen == ["RuntimeError: boom", ""]
 
 

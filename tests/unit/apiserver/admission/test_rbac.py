@@ -1,6 +1,5 @@
 """Admission defaults and validates roles and bindings, and prevents privilege escalation."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ GET = build("Role", rules=[build_rule("get", "virtualmachines")])
 DELETE = build("Role", rules=[build_rule("delete", "virtualmachines")])
 
 
-def admit(
+async def admit(
     tree: JsonObject, user: User = ADMIN, old: JsonObject | None = None, operation: str = ""
 ) -> JsonObject | None:
     kind = find_kind(tree["apiVersion"], tree["kind"])
@@ -46,13 +45,13 @@ def admit(
     admission = RbacAdmission(Authorizer(bobs))
     operation = operation or ("CREATE" if old is None else "UPDATE")
     new = None if operation == "DELETE" else tree
-    admitted, warnings = asyncio.run(admission.admit(operation, route, user, new, old, dry_run=False))
+    admitted, warnings = await admission.admit(operation, route, user, new, old, dry_run=False)
     assert warnings == []
     return admitted
 
 
-def test_binding_api_groups_are_defaulted() -> None:
-    assert admit(BINDING) == COMPLETE
+async def test_binding_api_groups_are_defaulted() -> None:
+    assert await admit(BINDING) == COMPLETE
 
 
 ADMITTED: dict[str, tuple[JsonObject, User, JsonObject | None]] = {
@@ -69,8 +68,8 @@ ADMITTED: dict[str, tuple[JsonObject, User, JsonObject | None]] = {
 
 
 @pytest.mark.parametrize(("tree", "user", "old"), ADMITTED.values(), ids=ADMITTED.keys())
-def test_valid_object_is_unchanged(tree: JsonObject, user: User, old: JsonObject | None) -> None:
-    assert admit(tree, user, old) is tree
+async def test_valid_object_is_unchanged(tree: JsonObject, user: User, old: JsonObject | None) -> None:
+    assert await admit(tree, user, old) is tree
 
 
 REFUSED: dict[str, tuple[JsonObject, User, JsonObject | None, int, str]] = {
@@ -108,14 +107,14 @@ REFUSED: dict[str, tuple[JsonObject, User, JsonObject | None, int, str]] = {
 
 
 @pytest.mark.parametrize(("tree", "user", "old", "code", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_invalid_object_is_rejected(
+async def test_invalid_object_is_rejected(
     tree: JsonObject, user: User, old: JsonObject | None, code: int, message: str
 ) -> None:
     with pytest.raises(StatusError) as caught:
-        admit(tree, user, old)
+        await admit(tree, user, old)
     assert caught.value.code == code
     assert message in caught.value.message
 
 
-def test_delete_is_not_checked_for_escalation() -> None:
-    assert admit(DELETE, BOB, DELETE, "DELETE") is None
+async def test_delete_is_not_checked_for_escalation() -> None:
+    assert await admit(DELETE, BOB, DELETE, "DELETE") is None

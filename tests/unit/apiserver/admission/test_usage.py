@@ -1,7 +1,7 @@
 """Count of VMs that refer to an instance type, flavor or preference."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +48,13 @@ class Machines:
         self._revisions[name] = (await self._store.write(write)).revision
 
 
-def run(directory: Path, story: Callable[[Machines, UsageIndex], Awaitable[None]]) -> None:
-    async def tell() -> None:
-        store = Store(directory)
-        mentions = UsageIndex(store)
-        store.observe(mentions.observe)
-        await story(Machines(store), mentions)
-        await store.close()
-
-    asyncio.run(tell())
+@asynccontextmanager
+async def open_index(directory: Path) -> AsyncIterator[tuple[Machines, UsageIndex]]:
+    store = Store(directory)
+    mentions = UsageIndex(store)
+    store.observe(mentions.observe)
+    yield Machines(store), mentions
+    await store.close()
 
 
 def count(mentions: UsageIndex) -> set[Reference]:
@@ -65,20 +63,18 @@ def count(mentions: UsageIndex) -> set[Reference]:
 
 @pytest.mark.parametrize(("spec", "named"), NAMED.values(), ids=NAMED)
 @pytest.mark.parametrize("asked_before", [False, True], ids=["written before", "written after"])
-def test_references_of_a_vm_are_counted(
+async def test_references_of_a_vm_are_counted(
     tmp_path: Path, spec: JsonObject, named: set[Reference], asked_before: bool
 ) -> None:
-    async def story(machines: Machines, mentions: UsageIndex) -> None:
+    async with open_index(tmp_path) as (machines, mentions):
         if asked_before:
             assert count(mentions) == set()
         await machines.write(**spec)
         assert count(mentions) == named
 
-    run(tmp_path, story)
 
-
-def test_updated_vm_is_counted_by_its_new_references(tmp_path: Path) -> None:
-    async def story(machines: Machines, mentions: UsageIndex) -> None:
+async def test_updated_vm_is_counted_by_its_new_references(tmp_path: Path) -> None:
+    async with open_index(tmp_path) as (machines, mentions):
         await machines.write("vm1", instancetype="small", preference="linux")
         await machines.write("vm2", instancetype="small")
         assert (mentions.count(SMALL), mentions.count(LINUX)) == (2, 1)
@@ -87,14 +83,10 @@ def test_updated_vm_is_counted_by_its_new_references(tmp_path: Path) -> None:
         await machines.write("vm1")
         assert count(mentions) == {SMALL}
 
-    run(tmp_path, story)
 
-
-def test_deleted_vm_is_not_counted(tmp_path: Path) -> None:
-    async def story(machines: Machines, mentions: UsageIndex) -> None:
+async def test_deleted_vm_is_not_counted(tmp_path: Path) -> None:
+    async with open_index(tmp_path) as (machines, mentions):
         await machines.write("vm1", instancetype="small")
         assert mentions.count(SMALL) == 1
         await machines.write("vm1", removes=True, instancetype="small")
         assert mentions.count(SMALL) == 0
-
-    run(tmp_path, story)

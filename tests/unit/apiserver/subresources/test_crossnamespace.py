@@ -1,6 +1,5 @@
 """Expanding a VM reads a limited number of objects in other namespaces."""
 
-import asyncio
 from collections.abc import Collection
 
 import pytest
@@ -15,10 +14,10 @@ async def allow(_: Attributes) -> Decision:
     return Decision(allowed=True)
 
 
-def test_number_of_objects_in_other_namespaces_is_limited() -> None:
+async def test_number_of_objects_in_other_namespaces_is_limited() -> None:
     async def decide(permitted: Collection[Reference]) -> None:
         raise CrossNamespaceReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
 
     with pytest.raises(StatusError, match=f"more than {MAX_READS} objects in other namespaces") as refusal:
-        asyncio.run(read_as_caller(decide, allow))
+        await read_as_caller(decide, allow)
     assert refusal.value.code == 400

@@ -1,8 +1,6 @@
 """Exclusive sessions: one client per console or VNC display."""
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
 
 import pytest
 from tests.unit.stream.pipes import GONE, Pipe
@@ -11,75 +9,59 @@ from virtshape.apiserver.subresources.sessions import ExclusiveSessions
 from virtshape.stream.duplex import TAKEN_OVER, StreamClosed
 
 
-def run(scenario: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(scenario, 60))
+async def test_new_client_opens_after_previous_stream_is_closed() -> None:
+    sessions, first, second = ExclusiveSessions(), Pipe(), Pipe()
+
+    async def open_first() -> Pipe:
+        return first
+
+    async def open_second() -> Pipe:
+        assert first.is_closed
+        return second
+
+    stream = await sessions.open("console", open_first, "unused")
+    reading = asyncio.create_task(stream.read())
+    await asyncio.sleep(0)
+    other = await sessions.open("console", open_second, "another client connected")
+    with pytest.raises(StreamClosed, match="another client connected") as caught:
+        await reading
+    assert caught.value.code == TAKEN_OVER
+    with pytest.raises(StreamClosed, match="another client connected"):
+        await stream.write(b"x")
+    await stream.close()
+    assert sessions.is_open("console"), "closing a replaced stream does not end the new session"
+    await other.close()
+    assert not sessions.is_open("console")
 
 
-def test_new_client_opens_after_previous_stream_is_closed() -> None:
-    async def scenario() -> None:
-        sessions, first, second = ExclusiveSessions(), Pipe(), Pipe()
+async def test_sessions_with_different_keys_are_independent() -> None:
+    sessions, pipes = ExclusiveSessions(), [Pipe(), Pipe()]
 
-        async def open_first() -> Pipe:
-            return first
+    for number, pipe in enumerate(pipes):
 
-        async def open_second() -> Pipe:
-            assert first.is_closed
-            return second
+        async def open_stream(pipe: Pipe = pipe) -> Pipe:
+            return pipe
 
-        stream = await sessions.open("console", open_first, "unused")
-        reading = asyncio.create_task(stream.read())
-        await asyncio.sleep(0)
-        other = await sessions.open("console", open_second, "another client connected")
-        with pytest.raises(StreamClosed, match="another client connected") as caught:
-            await reading
-        assert caught.value.code == TAKEN_OVER
-        with pytest.raises(StreamClosed, match="another client connected"):
-            await stream.write(b"x")
-        await stream.close()
-        assert sessions.is_open("console"), "closing a replaced stream does not end the new session"
-        await other.close()
-        assert not sessions.is_open("console")
-
-    run(scenario())
+        await sessions.open(number, open_stream, "")
+    assert [pipe.is_closed for pipe in pipes] == [False, False]
 
 
-def test_sessions_with_different_keys_are_independent() -> None:
-    async def scenario() -> None:
-        sessions, pipes = ExclusiveSessions(), [Pipe(), Pipe()]
+async def test_stream_error_is_passed_to_the_reader() -> None:
+    async def open_stream() -> Pipe:
+        return Pipe(b"bytes", GONE)
 
-        for number, pipe in enumerate(pipes):
-
-            async def open_stream(pipe: Pipe = pipe) -> Pipe:
-                return pipe
-
-            await sessions.open(number, open_stream, "")
-        assert [pipe.is_closed for pipe in pipes] == [False, False]
-
-    run(scenario())
+    stream = await ExclusiveSessions().open("console", open_stream, "")
+    assert await stream.read() == b"bytes"
+    with pytest.raises(StreamClosed, match="gone"):
+        await stream.read()
 
 
-def test_stream_error_is_passed_to_the_reader() -> None:
-    async def scenario() -> None:
-        async def open_stream() -> Pipe:
-            return Pipe(b"bytes", GONE)
+async def test_failed_open_leaves_no_session() -> None:
+    sessions = ExclusiveSessions()
 
-        stream = await ExclusiveSessions().open("console", open_stream, "")
-        assert await stream.read() == b"bytes"
-        with pytest.raises(StreamClosed, match="gone"):
-            await stream.read()
+    async def fail() -> Pipe:
+        raise FileNotFoundError
 
-    run(scenario())
-
-
-def test_failed_open_leaves_no_session() -> None:
-    async def scenario() -> None:
-        sessions = ExclusiveSessions()
-
-        async def fail() -> Pipe:
-            raise FileNotFoundError
-
-        with pytest.raises(FileNotFoundError):
-            await sessions.open("console", fail, "")
-        assert not sessions.is_open("console")
-
-    run(scenario())
+    with pytest.raises(FileNotFoundError):
+        await sessions.open("console", fail, "")
+    assert not sessions.is_open("console")

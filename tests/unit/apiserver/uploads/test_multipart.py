@@ -1,6 +1,5 @@
 """Extracting the file from a form, for any chunking of its bytes."""
 
-import asyncio
 import time
 from collections.abc import Iterator
 
@@ -39,17 +38,17 @@ async def take(body: bytes, size: int, content_type: str = TYPE) -> bytes:
     ],
     ids=["alone", "among others", "after a preamble"],
 )
-def test_file_is_extracted(form: bytes, size: int) -> None:
-    assert asyncio.run(take(form, size)) == FILE
+async def test_file_is_extracted(form: bytes, size: int) -> None:
+    assert await take(form, size) == FILE
 
 
 @pytest.mark.parametrize("content_type", [TYPE, 'multipart/form-data; charset=utf-8; boundary="XyZ"'])
-def test_boundary_may_be_quoted(content_type: str) -> None:
-    assert asyncio.run(take(build_form((b"file", b"x")), 5, content_type)) == b"x"
+async def test_boundary_may_be_quoted(content_type: str) -> None:
+    assert await take(build_form((b"file", b"x")), 5, content_type) == b"x"
 
 
-def test_file_may_be_empty() -> None:
-    assert asyncio.run(take(build_form((b"file", b"")), 3)) == b""
+async def test_file_may_be_empty() -> None:
+    assert await take(build_form((b"file", b"")), 3) == b""
 
 
 REFUSED = {
@@ -65,9 +64,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("body", "content_type", "message"), REFUSED.values(), ids=REFUSED)
-def test_invalid_form_is_rejected(body: bytes, content_type: str, message: str) -> None:
+async def test_invalid_form_is_rejected(body: bytes, content_type: str, message: str) -> None:
     with pytest.raises(FormError, match=message):
-        asyncio.run(take(body, 1000, content_type))
+        await take(body, 1000, content_type)
 
 
 HEADERS = {
@@ -80,8 +79,8 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("content_type", HEADERS.values(), ids=HEADERS)
-def test_long_content_type_is_parsed_in_linear_time(content_type: str) -> None:
+async def test_long_content_type_is_parsed_in_linear_time(content_type: str) -> None:
     began = time.process_time()
     with pytest.raises(FormError):
-        asyncio.run(take(b"", 1000, content_type))
+        await take(b"", 1000, content_type)
     assert time.process_time() - began < 0.5

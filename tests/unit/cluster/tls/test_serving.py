@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.support.systems import open_system, run
+from tests.support.systems import open_system
 
 from virtshape.api.core.config import Secret
 from virtshape.api.meta import ObjectMeta
@@ -28,38 +28,30 @@ from virtshape.cluster.tls.sources import CertificateOptions, DirectorySource, S
 HOSTS = ["localhost"]
 
 
-def test_concurrent_replicas_share_one_certificate(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_system("in-process", tmp_path) as system:
-            sources = [SecretSource(system.client, "tls", "default", HOSTS) for _ in range(5)]
-            found = await asyncio.gather(*(source.find() for source in sources))
-            assert len(set(map(repr, found))) == 1
-            secret = await system.client.get(Secret, "tls", "default")
-            assert sorted(secret.data or {}) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]
-
-    run(scenario())
+async def test_concurrent_replicas_share_one_certificate(tmp_path: Path) -> None:
+    async with open_system("in-process", tmp_path) as system:
+        sources = [SecretSource(system.client, "tls", "default", HOSTS) for _ in range(5)]
+        found = await asyncio.gather(*(source.find() for source in sources))
+        assert len(set(map(repr, found))) == 1
+        secret = await system.client.get(Secret, "tls", "default")
+        assert sorted(secret.data or {}) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]
 
 
-def test_certificate_is_stored_in_an_empty_secret_and_other_keys_are_kept(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_system("in-process", tmp_path) as system:
-            await system.client.create(
-                Secret(api_version="v1", kind="Secret", metadata=_named("tls"), data={"x": "eQ=="})
-            )
-            found = await SecretSource(system.client, "tls", "default", HOSTS).find()
-            assert found.authority
-            secret = await system.client.get(Secret, "tls", "default")
-            assert (secret.data or {})["x"] == "eQ=="
-
-    run(scenario())
+async def test_certificate_is_stored_in_an_empty_secret_and_other_keys_are_kept(tmp_path: Path) -> None:
+    async with open_system("in-process", tmp_path) as system:
+        await system.client.create(Secret(api_version="v1", kind="Secret", metadata=_named("tls"), data={"x": "eQ=="}))
+        found = await SecretSource(system.client, "tls", "default", HOSTS).find()
+        assert found.authority
+        secret = await system.client.get(Secret, "tls", "default")
+        assert (secret.data or {})["x"] == "eQ=="
 
 
-def test_certificate_files_are_read_again(tmp_path: Path) -> None:
+async def test_certificate_files_are_read_again(tmp_path: Path) -> None:
     source = DirectorySource(tmp_path)
     for text in (b"one", b"two"):
         (tmp_path / "tls.crt").write_bytes(text)
         (tmp_path / "tls.key").write_bytes(text)
-        found = asyncio.run(source.find())
+        found = await source.find()
         assert (found.certificate, found.key, found.authority) == (text, text, b"")
 
 
@@ -77,27 +69,24 @@ def test_certificate_contains_all_service_names() -> None:
 
 
 @pytest.mark.parametrize("name", ["localhost", None], ids=["by name", "by address, which names nobody"])
-def test_new_connections_use_the_current_context(name: str | None) -> None:
+async def test_new_connections_use_the_current_context(name: str | None) -> None:
     servers = [Authority.create(make_key(), f"ca{n}") for n in range(2)]
     clients = Authority.create(make_key(), "clients")
     contexts = [_build(server, clients.pem) for server in servers]
     shown = clients.issue_client("proxy")
 
-    async def scenario() -> None:
-        changing = ReloadableContext(contexts[0])
-        listener = Listener(_tell_who)
-        port = await listener.start("127.0.0.1", 0, changing.outer)
-        assert await _ask(port, servers[0], name) == "nobody"
-        assert await _ask(port, servers[0], name, shown.certificate + shown.key) == "proxy"
-        changing.change(_build(servers[1], Authority.create(make_key(), "others").pem))
-        assert await _ask(port, servers[1], name) == "nobody"
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            await _ask(port, servers[1], name, shown.certificate + shown.key)
-        with pytest.raises(ssl.SSLError):
-            await _ask(port, servers[0], name)
-        await listener.stop()
-
-    run(scenario())
+    changing = ReloadableContext(contexts[0])
+    listener = Listener(_tell_who)
+    port = await listener.start("127.0.0.1", 0, changing.outer)
+    assert await _ask(port, servers[0], name) == "nobody"
+    assert await _ask(port, servers[0], name, shown.certificate + shown.key) == "proxy"
+    changing.change(_build(servers[1], Authority.create(make_key(), "others").pem))
+    assert await _ask(port, servers[1], name) == "nobody"
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        await _ask(port, servers[1], name, shown.certificate + shown.key)
+    with pytest.raises(ssl.SSLError):
+        await _ask(port, servers[0], name)
+    await listener.stop()
 
 
 def _build(authority: Authority, clients: bytes) -> ssl.SSLContext:
@@ -195,9 +184,9 @@ TRUSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize(("objects", "patched", "absent"), TRUSTS.values(), ids=TRUSTS.keys())
-def test_ca_bundle_is_injected(objects: dict[str, Any], patched: dict[str, Any], absent: int) -> None:
+async def test_ca_bundle_is_injected(objects: dict[str, Any], patched: dict[str, Any], absent: int) -> None:
     client = Recorded(objects)
-    missing = asyncio.run(inject_ca_bundle(cast("RestClient", client), [HOOKS, CRD, API], CA))
+    missing = await inject_ca_bundle(cast("RestClient", client), [HOOKS, CRD, API], CA)
     assert (client.patched, len(missing)) == (patched, absent)
 
 
@@ -205,13 +194,10 @@ def _named(name: str) -> ObjectMeta:
     return ObjectMeta(name=name, namespace="default")
 
 
-def test_certificate_is_renewed_by_the_clock(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with open_system("in-process", tmp_path) as system:
-            first = await SecretSource(system.client, "tls", "default", HOSTS).find()
-            late = SecretSource(system.client, "tls", "default", HOSTS, lambda: datetime(2035, 1, 1, tzinfo=UTC))
-            second = await late.find()
-            assert second.certificate != first.certificate
-            assert (await late.find()) == second
-
-    run(scenario())
+async def test_certificate_is_renewed_by_the_clock(tmp_path: Path) -> None:
+    async with open_system("in-process", tmp_path) as system:
+        first = await SecretSource(system.client, "tls", "default", HOSTS).find()
+        late = SecretSource(system.client, "tls", "default", HOSTS, lambda: datetime(2035, 1, 1, tzinfo=UTC))
+        second = await late.find()
+        assert second.certificate != first.certificate
+        assert (await late.find()) == second

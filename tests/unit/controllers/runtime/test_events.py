@@ -24,15 +24,12 @@ class Slow:
         return item
 
 
-def test_parallel_event_writes_are_limited() -> None:
+async def test_parallel_event_writes_are_limited() -> None:
     server: Any = Slow()
     about = Namespace(api_version="v1", kind="Namespace", metadata=ObjectMeta(name="home"))
 
-    async def scenario() -> None:
-        recorder = EventRecorder(server, "test", lambda: 0.0, parallel=3)
-        async with recorder.running(Supervisor()):
-            for number in range(10):
-                recorder.event(about, "Tested", f"number {number}")
-
-    asyncio.run(scenario())
+    recorder = EventRecorder(server, "test", lambda: 0.0, parallel=3)
+    async with recorder.running(Supervisor()):
+        for number in range(10):
+            recorder.event(about, "Tested", f"number {number}")
     assert (server.reported, server.most) == (10, 3)

@@ -1,12 +1,13 @@
 """Leader election: acquire, renew, release and fencing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.systems import open_system, run
+from tests.support.systems import open_system
 
 from virtshape.api.coordination import Lease, LeaseSpec
 from virtshape.api.status import StatusError
@@ -118,16 +119,15 @@ async def wait_for_renewal(client: Client) -> None:
         before = lease.spec
 
 
-def stage(scenario: Callable[[Client, set[str]], Awaitable[None]], directory: Path) -> None:
-    async def play() -> None:
-        async with open_system("in-process", directory) as system:
-            await scenario(system.client, set())
-
-    run(play())
+@asynccontextmanager
+async def open_client(directory: Path) -> AsyncIterator[Client]:
+    async with open_system("in-process", directory) as system:
+        yield system.client
 
 
-def test_only_one_leader_and_next_takes_over_on_release(tmp_path: Path) -> None:
-    async def scenario(client: Client, at_work: set[str]) -> None:
+async def test_only_one_leader_and_next_takes_over_on_release(tmp_path: Path) -> None:
+    async with open_client(tmp_path) as client:
+        at_work: set[str] = set()
         clock = Hands()
         first = Candidate(client, "a", at_work, clock)
         await first.began.wait()
@@ -148,11 +148,10 @@ def test_only_one_leader_and_next_takes_over_on_release(tmp_path: Path) -> None:
         assert (lease.spec.holder_identity, lease.spec.lease_transitions) == ("b", 1)
         await second.stop()
 
-    stage(scenario, tmp_path)
 
-
-def test_leader_that_cannot_renew_stops_before_another_starts(tmp_path: Path) -> None:
-    async def scenario(client: Client, at_work: set[str]) -> None:
+async def test_leader_that_cannot_renew_stops_before_another_starts(tmp_path: Path) -> None:
+    async with open_client(tmp_path) as client:
+        at_work: set[str] = set()
         clock = Hands()
         first = Candidate(client, "a", at_work, clock)
         await first.began.wait()
@@ -168,12 +167,9 @@ def test_leader_that_cannot_renew_stops_before_another_starts(tmp_path: Path) ->
         assert at_work == {"b"}
         await second.stop()
 
-    stage(scenario, tmp_path)
 
-
-def test_failed_work_raises_and_releases_the_lease(tmp_path: Path) -> None:
-    async def scenario(client: Client, at_work: set[str]) -> None:
-        del at_work
+async def test_failed_work_raises_and_releases_the_lease(tmp_path: Path) -> None:
+    async with open_client(tmp_path) as client:
 
         async def fail() -> None:
             raise StatusError(403, "Forbidden", "no")
@@ -184,11 +180,10 @@ def test_failed_work_raises_and_releases_the_lease(tmp_path: Path) -> None:
         assert lease.spec is not None
         assert not lease.spec.holder_identity
 
-    stage(scenario, tmp_path)
 
-
-def test_fenced_client_still_reads(tmp_path: Path) -> None:
-    async def scenario(client: Client, at_work: set[str]) -> None:
+async def test_fenced_client_still_reads(tmp_path: Path) -> None:
+    async with open_client(tmp_path) as client:
+        at_work: set[str] = set()
         fenced: Any = FencedClient(client, lambda: bool(at_work))
         assert (await fenced.list(Lease)).items == []
         with pytest.raises(UnreachableError, match="no longer holds the leader lease"):
@@ -196,5 +191,3 @@ def test_fenced_client_still_reads(tmp_path: Path) -> None:
         at_work.add("me")
         with pytest.raises(StatusError, match="not found"):
             await fenced.delete(Lease, "leader", "default")
-
-    stage(scenario, tmp_path)

@@ -4,7 +4,6 @@ import asyncio
 import logging
 
 import pytest
-from tests.support.systems import run
 
 from virtshape.api.status import StatusError
 from virtshape.client.errors import UnreachableError
@@ -20,30 +19,27 @@ def test_name_is_formatted_as_namespace_and_name() -> None:
     assert (str(NAME), str(Name("", "node"))) == ("ns/vm", "node")
 
 
-def test_name_is_not_reconciled_concurrently() -> None:
-    async def scenario() -> None:
-        busy: set[Name] = set()
-        calls = 0
-        loop: Loop
+async def test_name_is_not_reconciled_concurrently() -> None:
+    busy: set[Name] = set()
+    calls = 0
+    loop: Loop
 
-        async def reconcile(name: Name) -> Result:
-            nonlocal calls
-            assert name not in busy
-            busy.add(name)
-            calls += 1
-            if calls < 20:
-                loop.queue.add(name)
-            await asyncio.sleep(0)
-            busy.discard(name)
-            return DONE
+    async def reconcile(name: Name) -> Result:
+        nonlocal calls
+        assert name not in busy
+        busy.add(name)
+        calls += 1
+        if calls < 20:
+            loop.queue.add(name)
+        await asyncio.sleep(0)
+        busy.discard(name)
+        return DONE
 
-        loop = Loop("test", reconcile)
-        loop.queue.add(NAME)
-        async with loop.running(Supervisor()):
-            while calls < 20:
-                await asyncio.sleep(0.001)
-
-    run(scenario())
+    loop = Loop("test", reconcile)
+    loop.queue.add(NAME)
+    async with loop.running(Supervisor()):
+        while calls < 20:
+            await asyncio.sleep(0.001)
 
 
 @pytest.mark.parametrize(
@@ -59,75 +55,68 @@ def test_name_is_not_reconciled_concurrently() -> None:
     ],
     ids=["refused", "unreachable", "bug", "missing", "stale", "already there", "gone"],
 )
-def test_failures_are_reported_and_retried(error: Exception, reported: bool, caplog: pytest.LogCaptureFixture) -> None:
+async def test_failures_are_reported_and_retried(
+    error: Exception, reported: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.WARNING)
 
-    async def scenario() -> None:
-        failures = [error, error]
-        reports = []
-        done = asyncio.Event()
+    failures = [error, error]
+    reports = []
+    done = asyncio.Event()
 
-        async def reconcile(name: Name) -> Result:
-            del name
-            if failures:
-                raise failures.pop()
-            done.set()
-            return DONE
+    async def reconcile(name: Name) -> Result:
+        del name
+        if failures:
+            raise failures.pop()
+        done.set()
+        return DONE
 
-        async def report(name: Name, failure: Exception) -> None:
-            reports.append((name, failure))
-            raise StatusError(500, "InternalError", "cannot be told")
+    async def report(name: Name, failure: Exception) -> None:
+        reports.append((name, failure))
+        raise StatusError(500, "InternalError", "cannot be told")
 
-        loop = Loop("test", reconcile, report=report)
-        loop.queue.add(NAME)
-        async with loop.running(Supervisor()):
-            await done.wait()
-        assert reports == ([(NAME, error)] * 2 if reported else [])
-
-    run(scenario())
+    loop = Loop("test", reconcile, report=report)
+    loop.queue.add(NAME)
+    async with loop.running(Supervisor()):
+        await done.wait()
+    assert reports == ([(NAME, error)] * 2 if reported else [])
     assert bool(caplog.records) is reported
     assert is_race(error) is not reported
 
 
-def test_repeated_failure_is_logged_with_its_traceback_once(caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario() -> None:
-        done, calls = asyncio.Event(), 0
+async def test_repeated_failure_is_logged_with_its_traceback_once(caplog: pytest.LogCaptureFixture) -> None:
+    done, calls = asyncio.Event(), 0
 
-        async def reconcile(name: Name) -> Result:
-            nonlocal calls
-            calls += 1
-            if calls < 4:
-                raise RuntimeError(f"{name} is broken")
-            done.set()
-            return DONE
+    async def reconcile(name: Name) -> Result:
+        nonlocal calls
+        calls += 1
+        if calls < 4:
+            raise RuntimeError(f"{name} is broken")
+        done.set()
+        return DONE
 
-        loop = Loop("test", reconcile)
-        loop.queue.add(NAME)
-        async with loop.running(Supervisor()):
-            await done.wait()
-
-    run(scenario())
+    loop = Loop("test", reconcile)
+    loop.queue.add(NAME)
+    async with loop.running(Supervisor()):
+        await done.wait()
     assert [bool(record.exc_info) for record in caplog.records] == [True, False, False]
 
 
-def test_reconciler_can_requeue() -> None:
-    async def scenario() -> None:
-        calls = 0
-        done = asyncio.Event()
+async def test_reconciler_can_requeue() -> None:
+    calls = 0
+    done = asyncio.Event()
 
-        async def reconcile(name: Name) -> Result:
-            nonlocal calls
-            del name
-            calls += 1
-            if calls == 3:
-                done.set()
-                return DONE
-            return Result(after=0.001)
+    async def reconcile(name: Name) -> Result:
+        nonlocal calls
+        del name
+        calls += 1
+        if calls == 3:
+            done.set()
+            return DONE
+        return Result(after=0.001)
 
-        loop = Loop("test", reconcile)
-        loop.queue.add(NAME)
-        async with loop.running(Supervisor()):
-            await done.wait()
-        assert calls == 3
-
-    run(scenario())
+    loop = Loop("test", reconcile)
+    loop.queue.add(NAME)
+    async with loop.running(Supervisor()):
+        await done.wait()
+    assert calls == 3

@@ -1,6 +1,5 @@
 """The instance controller without a server."""
 
-import asyncio
 from typing import Any
 
 from msgspec.structs import replace
@@ -43,24 +42,19 @@ class Stored:
         return self.seen
 
 
-def test_instance_is_skipped_until_its_write_is_in_the_cache() -> None:
+async def test_instance_is_skipped_until_its_write_is_in_the_cache() -> None:
     stored: Any = Stored()
 
-    async def scenario() -> None:
-        recorder = EventRecorder(stored, "test", lambda: 0.0)
-        vmis = VmiReconciler(
-            stored, stored, recorder, lambda: 0.0, ClusterPlacement(None, "nothing runs"), lambda _: None
-        )
-        await vmis.reconcile(NAME)
-        written = stored.writes
-        assert written > 0
-        await vmis.reconcile(NAME)
-        assert stored.writes == written
-        stored.seen = replace(stored.kept, status=None)  # somebody else's change
-        await vmis.reconcile(NAME)
-        assert stored.writes > written
-
-    asyncio.run(scenario())
+    recorder = EventRecorder(stored, "test", lambda: 0.0)
+    vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, ClusterPlacement(None, "nothing runs"), lambda _: None)
+    await vmis.reconcile(NAME)
+    written = stored.writes
+    assert written > 0
+    await vmis.reconcile(NAME)
+    assert stored.writes == written
+    stored.seen = replace(stored.kept, status=None)  # somebody else's change
+    await vmis.reconcile(NAME)
+    assert stored.writes > written
 
 
 class OneSpot:
@@ -103,33 +97,27 @@ class OneSpot:
         return {Name("default", "vm2")}
 
 
-def test_refused_instance_releases_its_resources() -> None:
+async def test_refused_instance_releases_its_resources() -> None:
     stored: Any = Stored()
     placement, woken = OneSpot(), list[Name]()
 
-    async def scenario() -> None:
-        recorder = EventRecorder(stored, "test", lambda: 0.0)
-        await VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, woken.append).reconcile(NAME)
-
-    asyncio.run(scenario())
+    recorder = EventRecorder(stored, "test", lambda: 0.0)
+    await VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, woken.append).reconcile(NAME)
     assert placement.released == [NAME]
     assert woken == [Name("default", "vm2")]
 
 
-def test_deleted_instance_keeps_its_finalizer_until_the_launcher_can_stop_the_guest() -> None:
+async def test_deleted_instance_keeps_its_finalizer_until_the_launcher_can_stop_the_guest() -> None:
     stored: Any = Stored()
     placement = OneSpot()
     metadata = replace(stored.seen.metadata, finalizers=[INSTANCE_FINALIZER], deletion_timestamp="2026-01-01T00:00:00Z")
     stored.kept = stored.seen = replace(stored.seen, metadata=metadata)
 
-    async def scenario() -> None:
-        recorder = EventRecorder(stored, "test", lambda: 0.0)
-        vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, lambda _: None)
-        placement.unready = True
-        await vmis.reconcile(NAME)
-        assert (placement.stopped, stored.writes) == (0, 0)
-        placement.unready = False
-        await vmis.reconcile(NAME)
-        assert (placement.stopped, stored.kept.metadata.finalizers) == (1, None)
-
-    asyncio.run(scenario())
+    recorder = EventRecorder(stored, "test", lambda: 0.0)
+    vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, lambda _: None)
+    placement.unready = True
+    await vmis.reconcile(NAME)
+    assert (placement.stopped, stored.writes) == (0, 0)
+    placement.unready = False
+    await vmis.reconcile(NAME)
+    assert (placement.stopped, stored.kept.metadata.finalizers) == (1, None)

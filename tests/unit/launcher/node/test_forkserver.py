@@ -53,53 +53,44 @@ def end(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
-def test_launcher_process_is_a_fork_in_its_own_session(directory: Path, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        forkserver = ForkServer("bearing", tmp_path / "nursery.log")
-        forkserver.open()
-        layout = Layout(directory)
-        pid = await forkserver.start(directory, layout.log, OWN, ())
-        assert is_alive(pid, layout)
-        assert await wait_for_birth(directory) == f"{pid} {directory} /dev/null"
-        server = layout.log.read_text().split()[-1]
-        assert server != str(os.getpid())
-        await forkserver.close()
-        assert is_alive(pid, layout)
-        end(pid)
-
-    asyncio.run(scenario())
+async def test_launcher_process_is_a_fork_in_its_own_session(directory: Path, tmp_path: Path) -> None:
+    forkserver = ForkServer("bearing", tmp_path / "nursery.log")
+    forkserver.open()
+    layout = Layout(directory)
+    pid = await forkserver.start(directory, layout.log, OWN, ())
+    assert is_alive(pid, layout)
+    assert await wait_for_birth(directory) == f"{pid} {directory} /dev/null"
+    server = layout.log.read_text().split()[-1]
+    assert server != str(os.getpid())
+    await forkserver.close()
+    assert is_alive(pid, layout)
+    end(pid)
 
 
-def test_launcher_process_is_spawned_if_the_fork_server_cannot_start(
+async def test_launcher_process_is_spawned_if_the_fork_server_cannot_start(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("virtshape.launcher.node.forkserver.PROCESS_MODULE", "no.such.module")
 
-    async def scenario() -> None:
-        forkserver = ForkServer("bearing", tmp_path / "nursery.log")
-        pid = await forkserver.start(directory, Layout(directory).log, OWN, ())
-        assert is_alive(pid, Layout(directory))
-        assert (await wait_for_birth(directory)).startswith(f"{pid} ")
-        await forkserver.close()
+    forkserver = ForkServer("bearing", tmp_path / "nursery.log")
+    pid = await forkserver.start(directory, Layout(directory).log, OWN, ())
+    assert is_alive(pid, Layout(directory))
+    assert (await wait_for_birth(directory)).startswith(f"{pid} ")
+    await forkserver.close()
+    end(pid)
+
+
+async def test_killed_fork_server_is_replaced(directory: Path, tmp_path: Path) -> None:
+    forkserver = ForkServer("bearing", tmp_path / "nursery.log")
+    pids = []
+    for _ in range(3):
+        pids.append(await forkserver.start(directory, Layout(directory).log, OWN, ()))
+        await wait_for_birth(directory)
+        (directory / "born").unlink()
+        parent = int(Layout(directory).log.read_text().split()[-1])
+        if parent != os.getpid():
+            end(parent)
+    await forkserver.close()
+    assert len(set(pids)) == 3
+    for pid in pids:
         end(pid)
-
-    asyncio.run(scenario())
-
-
-def test_killed_fork_server_is_replaced(directory: Path, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        forkserver = ForkServer("bearing", tmp_path / "nursery.log")
-        pids = []
-        for _ in range(3):
-            pids.append(await forkserver.start(directory, Layout(directory).log, OWN, ()))
-            await wait_for_birth(directory)
-            (directory / "born").unlink()
-            parent = int(Layout(directory).log.read_text().split()[-1])
-            if parent != os.getpid():
-                end(parent)
-        await forkserver.close()
-        assert len(set(pids)) == 3
-        for pid in pids:
-            end(pid)
-
-    asyncio.run(scenario())

@@ -43,39 +43,35 @@ class PlayedGuests:
         pass
 
 
-def run(guests: PlayedGuests, *, kill: bool = False, monkeypatch: pytest.MonkeyPatch, **spec: Any) -> Report:
+async def run(guests: PlayedGuests, *, kill: bool = False, monkeypatch: pytest.MonkeyPatch, **spec: Any) -> Report:
     monkeypatch.setattr("virtshape.launcher.pod.run.mark", lambda _: None)
-
-    async def scenario() -> Report:
-        following = asyncio.ensure_future(follow(cast("Guests", guests), build_vmi(**spec), Host()))
-        if kill:
-            while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-                await asyncio.sleep(0.01)
-            os.kill(os.getpid(), signal.SIGTERM)
-        return await asyncio.wait_for(following, 60)
-
-    return asyncio.run(scenario())
+    following = asyncio.ensure_future(follow(cast("Guests", guests), build_vmi(**spec), Host()))
+    if kill:
+        while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            await asyncio.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+    return await asyncio.wait_for(following, 60)
 
 
-def test_process_ends_with_its_guest(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_process_ends_with_its_guest(monkeypatch: pytest.MonkeyPatch) -> None:
     last = Report(state="failed", reason="GuestPanicked")
-    assert run(PlayedGuests(Report(state="running"), last), monkeypatch=monkeypatch) == last
+    assert await run(PlayedGuests(Report(state="running"), last), monkeypatch=monkeypatch) == last
 
 
-def test_sigterm_stops_the_guest_with_its_grace_period(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sigterm_stops_the_guest_with_its_grace_period(monkeypatch: pytest.MonkeyPatch) -> None:
     guests = PlayedGuests(Report(state="running"))
-    report = run(guests, kill=True, monkeypatch=monkeypatch, terminationGracePeriodSeconds=7)
+    report = await run(guests, kill=True, monkeypatch=monkeypatch, terminationGracePeriodSeconds=7)
     assert (report.state, guests.stopped) == ("succeeded", [7.0])
 
 
-def test_sigterm_before_the_start_stops_the_guest_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sigterm_before_the_start_stops_the_guest_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def tell_to_end(_: object) -> dict[str, str]:
         os.kill(os.getpid(), signal.SIGTERM)
         return {}
 
     monkeypatch.setattr("virtshape.launcher.pod.run.find_mounts", tell_to_end)
     guests = PlayedGuests(Report(state="running"))
-    report = run(guests, monkeypatch=monkeypatch, terminationGracePeriodSeconds=7)
+    report = await run(guests, monkeypatch=monkeypatch, terminationGracePeriodSeconds=7)
     assert (report.state, guests.stopped) == ("succeeded", [7.0])
 
 

@@ -1,6 +1,5 @@
 """Guests that outlive their server are found by their processes and stopped through their launchers."""
 
-import asyncio
 from pathlib import Path
 
 import msgspec
@@ -32,18 +31,20 @@ def test_only_guests_with_live_processes_are_listed(places: GuestDirectories) ->
     assert list_running_guests(places.data) == []
 
 
-def test_stop_requests_shutdown_with_the_grace_period(places: GuestDirectories) -> None:
+async def test_stop_requests_shutdown_with_the_grace_period(places: GuestDirectories) -> None:
     with run_fake_launcher(places, "a", grace=9) as process:
-        assert asyncio.run(stop_guests(list_running_guests(places.data))) == []
+        assert await stop_guests(list_running_guests(places.data)) == []
         assert process.wait(10) == 0
         assert process.stdout is not None
         assert msgspec.json.decode(process.stdout.readline()) == {"ask": "stop", "grace": 9.0}
 
 
-def test_a_guest_that_does_not_shut_down_is_killed(places: GuestDirectories, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_guest_that_does_not_shut_down_is_killed(
+    places: GuestDirectories, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(running, "MARGIN_SECONDS", 0.5)
     with run_fake_launcher(places, "stubborn", behaviour="ignores", grace=0) as process:
-        killed = asyncio.run(stop_guests(list_running_guests(places.data)))
+        killed = await stop_guests(list_running_guests(places.data))
         assert name_guests(killed) == "default/stubborn"
         assert process.wait(10) == -9
 

@@ -1,6 +1,5 @@
 """The QEMU runtime across restarts of the controllers."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ class FakeGuests:
         """Do nothing."""
 
 
-def test_restarted_controllers_replace_the_observer_of_guest_reports(
+async def test_restarted_controllers_replace_the_observer_of_guest_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def probe(*_: Any) -> Any:
@@ -50,13 +49,10 @@ def test_restarted_controllers_replace_the_observer_of_guest_reports(
         launcher.observe(lambda namespace, name: woken.append((number, namespace, name)))
         launcher._named["uid"] = ("default", "web")  # noqa: SLF001 - as `launch` does, which needs a guest
 
-    async def scenario() -> None:
-        runtime = QemuRuntime(tmp_path, Supervisor())
-        for number in range(3):
-            await restart(runtime, number)
-        for observer in guests.observers:
-            observer("uid", Report())
-
-    asyncio.run(scenario())
+    runtime = QemuRuntime(tmp_path, Supervisor())
+    for number in range(3):
+        await restart(runtime, number)
+    for observer in guests.observers:
+        observer("uid", Report())
     assert len(guests.observers) == 1
     assert woken == [(2, "default", "web")]

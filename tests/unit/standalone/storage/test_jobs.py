@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from tests.support.systems import run
 
 from virtshape.controllers.storage.protocol import JobStatus
 from virtshape.launcher.images.errors import RefusedImageError, TransferError
@@ -25,20 +24,17 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_patient")
-def test_short_job_finishes_within_begin_and_wakes_the_caller() -> None:
-    async def scenario() -> None:
-        jobs, woken = Jobs(Supervisor()), asyncio.Event()
-        work = await jobs.begin("a", "fill", 0, lambda _: 7, woken.set)
-        assert work == JobStatus(state="done", progress=100.0, size=7)
-        await woken.wait()
-        found = jobs.find("a", "fill", 0)
-        assert found is not None
-        assert found.work is work
-        assert jobs.find("a", "fill", 1) is None
-        assert jobs.find("a", "measure", 0) is None
-        assert jobs.find("b", "fill", 0) is None
-
-    run(scenario())
+async def test_short_job_finishes_within_begin_and_wakes_the_caller() -> None:
+    jobs, woken = Jobs(Supervisor()), asyncio.Event()
+    work = await jobs.begin("a", "fill", 0, lambda _: 7, woken.set)
+    assert work == JobStatus(state="done", progress=100.0, size=7)
+    await woken.wait()
+    found = jobs.find("a", "fill", 0)
+    assert found is not None
+    assert found.work is work
+    assert jobs.find("a", "fill", 1) is None
+    assert jobs.find("a", "measure", 0) is None
+    assert jobs.find("b", "fill", 0) is None
 
 
 @pytest.mark.usefixtures("_patient")
@@ -55,14 +51,11 @@ def test_short_job_finishes_within_begin_and_wakes_the_caller() -> None:
     ],
     ids=["refused", "not arrived", "no space", "bug"],
 )
-def test_job_failures_are_reported(error: Exception, work: JobStatus) -> None:
+async def test_job_failures_are_reported(error: Exception, work: JobStatus) -> None:
     def fail(_: Progress) -> int:
         raise error
 
-    async def scenario() -> None:
-        assert await Jobs(Supervisor()).begin("a", "fill", 0, fail, nobody) == work
-
-    run(scenario())
+    assert await Jobs(Supervisor()).begin("a", "fill", 0, fail, nobody) == work
 
 
 def hold(gate: threading.Event) -> Callable[[Progress], int]:
@@ -74,37 +67,31 @@ def hold(gate: threading.Event) -> Callable[[Progress], int]:
     return work
 
 
-def test_jobs_report_progress_and_can_be_stopped() -> None:
-    async def scenario() -> None:
-        jobs, gate = Jobs(Supervisor()), threading.Event()
-        await jobs.begin("a", "fill", 0, hold(gate), nobody, reads="v1")
-        job = jobs.find("a", "fill", 0)
-        assert job is not None
-        while job.work != JobStatus(state="running", progress=25.0):
-            await asyncio.sleep(0.01)
-        assert jobs.is_reading("v1")
-        assert not jobs.is_reading("v2")
-        await jobs.end_of("v1")
-        assert jobs.find("a", "fill", 0) is None
-        assert not jobs.is_reading("v1")
-
-    run(scenario())
+async def test_jobs_report_progress_and_can_be_stopped() -> None:
+    jobs, gate = Jobs(Supervisor()), threading.Event()
+    await jobs.begin("a", "fill", 0, hold(gate), nobody, reads="v1")
+    job = jobs.find("a", "fill", 0)
+    assert job is not None
+    while job.work != JobStatus(state="running", progress=25.0):
+        await asyncio.sleep(0.01)
+    assert jobs.is_reading("v1")
+    assert not jobs.is_reading("v2")
+    await jobs.end_of("v1")
+    assert jobs.find("a", "fill", 0) is None
+    assert not jobs.is_reading("v1")
 
 
-def test_number_of_concurrent_jobs_is_limited() -> None:
-    async def scenario() -> None:
-        jobs, gate = Jobs(Supervisor(), most_at_once=1), threading.Event()
-        await jobs.begin("a", "fill", 0, hold(gate), nobody)
-        done = asyncio.Event()
-        assert await jobs.begin("b", "fill", 0, lambda _: 2, done.set) == JobStatus(state="waiting")
-        gate.set()
-        await done.wait()
-        await jobs.close()
-
-    run(scenario())
+async def test_number_of_concurrent_jobs_is_limited() -> None:
+    jobs, gate = Jobs(Supervisor(), most_at_once=1), threading.Event()
+    await jobs.begin("a", "fill", 0, hold(gate), nobody)
+    done = asyncio.Event()
+    assert await jobs.begin("b", "fill", 0, lambda _: 2, done.set) == JobStatus(state="waiting")
+    gate.set()
+    await done.wait()
+    await jobs.close()
 
 
-def test_end_does_not_wait_for_a_job_that_does_not_react(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_end_does_not_wait_for_a_job_that_does_not_react(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.standalone.storage.jobs.STOP_SECONDS", 0.05)
     gate = threading.Event()
 
@@ -112,10 +99,7 @@ def test_end_does_not_wait_for_a_job_that_does_not_react(monkeypatch: pytest.Mon
         gate.wait()
         return 1
 
-    async def scenario() -> None:
-        jobs = Jobs(Supervisor())
-        await jobs.begin("a", "fill", 0, deaf, nobody)
-        await jobs.close()
-        gate.set()
-
-    run(scenario())
+    jobs = Jobs(Supervisor())
+    await jobs.begin("a", "fill", 0, deaf, nobody)
+    await jobs.close()
+    gate.set()

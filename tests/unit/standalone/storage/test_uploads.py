@@ -40,8 +40,8 @@ def box(tmp_path: Path) -> Box:
     return Box(tmp_path)
 
 
-def test_upload_is_complete_and_private(box: Box) -> None:
-    asyncio.run(box.send(RAW[:10], b"", RAW[10:]))
+async def test_upload_is_complete_and_private(box: Box) -> None:
+    await box.send(RAW[:10], b"", RAW[10:])
     (path,) = box.directory.iterdir()
     assert (path.name, path.read_bytes(), path.stat().st_mode & 0o777) == ("k1", RAW, 0o600)
 
@@ -61,68 +61,62 @@ UNUSABLE: dict[str, tuple[bytes, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("data", "more", "words"), UNUSABLE.values(), ids=UNUSABLE)
-def test_unusable_upload_is_refused_and_removed(box: Box, data: bytes, more: dict[str, Any], words: str) -> None:
+async def test_unusable_upload_is_refused_and_removed(box: Box, data: bytes, more: dict[str, Any], words: str) -> None:
     with pytest.raises(UploadSinkError, match=words):
-        asyncio.run(box.send(data, **more))
+        await box.send(data, **more)
     assert box.list() == []
 
 
 @pytest.mark.parametrize("content", ["kubevirt", "archive"])
-def test_compressed_upload_is_accepted_without_inspection(box: Box, content: str) -> None:
-    asyncio.run(box.send(gzip.compress(bytes(3 * MIB)), content=content))
+async def test_compressed_upload_is_accepted_without_inspection(box: Box, content: str) -> None:
+    await box.send(gzip.compress(bytes(3 * MIB)), content=content)
     assert box.list() == ["k1"]
 
 
-def test_upload_to_a_claim_without_size_is_accepted(box: Box) -> None:
-    asyncio.run(box.send(bytes(3 * MIB), size=None))
+async def test_upload_to_a_claim_without_size_is_accepted(box: Box) -> None:
+    await box.send(bytes(3 * MIB), size=None)
     assert box.list() == ["k1"]
 
 
-def test_upload_stops_at_the_disk_reserve(tmp_path: Path) -> None:
+async def test_upload_stops_at_the_disk_reserve(tmp_path: Path) -> None:
     box = Box(tmp_path)
     (tmp_path / "config.yaml").write_text(f"storage: {{reserve: {shutil.disk_usage(tmp_path).free + (1 << 40)}}}")
     with pytest.raises(UploadSinkError, match=r"the disk is full: .* are reserved for the database") as refused:
-        asyncio.run(box.send(RAW))
+        await box.send(RAW)
     assert refused.value.is_temporary
     assert box.list() == []
 
 
-def test_second_upload_to_a_claim_is_refused(box: Box) -> None:
-    async def scenario() -> None:
-        async with box.inbox.receive(IncomingUpload(key="k1"), lambda: True) as parcel:
-            await parcel.write(RAW)
-            with pytest.raises(UploadSinkError, match="another upload to the same claim") as refused:
-                await box.send(RAW)
-            assert refused.value.is_temporary
-            assert box.list() == [".k1.upload"]
-        with pytest.raises(UploadSinkError, match="another upload to the same claim"):
+async def test_second_upload_to_a_claim_is_refused(box: Box) -> None:
+    async with box.inbox.receive(IncomingUpload(key="k1"), lambda: True) as parcel:
+        await parcel.write(RAW)
+        with pytest.raises(UploadSinkError, match="another upload to the same claim") as refused:
             await box.send(RAW)
-
-    asyncio.run(scenario())
+        assert refused.value.is_temporary
+        assert box.list() == [".k1.upload"]
+    with pytest.raises(UploadSinkError, match="another upload to the same claim"):
+        await box.send(RAW)
     assert box.list() == ["k1"]
 
 
-def test_upload_to_a_claim_that_no_longer_waits_is_removed(box: Box) -> None:
+async def test_upload_to_a_claim_that_no_longer_waits_is_removed(box: Box) -> None:
     with pytest.raises(UploadSinkError, match="no longer waits"):
-        asyncio.run(box.send(RAW, is_wanted=lambda: False))
+        await box.send(RAW, is_wanted=lambda: False)
     assert box.list() == []
 
 
-def test_interrupted_upload_is_removed_and_can_be_repeated(box: Box) -> None:
-    async def scenario() -> None:
-        async def send() -> None:
-            async with box.inbox.receive(IncomingUpload(key="k1"), lambda: True) as parcel:
-                await parcel.write(RAW)
-                await asyncio.Event().wait()
+async def test_interrupted_upload_is_removed_and_can_be_repeated(box: Box) -> None:
+    async def send() -> None:
+        async with box.inbox.receive(IncomingUpload(key="k1"), lambda: True) as parcel:
+            await parcel.write(RAW)
+            await asyncio.Event().wait()
 
-        sending = asyncio.create_task(send())
-        while not box.list():
-            await asyncio.sleep(0.01)
-        sending.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await sending
-        assert box.list() == []
-        await box.send(RAW)
-
-    asyncio.run(scenario())
+    sending = asyncio.create_task(send())
+    while not box.list():
+        await asyncio.sleep(0.01)
+    sending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sending
+    assert box.list() == []
+    await box.send(RAW)
     assert box.list() == ["k1"]

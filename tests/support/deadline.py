@@ -1,0 +1,38 @@
+"""
+Time limits of async tests, so that one that waits forever fails with a traceback of what it waits for.
+
+A pytest plugin that the conftest at the root loads.
+"""
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import pytest
+
+UNIT_SECONDS: Final = 60.0
+OTHER_SECONDS: Final = 240.0
+"""Tests outside tests/unit start servers and guests, which takes long on a loaded machine."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-asyncio runs the coroutine
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Limit the time of an async test."""
+    if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+        item.obj = _limit(item.obj, find_limit(item.nodeid))
+
+
+def find_limit(nodeid: str) -> float:
+    """Return the number of seconds that a test may take."""
+    return UNIT_SECONDS if nodeid.startswith("tests/unit/") else OTHER_SECONDS
+
+
+def _limit(test: Callable[..., Awaitable[None]], seconds: float) -> Callable[..., Awaitable[None]]:
+    @functools.wraps(test)
+    async def limited(*arguments: object, **fixtures: object) -> None:
+        async with asyncio.timeout(seconds):
+            await test(*arguments, **fixtures)
+
+    return limited
