@@ -13,8 +13,8 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
 from virtshape.launcher.design.devices.devices import DeviceDesign, design_devices
 from virtshape.launcher.domain.devices.devices import render_devices
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.host import Host
-from virtshape.launcher.source import Source
 
 DIRECTORY = "/guest"
 MEDIATED = "8d7bbf9e-4d35-4f4c-9b7c-0b8b5e5b5f10"

@@ -11,8 +11,8 @@ from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
 from virtshape.launcher.design.domain import Design, design_domain
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.host import Firmware, Host, NumaCell
-from virtshape.launcher.source import Source
 
 DIRECTORY = "/guest"
 STATE = "/state"

@@ -17,10 +17,10 @@ from virtshape.apiserver.subresources.crossnamespace import MAX_READS, CrossName
 from virtshape.apiserver.uploads import receiving
 from virtshape.apiserver.uploads.route import find_upload
 from virtshape.launcher.images import bundle, layers
-from virtshape.launcher.images.containers import ContainerImages
+from virtshape.launcher.images.containerdisk import ContainerImages
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.volumes import files
-from virtshape.launcher.volumes.errors import UnusableVolumeError
+from virtshape.launcher.volumes.task import UnusableVolumeError
 from virtshape.resolve.reference import Reference
 
 NAME = "registry.example/team/disk:1"

@@ -4,9 +4,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from virtshape.launcher.note import Note
-from virtshape.launcher.refusal import Refusal
-
 State = Literal["starting", "running", "paused", "succeeded", "failed"]
 Reason = Literal[
     "",
@@ -25,6 +22,24 @@ Reason = Literal[
     "QemuFailed",
     "LauncherLost",
 ]
+
+
+class Note(Struct, frozen=True):
+    """A field of an instance that is implemented differently on this host."""
+
+    field: str
+    """Field path, for example `spec.domain.devices.interfaces[0]`."""
+    text: str
+    """Message, shown after the field path and a colon."""
+
+
+class Refusal(Struct, frozen=True):
+    """A field of an instance that this host cannot support."""
+
+    field: str
+    """Field path, for example `spec.domain.cpu.model`."""
+    reason: str
+    """Message, shown after the field path and a colon."""
 
 
 class Interface(Struct, frozen=True, kw_only=True, omit_defaults=True):

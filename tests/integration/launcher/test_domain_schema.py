@@ -22,9 +22,9 @@ from virtshape.catalog.loader import find, names
 from virtshape.controllers.vm.newvmi import build_instance
 from virtshape.engine.expand import Shape
 from virtshape.launcher.design.domain import Design, design_domain
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.domain.domain import Domain, render_domain_xml
 from virtshape.launcher.host import Host
-from virtshape.launcher.source import Source
 
 INSTANCETYPE = "VirtualMachineClusterInstancetype"
 PREFERENCE = "VirtualMachineClusterPreference"

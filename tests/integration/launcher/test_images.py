@@ -14,7 +14,7 @@ from tests.support.debian import ensure_program
 from tests.support.demo import TIMEOUT, find_free_port
 
 from virtshape.launcher.images.clone import clone_image
-from virtshape.launcher.images.containers import ContainerImages
+from virtshape.launcher.images.containerdisk import ContainerImages
 from virtshape.launcher.images.errors import ImageError, RefusedImageError, TransferError
 from virtshape.launcher.images.inspection import inspect_image
 from virtshape.launcher.images.qcow2 import convert, grow, make_blank, make_overlay

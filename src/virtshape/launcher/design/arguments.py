@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from virtshape.api.kubevirt.domain import Firmware
-from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.design.os import find_table
-from virtshape.launcher.design.texts import (
+from virtshape.launcher.design.context import (
     HOOKS_ANNOTATION,
     IGNITION_ANNOTATION,
+    DesignContext,
     find_annotation,
     locate_annotation,
 )
+from virtshape.launcher.design.os import find_table
 from virtshape.launcher.domain.devices.interface import Interface
 
 IGNITION_FILE: Final = "ignition.json"

@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from virtshape.api.kubevirt.instance import Probe
-from virtshape.launcher.check import Check, Checks
 from virtshape.launcher.design.context import DesignContext
+from virtshape.launcher.guest.plan import Check, Checks
 
 
 def design_checks(context: DesignContext) -> Checks:

@@ -4,8 +4,7 @@ from typing import Final
 
 from virtshape.api.kubevirt.features import Clock as AskedClock
 from virtshape.api.kubevirt.features import Timer as AskedTimers
-from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.design.switches import is_on
+from virtshape.launcher.design.context import DesignContext, is_on
 from virtshape.launcher.domain.clock import Clock, Timer
 
 _CLOCK: Final = "spec.domain.clock"

@@ -1,18 +1,33 @@
-"""Input of the design functions, and the list where they report unsupported and substituted fields."""
+"""
+Input of the design functions, and the list where they report unsupported and substituted fields.
 
+Also reads feature states, annotations and texts of an instance.
+"""
+
+import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct, field
 
 from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.path import format_path
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.host import Host
-from virtshape.launcher.note import Note
-from virtshape.launcher.refusal import Refusal
-from virtshape.launcher.source import Source
+from virtshape.launcher.report import Note, Refusal
 
 DEVICES: Final = "spec.domain.devices"
+EVEN_EMULATOR_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
+"""If set, the emulator gets a second CPU where that makes the total even."""
+HOOKS_ANNOTATION: Final = "hooks.kubevirt.io/hookSidecars"
+"""Sidecars that change the domain before it starts."""
+IGNITION_ANNOTATION: Final = "kubevirt.io/ignitiondata"
+"""Ignition configuration for the first boot of CoreOS."""
+MEMFD_ANNOTATION: Final = "kubevirt.io/memfd"
+"""`false` uses files instead of memfd for huge pages."""
+
+_UNWRITABLE: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class DesignContext(Struct, kw_only=True):
@@ -75,3 +90,40 @@ class DesignContext(Struct, kw_only=True):
     def locate(self, name: str) -> str:
         """Return the path of one of the guest's sockets or logs."""
         return f"{self.directory}/{name}"
+
+
+class Switch(Protocol):
+    """A feature state."""
+
+    @property
+    def enabled(self) -> bool | None:
+        """Whether it is enabled; None means yes."""
+
+
+def read_switch(switch: Switch | None) -> bool | None:
+    """Return whether it is enabled; None if it is not set."""
+    return None if switch is None else switch.enabled is not False
+
+
+def is_on(switch: Switch | None) -> bool:
+    """Return True if it is set and not disabled."""
+    return read_switch(switch) is True
+
+
+def find_annotation(context: DesignContext, name: str) -> str | None:
+    """Return the value of an annotation of the instance, or None."""
+    metadata = context.vmi.metadata
+    return (metadata.annotations or {}).get(name) if metadata is not None else None
+
+
+def locate_annotation(name: str) -> str:
+    """Return the field path of an annotation."""
+    return format_path(("metadata", "annotations", name))
+
+
+def read_text(context: DesignContext, field: str, text: str | None) -> str | None:
+    """Return a text that is valid in XML; refuse others."""
+    if text is not None and _UNWRITABLE.search(text):
+        context.refuse(field, "has characters that are not valid in XML")
+        return None
+    return text

@@ -3,8 +3,7 @@
 from typing import Final, Literal, NamedTuple, get_args
 
 from virtshape.api.kubevirt.domain import CPU, CPUFeature
-from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.design.switches import is_on
+from virtshape.launcher.design.context import DesignContext, is_on
 from virtshape.launcher.domain.cpu import Cell, Cpu, Feature, Policy, Topology
 from virtshape.launcher.host import Architecture
 

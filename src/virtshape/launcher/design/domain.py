@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
-from virtshape.launcher.check import Checks
 from virtshape.launcher.design.arguments import design_arguments, restrict_interfaces
 from virtshape.launcher.design.checks import design_checks
 from virtshape.launcher.design.clock import design_clock
@@ -29,11 +28,11 @@ from virtshape.launcher.design.sysinfo import design_metadata, design_name, desi
 from virtshape.launcher.design.topology import design_topology, design_vcpus, lay_out_vcpus
 from virtshape.launcher.design.tuning import design_cpu_tune
 from virtshape.launcher.design.unsupported import check_unsupported_fields
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.domain.domain import Domain
+from virtshape.launcher.guest.plan import Checks
 from virtshape.launcher.host import Host
-from virtshape.launcher.note import Note
-from virtshape.launcher.refusal import Refusal
-from virtshape.launcher.source import Source
+from virtshape.launcher.report import Note, Refusal
 
 _REBOOT_POLICIES: Final = ("Reboot", "Terminate")
 

@@ -3,8 +3,7 @@
 from typing import Final
 
 from virtshape.api.kubevirt.domain import EFI, Bootloader, LaunchSecurity
-from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.design.switches import is_on
+from virtshape.launcher.design.context import DesignContext, is_on
 from virtshape.launcher.domain.os import Loader
 from virtshape.launcher.host import Firmware
 

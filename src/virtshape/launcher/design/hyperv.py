@@ -3,9 +3,7 @@
 from typing import Final
 
 from virtshape.api.kubevirt.features import FeatureHyperv, Features
-from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.design.switches import is_on, read_switch
-from virtshape.launcher.design.texts import read_text
+from virtshape.launcher.design.context import DesignContext, is_on, read_switch, read_text
 from virtshape.launcher.domain.features import Enlightenment, Hyperv
 
 _HYPERV: Final = "spec.domain.features.hyperv"

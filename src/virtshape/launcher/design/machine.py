@@ -6,7 +6,7 @@ from typing import Final, Literal
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.host import Architecture, Host
-from virtshape.launcher.refusal import Refusal
+from virtshape.launcher.report import Refusal
 
 _IN_LIBVIRT: Final[dict[Architecture, Literal["x86_64", "aarch64", "s390x"]]] = {
     "amd64": "x86_64",

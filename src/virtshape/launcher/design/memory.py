@@ -5,8 +5,7 @@ from typing import Final
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.domain import Memory as AskedMemory
 from virtshape.api.quantity import Quantity
-from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.design.texts import MEMFD_ANNOTATION, find_annotation
+from virtshape.launcher.design.context import MEMFD_ANNOTATION, DesignContext, find_annotation
 from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking
 
 _MEMORY: Final = "spec.domain.memory"

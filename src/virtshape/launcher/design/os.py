@@ -3,10 +3,9 @@
 from typing import Final
 
 from virtshape.api.kubevirt.domain import Firmware
-from virtshape.launcher.design.context import DesignContext
+from virtshape.launcher.design.context import DesignContext, read_text
 from virtshape.launcher.design.firmware import design_bios_on_serial, design_loader
 from virtshape.launcher.design.machine import name_architecture
-from virtshape.launcher.design.texts import read_text
 from virtshape.launcher.domain.os import AcpiTable, Kernel, Os
 
 KERNEL_SOURCE: Final = "kernelBoot/kernel"

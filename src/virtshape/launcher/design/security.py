@@ -5,7 +5,7 @@ from typing import Final
 from virtshape.api.kubevirt.domain import SEV
 from virtshape.api.kubevirt.domain import LaunchSecurity as AskedSecurity
 from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.domain.security import LaunchSecurity
+from virtshape.launcher.domain.domain import LaunchSecurity
 
 _SECURITY: Final = "spec.domain.launchSecurity"
 

@@ -5,10 +5,9 @@ from typing import Final
 
 from virtshape.api.kubevirt.domain import Chassis, Firmware
 from virtshape.api.meta import ObjectMeta
-from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.design.texts import read_text
+from virtshape.launcher.design.context import DesignContext, read_text
 from virtshape.launcher.domain.domain import Metadata
-from virtshape.launcher.domain.sysinfo import Entry, SysInfo
+from virtshape.launcher.domain.os import Entry, SysInfo
 
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 

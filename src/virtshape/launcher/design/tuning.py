@@ -1,21 +1,22 @@
 """Design dedicated CPUs, the CPU of the emulator thread, and realtime scheduling."""
 
+import re
 from typing import Final
 
 from virtshape.api.kubevirt.domain import CPU
-from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.design.numbers import parse_numbers
-from virtshape.launcher.design.pinning import Allotment, allot_cpus, find_cells, spread_iothreads
-from virtshape.launcher.design.texts import (
+from virtshape.launcher.design.context import (
     EVEN_EMULATOR_ANNOTATION,
+    DesignContext,
     find_annotation,
 )
+from virtshape.launcher.design.pinning import Allotment, allot_cpus, find_cells, spread_iothreads
 from virtshape.launcher.domain.cpu import Topology
 from virtshape.launcher.domain.tuning import CpuTune, Pin, Schedule
 
 _CPU: Final = "spec.domain.cpu"
 _PLACEMENT: Final = f"{_CPU}.dedicatedCpuPlacement"
 _POLICIES: Final = ("shared", "auto", "supplementalPool")
+_PART: Final = re.compile(r"\s*(?P<without>\^?)(?P<first>[0-9]{1,5})(?:-(?P<last>[0-9]{1,5}))?\s*")
 
 
 def design_cpu_tune(
@@ -115,3 +116,21 @@ def _design_schedule(context: DesignContext, cpu: CPU, start: Topology) -> Sched
             f"{_CPU}.realtime.mask", f"{mask} is not a list of vCPUs within 0-{start.vcpus - 1}, for example 0-3,^1"
         )
     return Schedule(mask)
+
+
+def parse_numbers(text: str) -> tuple[int, ...] | None:
+    """Return the sorted numbers; None if the text is not a valid list."""
+    numbers: set[int] = set()
+    for part in text.split(","):
+        match = _PART.fullmatch(part)
+        if match is None:
+            return None
+        first = int(match["first"])
+        run = range(first, int(match["last"] or first) + 1)
+        if not run:
+            return None
+        if match["without"]:
+            numbers.difference_update(run)
+        else:
+            numbers.update(run)
+    return tuple(sorted(numbers))

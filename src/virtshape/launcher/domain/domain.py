@@ -1,4 +1,4 @@
-"""A libvirt domain: the struct and its XML."""
+"""A libvirt domain and its launch security: the structs and their XML."""
 
 from typing import Final, Literal
 from xml.etree.ElementTree import Element, indent, tostring
@@ -10,14 +10,32 @@ from virtshape.launcher.domain.cpu import Cpu, Vcpus, render_cpu, render_vcpus
 from virtshape.launcher.domain.devices.devices import Devices, render_devices
 from virtshape.launcher.domain.features import Features, render_features
 from virtshape.launcher.domain.memory import Memory, MemoryBacking, render_backing, render_memory
-from virtshape.launcher.domain.os import Os, render_os
-from virtshape.launcher.domain.security import LaunchSecurity, render_security
-from virtshape.launcher.domain.sysinfo import SysInfo, render_sysinfo
+from virtshape.launcher.domain.os import Os, SysInfo, render_os, render_sysinfo
 from virtshape.launcher.domain.tuning import CpuTune, NumaTune, render_cpu_tune, render_numa_tune
 from virtshape.launcher.domain.xml import add
 
 METADATA_NAMESPACE: Final = "http://kubevirt.io"
 QEMU_NAMESPACE: Final = "http://libvirt.org/schemas/domain/qemu/1.0"
+
+
+class LaunchSecurity(Struct, frozen=True, kw_only=True):
+    """A confidential computing technology and its settings."""
+
+    kind: Literal["sev", "sev-snp", "tdx", "s390-pv"]
+    policy: int | None = None
+    dh_cert: str | None = None
+    session: str | None = None
+
+
+def render_security(domain: Element, security: LaunchSecurity) -> None:
+    """Append the element `launchSecurity`."""
+    element = add(domain, "launchSecurity", {"type": security.kind})
+    if security.policy is not None:
+        add(element, "policy", text=f"0x{security.policy:04x}")
+    if security.dh_cert is not None:
+        add(element, "dhCert", text=security.dh_cert)
+    if security.session is not None:
+        add(element, "session", text=security.session)
 
 
 class Metadata(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Boot configuration of a domain (machine type, firmware, kernel, boot menu): structs and their XML."""
+"""Boot configuration (machine type, firmware, kernel, boot menu) and SMBIOS tables: structs and their XML."""
 
 from typing import Literal
 from xml.etree.ElementTree import Element
@@ -82,3 +82,27 @@ def _render_kernel(os: Element, kernel: Kernel) -> None:
     for tag, text in (("kernel", kernel.path), ("initrd", kernel.initrd), ("cmdline", kernel.arguments)):
         if text is not None:
             add(os, tag, text=text)
+
+
+class Entry(Struct, frozen=True):
+    """An entry of an SMBIOS table."""
+
+    name: str
+    value: str
+
+
+class SysInfo(Struct, frozen=True, kw_only=True):
+    """SMBIOS tables of a domain."""
+
+    system: tuple[Entry, ...] = ()
+    chassis: tuple[Entry, ...] = ()
+
+
+def render_sysinfo(domain: Element, sysinfo: SysInfo) -> None:
+    """Append the element `sysinfo`."""
+    element = add(domain, "sysinfo", {"type": "smbios"})
+    for tag, entries in (("system", sysinfo.system), ("chassis", sysinfo.chassis)):
+        if entries:
+            table = add(element, tag)
+            for entry in entries:
+                add(table, "entry", {"name": entry.name}, text=entry.value)

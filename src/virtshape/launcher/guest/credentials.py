@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import libvirt
 
+from virtshape.launcher.guest.plan import Login
 from virtshape.launcher.guest.reports import ReportPublisher
-from virtshape.launcher.login import Login
 
 SYNC_SECONDS: Final = 30.0
 _log = logging.getLogger(__name__)

@@ -15,11 +15,10 @@ import libvirt_qemu
 from virtshape.launcher.guest.agent import read_filesystems, read_interfaces, read_os, read_users
 from virtshape.launcher.guest.agentpoller import AgentPoller
 from virtshape.launcher.guest.credentials import CredentialSync
-from virtshape.launcher.guest.forwarding import ForwardError, PortForwarder
 from virtshape.launcher.guest.guest import Guest
-from virtshape.launcher.guest.memory import find_memory_range, render_memory_device
-from virtshape.launcher.guest.prober import Prober
-from virtshape.launcher.guest.probes import ProbeWorkers
+from virtshape.launcher.guest.hotplug import HotplugError, set_memory, set_vcpus
+from virtshape.launcher.guest.portforward import ForwardError, PortForwarder
+from virtshape.launcher.guest.probes import Prober, ProbeWorkers
 from virtshape.launcher.guest.reports import ReportPublisher
 from virtshape.launcher.guest.shutdown import GracefulShutdown
 from virtshape.launcher.host import LOOPBACK
@@ -46,7 +45,6 @@ from virtshape.launcher.request import (
 )
 
 TIMEOUT_SECONDS: Final = 10.0
-_KIB: Final = 1024
 _log = logging.getLogger(__name__)
 
 
@@ -94,7 +92,7 @@ class RequestHandler:
             return Answer(error="the guest has ended", report=self._reports.report)
         try:
             return self._execute(request)
-        except ForwardError as error:
+        except (ForwardError, HotplugError) as error:
             return Answer(error=str(error), report=self._reports.report)
         except libvirt.libvirtError as error:
             _log.info("%s: %s", type(request).__name__, error)
@@ -143,10 +141,11 @@ class RequestHandler:
             case Connect():
                 return Answer(error="connect requests need a socket that can pass file descriptors")
             case SetVcpus(count=count):
-                self._domain.setVcpusFlags(count, libvirt.VIR_DOMAIN_AFFECT_LIVE)
+                set_vcpus(self._domain, count)
                 return self._report()
             case SetMemory(size=size):
-                return self._set_memory(size)
+                set_memory(self._domain, size)
+                return self._report()
             case AskOs():
                 return Answer(os=read_os(self._agent.query_system()))
             case AskUsers():
@@ -213,15 +212,3 @@ class RequestHandler:
     def _stop_unhealthy_guest(self, message: str) -> None:
         self._guest.evidence.liveness_failure = message
         self._shutdown.request(self._guest.plan.grace)
-
-    def _set_memory(self, size: int) -> Answer:
-        memory_range, wanted = find_memory_range(self._domain.XMLDesc(0)), size // _KIB
-        if memory_range is None:
-            return Answer(error="the guest was started with no room for more memory", report=self._reports.report)
-        if not memory_range.minimum <= wanted <= memory_range.maximum:
-            least, most = memory_range.minimum // _KIB, memory_range.maximum // _KIB
-            message = f"the guest can have between {least} and {most} MiB of memory"
-            return Answer(error=message, report=self._reports.report)
-        change = self._domain.updateDeviceFlags if memory_range.alias else self._domain.attachDeviceFlags
-        change(render_memory_device(memory_range, wanted), libvirt.VIR_DOMAIN_AFFECT_LIVE)
-        return self._report()

@@ -8,8 +8,7 @@ from typing import Final
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.netns.namespace import GuestNetwork, enter_namespace, join_namespace
 from virtshape.launcher.netns.ports import PortKey, choose_ports, list_forwards, parse_launch_request
-from virtshape.launcher.note import Note
-from virtshape.launcher.report import Report
+from virtshape.launcher.report import Note, Report
 
 FIELD: Final = "spec.domain.devices.interfaces"
 _log = logging.getLogger(__name__)

@@ -1,17 +1,54 @@
-"""The plan of a guest: everything a launcher process needs to run it, after preparation."""
+"""The plan of a guest: everything a launcher process needs to run it, after preparation. Holds no secrets."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from virtshape.launcher.check import Checks
 from virtshape.launcher.domain.devices.interface import Forward
 from virtshape.launcher.host import LOOPBACK
-from virtshape.launcher.login import Login
-from virtshape.launcher.note import Note
+from virtshape.launcher.report import Note
 
 DEFAULT_GRACE: Final = 30.0
+
+
+class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A periodic check of a guest."""
+
+    way: Literal["tcp", "http", "exec", "ping"]
+    """TCP connection, HTTP request, command run by the guest agent, or ping of the guest agent."""
+    port: int = 0
+    host: str = ""
+    """Host to connect to; empty for the guest."""
+    path: str = "/"
+    secure: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
+    command: tuple[str, ...] = ()
+    delay: float = 0.0
+    """Seconds from the guest's start to the first check."""
+    period: float = 10.0
+    timeout: float = 1.0
+    successes: int = 1
+    """Consecutive successes until the guest is healthy."""
+    failures: int = 3
+    """Consecutive failures until the guest is unhealthy."""
+
+
+class Checks(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The checks of a guest."""
+
+    readiness: Check | None = None
+    """Check whether the guest is ready."""
+    liveness: Check | None = None
+    """Check whether the guest is alive; the guest is stopped if it is not."""
+
+
+class Login(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The files of one secret, and the users they are for."""
+
+    directory: str
+    users: tuple[str, ...] = ()
+    """Users that get the files as authorized keys; if empty, each file is the password of the user in its name."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -15,16 +15,14 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.design.domain import Design, design_domain
 from virtshape.launcher.domain.devices.interface import Interface
 from virtshape.launcher.domain.domain import render_domain_xml
-from virtshape.launcher.guest.plan import DEFAULT_GRACE, Plan
+from virtshape.launcher.guest.plan import DEFAULT_GRACE, Login, Plan
 from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.launch_request import LaunchRequest
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.login import Login
-from virtshape.launcher.refusal import Refusal
-from virtshape.launcher.report import Report
+from virtshape.launcher.report import Refusal, Report
 from virtshape.launcher.volumes.cloudinit import CREDENTIALS_SUFFIX
-from virtshape.launcher.volumes.errors import VolumeError
 from virtshape.launcher.volumes.prepare import prepare_volumes
+from virtshape.launcher.volumes.task import VolumeError
 
 DEFAULT_ADDRESS: Final = "10.0.2.15"
 """The address that QEMU's user-mode networking assigns by default."""

@@ -1,13 +1,46 @@
-"""Run the readiness and liveness probes periodically while the guest runs."""
+"""Readiness and liveness probes: run them periodically, and execute tcpSocket, httpGet, exec and ping probes."""
 
+import json
 import logging
+import socket
 import threading
+import time
+from base64 import b64decode
 from collections.abc import Callable, Iterator
+from typing import Any, Final
 
-from virtshape.launcher.check import Check, Checks, Tally
+from msgspec import Struct
+
+from virtshape.api.model import JsonObject
+from virtshape.launcher.guest.plan import Check, Checks
 from virtshape.launcher.guest.reports import ReportPublisher
 
 _log = logging.getLogger(__name__)
+POLL_SECONDS: Final = 0.05
+_MAX_MESSAGE_LENGTH: Final = 200
+_ESTABLISHED: Final = "TCP[ESTABLISHED]"
+_FORWARD: Final = "TCP[HOST_FORWARD]"
+
+FindAddress = Callable[[int], tuple[str, int]]
+"""Returns the address of a guest port; raises ConnectionError if it is unreachable."""
+ListConnections = Callable[[], str]
+"""Returns QEMU's list of user-mode connections; empty if the guest has another network."""
+AgentCommand = Callable[[str, float], str]
+"""Sends a command to the guest agent with a timeout in seconds; raises OSError if it does not answer."""
+
+
+class Tally(Struct):
+    """Counts results and changes its state when a threshold is reached."""
+
+    check: Check
+    well: bool
+    against: int = 0
+
+    def count(self, *, well: bool) -> None:
+        """Count one result."""
+        self.against = self.against + 1 if well != self.well else 0
+        if self.against >= (self.check.successes if well else self.check.failures):
+            self.well, self.against = well, 0
 
 
 class ProbeWorkers:
@@ -59,3 +92,123 @@ class ProbeWorkers:
             seconds = check.period
             if self._reports.report.state == "running":
                 yield self._check_guest(check)
+
+
+class Prober:
+    """Executes probes."""
+
+    def __init__(
+        self, find_address: FindAddress, list_connections: ListConnections, run_agent_command: AgentCommand
+    ) -> None:
+        self._find_address = find_address
+        self._list_connections = list_connections
+        self._run_agent_command = run_agent_command
+
+    def check(self, check: Check) -> str:
+        """Return an error message, or an empty string on success."""
+        try:
+            match check.way:
+                case "tcp":
+                    return self._connect(check)
+                case "http":
+                    return self._request(check)
+                case "exec":
+                    return self._execute(check)
+                case "ping":
+                    self._run_command("guest-ping", {}, check.timeout)
+                    return ""
+        except TimeoutError:
+            return f"no answer within {check.timeout:g} seconds"
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            return str(error)[:_MAX_MESSAGE_LENGTH] or type(error).__name__
+
+    def _locate(self, check: Check) -> tuple[str, int]:
+        return (check.host, check.port) if check.host else self._find_address(check.port)
+
+    def _connect(self, check: Check) -> str:
+        host, port = self._locate(check)
+        deadline = time.monotonic() + check.timeout
+        with socket.create_connection((host, port), check.timeout) as connection:
+            if check.host:
+                return ""
+            connection.settimeout(POLL_SECONDS)
+            while not self._is_guest_connected(port):
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+                if _is_closed(connection):
+                    return f"the guest does not listen on port {check.port}"
+            return ""
+
+    def _is_guest_connected(self, here: int) -> bool:
+        """Return True if the guest accepted the connection: QEMU accepts it before the guest does."""
+        connections = self._list_connections()
+        if not connections:
+            return True
+        for line in connections.splitlines():
+            state, *facts = line.split()
+            if state.startswith("TCP[") and state != _FORWARD and facts[2:3] == [str(here)]:
+                return state == _ESTABLISHED  # QEMU lists the latest connection first
+        return False
+
+    def _request(self, check: Check) -> str:
+        # Imported here to keep launcher processes small: few guests have HTTP probes.
+        from http.client import HTTPConnection, HTTPException, HTTPSConnection
+
+        host, port = self._locate(check)
+        connection = HTTPConnection(host, port, timeout=check.timeout)
+        if check.secure:
+            connection = HTTPSConnection(host, port, timeout=check.timeout, context=_build_unverified_context())
+        try:
+            connection.putrequest("GET", check.path)
+            for name, value in check.headers:
+                connection.putheader(name, value)
+            connection.endheaders()
+            status = connection.getresponse().status
+        except HTTPException as error:
+            return f"invalid HTTP response: {error!r}"[:_MAX_MESSAGE_LENGTH]
+        finally:
+            connection.close()
+        return "" if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
+
+    def _execute(self, check: Check) -> str:
+        program, *arguments = check.command
+        deadline = time.monotonic() + check.timeout
+        started = self._run_command(
+            "guest-exec", {"path": program, "arg": arguments, "capture-output": True}, check.timeout
+        )
+        while True:
+            state = self._run_command("guest-exec-status", {"pid": started["pid"]}, check.timeout)
+            if state["exited"]:
+                break
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            time.sleep(POLL_SECONDS)
+        if state.get("exitcode") == 0:
+            return ""
+        output = b64decode(state.get("err-data") or state.get("out-data") or "").decode(errors="replace").strip()
+        result = f"ended by signal {state['signal']}" if "signal" in state else f"exit code {state.get('exitcode')}"
+        return f"{program}: {result}{': ' + output if output else ''}"[:_MAX_MESSAGE_LENGTH]
+
+    def _run_command(self, command: str, arguments: JsonObject, seconds: float) -> Any:
+        message: JsonObject = {"execute": command, "arguments": arguments} if arguments else {"execute": command}
+        return json.loads(self._run_agent_command(json.dumps(message), seconds))["return"]
+
+
+def _build_unverified_context() -> Any:
+    """Return a TLS context that accepts any certificate, as the kubelet does for probes."""
+    import ssl
+
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    """Return True if the peer has closed the connection; waits for the socket's timeout."""
+    try:
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True

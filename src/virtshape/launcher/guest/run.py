@@ -14,12 +14,17 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from virtshape.launcher.guest.connection import DriverError, configure_driver, exit_process, open_connection
-from virtshape.launcher.guest.cpuprobe import can_skip_cpu_probe
+from virtshape.launcher.guest.connection import (
+    DriverError,
+    can_skip_cpu_probe,
+    configure_driver,
+    exit_process,
+    open_connection,
+)
 from virtshape.launcher.guest.loglimit import limit_logs_forever
 from virtshape.launcher.guest.networking import Networking, set_up_network
 from virtshape.launcher.guest.plan import DEFAULT_GRACE, Plan
-from virtshape.launcher.guest.preparation import Preparation, Prepare
+from virtshape.launcher.guest.plan_process import Preparation, Prepare
 from virtshape.launcher.guest.reports import ReportPublisher, find_report
 from virtshape.launcher.guest.server import ControlServer
 from virtshape.launcher.guest.startup import StartupHandler

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from virtshape.launcher.guest.preparation import Preparation
+from virtshape.launcher.guest.plan_process import Preparation
 from virtshape.launcher.guest.reports import ReportPublisher
 from virtshape.launcher.request import Answer, Kill, Request, Status, Stop, Watch
 

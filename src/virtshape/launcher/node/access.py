@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.launcher.launch_request import LaunchRequest
-from virtshape.launcher.node import useracl as acl
+from virtshape.launcher.node import acl
 from virtshape.launcher.node.account import Account
 
 _OWN: Final = ("persistent_volume_claim", "data_volume")

@@ -1,58 +1,85 @@
-"""POSIX ACLs of directories: grant a group search permission."""
+"""
+POSIX ACLs of files and directories: grant a user or a group access without changing the owner.
 
+Permissions are read (4), write (2) and search (1), as in file modes.
+"""
+
+import contextlib
 import errno
 import os
 import stat
 import struct
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 _ATTRIBUTE: Final = "system.posix_acl_access"
 _VERSION: Final = struct.pack("<I", 2)
 _ENTRY: Final = struct.Struct("<HHI")
 _USER_OBJ, _USER, _GROUP_OBJ, _GROUP, _MASK, _OTHER = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 _MASKED: Final = (_USER, _GROUP_OBJ, _GROUP)
-_ANY_ID: Final = 0xFFFFFFFF
+_NO_ID: Final = 0xFFFFFFFF
 _SEARCH: Final = 1
-
-
-class Entry(NamedTuple):
-    """An ACL entry."""
-
-    tag: int
-    permissions: int
-    id: int = _ANY_ID
+_ALL: Final = 7
+Entries = Mapping[tuple[int, int], int]
+"""Permissions by tag and id."""
 
 
 def grant_search(directory: Path, group: int) -> None:
     """Grant a group search permission on a directory, without permission to list it."""
-    entries = add_search(_read(directory), group)
-    os.setxattr(directory, _ATTRIBUTE, _VERSION + b"".join(_ENTRY.pack(*entry) for entry in entries))
+    _write(directory, add_search(_read(directory), group))
 
 
-def add_search(entries: list[Entry], group: int) -> list[Entry]:
-    """Return the list with search permission for the group, and no more permissions than before for all others."""
-    mask = next((entry.permissions for entry in entries if entry.tag == _MASK), 7)
-    own = next((entry.permissions for entry in entries if entry.tag == _GROUP and entry.id == group), 0)
-    others = [
-        entry._replace(permissions=entry.permissions & mask) if entry.tag in _MASKED else entry
-        for entry in entries
-        if entry.tag != _MASK and not (entry.tag == _GROUP and entry.id == group)
-    ]
-    added = [*others, Entry(_GROUP, own & mask | _SEARCH, group)]
-    widest = 0
-    for entry in added:
-        widest |= entry.permissions if entry.tag in _MASKED else 0
-    return sorted([*added, Entry(_MASK, widest)], key=lambda entry: (entry.tag, entry.id))
+def grant(handle: int, user: int, permissions: int) -> None:
+    """Grant a user permissions on an open file; raise OSError if the file system has no ACLs."""
+    _write(handle, {**_read(handle), (_USER, user): permissions})
 
 
-def _read(directory: Path) -> list[Entry]:
-    """Return a directory's ACL; the three entries of its mode if it has none."""
+def revoke(handle: int, user: int) -> None:
+    """Remove a user's entry from an open file."""
+    with contextlib.suppress(OSError):  # no ACLs on this file system
+        entries = dict(_read(handle))
+        if entries.pop((_USER, user), None) is not None:
+            _write(handle, entries)
+
+
+def add_search(entries: Entries, group: int) -> Entries:
+    """Return the entries with search permission for the group, and no more permissions than before for all others."""
+    mask = entries.get((_MASK, _NO_ID), _ALL)
+    added = {
+        (tag, one): permissions & mask if tag in _MASKED else permissions
+        for (tag, one), permissions in entries.items()
+        if tag != _MASK
+    }
+    added[_GROUP, group] = added.get((_GROUP, group), 0) | _SEARCH
+    return added
+
+
+def parse_acl(text: bytes) -> Entries:
+    """Parse the kernel's binary form of an ACL."""
+    return {(tag, one): permissions for tag, permissions, one in _ENTRY.iter_unpack(text[len(_VERSION) :])}
+
+
+def format_acl(entries: Entries) -> bytes:
+    """Format an ACL for the kernel: sorted, with the mask that its entries need."""
+    mask = 0
+    for (tag, _), permissions in entries.items():
+        mask |= permissions if tag in _MASKED else 0
+    complete = {**entries, (_MASK, _NO_ID): mask}
+    return _VERSION + b"".join(_ENTRY.pack(tag, complete[tag, one], one) for tag, one in sorted(complete))
+
+
+def _read(file: int | Path) -> Entries:
+    """Return the ACL of a file; the three entries of its mode if it has none."""
     try:
-        value = os.getxattr(directory, _ATTRIBUTE)
+        return parse_acl(os.getxattr(file, _ATTRIBUTE))
     except OSError as error:
         if error.errno != errno.ENODATA:
             raise
-        mode = stat.S_IMODE(directory.stat().st_mode)
-        return [Entry(_USER_OBJ, mode >> 6 & 7), Entry(_GROUP_OBJ, mode >> 3 & 7), Entry(_OTHER, mode & 7)]
-    return [Entry(*fields) for fields in _ENTRY.iter_unpack(value[len(_VERSION) :])]
+    mode = stat.S_IMODE((os.fstat(file) if isinstance(file, int) else file.stat()).st_mode)
+    kinds = ((_USER_OBJ, mode >> 6), (_GROUP_OBJ, mode >> 3), (_OTHER, mode))
+    return {(tag, _NO_ID): bits & _ALL for tag, bits in kinds}
+
+
+def _write(file: int | Path, entries: Entries) -> None:
+    os.setxattr(file, _ATTRIBUTE, format_acl(entries))

@@ -2,28 +2,38 @@
 Drop root's privileges for good: another user, resource limits, and a restricted view of the file system.
 
 In a mount namespace, directories that the user may not enter are covered by tmpfs mounts with only the paths it needs.
-If mounting is not permitted, the group of all guests gets search permission on those directories instead.
+If mounting is not permitted, the group of all guests gets search permission on those directories instead. Processes
+that root starts begin as `python -m virtshape.launcher.node.confinement CONFINEMENT MODULE DIRECTORY`.
 """
 
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
+from virtshape.launcher.layout import Layout
 from virtshape.launcher.node.account import GUEST_USER, Account
 from virtshape.launcher.node.acl import grant_search
 from virtshape.launcher.node.limits import limit_process
+from virtshape.launcher.report import Report
 
 _CLONE_NEWNS: Final = 0x00020000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_SLAVE = 0x2, 0x4, 0x8, 0x1000, 0x4000, 0x80000
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _INNER_MOUNT: Final = "/proc"
 """A mount point that exists on every host."""
+_PACKAGE: Final = Path(__file__).parents[2]
+_PROGRAM: Final = (sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(_PACKAGE))
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ConfinementError(Exception):
@@ -169,4 +179,17 @@ def _check(status: int, what: str) -> None:
         raise ConfinementError(f"{what}: {os.strerror(ctypes.get_errno())}")
 
 
-_libc = ctypes.CDLL(None, use_errno=True)
+def run_confined(confinement: Confinement | None, module: str, directory: Path) -> None:
+    """Confine this process if `confinement` is given, then run the module's `main`."""
+    try:
+        if confinement is not None:
+            confine(msgspec.structs.replace(confinement, reach=(*confinement.reach, *_PROGRAM)))
+    except ConfinementError as error:
+        report = Report(state="failed", reason="NotStarted", message=str(error))
+        Layout(directory).report.write_bytes(msgspec.json.encode(report))
+        sys.exit(str(error))
+    import_module(module).main(directory)
+
+
+if __name__ == "__main__":
+    run_confined(msgspec.json.decode(sys.argv[1], type=Confinement), sys.argv[2], Path(sys.argv[3]))

@@ -13,7 +13,7 @@ import msgspec
 
 from virtshape.launcher.node.account import Account
 from virtshape.launcher.node.forkserver_process import MAX_MESSAGE_BYTES, SpawnRequest
-from virtshape.launcher.node.spawning import confine_to, spawn, start_python
+from virtshape.launcher.node.process import confine_to, spawn, start_python
 
 PROCESS_MODULE: Final = "virtshape.launcher.node.forkserver_process"
 _log = logging.getLogger(__name__)

@@ -19,8 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from virtshape.launcher.guest.connection import prepare_environment
-from virtshape.launcher.node.confined_process import run_confined
-from virtshape.launcher.node.confinement import Confinement
+from virtshape.launcher.node.confinement import Confinement, run_confined
 from virtshape.launcher.node.process import get_process_name, open_log, set_process_name
 
 _PROCESS_NAME: Final = "forkserver"

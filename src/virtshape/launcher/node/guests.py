@@ -36,7 +36,7 @@ from virtshape.launcher.node.guest_state import (
     is_alive,
     mark_lost,
 )
-from virtshape.launcher.node.spawning import reap
+from virtshape.launcher.node.process import reap
 from virtshape.launcher.node.taps import list_taps, make_taps, remove_tap
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import Answer, Connect, Kill, Request, Stop

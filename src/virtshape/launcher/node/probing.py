@@ -28,8 +28,8 @@ from virtshape.launcher.node.hardware import (
     measure_memory,
 )
 from virtshape.launcher.node.limits import may_lock_memory, may_use_realtime
+from virtshape.launcher.node.process import confine_to, spawn
 from virtshape.launcher.node.requirements import find_emulator
-from virtshape.launcher.node.spawning import confine_to, spawn
 from virtshape.launcher.node.taps import may_make_taps
 
 TIMEOUT_SECONDS: Final = 120.0

@@ -17,10 +17,9 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import CloudInitConfigDriveSource, CloudInitNoCloudSource
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
-from virtshape.launcher.source import Source
-from virtshape.launcher.volumes.errors import UnusableVolumeError
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.volumes.files import read_files, write_iso
-from virtshape.launcher.volumes.task import Task
+from virtshape.launcher.volumes.task import Task, UnusableVolumeError
 
 NO_CLOUD_LABEL: Final = "cidata"
 CONFIG_DRIVE_LABEL: Final = "config-2"

@@ -4,11 +4,10 @@ import os
 from pathlib import Path
 from typing import Final
 
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.images.atomic import write_atomically
-from virtshape.launcher.source import Source
-from virtshape.launcher.volumes.errors import UnusableVolumeError
 from virtshape.launcher.volumes.iso import render_iso
-from virtshape.launcher.volumes.task import Task
+from virtshape.launcher.volumes.task import Task, UnusableVolumeError
 
 LABEL: Final = "cfgdata"
 SYSPREP_LABEL: Final = "unattendCD"

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from virtshape.api.kubevirt.volume import HostDisk
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.images.atomic import replace_file
 from virtshape.launcher.images.inspection import round_up
-from virtshape.launcher.source import Source
-from virtshape.launcher.volumes.errors import UnusableVolumeError
 from virtshape.launcher.volumes.storage import BLOCK, describe_image
-from virtshape.launcher.volumes.task import Task
+from virtshape.launcher.volumes.task import Task, UnusableVolumeError
 
 
 def prepare_host_disk(task: Task) -> Source:

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.images.detection import parse_qcow2
 from virtshape.launcher.images.inspection import read_format, round_up
 from virtshape.launcher.images.qcow2 import make_blank, make_overlay
-from virtshape.launcher.source import Source
-from virtshape.launcher.volumes.errors import UnusableVolumeError
 from virtshape.launcher.volumes.storage import BLOCK, check_base_image, describe_image, measure
-from virtshape.launcher.volumes.task import Task
+from virtshape.launcher.volumes.task import Task, UnusableVolumeError
 
 IMAGE = "disk.img"
 """The name of a disk image in a volume with a file system."""

@@ -12,12 +12,11 @@ from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.images.atomic import remove_leftovers
 from virtshape.launcher.images.errors import ImageError
-from virtshape.launcher.refusal import Refusal
-from virtshape.launcher.source import Source
+from virtshape.launcher.report import Refusal
 from virtshape.launcher.volumes.cloudinit import prepare_config_drive, prepare_no_cloud
-from virtshape.launcher.volumes.errors import UnusableVolumeError, VolumeError
 from virtshape.launcher.volumes.files import (
     prepare_config_map,
     prepare_downward_api,
@@ -26,14 +25,13 @@ from virtshape.launcher.volumes.files import (
     prepare_sysprep,
 )
 from virtshape.launcher.volumes.hostdisk import prepare_host_disk
-from virtshape.launcher.volumes.kernel import prepare_kernel
 from virtshape.launcher.volumes.overlay import (
     prepare_claim,
     prepare_container_disk,
     prepare_empty_disk,
     prepare_ephemeral,
 )
-from virtshape.launcher.volumes.task import Task
+from virtshape.launcher.volumes.task import Task, UnusableVolumeError, VolumeError
 
 DIRECTORY: Final = "volumes"
 """Directory of the images in a guest's directory."""
@@ -57,6 +55,8 @@ KINDS: Final[Mapping[str, tuple[str, Callable[[Task], Source]]]] = {
 # updated continuously.
 
 _log = logging.getLogger(__name__)
+MOUNT: Final = "kernelBoot"
+"""The mount with the files of the container image; no volume can have this name."""
 
 
 def prepare_volumes(
@@ -106,3 +106,19 @@ def _build_refusal(field: str, error: Exception) -> Refusal:
     if isinstance(error, OSError) and error.strerror:
         return Refusal(field, f"{error.strerror}: {error.filename}" if error.filename else error.strerror)
     return Refusal(field, str(error))
+
+
+def prepare_kernel(vmi: VirtualMachineInstance, mounts: Mapping[str, str]) -> dict[str, Source]:
+    """Return the files that exist, as `kernelBoot/kernel` and `kernelBoot/initrd`."""
+    firmware = vmi.spec.domain.firmware
+    boot = firmware.kernel_boot if firmware is not None else None
+    if boot is None or boot.container is None or MOUNT not in mounts:
+        return {}
+    root = Path(mounts[MOUNT]).resolve()
+    wanted = {"kernel": boot.container.kernel_path, "initrd": boot.container.initrd_path}
+    found = {name: (root / path.lstrip("/")).resolve() for name, path in wanted.items() if path}
+    return {
+        f"{MOUNT}/{name}": Source(path=str(path), read_only=True)
+        for name, path in found.items()
+        if path.is_relative_to(root) and path.is_file()
+    }

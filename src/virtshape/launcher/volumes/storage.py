@@ -5,10 +5,10 @@ import stat
 from pathlib import Path
 from typing import Final, Literal
 
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.images.detection import find_external_reference, parse_qcow2
 from virtshape.launcher.images.inspection import SECTOR, read_format, round_up
-from virtshape.launcher.source import Source
-from virtshape.launcher.volumes.errors import UnusableVolumeError
+from virtshape.launcher.volumes.task import UnusableVolumeError
 
 BLOCK: Final = 4096
 """Disk sizes are rounded up to this block size, the largest that guests see."""

@@ -1,4 +1,11 @@
-"""The preparation of one volume and its inputs."""
+"""
+The preparation of one volume: its inputs and its errors.
+
+    ImageError
+    └── VolumeError             all problems of an instance's volumes
+
+Within this package, UnusableVolumeError reports the problem of one volume.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,7 +13,8 @@ from typing import NamedTuple
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume
-from virtshape.launcher.volumes.errors import UnusableVolumeError
+from virtshape.launcher.images.errors import ImageError
+from virtshape.launcher.report import Refusal
 
 
 class Task(NamedTuple):
@@ -33,3 +41,20 @@ class Task(NamedTuple):
     def name_image(self, suffix: str) -> Path:
         """Return the path of the volume's image; a volume name is a valid file name."""
         return self.directory / f"{self.volume.name}.{suffix}"
+
+
+class VolumeError(ImageError):
+    """Volumes could not be prepared: each with its field and the reason."""
+
+    def __init__(self, problems: Sequence[Refusal]) -> None:
+        super().__init__("; ".join(f"{problem.field}: {problem.reason}" for problem in problems))
+        self.problems = tuple(problems)
+
+
+class UnusableVolumeError(Exception):
+    """A volume could not be prepared; `member` is the field of its source that is invalid, if any."""
+
+    def __init__(self, reason: str, member: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.member = member

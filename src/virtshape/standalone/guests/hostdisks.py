@@ -9,8 +9,8 @@ from pathlib import Path
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.controllers.storage.files import NotReadyError
-from virtshape.launcher.volumes.errors import UnusableVolumeError
 from virtshape.launcher.volumes.hostdisk import ensure_host_disk, find_allowed
+from virtshape.launcher.volumes.task import UnusableVolumeError
 from virtshape.standalone.config import ConfigurationError, read_configuration
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from virtshape.controllers.storage.datavolumestatus import retry_delay
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import PULLING, ContainerDisk
-from virtshape.launcher.images.containers import ContainerImages, Policy
+from virtshape.launcher.images.containerdisk import ContainerImages, Policy
 from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.standalone.config import ConfigurationError, list_allowed_networks, read_configuration

@@ -6,7 +6,7 @@ import pytest
 from tests.support.domains import design_guest
 
 from virtshape.api.model import JsonObject
-from virtshape.launcher.check import Check, Checks
+from virtshape.launcher.guest.plan import Check, Checks
 
 NAMED: JsonObject = {
     "devices": {"interfaces": [{"name": "default", "masquerade": {}, "ports": [{"name": "web", "port": 80}]}]}

@@ -9,7 +9,7 @@ from tests.support.domains import ACCELERATED, GIB, design_guest
 
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.model import JsonObject, Model
-from virtshape.launcher.source import Source
+from virtshape.launcher.domain.devices.disk import Source
 
 SEV = {"firmware": {"bootloader": {"efi": {"secureBoot": False}}}}
 KERNEL = {"firmware": {"kernelBoot": {"container": {"image": "kernel", "kernelPath": "/vmlinuz"}}}}

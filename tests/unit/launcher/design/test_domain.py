@@ -22,13 +22,12 @@ from virtshape.launcher.design.devices.devices import design_devices
 from virtshape.launcher.design.domain import Design
 from virtshape.launcher.domain.clock import Clock, Timer
 from virtshape.launcher.domain.cpu import Cpu, Topology, Vcpus
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.domain.domain import Domain, Metadata
 from virtshape.launcher.domain.features import Apic, Enlightenment, Features, Hyperv
 from virtshape.launcher.domain.memory import Memory
-from virtshape.launcher.domain.os import Loader, Os
-from virtshape.launcher.domain.sysinfo import Entry, SysInfo
-from virtshape.launcher.note import Note
-from virtshape.launcher.source import Source
+from virtshape.launcher.domain.os import Entry, Loader, Os, SysInfo
+from virtshape.launcher.report import Note
 
 WINDOWS: JsonObject = {
     "clock": {

@@ -4,8 +4,8 @@ import pytest
 from tests.support.domains import design_guest, list_refusals
 
 from virtshape.api.model import JsonObject
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.domain.os import AcpiTable, Kernel, Os
-from virtshape.launcher.source import Source
 
 PLAIN = Os(architecture="x86_64", machine="pc-q35-7.2", smbios=True)
 KERNEL = {"kernelBoot/kernel": Source(path="/boot/vmlinuz"), "kernelBoot/initrd": Source(path="/boot/initrd")}

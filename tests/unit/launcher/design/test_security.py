@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.support.domains import ACCELERATED, EMULATING, design_guest, list_refusals
 
 from virtshape.api.model import JsonObject
-from virtshape.launcher.domain.security import LaunchSecurity
+from virtshape.launcher.domain.domain import LaunchSecurity
 
 SHIELDING = replace(ACCELERATED, snp=True, tdx=True)
 MAINFRAME = replace(

@@ -6,7 +6,7 @@ from tests.support.domains import ACCELERATED, UUID, design_guest, list_refusals
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.domain import Metadata
-from virtshape.launcher.domain.sysinfo import Entry, SysInfo
+from virtshape.launcher.domain.os import Entry, SysInfo
 from virtshape.launcher.host import Smbios
 
 MADE = (Entry("manufacturer", "KubeVirt"), Entry("family", "KubeVirt"), Entry("product", "None"))

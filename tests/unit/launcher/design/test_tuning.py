@@ -3,12 +3,16 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.support.domains import ACCELERATED, EMULATING, design_guest, list_refusals
 
 from virtshape.api.model import JsonObject
+from virtshape.launcher.design.tuning import parse_numbers
 from virtshape.launcher.domain.features import Features, Kvm
 from virtshape.launcher.domain.tuning import CpuTune, Pin, Schedule
+from virtshape.launcher.domain.xml import format_numbers
 from virtshape.launcher.host import NumaCell
 
 FOUR = replace(ACCELERATED, cpus=(0, 1, 2, 3), numa_cells=(NumaCell(0, ((0, 2), (1, 3))),))
@@ -153,3 +157,28 @@ def test_realtime_is_refused_if_not_permitted() -> None:
 def test_realtime_guest_has_the_hint_dedicated_feature() -> None:
     features = design_guest({"cpu": dedicate(realtime={})}).domain.features
     assert features == Features(acpi=True, kvm=Kvm(hint_dedicated=True), pmu=False, vmport=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("0", (0,)),
+        ("0-3,8", (0, 1, 2, 3, 8)),
+        ("0-3,^1", (0, 2, 3)),
+        (" 4 , 2 ", (2, 4)),
+        ("^1", ()),
+        ("", None),
+        ("3-1", None),
+        ("a", None),
+        ("1,,2", None),
+        ("-1", None),
+        ("1234567890", None),
+    ],
+)
+def test_lists_are_parsed(text: str, numbers: tuple[int, ...] | None) -> None:
+    assert parse_numbers(text) == numbers
+
+
+@given(st.sets(st.integers(0, 300), min_size=1))
+def test_formatted_list_parses_to_the_same_numbers(numbers: set[int]) -> None:
+    assert parse_numbers(format_numbers(numbers)) == tuple(sorted(numbers))

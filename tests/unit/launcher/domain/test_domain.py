@@ -3,12 +3,10 @@
 from virtshape.launcher.domain.clock import Clock
 from virtshape.launcher.domain.cpu import Cpu, Vcpus
 from virtshape.launcher.domain.devices.devices import Devices
-from virtshape.launcher.domain.domain import Domain, Metadata, render_domain_xml
+from virtshape.launcher.domain.domain import Domain, LaunchSecurity, Metadata, render_domain_xml
 from virtshape.launcher.domain.features import Features
 from virtshape.launcher.domain.memory import Memory, MemoryBacking
-from virtshape.launcher.domain.os import Os
-from virtshape.launcher.domain.security import LaunchSecurity
-from virtshape.launcher.domain.sysinfo import Entry, SysInfo
+from virtshape.launcher.domain.os import Entry, Os, SysInfo
 from virtshape.launcher.domain.tuning import CpuTune, NumaTune, Pin
 
 UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"

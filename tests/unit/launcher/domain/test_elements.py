@@ -7,11 +7,10 @@ from xml.etree.ElementTree import Element, tostring
 import pytest
 
 from virtshape.launcher.domain.clock import Clock, Timer, render_clock
+from virtshape.launcher.domain.domain import LaunchSecurity, render_security
 from virtshape.launcher.domain.features import Apic, Enlightenment, Features, Hyperv, Kvm, render_features
 from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking, render_backing, render_memory
-from virtshape.launcher.domain.os import AcpiTable, Kernel, Loader, Os, render_os
-from virtshape.launcher.domain.security import LaunchSecurity, render_security
-from virtshape.launcher.domain.sysinfo import Entry, SysInfo, render_sysinfo
+from virtshape.launcher.domain.os import AcpiTable, Entry, Kernel, Loader, Os, SysInfo, render_os, render_sysinfo
 from virtshape.launcher.domain.tuning import (
     CpuTune,
     MemoryNode,

@@ -7,13 +7,11 @@ from tests.support.guests import build_guest
 
 from virtshape.api.codec import encode
 from virtshape.api.model import JsonObject
-from virtshape.launcher.guest.plan import Plan
+from virtshape.launcher.guest.plan import Login, Plan
 from virtshape.launcher.guest.planning import find_logins, make_plan
 from virtshape.launcher.launch_request import LaunchRequest
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.login import Login
-from virtshape.launcher.refusal import Refusal
-from virtshape.launcher.report import Report
+from virtshape.launcher.report import Refusal, Report
 
 
 def plan(directory: Path, domain: JsonObject | None = None, *, state: str | None = None, **spec: Any) -> Plan | Report:

@@ -1,15 +1,34 @@
 """Readiness and liveness probes while a guest runs."""
 
+import json
 import queue
+import socket
+from base64 import b64encode
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from virtshape.launcher.check import Check, Checks
-from virtshape.launcher.guest.probes import ProbeWorkers
+import pytest
+from tests.support.webserver import Response, serve
+
+from virtshape.launcher.guest.plan import Check, Checks
+from virtshape.launcher.guest.probes import Prober, ProbeWorkers, Tally
 from virtshape.launcher.guest.reports import ReportPublisher
 from virtshape.launcher.report import Report
 
 SOON = 60.0
 CHECK = Check(way="ping", period=0.01, failures=2)
+FORWARD = "  TCP[HOST_FORWARD]   9       127.0.0.1 {0}       10.0.2.15    80     0     0"
+ESTABLISHED = "  TCP[ESTABLISHED]   12       127.0.0.1 {0}       10.0.2.15    80     0     0"
+SENT = "  TCP[SYN_SENT]      12       127.0.0.1 {0}       10.0.2.15    80     0     0"
+OTHER = "  TCP[ESTABLISHED]   12       127.0.0.1 1       10.0.2.15    80     0     0"
+HEADING = "  Protocol[State]    FD  Source Address  Port   Dest. Address  Port RecvQ SendQ"
+TALLIES = {
+    "well at the first success": (Check(way="ping"), False, "+", "+"),
+    "well after two": (Check(way="ping", successes=2), False, "+-++", "---+"),
+    "not well after three failures": (Check(way="ping"), True, "---", "++-"),
+    "a success in between forgives": (Check(way="ping", failures=2), True, "-+--+", "+++-+"),
+}
 
 
 class Guest:
@@ -45,3 +64,130 @@ def test_paused_guest_is_not_probed(tmp_path: Path) -> None:
     assert guest.given_up.empty()
     guest.reports.publish(state="running")
     assert guest.given_up.get(timeout=SOON) == "it sleeps"
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port that accepts connections and sends nothing, like QEMU's."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+def ask_port(port: int, check: Check, *lines: str) -> str:
+    connections = "\n".join((HEADING, *lines)).format(port) if lines else ""
+    return Prober(lambda _: ("127.0.0.1", port), lambda: connections, refuse_agent).check(check)
+
+
+def refuse_agent(words: str, seconds: float) -> str:
+    raise ConnectionError(f"no agent for {words} within {seconds}")
+
+
+CONNECTIONS = {
+    "a network of its own": ((), ""),
+    "taken by the guest": ((ESTABLISHED, FORWARD), ""),
+    "taken by QEMU alone": ((SENT, FORWARD), "no answer within 0.2 seconds"),
+    "an earlier one was taken": ((SENT, ESTABLISHED, FORWARD), "no answer within 0.2 seconds"),
+    "an earlier one was not": ((ESTABLISHED, SENT, FORWARD), ""),
+    "another port": ((OTHER, FORWARD), "no answer within 0.2 seconds"),
+}
+
+
+@pytest.mark.parametrize(("connections", "words"), CONNECTIONS.values(), ids=CONNECTIONS)
+def test_connection_counts_once_the_guest_accepts_it(port: int, connections: tuple[str, ...], words: str) -> None:
+    assert ask_port(port, Check(way="tcp", port=80, timeout=0.2), *connections) == words
+
+
+def test_connection_refused_by_the_guest_is_a_failure() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def tell() -> str:
+            listening.accept()[0].close()
+            return FORWARD.format(port)
+
+        questions = Prober(lambda _: ("127.0.0.1", port), tell, refuse_agent)
+        assert questions.check(Check(way="tcp", port=80, timeout=30)) == "the guest does not listen on port 80"
+
+
+def test_connection_to_another_host_needs_no_forwarding(port: int) -> None:
+    check = Check(way="tcp", port=port, host="127.0.0.1")
+    assert Prober(refuse_port, lambda: SENT, refuse_agent).check(check) == ""
+
+
+def refuse_port(port: int) -> tuple[str, int]:
+    raise ConnectionError(f"no way to port {port}")
+
+
+def test_unreachable_port_is_reported() -> None:
+    assert Prober(refuse_port, str, refuse_agent).check(Check(way="tcp", port=80)) == "no way to port 80"
+
+
+STATUSES = {
+    200: "",
+    399: "",
+    404: "HTTP probe failed with statuscode: 404",
+    500: "HTTP probe failed with statuscode: 500",
+}
+
+
+@pytest.mark.parametrize(("status", "words"), STATUSES.items(), ids=map(str, STATUSES))
+def test_http_status_decides_the_result(status: int, words: str) -> None:
+    with serve(lambda _: Response(b"", status)) as server:
+        check = Check(way="http", port=80, path="/healthy?", headers=(("X-Who", "me"),), timeout=30)
+        port = int(server.address.rpartition(":")[2])
+        assert ask_port(port, check) == words
+    assert [request.path for request in server.requests] == ["/healthy?"]
+    assert server.list_headers("X-Who") == ["me"]
+
+
+def test_silent_port_fails_an_http_check(port: int) -> None:
+    assert ask_port(port, Check(way="http", port=80, timeout=0.1)) == "no answer within 0.1 seconds"
+
+
+def ask_agent(check: Check, *answers: Any) -> tuple[str, list[Any]]:
+    asked: list[Any] = []
+    left = list(answers)
+
+    def tell(words: str, seconds: float) -> str:
+        assert seconds == check.timeout
+        asked.append(json.loads(words))
+        return json.dumps(left.pop(0))
+
+    return Prober(refuse_port, str, tell).check(check), asked
+
+
+def test_agent_that_answers_a_ping_is_healthy() -> None:
+    assert ask_agent(Check(way="ping"), {"return": {}}) == ("", [{"execute": "guest-ping"}])
+    silent = Prober(refuse_port, str, refuse_agent).check(Check(way="ping"))
+    assert silent == 'no agent for {"execute": "guest-ping"} within 1.0'
+    assert ask_agent(Check(way="ping"), {"error": {}})[0] != ""
+
+
+COMPLAINT = b64encode(b"it is broken\n").decode()
+OUTCOMES: dict[str, tuple[dict[str, Any], str]] = {
+    "well": ({"exited": True, "exitcode": 0}, ""),
+    "badly": ({"exited": True, "exitcode": 2, "err-data": COMPLAINT}, "test: exit code 2: it is broken"),
+    "killed": ({"exited": True, "signal": 9}, "test: ended by signal 9"),
+}
+
+
+@pytest.mark.parametrize(("outcome", "words"), OUTCOMES.values(), ids=OUTCOMES)
+def test_exit_code_of_a_command_decides_the_result(outcome: dict[str, Any], words: str) -> None:
+    output, asked = ask_agent(
+        Check(way="exec", command=("test", "-e", "/x"), timeout=5),
+        {"return": {"pid": 7}},
+        {"return": {"exited": False}},
+        {"return": outcome},
+    )
+    begin = {"path": "test", "arg": ["-e", "/x"], "capture-output": True}
+    status = {"execute": "guest-exec-status", "arguments": {"pid": 7}}
+    assert (output, asked) == (words, [{"execute": "guest-exec", "arguments": begin}, status, status])
+
+
+@pytest.mark.parametrize(("check", "well", "answers", "verdicts"), TALLIES.values(), ids=TALLIES)
+def test_consecutive_results_are_counted(check: Check, well: bool, answers: str, verdicts: str) -> None:
+    tally, seen = Tally(check, well=well), ""
+    for answer in answers:
+        tally.count(well=answer == "+")
+        seen += "+" if tally.well else "-"
+    assert seen == verdicts

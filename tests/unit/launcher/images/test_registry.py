@@ -11,7 +11,7 @@ from tests.support.containers import build_index, build_layer, build_manifest, d
 from tests.support.webserver import Request, Respond, Response, Server, serve
 
 from virtshape.launcher.images import download as downloading
-from virtshape.launcher.images.containers import ContainerImages
+from virtshape.launcher.images.containerdisk import ContainerImages
 from virtshape.launcher.images.errors import ImageError, RefusedImageError, TransferError
 from virtshape.launcher.images.web import Access
 

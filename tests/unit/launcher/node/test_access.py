@@ -8,7 +8,7 @@ from tests.support.guests import build_guest
 from virtshape.launcher.launch_request import LaunchRequest
 from virtshape.launcher.node.access import grant_access, list_external_paths, revoke_access
 from virtshape.launcher.node.account import GUEST_USER, Account
-from virtshape.launcher.node.useracl import parse_acl
+from virtshape.launcher.node.acl import parse_acl
 
 GUEST = Account(GUEST_USER, GUEST_USER)
 OTHER = Account(GUEST_USER + 1, GUEST_USER + 1)

@@ -2,37 +2,39 @@
 
 import pytest
 
-from virtshape.launcher.node.acl import Entry, add_search
+from virtshape.launcher.node.acl import Entries, add_search, format_acl, parse_acl
 
 USER_OBJ, USER, GROUP_OBJ, GROUP, MASK, OTHER = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
+NO_ID = 0xFFFFFFFF
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
         pytest.param(
-            [Entry(USER_OBJ, 7), Entry(GROUP_OBJ, 0), Entry(OTHER, 0)],
-            [Entry(USER_OBJ, 7), Entry(GROUP_OBJ, 0), Entry(GROUP, 1, 50), Entry(MASK, 1), Entry(OTHER, 0)],
+            {(USER_OBJ, NO_ID): 7, (GROUP_OBJ, NO_ID): 0, (OTHER, NO_ID): 0},
+            {(USER_OBJ, NO_ID): 7, (GROUP_OBJ, NO_ID): 0, (GROUP, 50): 1, (MASK, NO_ID): 1, (OTHER, NO_ID): 0},
             id="a plain mode",
         ),
         pytest.param(
-            [Entry(USER_OBJ, 7), Entry(GROUP_OBJ, 0), Entry(GROUP, 1, 50), Entry(MASK, 1), Entry(OTHER, 0)],
-            [Entry(USER_OBJ, 7), Entry(GROUP_OBJ, 0), Entry(GROUP, 1, 50), Entry(MASK, 1), Entry(OTHER, 0)],
+            {(USER_OBJ, NO_ID): 7, (GROUP_OBJ, NO_ID): 0, (GROUP, 50): 1, (MASK, NO_ID): 1, (OTHER, NO_ID): 0},
+            {(USER_OBJ, NO_ID): 7, (GROUP_OBJ, NO_ID): 0, (GROUP, 50): 1, (MASK, NO_ID): 1, (OTHER, NO_ID): 0},
             id="granted before",
         ),
         pytest.param(
-            [Entry(USER_OBJ, 7), Entry(USER, 7, 9), Entry(GROUP_OBJ, 5), Entry(MASK, 4), Entry(OTHER, 0)],
-            [
-                Entry(USER_OBJ, 7),
-                Entry(USER, 4, 9),
-                Entry(GROUP_OBJ, 4),
-                Entry(GROUP, 1, 50),
-                Entry(MASK, 5),
-                Entry(OTHER, 0),
-            ],
+            {(USER_OBJ, NO_ID): 7, (USER, 9): 7, (GROUP_OBJ, NO_ID): 5, (MASK, NO_ID): 4, (OTHER, NO_ID): 0},
+            {
+                (USER_OBJ, NO_ID): 7,
+                (USER, 9): 4,
+                (GROUP_OBJ, NO_ID): 4,
+                (GROUP, 50): 1,
+                (MASK, NO_ID): 5,
+                (OTHER, NO_ID): 0,
+            },
             id="a mask that held others back",
         ),
     ],
 )
-def test_one_group_gets_search_permission_and_others_keep_theirs(before: list[Entry], after: list[Entry]) -> None:
-    assert add_search(before, 50) == after
+def test_one_group_gets_search_permission_and_others_keep_theirs(before: Entries, after: Entries) -> None:
+    written = parse_acl(format_acl(add_search(before, 50)))
+    assert list(written.items()) == list(after.items())

@@ -12,8 +12,8 @@ from tests.support.isoimages import IsoImage
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
 from virtshape.launcher.volumes.cloudinit import find_hostname
-from virtshape.launcher.volumes.errors import VolumeError
 from virtshape.launcher.volumes.prepare import prepare_volumes
+from virtshape.launcher.volumes.task import VolumeError
 
 USER_DATA = "#cloud-config\nusers: []\n"
 NETWORK_DATA = "version: 2\n"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.support.domains import build_guest
 
-from virtshape.launcher.source import Source
-from virtshape.launcher.volumes.errors import VolumeError
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.volumes.prepare import prepare_volumes
+from virtshape.launcher.volumes.task import VolumeError
 
 
 @pytest.fixture

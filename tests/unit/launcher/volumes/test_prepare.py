@@ -15,10 +15,10 @@ from tests.support.isoimages import IsoImage
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.api.model import JsonObject
-from virtshape.launcher.refusal import Refusal
-from virtshape.launcher.source import Source
-from virtshape.launcher.volumes.errors import VolumeError
+from virtshape.launcher.domain.devices.disk import Source
+from virtshape.launcher.report import Refusal
 from virtshape.launcher.volumes.prepare import prepare_volumes
+from virtshape.launcher.volumes.task import VolumeError
 
 MIB = 1 << 20
 DISK = b"\xeb\x63".ljust(512, b"\0") + bytes(MIB)

@@ -1,18 +1,21 @@
-"""Design all devices of a domain."""
+"""Design all devices of a domain; refuse device tags."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from virtshape.api.kubevirt.devices import GPU, Disk, HostDevice
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.design.devices.controllers import design_controllers
-from virtshape.launcher.design.devices.disks import design_disks
-from virtshape.launcher.design.devices.filesystems import design_filesystems
+from virtshape.api.kubevirt.network import Interface
+from virtshape.launcher.design.context import DEVICES, DesignContext
+from virtshape.launcher.design.devices.console import design_channels, design_redirections, design_serials
+from virtshape.launcher.design.devices.controllers import design_controllers, design_ports
+from virtshape.launcher.design.devices.disks import design_disks, design_filesystems
+from virtshape.launcher.design.devices.graphics import design_graphics, design_inputs, design_sound, design_video
 from virtshape.launcher.design.devices.hostdevices import design_host_devices
 from virtshape.launcher.design.devices.interfaces import design_interfaces
-from virtshape.launcher.design.devices.lines import design_channels, design_redirections, design_serials
+from virtshape.launcher.design.devices.iothreads import design_threads
 from virtshape.launcher.design.devices.platform import (
     design_balloon,
     design_panics,
@@ -21,15 +24,12 @@ from virtshape.launcher.design.devices.platform import (
     design_vsock,
     design_watchdog,
 )
-from virtshape.launcher.design.devices.ports import design_ports
-from virtshape.launcher.design.devices.screen import design_graphics, design_inputs, design_sound, design_video
-from virtshape.launcher.design.devices.tags import refuse_tags
-from virtshape.launcher.design.devices.threads import design_threads
 from virtshape.launcher.domain.devices.devices import Devices
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.host import Host
-from virtshape.launcher.note import Note
-from virtshape.launcher.refusal import Refusal
-from virtshape.launcher.source import Source
+from virtshape.launcher.report import Note, Refusal
+
+_Tagged = Disk | Interface | GPU | HostDevice
 
 
 class DeviceDesign(Struct, frozen=True, kw_only=True):
@@ -80,3 +80,21 @@ def design_devices(
         refusals=tuple(context.refusals),
         notes=tuple(context.notes),
     )
+
+
+def refuse_tags(context: DesignContext) -> None:
+    """Refuse tags if there is a config drive; otherwise they have no effect."""
+    if all(volume.cloud_init_config_drive is None for volume in context.spec.volumes or ()):
+        return
+    devices = context.devices
+    families: dict[str, Sequence[_Tagged]] = {
+        "disks": devices.disks or (),
+        "interfaces": devices.interfaces or (),
+        "gpus": devices.gpus or (),
+        "hostDevices": devices.host_devices or (),
+    }
+    for family, items in families.items():
+        for index, item in enumerate(items):
+            if item.tag:
+                reason = "is not supported: the config drive is written before device addresses are known"
+                context.refuse(f"{DEVICES}.{family}[{index}].tag", reason)

@@ -1,19 +1,20 @@
-"""Design disks, CD-ROMs and LUNs from prepared images."""
+"""Design disks, CD-ROMs and LUNs from prepared images, and shared directories (virtiofs)."""
 
 from typing import Final, Literal, NamedTuple
 
 from virtshape.api.kubevirt import devices as api
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.launcher.design.context import DEVICES, DesignContext
-from virtshape.launcher.design.devices.blocks import design_block_sizes
-from virtshape.launcher.design.devices.threads import Threads
+from virtshape.launcher.design.devices.iothreads import Threads
 from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.devices.address import DriveAddress, PciAddress, parse_pci_address
-from virtshape.launcher.domain.devices.disk import Disk
-from virtshape.launcher.source import Source
+from virtshape.launcher.domain.devices.disk import BlockSizes, Disk, Filesystem, Source
 
 _LUN_BUSES: Final = ("scsi", "virtio")
 _THREADED_BUSES: Final = ("virtio", "scsi")
+_USUAL = 512
+_GRANULARITY = 10_000_000
+"""First libvirt version that supports discard_granularity."""
 
 
 class Face(NamedTuple):
@@ -169,3 +170,34 @@ def _refuse_unsupported(context: DesignContext, disk: api.Disk, face: Face, sour
         context.refuse(f"{at}.dedicatedIOThread", f"I/O threads are not supported on the bus {face.bus}: use virtio")
     if disk.changed_block_tracking:
         context.refuse(f"{at}.changedBlockTracking", "changed block tracking is not supported on this host")
+
+
+def design_block_sizes(context: DesignContext, disk: api.Disk, source: Source | None, at: str) -> BlockSizes | None:
+    """Return the custom block sizes, or those of the storage; None if not requested."""
+    asked = disk.block_size
+    if asked is None:
+        return None
+    if asked.custom is not None:
+        return _take_custom(context, asked.custom, f"{at}.blockSize.custom")
+    if source is None or asked.match_volume is None or asked.match_volume.enabled is False:
+        return None
+    granularity = source.discard_granularity if context.host.libvirt >= _GRANULARITY else None
+    return BlockSizes(source.logical_block_size, source.physical_block_size, granularity)
+
+
+def _take_custom(context: DesignContext, custom: api.CustomBlockSize, at: str) -> BlockSizes:
+    if custom.discard_granularity is not None and context.host.libvirt < _GRANULARITY:
+        context.refuse(f"{at}.discardGranularity", "needs libvirt 10")
+    logical = custom.logical or _USUAL
+    return BlockSizes(logical, custom.physical or logical, custom.discard_granularity)
+
+
+def design_filesystems(context: DesignContext) -> tuple[Filesystem, ...]:
+    """Return the requested filesystems; refuse them if the host has no virtiofs."""
+    shared = []
+    for index, filesystem in enumerate(context.devices.filesystems or ()):
+        if not context.host.virtiofs:
+            reason = "virtiofs is not supported on this host: use a disk"
+            context.refuse(f"{DEVICES}.filesystems[{index}].virtiofs", reason)
+        shared.append(Filesystem(filesystem.name, context.locate(f"{filesystem.name}.virtiofs.sock"), context.iommu))
+    return tuple(shared)

@@ -1,30 +1,31 @@
-"""All devices of a domain: the struct and its XML."""
+"""All devices of a domain and their controllers: the structs and their XML."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 from xml.etree.ElementTree import Element
 
 from msgspec import Struct
 
+from virtshape.launcher.domain.devices.address import add_driver
 from virtshape.launcher.domain.devices.console import (
     Channel,
-    Graphics,
-    Input,
     Redirection,
     Serial,
-    Sound,
-    Video,
     render_channel,
-    render_graphics,
-    render_input,
     render_redirection,
     render_serial,
+)
+from virtshape.launcher.domain.devices.disk import Disk, Filesystem, render_disk, render_filesystem
+from virtshape.launcher.domain.devices.graphics import (
+    Graphics,
+    Input,
+    Sound,
+    Video,
+    render_graphics,
+    render_input,
     render_sound,
     render_video,
 )
-from virtshape.launcher.domain.devices.controller import Controller, render_controller
-from virtshape.launcher.domain.devices.disk import Disk, render_disk
-from virtshape.launcher.domain.devices.filesystem import Filesystem, render_filesystem
 from virtshape.launcher.domain.devices.hostdevice import HostDevice, render_host_device
 from virtshape.launcher.domain.devices.interface import Interface, render_interface
 from virtshape.launcher.domain.devices.platform import (
@@ -44,6 +45,25 @@ from virtshape.launcher.domain.devices.platform import (
 from virtshape.launcher.domain.xml import add
 
 _Device = TypeVar("_Device")
+
+
+class Controller(Struct, frozen=True, kw_only=True):
+    """A controller of the guest."""
+
+    kind: Literal["pci", "scsi", "usb", "virtio-serial"]
+    model: str
+    index: int = 0
+    queues: int | None = None
+    io_thread: int | None = None
+    iommu: bool = False
+
+
+def render_controller(parent: Element, controller: Controller) -> None:
+    """Append a controller."""
+    identity = {"type": controller.kind, "index": controller.index, "model": controller.model}
+    element = add(parent, "controller", identity)
+    driver = {"queues": controller.queues, "iothread": controller.io_thread}
+    add_driver(element, driver, iommu=controller.iommu)
 
 
 class Devices(Struct, frozen=True, kw_only=True):

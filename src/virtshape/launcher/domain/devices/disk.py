@@ -1,4 +1,4 @@
-"""Disks, CD-ROMs and LUNs of a domain: structs and their XML."""
+"""Disks, CD-ROMs, LUNs and shared directories (virtiofs) of a domain: structs and their XML."""
 
 from typing import Literal
 from xml.etree.ElementTree import Element
@@ -14,7 +14,23 @@ from virtshape.launcher.domain.devices.address import (
     add_driver,
 )
 from virtshape.launcher.domain.xml import add
-from virtshape.launcher.source import Source
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """The image of a disk, CD-ROM or LUN."""
+
+    path: str
+    format: Literal["raw", "qcow2"] = "raw"
+    kind: Literal["file", "block"] = "file"
+    read_only: bool = False
+    direct_io: bool = False
+    """Whether the storage supports direct I/O."""
+    preallocated: bool = False
+    """Whether all blocks are allocated."""
+    logical_block_size: int = 512
+    """Bytes; reported to the guest with `matchVolume`, like the next two."""
+    physical_block_size: int = 512
+    discard_granularity: int | None = None
 
 
 class BlockSizes(Struct, frozen=True):
@@ -103,3 +119,21 @@ def _add_source(element: Element, disk: Disk) -> None:
     if disk.reservations is not None:
         reservations = add(source, "reservations", {"managed": "no"})
         add(reservations, "source", {"type": "unix", "path": disk.reservations, "mode": "client"})
+
+
+class Filesystem(Struct, frozen=True):
+    """A directory shared by virtiofs."""
+
+    name: str
+    """Name of its volume, and the mount tag in the guest."""
+    socket: str
+    """Socket of the virtiofs daemon."""
+    iommu: bool = False
+
+
+def render_filesystem(parent: Element, filesystem: Filesystem) -> None:
+    """Append a shared directory."""
+    element = add(parent, "filesystem", {"type": "mount"})
+    add_driver(element, {"type": "virtiofs", "queue": 1024}, iommu=filesystem.iommu)
+    add(element, "source", {"socket": filesystem.socket})
+    add(element, "target", {"dir": filesystem.name})

@@ -4,7 +4,7 @@ import pytest
 from tests.support.devices import build_disk, build_interface, build_volumes, design_with
 
 from virtshape.api.model import JsonObject
-from virtshape.launcher.domain.devices.controller import Controller
+from virtshape.launcher.domain.devices.devices import Controller
 from virtshape.launcher.host import Host
 
 NO_USB = Controller(kind="usb", model="none")

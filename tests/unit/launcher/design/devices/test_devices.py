@@ -6,13 +6,12 @@ from tests.support.devices import POD_NETWORK, build_disk, build_interface, buil
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.design.devices.devices import DeviceDesign
-from virtshape.launcher.domain.devices.console import Channel, Graphics, Serial, Video
-from virtshape.launcher.domain.devices.controller import Controller
-from virtshape.launcher.domain.devices.devices import Devices
-from virtshape.launcher.domain.devices.disk import Disk
+from virtshape.launcher.domain.devices.console import Channel, Serial
+from virtshape.launcher.domain.devices.devices import Controller, Devices
+from virtshape.launcher.domain.devices.disk import Disk, Source
+from virtshape.launcher.domain.devices.graphics import Graphics, Video
 from virtshape.launcher.domain.devices.interface import Interface, Subnet
 from virtshape.launcher.domain.devices.platform import Balloon, Rng
-from virtshape.launcher.source import Source
 
 SOURCE = Source(path="/images/root.qcow2", format="qcow2")
 

@@ -8,9 +8,8 @@ from tests.support.devices import build_disk, build_volumes, design_with, list_r
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.address import DriveAddress, PciAddress
-from virtshape.launcher.domain.devices.disk import BlockSizes, Disk
+from virtshape.launcher.domain.devices.disk import BlockSizes, Disk, Source
 from virtshape.launcher.host import Host
-from virtshape.launcher.source import Source
 
 FILE = Source(path="/images/root.img")
 DIRECT = Source(path="/images/root.img", direct_io=True)

@@ -9,8 +9,8 @@ from tests.support.devices import MEDIATED, POD_NETWORK, build_disk, build_inter
 from virtshape.api.kubevirt import devices as api
 from virtshape.api.kubevirt import network
 from virtshape.api.model import JsonObject
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.host import Host
-from virtshape.launcher.source import Source
 
 HOST = Host(
     tpm=True,

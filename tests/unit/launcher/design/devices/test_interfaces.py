@@ -11,7 +11,7 @@ from virtshape.launcher.design.devices.bindings import name_tap
 from virtshape.launcher.domain.devices.address import PciAddress
 from virtshape.launcher.domain.devices.interface import Forward, Interface, Subnet
 from virtshape.launcher.host import Host
-from virtshape.launcher.note import Note
+from virtshape.launcher.report import Note
 
 PLAIN = Interface(
     name="default",

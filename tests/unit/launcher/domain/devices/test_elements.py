@@ -6,15 +6,13 @@ import pytest
 from tests.support.devices import MEDIATED
 
 from virtshape.launcher.domain.devices.address import DriveAddress, PciAddress, UsbAddress
-from virtshape.launcher.domain.devices.console import Channel, Graphics, Input, Redirection, Serial, Sound, Video
-from virtshape.launcher.domain.devices.controller import Controller
-from virtshape.launcher.domain.devices.devices import Devices, render_devices
-from virtshape.launcher.domain.devices.disk import BlockSizes, Disk
-from virtshape.launcher.domain.devices.filesystem import Filesystem
+from virtshape.launcher.domain.devices.console import Channel, Redirection, Serial
+from virtshape.launcher.domain.devices.devices import Controller, Devices, render_devices
+from virtshape.launcher.domain.devices.disk import BlockSizes, Disk, Filesystem, Source
+from virtshape.launcher.domain.devices.graphics import Graphics, Input, Sound, Video
 from virtshape.launcher.domain.devices.hostdevice import MediatedHostDevice, PciHostDevice, UsbHostDevice
 from virtshape.launcher.domain.devices.interface import Forward, Interface, Subnet
 from virtshape.launcher.domain.devices.platform import Balloon, Panic, Rng, Tpm, Vsock, Watchdog
-from virtshape.launcher.source import Source
 
 PCI = PciAddress(0, 0x81, 1, 7)
 PCI_TEXT = 'domain="0x0000" bus="0x81" slot="0x01" function="0x7"'

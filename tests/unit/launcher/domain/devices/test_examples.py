@@ -21,8 +21,8 @@ from tests.support.devices import (
 from tests.support.libvirtdriver import Driver
 
 from virtshape.api.model import JsonObject
+from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.host import Host
-from virtshape.launcher.source import Source
 
 HOST = Host(
     tpm=True,

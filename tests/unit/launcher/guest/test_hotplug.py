@@ -1,6 +1,6 @@
 import pytest
 
-from virtshape.launcher.guest.memory import MemoryRange, find_memory_range, render_memory_device
+from virtshape.launcher.guest.hotplug import MemoryRange, find_memory_range, render_memory_device
 
 PLAIN = "<domain><memory unit='KiB'>1048576</memory><devices/></domain>"
 ROOMY = "<domain><maxMemory slots='1' unit='KiB'>4194304</maxMemory><memory unit='KiB'>1048576</memory></domain>"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from virtshape.launcher.images.blank import render_qcow2
 from virtshape.launcher.images.detection import parse_qcow2
 from virtshape.launcher.images.errors import RefusedImageError
+from virtshape.launcher.images.qcow2 import render_qcow2
 
 MIB, TIB = 1 << 20, 1 << 40
 

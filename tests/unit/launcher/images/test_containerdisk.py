@@ -17,7 +17,7 @@ from tests.support.containers import (
     write_tree,
 )
 
-from virtshape.launcher.images.containers import ContainerImages
+from virtshape.launcher.images.containerdisk import ContainerImages
 from virtshape.launcher.images.errors import RefusedImageError, StoppedError, TransferError
 from virtshape.launcher.images.layers import extract
 from virtshape.launcher.images.manifest import Layer

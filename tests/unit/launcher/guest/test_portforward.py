@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from virtshape.launcher.domain.devices.interface import Forward
-from virtshape.launcher.guest.forwarding import ForwardError, PortForwarder
 from virtshape.launcher.guest.plan import Plan
+from virtshape.launcher.guest.portforward import ForwardError, PortForwarder
 from virtshape.launcher.report import OpenPort
 
 NETDEVS = {"default": "hostua-default", "other": "hostua-other"}

@@ -6,7 +6,7 @@ import pytest
 from tests.support.devices import design_with, list_refusals
 
 from virtshape.api.model import JsonObject
-from virtshape.launcher.domain.devices.console import Graphics, Input, Sound, Video
+from virtshape.launcher.domain.devices.graphics import Graphics, Input, Sound, Video
 from virtshape.launcher.host import Host
 
 EFI: dict[str, Any] = {"domain": {"firmware": {"bootloader": {"efi": {}}}, "machine": {"type": "q35"}}}

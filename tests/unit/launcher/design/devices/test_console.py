@@ -5,7 +5,7 @@ from tests.support.devices import design_with, list_refusals
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.console import Channel, Redirection, Serial
-from virtshape.launcher.domain.devices.filesystem import Filesystem
+from virtshape.launcher.domain.devices.disk import Filesystem
 from virtshape.launcher.host import Host
 
 AGENT = Channel("org.qemu.guest_agent.0", "/guest/agent.sock")

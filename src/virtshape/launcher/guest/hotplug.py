@@ -1,14 +1,16 @@
 """
-Memory hotplug: resize a virtio-mem device within the maximum that the guest was started with.
+vCPU and memory hotplug of a running guest.
 
-Pure: domain XML in, device XML out; all sizes in KiB.
+Memory is resized with a virtio-mem device, within the maximum that the guest was started with; its sizes are in KiB.
 """
 
 import xml.etree.ElementTree as ET
-from typing import Final
+from typing import Any, Final
 
+import libvirt
 from msgspec import Struct
 
+_KIB: Final = 1024
 _DEVICE: Final = "devices/memory[@model='virtio-mem']"
 _BLOCK: Final = 2048
 """Block size of the device: memory is added and removed in these units."""
@@ -22,6 +24,27 @@ class MemoryRange(Struct, frozen=True):
     maximum: int
     alias: str = ""
     """Alias of the device; empty if it was not added yet."""
+
+
+class HotplugError(Exception):
+    """The guest cannot have the requested size."""
+
+
+def set_vcpus(domain: Any, count: int) -> None:
+    """Set the number of vCPUs of a running domain."""
+    domain.setVcpusFlags(count, libvirt.VIR_DOMAIN_AFFECT_LIVE)
+
+
+def set_memory(domain: Any, size: int) -> None:
+    """Set the memory of a running domain in bytes; raise HotplugError if it cannot have that much or that little."""
+    memory_range, wanted = find_memory_range(domain.XMLDesc(0)), size // _KIB
+    if memory_range is None:
+        raise HotplugError("the guest was started with no room for more memory")
+    if not memory_range.minimum <= wanted <= memory_range.maximum:
+        least, most = memory_range.minimum // _KIB, memory_range.maximum // _KIB
+        raise HotplugError(f"the guest can have between {least} and {most} MiB of memory")
+    change = domain.updateDeviceFlags if memory_range.alias else domain.attachDeviceFlags
+    change(render_memory_device(memory_range, wanted), libvirt.VIR_DOMAIN_AFFECT_LIVE)
 
 
 def find_memory_range(xml: str) -> MemoryRange | None:

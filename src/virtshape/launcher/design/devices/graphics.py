@@ -3,7 +3,7 @@
 from typing import Final
 
 from virtshape.launcher.design.context import DEVICES, DesignContext
-from virtshape.launcher.domain.devices.console import Graphics, Input, Sound, Video
+from virtshape.launcher.domain.devices.graphics import Graphics, Input, Sound, Video
 
 _VIDEO_MEMORY: Final = 16384
 _WITH_MEMORY: Final = ("vga", "cirrus", "vmvga", "qxl")

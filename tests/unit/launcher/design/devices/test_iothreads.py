@@ -6,9 +6,9 @@ import pytest
 from tests.support.devices import design_with
 
 from virtshape.api.model import JsonObject
-from virtshape.launcher.domain.devices.controller import Controller
+from virtshape.launcher.domain.devices.devices import Controller
 from virtshape.launcher.host import Host
-from virtshape.launcher.note import Note
+from virtshape.launcher.report import Note
 
 
 def build_disks(*kinds: str) -> JsonObject:
