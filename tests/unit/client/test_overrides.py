@@ -47,9 +47,9 @@ def test_impersonation_is_overridden() -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (Overrides(client_key="k"), "name both"),
+        (Overrides(client_key="k"), "must be given together"),
         (Overrides(certificate_authority="/nowhere/ca"), "/nowhere/ca cannot be read: No such file or directory"),
-        (Overrides(certificate_authority="ca", insecure_skip_tls_verify=True), "leave one of them out"),
+        (Overrides(certificate_authority="ca", insecure_skip_tls_verify=True), "mutually exclusive: keep one of them"),
     ],
     ids=["a key alone", "a file that is not there", "trust in two ways"],
 )
