@@ -12,8 +12,7 @@ from virtshape.admission.machine import refuse
 from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
 from virtshape.admission.rules.configured import check_configured
-from virtshape.admission.rules.instance import check_guest
-from virtshape.admission.rules.labels import check_label_changes, check_labels
+from virtshape.admission.rules.instance import check_guest, check_label_changes, check_labels
 from virtshape.admission.violation import Violation, split_violations
 from virtshape.admission.vm import with_default_field
 from virtshape.api.codec import from_tree, to_tree

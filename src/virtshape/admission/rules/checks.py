@@ -1,7 +1,13 @@
-"""Checks shared by many rules: unique names, matching names, exactly one member set, supported values."""
+"""
+Checks shared by many rules.
 
+Unique names, matching names, exactly one member set, supported values, paths in container images, serial numbers.
+"""
+
+import re
 from collections.abc import Collection, Generator, Iterable, Iterator
 from operator import attrgetter
+from posixpath import normpath
 from typing import Any, Final, Protocol
 
 from msgspec.structs import fields
@@ -12,6 +18,8 @@ from virtshape.api.model import Model
 
 NOT_SUPPORTED: Final = "FieldValueNotSupported"
 DUPLICATE: Final = "FieldValueDuplicate"
+MAX_SERIAL_LENGTH: Final = 256
+_SERIAL: Final = re.compile(r"[A-Za-z0-9_.+-]{1,256}")
 
 
 class Named(Protocol):
@@ -125,3 +133,29 @@ def describe_unsupported(value: str, allowed: tuple[str, ...]) -> str:
     """Return a message that a value is not supported, with a suggestion."""
     reason = f"{quote(value)} is not supported{suggest(value, allowed)}"
     return reason if reason.endswith("?") else f"{reason}: use one of {', '.join(allowed)}"
+
+
+def check_path(path: str, field: str, at: str) -> Iterator[Violation]:
+    """Check that a path is absolute, normalized and not the root; `at` is the subject of the message."""
+    if path == "/":
+        yield Violation("invalid-value", field, f"{at} must not point to root: name a file")
+    elif normpath(f"/{path}").replace("//", "/") != path.removesuffix("/"):
+        message = f"{at} must be an absolute path to a file without relative components, not {path}"
+        yield Violation("invalid-value", field, message)
+
+
+def is_serial(text: str) -> bool:
+    """Return True if the text is a valid serial number."""
+    return _SERIAL.fullmatch(text) is not None
+
+
+def check_serial(serial: str, field: str, at: str) -> Iterator[Violation]:
+    """Check a serial number; `at` is the subject of the message."""
+    if is_serial(serial):
+        return
+    if len(serial) > MAX_SERIAL_LENGTH:
+        message = f"{at} must be less than or equal to {MAX_SERIAL_LENGTH} in length, if specified"
+        yield Violation("invalid-value", field, message)
+    if not is_serial(serial[:MAX_SERIAL_LENGTH]):
+        message = f"{at} must be made up of the following characters [A-Za-z0-9_.+-], if specified"
+        yield Violation("invalid-value", field, message)

@@ -1,4 +1,4 @@
-"""Validate devices other than disks and interfaces: supported models and unique names."""
+"""Validate devices other than disks and interfaces: models and unique names; and the boot order of all devices."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -108,3 +108,21 @@ def _check_watchdog(watchdog: Watchdog, at: str) -> Iterator[Violation]:
     for name, model in (("i6300esb", watchdog.i6300esb), ("diag288", watchdog.diag288)):
         if model is not None:
             yield from check_value(f"{at}.{name}", "action", model.action, _WATCHDOG_ACTIONS)
+
+
+def check_boot_orders(devices: Devices, at: str) -> Iterator[Violation]:
+    """Check that boot orders are positive and unique."""
+    seen: dict[int, str] = {}
+    orders = [("disks", index, disk.boot_order) for index, disk in enumerate(devices.disks or ())]
+    orders += [("interfaces", index, item.boot_order) for index, item in enumerate(devices.interfaces or ())]
+    for name, index, order in orders:
+        if order is None:
+            continue
+        device = f"{at}.{name}[{index}]"
+        field = f"{device}.bootOrder"
+        if order < 1:
+            yield Violation("invalid-value", field, f"{device} must have a boot order > 0, if supplied")
+        elif order in seen:
+            message = f"Boot order for {field} already set for a different device: {seen[order]} has {order} too"
+            yield Violation("duplicate-name", field, message)
+        seen.setdefault(order, field)

@@ -1,12 +1,12 @@
-"""Validate the firmware of an expanded guest: bootloader, SMM for Secure Boot, kernel boot."""
+"""Validate firmware: bootloader, SMM for Secure Boot, kernel boot and ACPI tables (Windows licenses)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from virtshape.admission.rules.paths import check_path
-from virtshape.admission.rules.serial import check_serial, is_serial
+from virtshape.admission.rules.checks import check_path, check_serial, is_serial
 from virtshape.admission.violation import Violation
-from virtshape.api.kubevirt.domain import Bootloader, DomainSpec, KernelBoot
+from virtshape.api.kubevirt.domain import ACPI, Bootloader, DomainSpec, KernelBoot
 from virtshape.api.kubevirt.features import Features
+from virtshape.api.kubevirt.volume import Volume
 from virtshape.engine.conflict import VALUE_REQUIRED
 
 
@@ -59,3 +59,21 @@ def _check_kernel(boot: KernelBoot, at: str) -> Iterator[Violation]:
     for name, path in (("kernelPath", container.kernel_path), ("initrdPath", container.initrd_path)):
         if path:
             yield from check_path(path, f"{at}.container.{name}", f"{at}.container.{name}")
+
+
+def check_acpi_tables(acpi: ACPI, volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
+    """Check the volume references; `at` is the path of the ACPI settings."""
+    if not acpi.slic_name_ref and not acpi.msdm_name_ref:
+        message = "ACPI was set but no SLIC nor MSDM volume reference was set: add slicNameRef or msdmNameRef"
+        yield Violation("one-of", at, message)
+    by_name = {volume.name: volume for volume in volumes}
+    for name, reference in (("slicNameRef", acpi.slic_name_ref), ("msdmNameRef", acpi.msdm_name_ref)):
+        if not reference:
+            continue
+        volume = by_name.get(reference)
+        if volume is None:
+            message = f"{at} does not have a matching Volume: there is no {reference}"
+            yield Violation("missing-volume", f"{at}.{name}", message)
+        elif volume.secret is None:
+            message = f"{at} refers to Volume of unsupported type: {reference} must have a secret"
+            yield Violation("impossible-combination", f"{at}.{name}", message)

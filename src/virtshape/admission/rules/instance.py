@@ -1,12 +1,12 @@
-"""All rules for a guest, before and after its instance type and preference are applied."""
+"""All rules for a guest, before and after its instance type and preference are applied, and for labels of VMIs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from virtshape.admission.rules.bootorder import check_boot_orders
+from virtshape.admission.rules.checks import NOT_SUPPORTED
 from virtshape.admission.rules.clock import check_clock
 from virtshape.admission.rules.cpu import check_cpus
-from virtshape.admission.rules.devices import check_devices
+from virtshape.admission.rules.devices import check_boot_orders, check_devices
 from virtshape.admission.rules.disks import check_disks
 from virtshape.admission.rules.firmware import check_firmware
 from virtshape.admission.rules.memory import check_guest_memory
@@ -21,6 +21,16 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 _EVICTION_STRATEGIES: Final = ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")
 _IO_THREADS_POLICIES: Final = ("shared", "auto", "supplementalPool")
 _ARCHITECTURES: Final = ("amd64", "arm64", "s390x")
+RESERVED_LABELS: Final = frozenset(
+    {
+        "kubevirt.io/created-by",
+        "kubevirt.io/install-strategy",
+        "kubevirt.io/migrationJobUID",
+        "kubevirt.io/migrationTargetNodeName",
+        "kubevirt.io/nodeName",
+        "kubevirt.io/schedulable",
+    }
+)
 
 
 def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
@@ -66,3 +76,19 @@ def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violati
             field = f"{at}.ioThreads.supplementalPoolThreadCount"
             reason = "the number of iothreads needs to be set and positive for the dedicated policy"
             yield Violation("impossible-combination", field, f"{reason} supplementalPool")
+
+
+def check_labels(labels: Mapping[str, str], at: str) -> Iterator[Violation]:
+    """Report reserved labels; `at` is the path of the labels."""
+    if not RESERVED_LABELS.isdisjoint(labels):
+        reserved = ", ".join(sorted(RESERVED_LABELS & labels.keys()))
+        reason = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
+        yield Violation("unsupported-value", at, f"{reason}: {reserved}", NOT_SUPPORTED)
+
+
+def check_label_changes(labels: Mapping[str, str], before: Mapping[str, str], at: str) -> Iterator[Violation]:
+    """Report changes to reserved labels; `before` are the previous labels."""
+    changed = sorted(label for label in RESERVED_LABELS if labels.get(label) != before.get(label))
+    if changed:
+        reason = "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
+        yield Violation("unsupported-value", at, f"{reason}: {', '.join(changed)}", NOT_SUPPORTED)

@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 from typing import Final
 
-from virtshape.admission.rules.checks import check_value
-from virtshape.admission.rules.instance import check_instance
-from virtshape.admission.rules.labels import check_labels
-from virtshape.admission.rules.runstrategy import check_run_strategy
+from virtshape.admission.rules.checks import check_value, describe_unsupported
+from virtshape.admission.rules.instance import check_instance, check_labels
 from virtshape.admission.rules.templates import check_templates
-from virtshape.admission.violation import Violation
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.admission.violation import DEPRECATED, Violation
+from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineSpec
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.conflict import VALUE_REQUIRED
 
 _VOLUME_STRATEGIES: Final = ("Replacement", "Migration")
+RUN_STRATEGIES: Final = ("Always", "Halted", "Manual", "RerunOnFailure", "Once", "WaitAsReceiver")
 
 
 def check_machine(vm: VirtualMachine) -> Iterator[Violation]:
@@ -36,3 +35,21 @@ def check_machine_without_guest(vm: VirtualMachine) -> Iterator[Violation]:
     if spec.template.spec is None:
         message = 'missing required field "spec" of the template'
         yield Violation("missing-field", TEMPLATE_ROOT, message, VALUE_REQUIRED)
+
+
+def check_run_strategy(spec: VirtualMachineSpec) -> Iterator[Violation]:
+    """Check that exactly one of both is set, to a supported value."""
+    strategy = spec.run_strategy
+    if spec.running is not None:
+        if strategy is not None:
+            message = "Running and RunStrategy are mutually exclusive: remove spec.running"
+            yield Violation("run-strategy", "spec.running", message)
+        instead = "Always" if spec.running else "Halted"
+        message = f"spec.running is deprecated: use spec.runStrategy: {strategy or instead}"
+        yield Violation(DEPRECATED, "spec.running", message)
+    elif strategy is None:
+        message = "RunStrategy must be specified: set spec.runStrategy, for example to Always"
+        yield Violation("run-strategy", "spec.running", message)
+    if strategy is not None and strategy not in RUN_STRATEGIES:
+        message = f"Invalid RunStrategy ({strategy}): {describe_unsupported(strategy, RUN_STRATEGIES)}"
+        yield Violation("unsupported-value", "spec.runStrategy", message)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from virtshape.admission.rules.acpitables import check_acpi_tables
 from virtshape.admission.rules.affinity import check_affinity
 from virtshape.admission.rules.architecture import check_architecture
 from virtshape.admission.rules.claims import check_claims
 from virtshape.admission.rules.credentials import check_credentials
-from virtshape.admission.rules.diskvolumes import check_disk_volumes
+from virtshape.admission.rules.disks import check_disk_volumes
+from virtshape.admission.rules.firmware import check_acpi_tables
 from virtshape.admission.rules.hyperv import check_hyperv
 from virtshape.admission.rules.names import is_label
 from virtshape.admission.rules.security import check_launch_security

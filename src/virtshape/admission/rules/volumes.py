@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from virtshape.admission.rules.checks import check_one_of, list_members
+from virtshape.admission.rules.checks import check_one_of, check_path, list_members
 from virtshape.admission.rules.cloudinit import check_cloud_init
-from virtshape.admission.rules.paths import check_path
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.volume import ContainerDiskSource, EmptyDiskSource, HostDisk, SysprepSource, Volume
 

@@ -3,7 +3,8 @@
 import pytest
 from tests.unit.admission.rules.guests import POD, VOLUMES, D, devices, domain, guest, list_findings
 
-from virtshape.admission.rules.instance import check_guest
+from virtshape.admission.rules.instance import RESERVED_LABELS, check_guest, check_label_changes, check_labels
+from virtshape.admission.violation import Violation
 from virtshape.api.model import JsonObject
 
 PINNED: JsonObject = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
@@ -69,3 +70,38 @@ def test_violation_is_reported_at_its_field(tree: JsonObject, fields: list[str])
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
 def test_valid_objects_pass(tree: JsonObject) -> None:
     assert list_findings(check_guest, tree) == []
+
+
+AT = "metadata.labels"
+NODE = "kubevirt.io/nodeName"
+
+
+@pytest.mark.parametrize("label", sorted(RESERVED_LABELS))
+def test_reserved_label_is_reported(label: str) -> None:
+    reason = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
+    assert list(check_labels({label: "a", "app": "b"}, AT)) == [
+        Violation("unsupported-value", AT, f"{reason}: {label}", "FieldValueNotSupported")
+    ]
+
+
+def test_other_labels_are_accepted() -> None:
+    assert list(check_labels({"app": "a", "kubevirt.io/vm": "b", "vm.kubevirt.io/name": "c"}, AT)) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "before", "count"),
+    [
+        ({NODE: "a"}, {NODE: "a", "app": "b"}, 0),
+        ({}, {"app": "b"}, 0),
+        ({NODE: "b"}, {NODE: "a"}, 1),
+        ({NODE: "a"}, {}, 1),
+        ({}, {NODE: "a"}, 1),
+    ],
+    ids=["kept", "other labels", "changed", "added", "removed"],
+)
+def test_change_to_reserved_label_is_reported(labels: dict[str, str], before: dict[str, str], count: int) -> None:
+    found = list(check_label_changes(labels, before, AT))
+    reason = (
+        "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited: kubevirt.io/nodeName"
+    )
+    assert [each.message for each in found] == [reason] * count
