@@ -8,12 +8,13 @@ import json
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from virtshape.admission.instancetype import check_instancetype, check_preference
 from virtshape.admission.mutate import mutate_vm
 from virtshape.admission.violation import CheckResult
-from virtshape.admission.vm import check_vm, find_present_shape
+from virtshape.admission.vm import dry_run_vm
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
@@ -24,16 +25,25 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import Cause, StatusError
-from virtshape.controllers.vm.start import annotate_names, shape_instance
+from virtshape.controllers.vm.start import ROOT, annotate_names, refuse_conflicts
 from virtshape.engine.apply import apply
 from virtshape.engine.conflict import Conflict, causes, describe_conflicts
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.draft import Draft
-from virtshape.engine.expand import expand_vm
+from virtshape.engine.expand import Shape, draft_template, expand_vm
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.engine.requirements import check_requirements
 from virtshape.offline.objects import Objects
-from virtshape.resolve.find import find_shape
+from virtshape.resolve.find import (
+    default_layout,
+    find_object,
+    find_shape,
+    instancetype_role,
+    instancetype_spec,
+    preference_spec,
+)
 from virtshape.resolve.infer import infer_matchers
+from virtshape.resolve.reference import NotFoundError
 
 EMPTY_SPEC: JsonObject = {"domain": {"devices": {}}}
 
@@ -103,20 +113,34 @@ def answer_infer(question: JsonObject) -> JsonObject:
 
 def answer_admit_vm(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
-    conflicts = check_vm(vm, find_present_shape(vm, objects.find), _configuration(question))
+    dry_run = dry_run_vm(vm, _find_present_shape(vm, objects), _configuration(question), DEFAULT_ARCHITECTURE)
+    conflicts = dry_run.conflicts or dry_run.unmet
     return {"allowed": False, "causes": _causes(causes(conflicts))} if conflicts else {"allowed": True}
 
 
 def answer_start_vmi(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
-    metadata, spec = shape_instance(vm, find_shape(vm, objects.find))
-    return {"vmiSpec": to_tree(spec), "vmiMetadata": to_tree(metadata)}
+    shape = find_shape(vm, objects.find)
+    draft = draft_template(vm)
+    annotate_names(vm, draft.metadata)
+    refuse_conflicts(apply(draft, shape.instancetype, shape.preference, root=ROOT, layout=shape.layout))
+    return {"vmiSpec": to_tree(draft.spec), "vmiMetadata": to_tree(draft.metadata)}
 
 
 def answer_annotations(question: JsonObject) -> JsonObject:
     metadata = from_tree(question.get("vmiMetadata") or {}, ObjectMeta)
     annotate_names(from_tree(question["vm"], VirtualMachine), metadata)
     return {"vmiMetadata": to_tree(metadata)}
+
+
+def _find_present_shape(vm: VirtualMachine, objects: Objects) -> Shape:
+    """Return the instance type and preference of a VM; KubeVirt's webhook ignores those that do not exist."""
+    instancetype = preference = None
+    with suppress(NotFoundError):
+        instancetype = instancetype_spec(find_object(vm, instancetype_role(vm), objects.find))
+    with suppress(NotFoundError):
+        preference = preference_spec(find_object(vm, "preference", objects.find))
+    return Shape(instancetype, preference, default_layout(vm))
 
 
 def _validate(question: JsonObject, judge: Callable[[Any], CheckResult]) -> JsonObject:

@@ -15,10 +15,11 @@ from tests.support.systems import TRANSPORTS, RunningSystem, Transport, open_sys
 from virtshape.api.codec import from_tree
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.status import StatusError
-from virtshape.client.cache import Change, index_by_label
+from virtshape.client.cache import Change
 from virtshape.client.errors import UnreachableError
 from virtshape.client.informer import Informer
 from virtshape.client.protocol import Client, WatchEvent
+from virtshape.client.resources import metadata_of
 
 NS = "default"
 OBJECTS = 20
@@ -219,10 +220,15 @@ async def test_informer_reconnects_after_a_server_restart(tmp_path: Path) -> Non
         assert len(recorder.reported) == 2
 
 
+def _index_by_writer(item: ConfigMap) -> list[str]:
+    labels = metadata_of(item).labels or {}
+    return [labels["writer"]] if "writer" in labels else []
+
+
 async def test_paged_objects_are_found_by_name_namespace_and_label(form: Transport, tmp_path: Path) -> None:
     async with open_system(form, tmp_path) as system:
         await asyncio.gather(*(system.client.create(_build(f"m{number}-x")) for number in range(1100)))
-        informer = Informer(system.client, ConfigMap, indexes={"writer": index_by_label("writer")})
+        informer = Informer(system.client, ConfigMap, indexes={"writer": _index_by_writer})
         async with running(informer):
             assert len(informer.cache) == 1100
             assert len(informer.cache.list(NS)) == 1100

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
+from tests.support.admission import check_vm
 from tests.support.build import build_instancetype, build_preference, build_vm
 
 from virtshape.admission.instancetype import check_instancetype
-from virtshape.admission.vm import check_vm
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject, Model
 from virtshape.catalog import loader

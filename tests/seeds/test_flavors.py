@@ -2,10 +2,10 @@
 
 import copy
 
+from tests.support.admission import check_vm
 from tests.support.build import build_flavor, build_flavor_preference, build_vm
 
 from virtshape.admission.mutate import mutate_vm
-from virtshape.admission.vm import check_vm
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta

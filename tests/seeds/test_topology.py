@@ -1,11 +1,11 @@
 """The topology design's two examples: vCPUs laid out by a preference, and by the instance type itself."""
 
 import pytest
+from tests.support.admission import check_vm
 from tests.support.build import build_instancetype, build_preference
 from tests.support.commands import call_virtctl
 
 from virtshape.admission.instancetype import check_instancetype
-from virtshape.admission.vm import check_vm
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject

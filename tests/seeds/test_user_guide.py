@@ -7,7 +7,7 @@ from tests.support.build import build_instancetype, build_preference, build_revi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
-from virtshape.controllers.vm.start import make_instance, shape_instance
+from virtshape.controllers.vm.start import make_instance
 from virtshape.engine.expand import expand_vm
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
@@ -114,7 +114,7 @@ def test_fedora_example_expands() -> None:
 
 def test_fedora_example_is_annotated_with_its_namespaced_kinds() -> None:
     vm = build_fedora()
-    metadata, _ = shape_instance(vm, find_shape(vm, Objects([CMEDIUM, FEDORA]).find))
+    metadata, _ = make_instance(vm, find_shape(vm, Objects([CMEDIUM, FEDORA]).find), firmware_uuid=UUID)
     assert metadata.annotations == {
         "kubevirt.io/instancetype-name": "cmedium",
         "kubevirt.io/preference-name": "fedora",

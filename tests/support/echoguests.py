@@ -7,6 +7,7 @@ A console prints a prompt and echoes input; VNC sends its greeting; a port echoe
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,14 +15,30 @@ from pathlib import Path
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
-from virtshape.stream.datagrams import open_udp
-from virtshape.stream.duplex import Duplex, open_tcp, open_unix
+from virtshape.stream.datagrams import DatagramStream, wrap_datagrams
+from virtshape.stream.duplex import Duplex, SocketStream, open_unix, wrap_socket
 
 HELLO = b"login: "
 GREETING = b"RFB 003.008\n"
 CHARGEN_BYTES = 64 * 1024 * 1024
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def connect_tcp(port: int) -> SocketStream:
+    """Connect to a TCP port on loopback."""
+    connected = socket.socket()
+    connected.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(connected, ("127.0.0.1", port))
+    return await wrap_socket(connected)
+
+
+async def connect_udp(port: int) -> DatagramStream:
+    """Open a UDP stream to a port on loopback; this succeeds even if no server listens there."""
+    connected = socket.socket(type=socket.SOCK_DGRAM)
+    connected.setblocking(False)
+    connected.connect(("127.0.0.1", port))
+    return await wrap_datagrams(connected)
 
 
 class EchoGuests:
@@ -51,7 +68,7 @@ class EchoGuests:
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
         del vmi
         number = self.ports.get((port, protocol), 1)
-        return await (open_udp("127.0.0.1", number) if protocol == "udp" else open_tcp("127.0.0.1", number))
+        return await (connect_udp(number) if protocol == "udp" else connect_tcp(number))
 
     async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
         return json.dumps({"hostname": _name(vmi), "asked": question}).encode()

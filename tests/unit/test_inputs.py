@@ -6,11 +6,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.build import build_flavor, build_flavor_preference, build_instancetype, build_preference, build_vm
+from tests.support.admission import check_vm
+from tests.support.build import (
+    build_flavor,
+    build_flavor_preference,
+    build_instancetype,
+    build_preference,
+    build_vm,
+)
 from tests.support.strategies import structs
 
 from virtshape.admission.mutate import mutate_vm
-from virtshape.admission.vm import check_vm
 from virtshape.api.codec import decode, encode
 from virtshape.api.instancetype import v1beta2
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
@@ -22,7 +28,7 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
-from virtshape.controllers.vm.start import make_instance, shape_instance
+from virtshape.controllers.vm.start import make_instance
 from virtshape.engine.apply import apply
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape
@@ -114,7 +120,6 @@ def test_check_and_start_do_not_modify_their_inputs(
     shape = Shape(instancetype, preference)
     before = encode(vm), encode(instancetype), encode(preference)
     if not check_vm(vm, shape):
-        shape_instance(vm, shape)
         make_instance(vm, shape, firmware_uuid=UUID)
     assert (encode(vm), encode(instancetype), encode(preference)) == before
 

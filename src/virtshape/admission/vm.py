@@ -1,6 +1,5 @@
 """Dry run of a VM with its instance type and preference: all conflicts and unmet requirements at once."""
 
-from contextlib import suppress
 from typing import NamedTuple
 
 from virtshape.api.codec import duplicate
@@ -12,11 +11,8 @@ from virtshape.engine.conflict import Conflict
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.engine.memory import check_memory_given
 from virtshape.engine.requirements import check_requirements
-from virtshape.resolve.find import default_layout, find_object, instancetype_role, instancetype_spec, preference_spec
-from virtshape.resolve.reference import Lookup, NotFoundError
 
 
 class DryRun(NamedTuple):
@@ -25,27 +21,6 @@ class DryRun(NamedTuple):
     conflicts: list[Conflict]
     unmet: list[Conflict]
     spec: VirtualMachineInstanceSpec
-
-
-def find_present_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
-    """Return the instance type and preference of a VM, ignoring those that do not exist."""
-    instancetype = preference = None
-    with suppress(NotFoundError):
-        instancetype = instancetype_spec(find_object(vm, instancetype_role(vm), lookup))
-    with suppress(NotFoundError):
-        preference = preference_spec(find_object(vm, "preference", lookup))
-    return Shape(instancetype, preference, default_layout(vm))
-
-
-def check_vm(
-    vm: VirtualMachine,
-    shape: Shape,
-    configuration: KubeVirtConfiguration | None = None,
-    architecture: str = DEFAULT_ARCHITECTURE,
-) -> list[Conflict]:
-    """Return everything that prevents the VM from starting with this instance type and preference."""
-    dry_run = dry_run_vm(vm, shape, configuration, architecture)
-    return dry_run.conflicts or dry_run.unmet
 
 
 def dry_run_vm(

@@ -150,21 +150,6 @@ def key_of(item: Model) -> ObjectKey:
     return ObjectKey(intern(metadata.namespace or ""), metadata.name or "")
 
 
-def index_by_label(label: str) -> Indexer[Model]:
-    """Return an indexer by the value of a label."""
-
-    def list_values(item: Model) -> Iterable[str]:
-        labels = metadata_of(item).labels or {}
-        return [labels[label]] if label in labels else []
-
-    return list_values
-
-
-def index_by_owner(item: Model) -> Iterable[str]:
-    """Index objects by the uids of their owners."""
-    return [owner.uid for owner in metadata_of(item).owner_references or ()]
-
-
 def _remove(table: dict[str, dict[ObjectKey, None]], value: str, place: ObjectKey) -> None:
     table[value].pop(place, None)
     if not table[value]:

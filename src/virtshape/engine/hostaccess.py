@@ -18,20 +18,6 @@ from virtshape.engine.conflict import Conflict
 ExplainHostDisk = Callable[[str], str]
 """Returns why a host file may not be used as a disk; an empty string if it may."""
 
-HONOURED: Final = {
-    "HostDisk": "volumes[].hostDisk",
-    "HostDevices": "domain.devices.hostDevices[].deviceName",
-    "GPUsWithDRA": "domain.devices.gpus[].claimName",
-    "HostDevicesWithDRA": "domain.devices.hostDevices[].claimName",
-    "NetworkDevicesWithDRA": "networks[].resourceClaim",
-    "VSOCK": "domain.devices.autoattachVSOCK",
-    "DownwardMetrics": "domain.devices.downwardMetrics and volumes[].downwardMetrics",
-    "EnableVirtioFsStorageVolumes": "domain.devices.filesystems[] of a claim or a data volume",
-    "WorkloadEncryptionSEV": "domain.launchSecurity.sev and .snp",
-    "WorkloadEncryptionTDX": "domain.launchSecurity.tdx",
-}
-"""The feature gates that are checked, with the spec fields that each one guards."""
-
 _GATES_FIELD: Final = "spec.configuration.developerConfiguration.featureGates"
 
 

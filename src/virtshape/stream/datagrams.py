@@ -52,13 +52,6 @@ class DatagramStream(asyncio.DatagramProtocol):
         self._transport.close()
 
 
-async def open_udp(host: str, port: int) -> DatagramStream:
-    """Open a UDP stream to a port; this succeeds even if no server listens there."""
-    loop = asyncio.get_running_loop()
-    _, stream = await loop.create_datagram_endpoint(DatagramStream, remote_addr=(host, port))
-    return stream
-
-
 async def wrap_datagrams(connected: socket.socket) -> DatagramStream:
     """Make a stream of a connected UDP socket."""
     loop = asyncio.get_running_loop()

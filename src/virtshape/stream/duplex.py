@@ -72,11 +72,6 @@ async def open_unix(path: str) -> SocketStream:
     return SocketStream(*await asyncio.open_unix_connection(path))
 
 
-async def open_tcp(host: str, port: int) -> SocketStream:
-    """Connect to a TCP port; raise OSError if that fails."""
-    return SocketStream(*await asyncio.open_connection(host, port))
-
-
 async def wrap_socket(connected: socket.socket) -> SocketStream:
     """Make a stream of a connected socket."""
     return SocketStream(*await asyncio.open_connection(sock=connected))

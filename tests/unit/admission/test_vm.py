@@ -3,24 +3,19 @@
 from typing import Any
 
 import pytest
+from tests.support.admission import check_vm
 from tests.support.build import (
-    build_flavor,
-    build_instancetype,
     build_instancetype_spec,
-    build_preference,
     build_preference_spec,
     build_vm,
 )
 
-from virtshape.admission.vm import check_vm, find_present_shape
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject
-from virtshape.api.status import StatusError
 from virtshape.engine.conflict import Conflict
 from virtshape.engine.expand import Shape
 from virtshape.engine.topology import TOPOLOGIES
-from virtshape.offline.objects import Objects
 
 DOMAIN = "spec.template.spec.domain"
 NO_MEMORY = (f"{DOMAIN}.memory.guest",)
@@ -243,24 +238,3 @@ def test_unsupported_default_interface_is_a_conflict() -> None:
     configuration = from_tree({"network": {"defaultNetworkInterface": "slirp"}}, KubeVirtConfiguration)
     shape = Shape(build_instancetype_spec())
     assert fields(check_vm(build_vm(instancetype="x"), shape, configuration)) == [()]
-
-
-def test_missing_objects_are_left_out_of_the_shape() -> None:
-    small, linux = build_instancetype("small"), build_preference("linux")
-    vm = build_vm(instancetype="small", preference="linux")
-    assert find_present_shape(vm, Objects().find) == Shape()
-    assert find_present_shape(vm, Objects([small]).find) == Shape(small.spec)
-    assert find_present_shape(vm, Objects([linux]).find) == Shape(None, linux.spec)
-    assert find_present_shape(vm, Objects([small, linux]).find) == Shape(small.spec, linux.spec)
-
-
-def test_missing_flavor_still_uses_cores() -> None:
-    assert find_present_shape(build_vm(flavor="gone"), Objects().find) == Shape(layout="cores")
-    found = find_present_shape(build_vm(flavor="tiny"), Objects([build_flavor("tiny")]).find)
-    assert found == Shape(build_instancetype_spec(), None, "cores")
-
-
-@pytest.mark.parametrize("vm", [build_vm(instancetype="Pod/small"), build_vm(instancetype="a", flavor="b")])
-def test_invalid_matchers_are_rejected(vm: Any) -> None:
-    with pytest.raises(StatusError):
-        find_present_shape(vm, Objects().find)

@@ -6,7 +6,8 @@ import pytest
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.config import ConfigMap
-from virtshape.client.cache import Cache, Change, index_by_label, index_by_owner
+from virtshape.client.cache import Cache, Change
+from virtshape.client.resources import metadata_of
 
 
 def build(name: str, revision: int = 1, uid: str = "", namespace: str = "ns", **metadata: Any) -> ConfigMap:
@@ -65,8 +66,17 @@ def test_replace_reports_only_differences() -> None:
     assert list(cache) == cache.list() == [stays, changed, comes]
 
 
+def index_by_color(item: ConfigMap) -> list[str]:
+    labels = metadata_of(item).labels or {}
+    return [labels["color"]] if "color" in labels else []
+
+
+def index_by_owner(item: ConfigMap) -> list[str]:
+    return [owner.uid for owner in metadata_of(item).owner_references or ()]
+
+
 def test_indexes_are_updated_with_their_objects() -> None:
-    cache = Cache(ConfigMap, {"color": index_by_label("color"), "owner": index_by_owner})
+    cache = Cache(ConfigMap, {"color": index_by_color, "owner": index_by_owner})
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u9"}
     red = build("a", labels={"color": "red"}, ownerReferences=[owner])
     cache.put(red)
@@ -82,7 +92,7 @@ def test_indexes_are_updated_with_their_objects() -> None:
 
 
 def test_lookups_return_copies() -> None:
-    cache: Cache[ConfigMap] = Cache(ConfigMap, {"color": index_by_label("color")})
+    cache: Cache[ConfigMap] = Cache(ConfigMap, {"color": index_by_color})
     cache.put(build("a", labels={"color": "red"}))
     found = cache.find("a", "ns")
     assert found is not None

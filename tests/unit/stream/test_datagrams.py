@@ -3,8 +3,9 @@
 import asyncio
 
 import pytest
+from tests.support.echoguests import connect_udp
 
-from virtshape.stream.datagrams import MAX_UNREAD, DatagramStream, open_udp
+from virtshape.stream.datagrams import MAX_UNREAD, DatagramStream
 from virtshape.stream.duplex import StreamClosed
 
 
@@ -19,7 +20,7 @@ class _Repeat(asyncio.DatagramProtocol):
 async def test_datagrams_are_messages_until_the_stream_is_closed() -> None:
     loop = asyncio.get_running_loop()
     server, _ = await loop.create_datagram_endpoint(_Repeat, local_addr=("127.0.0.1", 0))
-    stream = await open_udp("127.0.0.1", server.get_extra_info("sockname")[1])
+    stream = await connect_udp(server.get_extra_info("sockname")[1])
     for message in (b"a", b"bc"):
         await stream.write(message)
         assert await stream.read() == message * 2

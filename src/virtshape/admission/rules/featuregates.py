@@ -46,7 +46,7 @@ ACTIVE: Final = frozenset(
         "WorkloadEncryptionTDX",
     }
 )
-"""Gates of features that are not GA in KubeVirt; virtshape honours those in hostaccess.HONOURED."""
+"""Gates of features that are not GA in KubeVirt; virtshape checks those in docs/feature-gates.md."""
 
 _GRADUATED: Final = frozenset(
     {

@@ -91,15 +91,6 @@ def paths(fields: FieldSet) -> Iterator[Path]:
     return _walk(fields, ())
 
 
-def leaves(fields: FieldSet) -> Iterator[Path]:
-    """Return the paths of a set that have no paths below them."""
-    for key, node in fields.items():
-        if node:
-            yield from ((key, *rest) for rest in leaves(node))
-        elif key != SELF:
-            yield (key,)
-
-
 def format_fields(path: Path) -> str:
     """Format a path as in messages: `.spec.ports[port=80,protocol="TCP"].name`."""
     return "".join(_format_step(step) for step in path)

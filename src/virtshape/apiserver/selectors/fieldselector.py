@@ -56,11 +56,6 @@ def compile_terms(terms: Iterable[Term], kind: Kind) -> ObjectPredicate:
     return lambda tree: all((read(tree) == value) is equal for read, equal, value in tests)
 
 
-def compile_field_selector(text: str, kind: Kind) -> ObjectPredicate:
-    """Return the predicate of a selector; an empty selector matches all objects."""
-    return compile_terms(parse_field_selector(text, kind), kind)
-
-
 def _refuse(message: str) -> StatusError:
     return StatusError(400, "BadRequest", message)
 

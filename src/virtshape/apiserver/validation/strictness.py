@@ -25,8 +25,6 @@ from virtshape.apiserver.validation.violation import invalid_error, invalid_obje
 
 MAX_WARNING_CHARACTERS: Final = 4096
 
-_CHECKED_ELSEWHERE: Final = ("apiVersion", "kind", "metadata.ownerReferences[")
-
 
 def admit_fields(
     tree: JsonObject, text: bytes | None, kind: Kind, validation: str, *, patching: bool = False, creating: bool = False

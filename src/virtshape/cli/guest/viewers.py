@@ -12,7 +12,6 @@ _MAC_PLACES: Final = {
     "real": "/Applications/VNC Viewer.app/Contents/MacOS/vncviewer",
 }
 _NAMES: Final = {"remote-viewer": "remote-viewer", "tiger": "vncviewer", "real": "vncviewer", "chicken": "Chicken"}
-TYPES: Final = tuple(_NAMES)
 
 
 class Viewer(NamedTuple):

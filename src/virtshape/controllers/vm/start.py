@@ -10,7 +10,6 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
-from virtshape.engine.apply import apply
 from virtshape.engine.conflict import Conflict, causes, split_conflicts
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
@@ -37,22 +36,14 @@ def make_instance(
     """Return metadata and spec of the VMI, including all defaults that admission would set."""
     draft = draft_template(duplicate(vm))
     annotate_names(vm, draft.metadata)
-    _refuse(shape_draft(draft, duplicate(shape), configuration, ROOT))
+    refuse_conflicts(shape_draft(draft, duplicate(shape), configuration, ROOT))
     apply_defaults(draft.spec, configuration, architecture)
     apply_instance_defaults(draft.spec, configuration, firmware_uuid=firmware_uuid)
     return draft.metadata, draft.spec
 
 
-def shape_instance(vm: VirtualMachine, shape: Shape) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
-    """Return metadata and spec with only instance type and preference applied, without defaults."""
-    draft = draft_template(duplicate(vm))
-    annotate_names(vm, draft.metadata)
-    own = duplicate(shape)
-    _refuse(apply(draft, own.instancetype, own.preference, root=ROOT, layout=own.layout))
-    return draft.metadata, draft.spec
-
-
-def _refuse(conflicts: list[Conflict]) -> None:
+def refuse_conflicts(conflicts: list[Conflict]) -> None:
+    """Raise StatusError with all conflicts, if there are any."""
     if not conflicts:
         return
     clashing, others = split_conflicts(conflicts)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from virtshape.launcher.images.atomic import replace_file
 from virtshape.launcher.images.progress import Progress, ignore
 
 Method = Literal["reflink", "copy"]
@@ -28,12 +27,6 @@ _NO_REFLINK: Final = {
     errno.EACCES,
 }
 _NO_KERNEL_COPY: Final = {errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.EPERM}
-
-
-def clone_image(source: Path, target: Path, progress: Progress = ignore, size: int | None = None) -> Method:
-    """Copy an image atomically and return the method; `size` extends the copy with zeros."""
-    with replace_file(target) as partial:
-        return copy_file(source, partial, progress, size)
 
 
 def copy_file(source: Path, target: Path, progress: Progress = ignore, size: int | None = None) -> Method:

@@ -89,8 +89,3 @@ def convert(
         memory=_CONVERT_MEMORY,
         beat=beat,
     )
-
-
-def grow(image: Path, form: Literal["raw", "qcow2"], size: int) -> None:
-    """Grow an image that is not in use; its content is kept."""
-    run(["qemu-img", "resize", "-q", "-f", form, str(image), str(size)], seconds=_SECONDS)

@@ -17,7 +17,6 @@ GUEST_USER: Final = 61107
 """The uid that probes QEMU; its group may open /dev/net/tun."""
 DEFAULT_USERS: Final = range(60578, 61107)
 """Uids for guests: neither distributions nor systemd assign this range, and containers map it."""
-MAX_USERS: Final = len(DEFAULT_USERS)
 _NO_USER: Final = 2**32 - 1
 _DEVICES: Final = ("/dev/kvm", "/dev/vhost-net", "/dev/vhost-vsock", "/dev/sev", "/dev/net/tun")
 

@@ -32,10 +32,6 @@ class DiskSpace(Struct, frozen=True):
     reserve: int = RESERVE
     largest: int = MAX_IMAGE_BYTES
 
-    def find_free(self) -> int:
-        """Return the number of free bytes beyond the reserve."""
-        return max(0, shutil.disk_usage(self.directory).free - self.reserve)
-
     def check(self, wanted: int = 0) -> None:
         """Raise NoSpaceError if this many more bytes would use the reserve."""
         free = shutil.disk_usage(self.directory).free

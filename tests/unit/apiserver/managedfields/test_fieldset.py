@@ -15,7 +15,6 @@ from virtshape.apiserver.managedfields.fieldset import (
     format_fields,
     intersection,
     is_member,
-    leaves,
     parse_fields,
     paths,
     union,
@@ -65,12 +64,6 @@ def test_arguments_are_not_modified(one: frozenset[Path], other: frozenset[Path]
     first, second = build(one), build(other)
     union(first, second), intersection(first, second), difference(first, second)
     assert (first, second) == (build(one), build(other))
-
-
-@given(PATHS)
-def test_leaves(members: frozenset[Path]) -> None:
-    inner = {path[:length] for path in members for length in range(len(path))}
-    assert frozenset(leaves(build(members))) == members - inner
 
 
 @given(PATHS, PATHS)

@@ -5,7 +5,7 @@ import pytest
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.selectors.fieldselector import compile_field_selector, parse_field_selector
+from virtshape.apiserver.selectors.fieldselector import compile_terms, parse_field_selector
 
 
 def kind(name: str, api_version: str = "v1") -> Kind:
@@ -76,7 +76,7 @@ REFUSED: dict[str, tuple[Kind, str, str]] = {
 
 @pytest.mark.parametrize(("kind", "tree", "text", "expected"), CASES.values(), ids=CASES)
 def test_selector_matches(kind: Kind, tree: JsonObject, text: str, expected: bool) -> None:
-    assert compile_field_selector(text, kind)(tree) is expected
+    assert compile_terms(parse_field_selector(text, kind), kind)(tree) is expected
 
 
 @pytest.mark.parametrize(("kind", "text", "message"), REFUSED.values(), ids=REFUSED)

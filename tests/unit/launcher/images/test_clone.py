@@ -8,7 +8,8 @@ from threading import Event
 
 import pytest
 
-from virtshape.launcher.images.clone import clone_image
+from virtshape.launcher.images.atomic import replace_file
+from virtshape.launcher.images.clone import copy_file
 from virtshape.launcher.images.errors import StoppedError
 from virtshape.launcher.images.progress import until
 
@@ -42,7 +43,7 @@ def test_copy_has_the_same_bytes_and_holes(
         monkeypatch.setattr("fcntl.ioctl", refuse(errno.EOPNOTSUPP))
     if "copy_file_range" in broken:
         monkeypatch.setattr("os.copy_file_range", refuse(errno.EXDEV))
-    method = clone_image(sparse, tmp_path / "copy.img")
+    method = copy_file(sparse, tmp_path / "copy.img")
     assert (tmp_path / "copy.img").read_bytes() == sparse.read_bytes()
     assert (tmp_path / "copy.img").stat().st_blocks <= sparse.stat().st_blocks
     assert not broken or method == "copy"
@@ -57,18 +58,18 @@ def test_copy_works_on_file_systems_without_holes(
     monkeypatch.setattr(
         "os.lseek", lambda file, offset, how: (fail if how == os.SEEK_DATA else seek)(file, offset, how)
     )
-    clone_image(sparse, tmp_path / "copy.img")
+    copy_file(sparse, tmp_path / "copy.img")
     assert (tmp_path / "copy.img").read_bytes() == sparse.read_bytes()
 
 
 def test_copy_can_be_larger_than_its_source(tmp_path: Path, sparse: Path) -> None:
-    clone_image(sparse, tmp_path / "copy.img", size=100 * MIB)
+    copy_file(sparse, tmp_path / "copy.img", size=100 * MIB)
     content = (tmp_path / "copy.img").read_bytes()
     assert content == sparse.read_bytes() + bytes(36 * MIB)
 
 
 def test_copy_is_never_smaller_than_its_source(tmp_path: Path, sparse: Path) -> None:
-    clone_image(sparse, tmp_path / "copy.img", size=MIB)
+    copy_file(sparse, tmp_path / "copy.img", size=MIB)
     assert (tmp_path / "copy.img").stat().st_size == 64 * MIB
 
 
@@ -76,15 +77,15 @@ def test_cancelled_copy_leaves_the_old_file(tmp_path: Path, sparse: Path) -> Non
     (tmp_path / "copy.img").write_bytes(b"old")
     stop = Event()
     stop.set()
-    with pytest.raises(StoppedError):
-        clone_image(sparse, tmp_path / "copy.img", until(stop))
+    with pytest.raises(StoppedError), replace_file(tmp_path / "copy.img") as partial:
+        copy_file(sparse, partial, until(stop))
     assert (tmp_path / "copy.img").read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.img", "source.img"]
 
 
 def test_changes_to_a_copy_do_not_change_its_source(tmp_path: Path, sparse: Path) -> None:
     before = sparse.read_bytes()
-    clone_image(sparse, tmp_path / "copy.img")
+    copy_file(sparse, tmp_path / "copy.img")
     with (tmp_path / "copy.img").open("r+b") as file:
         file.write(b"changed")
     assert sparse.read_bytes() == before
@@ -92,6 +93,6 @@ def test_changes_to_a_copy_do_not_change_its_source(tmp_path: Path, sparse: Path
 
 def test_progress_ends_with_the_total(tmp_path: Path, sparse: Path) -> None:
     told: list[tuple[int, int | None]] = []
-    clone_image(sparse, tmp_path / "copy.img", lambda *how_far: told.append(how_far))
+    copy_file(sparse, tmp_path / "copy.img", lambda *how_far: told.append(how_far))
     assert told == sorted(told)
     assert told[-1] == (64 * MIB, 64 * MIB)

@@ -3,10 +3,10 @@
 import itertools
 
 import pytest
+from tests.support.admission import check_vm
 from tests.support.build import build_vm
 
 from virtshape import Expander
-from virtshape.admission.vm import check_vm
 from virtshape.api.codec import encode, object_from_tree
 from virtshape.api.model import JsonObject, Model
 from virtshape.offline.objects import Objects
