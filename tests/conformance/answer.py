@@ -44,6 +44,7 @@ from virtshape.resolve.find import (
 )
 from virtshape.resolve.infer import infer_matchers
 from virtshape.resolve.reference import NotFoundError
+from virtshape.resolve.search import run_search
 
 EMPTY_SPEC: JsonObject = {"domain": {"devices": {}}}
 
@@ -96,7 +97,7 @@ def answer_matcher(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
     old = from_tree(question["oldVM"], VirtualMachine) if question["operation"] == "UPDATE" else None
     try:
-        return {"allowed": True, "vm": to_tree(mutate_vm(vm, objects.find, old).vm)}
+        return {"allowed": True, "vm": to_tree(run_search(mutate_vm(vm, old), objects.find).vm)}
     except StatusError as error:
         return _refusal(error)
 

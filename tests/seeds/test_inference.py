@@ -11,6 +11,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
+from virtshape.resolve.search import run_search
 
 CLAIM = build_source(
     "PersistentVolumeClaim",
@@ -58,7 +59,7 @@ def test_instancetype_and_preference_are_inferred(
         dataVolumeTemplates=[{"metadata": {"name": "cirros-dv"}, "spec": spec} for spec in templates],
     )
     objects = Objects([CLAIM, *sources, *CATALOGUE])
-    assert mutate_vm(vm, objects.find).warnings == []
+    assert run_search(mutate_vm(vm), objects.find).warnings == []
     assert to_tree(vm.spec.instancetype) == {"kind": "virtualmachineclusterinstancetype", "name": "server.tiny"}
     assert to_tree(vm.spec.preference) == {"kind": "virtualmachineclusterpreference", "name": "cirros"}
     assert check_vm(vm, find_shape(vm, objects.find)) == []

@@ -35,6 +35,7 @@ from virtshape.engine.expand import Shape
 from virtshape.engine.instance import apply_instance_defaults
 from virtshape.offline.expander import Expander
 from virtshape.offline.objects import Objects
+from virtshape.resolve.search import run_search
 
 UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
 GROUP = "instancetype.kubevirt.io/v1beta2"
@@ -197,7 +198,7 @@ def test_mutate_vm_modifies_only_its_copy() -> None:
     vm = build_rich_vm(preference="preference")
     copy = decode(encode(vm), VirtualMachine)
     before = encode(vm), encode(preference)
-    assert mutate_vm(copy, Objects([preference]).find).vm is copy
+    assert run_search(mutate_vm(copy), Objects([preference]).find).vm is copy
     assert encode(copy) != before[0]
     assert (encode(vm), encode(preference)) == before
 

@@ -1,7 +1,6 @@
 """Limits of docs/limits.md that have no other test."""
 
 import asyncio
-from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.patches.jsonpatch import MAX_COPIED_BYTES, patch_json
-from virtshape.apiserver.subresources.crossnamespace import MAX_READS, CrossNamespaceReadError, read_as_caller
+from virtshape.apiserver.subresources.crossnamespace import MAX_READS, CallerReads
 from virtshape.apiserver.uploads import receiving
 from virtshape.apiserver.uploads.route import find_upload
 from virtshape.launcher.images import bundle, layers
@@ -129,11 +128,11 @@ def test_depth_of_image_indexes_is_limited(tmp_path: Path) -> None:
 
 
 async def test_references_of_a_vm_to_other_namespaces_are_limited() -> None:
-    async def decide(permitted: Collection[Reference]) -> None:
-        raise CrossNamespaceReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
-
     async def allow(_: Attributes) -> Decision:
         return Decision(allowed=True)
 
+    reads = CallerReads("default", allow)
+    for number in range(MAX_READS):
+        await reads.require(Reference("", "PersistentVolumeClaim", "other", f"claim-{number}"))
     with pytest.raises(StatusError, match=f"more than {MAX_READS} objects in other namespaces"):
-        await read_as_caller(decide, allow)
+        await reads.require(Reference("", "PersistentVolumeClaim", "other", "one-more"))

@@ -1,18 +1,21 @@
-"""Admission entry points: default and validate an object by its kind, and reject it with all causes at once."""
+"""
+Admission entry points: default and validate an object by its kind, and reject it with all causes at once.
 
-from typing import Any, Final
+The API server admits; the mutating webhook completes, and the validating webhook validates the completed object.
+"""
 
-from virtshape.admission.clusterstate import Admitted, ClusterState
+from typing import Final
+
+from virtshape.admission.clusterstate import Admitted, ClusterState, Steps, VMCount
 from virtshape.admission.configuration import admit_configuration
 from virtshape.admission.datavolume import check_data_volume
-from virtshape.admission.instance import admit_vmi, complete_vmi
-from virtshape.admission.machine import admit_vm, complete_vm, refuse
+from virtshape.admission.instance import admit_vmi, complete_vmi, validate_vmi
+from virtshape.admission.machine import admit_vm, complete_vm, refuse, validate_vm
 from virtshape.admission.sizing import check_sizing
+from virtshape.admission.submission import Submission
 from virtshape.admission.violation import split_violations
 from virtshape.api.cdi import DataVolume
-from virtshape.api.codec import from_tree
 from virtshape.api.kinds import Kind
-from virtshape.api.model import JsonObject
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP
 from virtshape.resolve.reference import Reference
 
@@ -24,60 +27,75 @@ def has_rules(kind: Kind) -> bool:
     return kind.group in _GROUPS
 
 
-def admit(
-    kind: Kind, new: JsonObject, old: JsonObject | None, cluster: ClusterState, *, trusted: bool = False
-) -> Admitted:
-    """Return the object to store; `old` is the object it replaces. Raise StatusError with one cause per violation."""
-    match kind.group, kind.kind:
+def admit(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
+    """Return the object to store, with defaults. Raise StatusError with one cause per violation."""
+    match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            return admit_vm(new, old, cluster)
+            return (yield from admit_vm(submission, cluster))
         case "kubevirt.io", "VirtualMachineInstance":
-            return admit_vmi(new, old, cluster, trusted=trusted)
-        case "kubevirt.io", "KubeVirt":
-            return admit_configuration(new, old)
-        case "cdi.kubevirt.io", "DataVolume":
-            return _admit_data_volume(new, old)
-        case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP):
-            return _admit_sizing(kind, new, old, cluster)
+            return (yield from admit_vmi(submission, cluster, trusted=trusted))
         case _:
-            return Admitted(new, [])
+            return (yield from _validate_other(submission))
 
 
-def complete(
-    kind: Kind, new: JsonObject, old: JsonObject | None, cluster: ClusterState, *, trusted: bool = False
-) -> Admitted:
+def complete(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
     """Return the object with the defaults that admission adds, without validating it."""
-    match kind.group, kind.kind:
+    match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            return complete_vm(new, old, cluster)
+            return (yield from complete_vm(submission, cluster))
         case "kubevirt.io", "VirtualMachineInstance":
-            return complete_vmi(new, old, cluster, trusted=trusted)
+            return (yield from complete_vmi(submission, cluster, trusted=trusted))
         case _:
-            return Admitted(new, [])
+            return Admitted(submission.new, [])
 
 
-def _admit_data_volume(new: JsonObject, old: JsonObject | None) -> Admitted:
-    if old is not None and new.get("spec") == old.get("spec"):
-        return Admitted(new, [])
-    result = split_violations(check_data_volume(from_tree(new, DataVolume).spec, "spec"))
+def validate(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
+    """Return the object, which has its defaults already, unchanged. Raise StatusError with one cause per violation."""
+    match submission.kind.group, submission.kind.kind:
+        case "kubevirt.io", "VirtualMachine":
+            return (yield from validate_vm(submission, cluster))
+        case "kubevirt.io", "VirtualMachineInstance":
+            return (yield from validate_vmi(submission, cluster, trusted=trusted))
+        case _:
+            return (yield from _validate_other(submission))
+
+
+def _validate_other(submission: Submission) -> Steps[Admitted]:
+    """Validate an object of a kind that gets no defaults."""
+    match submission.kind.group, submission.kind.kind:
+        case "kubevirt.io", "KubeVirt":
+            return admit_configuration(submission.new, submission.old)
+        case "cdi.kubevirt.io", "DataVolume":
+            return _validate_data_volume(submission)
+        case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP):
+            return (yield from _validate_sizing(submission))
+        case _:
+            return Admitted(submission.new, [])
+
+
+def _validate_data_volume(submission: Submission) -> Admitted:
+    if submission.has_same_spec:
+        return Admitted(submission.new, [])
+    volume: DataVolume = submission.read()
+    result = split_violations(check_data_volume(volume.spec, "spec"))
     if result.causes:
         refuse(result.causes, result.warnings)
-    return Admitted(new, result.warnings)
+    return Admitted(submission.new, result.warnings)
 
 
-def _admit_sizing(kind: Kind, new: JsonObject, old: JsonObject | None, cluster: ClusterState) -> Admitted:
-    if old is not None and new.get("spec") == old.get("spec"):
-        return Admitted(new, [])
-    found: Any = from_tree(new, kind.struct)
-    result = split_violations(check_sizing(found))
+def _validate_sizing(submission: Submission) -> Steps[Admitted]:
+    if submission.has_same_spec:
+        return Admitted(submission.new, [])
+    result = split_violations(check_sizing(submission.read()))
     if result.causes:
         refuse(result.causes, result.warnings)
-    return Admitted(new, result.warnings + (_warn_of_users(kind, new, cluster) if old is not None else []))
+    users = (yield from _warn_of_users(submission)) if submission.old is not None else []
+    return Admitted(submission.new, result.warnings + users)
 
 
-def _warn_of_users(kind: Kind, new: JsonObject, cluster: ClusterState) -> list[str]:
-    metadata = new["metadata"]
-    users = cluster.count_machines(
+def _warn_of_users(submission: Submission) -> Steps[list[str]]:
+    kind, metadata = submission.kind, submission.new["metadata"]
+    users: int = yield VMCount(
         Reference(kind.group, kind.kind, metadata.get("namespace") or "", metadata.get("name") or "")
     )
     if not users:

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from virtshape.api.cdi import DataSource, DataSourceSource, DataVolume, DataVolumeSource, DataVolumeSpec
-from virtshape.api.codec import from_tree
-from virtshape.api.kinds import Kind
+from virtshape.admission.submission import Submission
+from virtshape.api.cdi import DataSource, DataSourceSource, DataVolumeSource, DataVolumeSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.api.model import JsonObject
 from virtshape.resolve.find import namespace_of
-from virtshape.resolve.reference import Lookup, Reference
+from virtshape.resolve.reference import Reference
+from virtshape.resolve.search import Search
 
 GROUP: Final = "cdi.kubevirt.io"
 _MAX_CHAIN_LENGTH: Final = 8
@@ -22,22 +21,40 @@ class CloneSources(NamedTuple):
     account: str = ""
 
 
-def find_clone_sources(
-    kind: Kind, new: JsonObject, old: JsonObject | None, namespace: str, lookup: Lookup
-) -> CloneSources:
-    """Return the namespaces that an object clones from, or none if its spec did not change."""
-    if old is not None and new.get("spec") == old.get("spec"):
-        return CloneSources()
-    match kind.group, kind.kind:
+class CloneRequest(NamedTuple):
+    """The sources of the data that an object clones, and the service account it acts as."""
+
+    namespace: str
+    volumes: tuple[DataVolumeSpec, ...] = ()
+    data_source: DataSourceSource | None = None
+    account: str = ""
+
+
+def find_clone_request(submission: Submission, namespace: str) -> CloneRequest | None:
+    """Return what an object clones, or None if it clones nothing or its spec did not change."""
+    if submission.has_same_spec:
+        return None
+    match submission.kind.group, submission.kind.kind:
         case "cdi.kubevirt.io", "DataVolume":
-            return _clone_from(list_foreign_origins(from_tree(new, DataVolume).spec, namespace, lookup))
+            return CloneRequest(namespace, (submission.read().spec,))
         case "cdi.kubevirt.io", "DataSource":
-            return _clone_from(list_foreign_targets(from_tree(new, DataSource).spec.source, namespace))
-        case "kubevirt.io", "VirtualMachine" if (new.get("spec") or {}).get("dataVolumeTemplates"):
-            vm = from_tree(new, VirtualMachine)
-            return _clone_from(list_template_origins(vm, lookup), find_service_account(vm))
+            return CloneRequest(namespace, data_source=submission.read().spec.source)
+        case "kubevirt.io", "VirtualMachine" if (submission.new.get("spec") or {}).get("dataVolumeTemplates"):
+            vm: VirtualMachine = submission.read()
+            templates = tuple(template.spec for template in vm.spec.data_volume_templates or ())
+            return CloneRequest(namespace_of(vm), templates, account=find_service_account(vm))
         case _:
-            return CloneSources()
+            return None
+
+
+def search_clone_sources(request: CloneRequest) -> Search[CloneSources]:
+    """Find the other namespaces that data is cloned from."""
+    namespaces: set[str] = set()
+    for spec in request.volumes:
+        namespaces |= yield from search_foreign_origins(spec, request.namespace)
+    if request.data_source is not None:
+        namespaces |= list_foreign_targets(request.data_source, request.namespace)
+    return CloneSources(tuple(sorted(namespaces)), request.account)
 
 
 def explain_forbidden_clone(users: Iterable[str], namespace: str) -> str:
@@ -47,32 +64,20 @@ def explain_forbidden_clone(users: Iterable[str], namespace: str) -> str:
     return f"{reason}: needs to create datavolumes/source in API group {GROUP} there"
 
 
-def _clone_from(namespaces: Iterable[str], account: str = "") -> CloneSources:
-    return CloneSources(tuple(sorted(namespaces)), account)
-
-
-def list_foreign_origins(spec: DataVolumeSpec, namespace: str, lookup: Lookup) -> set[str]:
-    """Return the other namespaces that a DataVolume clones from."""
+def search_foreign_origins(spec: DataVolumeSpec, namespace: str) -> Search[set[str]]:
+    """Find the other namespaces that a DataVolume clones from."""
     if spec.source is not None:
-        found = _namespaces(spec.source, namespace)
-    elif spec.source_ref is not None:
-        found = _follow(spec.source_ref.name, spec.source_ref.namespace or namespace, lookup)
-    else:
-        found = iter(())
-    return set(found) - {namespace}
+        return set(_namespaces(spec.source, namespace)) - {namespace}
+    if spec.source_ref is not None:
+        origins = yield from _follow(spec.source_ref.name, spec.source_ref.namespace or namespace)
+        return origins - {namespace}
+    return set()
 
 
 def list_foreign_targets(source: DataSourceSource, namespace: str) -> set[str]:
     """Return the other namespaces that a DataSource points to."""
     further = source.data_source.namespace if source.data_source is not None else None
     return {*_namespaces(source, namespace), further or namespace} - {namespace}
-
-
-def list_template_origins(vm: VirtualMachine, lookup: Lookup) -> set[str]:
-    """Return the other namespaces that the disks of a VM are cloned from."""
-    namespace = namespace_of(vm)
-    templates = vm.spec.data_volume_templates or ()
-    return {origin for one in templates for origin in list_foreign_origins(one.spec, namespace, lookup)}
 
 
 def find_service_account(vm: VirtualMachine) -> str:
@@ -91,15 +96,14 @@ def _namespaces(source: DataVolumeSource | DataSourceSource, namespace: str) -> 
         yield source.snapshot.namespace or namespace
 
 
-def _follow(name: str, namespace: str, lookup: Lookup) -> Iterator[str]:
-    """Yield the namespaces of the data behind a DataSource; its own namespace if it cannot be resolved."""
+def _follow(name: str, namespace: str) -> Search[set[str]]:
+    """Find the namespaces of the data behind a DataSource; its own namespace if it cannot be resolved."""
     for _ in range(_MAX_CHAIN_LENGTH):
-        found = lookup(Reference("cdi.kubevirt.io", "DataSource", namespace, name))
+        found = yield Reference("cdi.kubevirt.io", "DataSource", namespace, name)
         if not isinstance(found, DataSource):
             break
         further = found.spec.source.data_source
         if further is None:
-            yield from _namespaces(found.spec.source, namespace)
-            return
+            return set(_namespaces(found.spec.source, namespace))
         name, namespace = further.name, further.namespace or namespace
-    yield namespace
+    return {namespace}

@@ -1,15 +1,34 @@
 """
-The cluster state that admission reads: objects, names, configuration.
+What admission needs from the cluster.
 
-Only protocols: the API server implements them with its store, the webhook with its caches.
+Admission of an object is a generator: it yields each reference that it needs, is sent the object, and returns its
+decision. The API server answers from its store, the webhook from its caches and with requests.
 """
 
-from collections.abc import Collection
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Generator
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from msgspec import Struct
+
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.model import JsonObject, Model
 from virtshape.resolve.reference import Reference
+from virtshape.resolve.search import Search
+
+T = TypeVar("T")
+
+CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", "kubevirt", "kubevirt")
+
+
+class VMCount(Struct, frozen=True):
+    """A query for the number of VMs that refer to this instance type, flavor or preference."""
+
+    reference: Reference
+
+
+Query = Reference | VMCount
+Steps = Generator[Query, Any, T]
+"""A decision that yields its queries one by one and is sent the object, None or the count."""
 
 
 class Admitted(NamedTuple):
@@ -20,7 +39,7 @@ class Admitted(NamedTuple):
 
 
 class Finder(Protocol):
-    """Finds objects and lists names."""
+    """Finds objects and lists names, in memory."""
 
     def find(self, reference: Reference) -> Model | None:
         """Return the object, or None. It is shared and must not be changed."""
@@ -29,18 +48,14 @@ class Finder(Protocol):
         """Return the names of all objects of a kind, in a namespace if the kind is namespaced."""
 
 
-class ClusterState(Finder, Protocol):
+class ClusterState(Protocol):
     """The cluster that an object is admitted to."""
 
     @property
-    def configuration(self) -> KubeVirtConfiguration | None:
-        """The KubeVirt configuration."""
+    def known(self) -> Finder:
+        """Objects in memory for suggestions; they may be outdated."""
 
-    @property
-    def architecture(self) -> str:
-        """The default architecture of guests."""
-
-    def explain_host_disk(self, path: str) -> str:
+    def explain_host_disk(self, path: str, configuration: KubeVirtConfiguration | None) -> str:
         """Return why a guest may not use this host file as a disk; empty if it may."""
 
     def make_uid(self) -> str:
@@ -49,5 +64,8 @@ class ClusterState(Finder, Protocol):
     def now(self) -> str:
         """Return the current time as a Kubernetes timestamp."""
 
-    def count_machines(self, reference: Reference) -> int:
-        """Return the number of VMs that refer to this instance type, flavor or preference."""
+
+def search_configuration() -> Search[KubeVirtConfiguration | None]:
+    """Find the KubeVirt configuration."""
+    found = yield CONFIGURATION
+    return found.spec.configuration if isinstance(found, KubeVirt) else None

@@ -7,15 +7,17 @@ Values that the VM controller has already set are kept.
 from collections.abc import Iterator
 from typing import Final
 
-from virtshape.admission.clusterstate import Admitted, ClusterState
+from virtshape.admission.clusterstate import Admitted, ClusterState, Steps, search_configuration
 from virtshape.admission.machine import refuse
 from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
 from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_label_changes, check_labels
+from virtshape.admission.submission import Submission
 from virtshape.admission.violation import Violation, split_violations
 from virtshape.admission.vm import with_default_field
-from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.codec import to_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
@@ -26,6 +28,7 @@ from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape, shape_draft
 from virtshape.engine.hostaccess import check_host_access
 from virtshape.engine.instance import apply_instance_defaults
+from virtshape.engine.machine import default_architecture
 from virtshape.engine.memory import check_memory_given
 
 FINALIZER: Final = "kubevirt.io/foregroundDeleteVirtualMachine"
@@ -35,32 +38,65 @@ _GUEST_USER: Final = 107
 _RESTRICTED: Final = Cause("FieldValueNotSupported", "update of VMI object is restricted", "")
 
 
-def admit_vmi(new: JsonObject, old: JsonObject | None, cluster: ClusterState, *, trusted: bool) -> Admitted:
+def admit_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Admitted]:
     """Return the VMI to store; `trusted` means that a controller writes it."""
+    new, old = submission.new, submission.old
     if old is not None:
         if not trusted:
             _check_changed(new, old)
         return Admitted(_keep_status(new, old, trusted=trusted), [])
-    vmi = from_tree(new, VirtualMachineInstance)
+    vmi: VirtualMachineInstance = submission.take()
+    configuration = yield from search_configuration()
     given = to_tree(vmi)
-    conflicts = _complete(vmi, cluster)
-    result = split_violations(_check_new(vmi, cluster, trusted=trusted))
-    unpermitted = causes(check_host_access(vmi.spec, _ROOT, cluster.configuration, cluster.explain_host_disk))
-    if conflicts or unpermitted or result.causes:
-        refuse([*conflicts, *unpermitted, *result.causes], result.warnings)
-    return Admitted(_write(new, given, vmi, cluster, trusted=trusted), result.warnings)
+    conflicts = _complete(vmi, configuration, cluster)
+    warnings = _require_valid(vmi, conflicts, configuration, cluster, trusted=trusted)
+    return Admitted(_write(new, given, vmi, cluster, trusted=trusted), warnings)
 
 
-def complete_vmi(new: JsonObject, old: JsonObject | None, cluster: ClusterState, *, trusted: bool) -> Admitted:
+def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Admitted]:
     """Return the completed VMI, before other webhooks change it; StatusError if it cannot be completed."""
+    new, old = submission.new, submission.old
     if old is not None:
         return Admitted(_keep_status(new, old, trusted=trusted), [])
-    vmi = from_tree(new, VirtualMachineInstance)
+    vmi: VirtualMachineInstance = submission.take()
+    configuration = yield from search_configuration()
     given = to_tree(vmi)
-    conflicts = _complete(vmi, cluster)
+    conflicts = _complete(vmi, configuration, cluster)
     if conflicts:
         refuse(conflicts)
     return Admitted(_write(new, given, vmi, cluster, trusted=trusted), [])
+
+
+def validate_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Admitted]:
+    """Return the VMI unchanged; it has its defaults already. Raise StatusError with one cause per violation."""
+    new, old = submission.new, submission.old
+    if old is not None:
+        if not trusted:
+            _check_changed(new, old)
+        return Admitted(new, [])
+    vmi: VirtualMachineInstance = submission.take()
+    configuration = yield from search_configuration()
+    no_memory = check_memory_given(vmi.spec.domain, _ROOT, None)
+    conflicts = [no_memory.cause] if no_memory else []
+    return Admitted(new, _require_valid(vmi, conflicts, configuration, cluster, trusted=trusted))
+
+
+def _require_valid(
+    vmi: VirtualMachineInstance,
+    conflicts: list[Cause],
+    configuration: KubeVirtConfiguration | None,
+    cluster: ClusterState,
+    *,
+    trusted: bool,
+) -> list[str]:
+    """Return warnings; raise StatusError with the conflicts and all other violations if there are any."""
+    result = split_violations(_check_new(vmi, configuration, trusted=trusted))
+    unpermitted = check_host_access(
+        vmi.spec, _ROOT, configuration, lambda path: cluster.explain_host_disk(path, configuration)
+    )
+    if conflicts or unpermitted or result.causes:
+        refuse([*conflicts, *causes(unpermitted), *result.causes], result.warnings)
+    return result.warnings
 
 
 def _keep_status(new: JsonObject, old: JsonObject, *, trusted: bool) -> JsonObject:
@@ -88,22 +124,26 @@ def _check_changed(new: JsonObject, old: JsonObject) -> None:
         refuse(causes)
 
 
-def _check_new(vmi: VirtualMachineInstance, cluster: ClusterState, *, trusted: bool) -> Iterator[Violation]:
+def _check_new(
+    vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None, *, trusted: bool
+) -> Iterator[Violation]:
     labels = vmi.metadata.labels if vmi.metadata is not None else None
     if labels and not trusted:
         yield from check_labels(labels, _LABELS)
     yield from check_guest(vmi.spec, _ROOT)
-    yield from check_configured(vmi.spec, _ROOT, cluster.configuration)
+    yield from check_configured(vmi.spec, _ROOT, configuration)
 
 
-def _complete(vmi: VirtualMachineInstance, cluster: ClusterState) -> list[Cause]:
+def _complete(
+    vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None, cluster: ClusterState
+) -> list[Cause]:
     metadata = vmi.metadata = vmi.metadata or ObjectMeta()
-    spec, configuration = vmi.spec, cluster.configuration
+    spec = vmi.spec
     conflicts = shape_draft(Draft(metadata, spec), Shape(), configuration, _ROOT)
     no_memory = check_memory_given(spec.domain, _ROOT, None)
     if conflicts or no_memory:
         return causes([*(with_default_field(one, _ROOT) for one in conflicts), *([no_memory] if no_memory else ())])
-    apply_defaults(spec, configuration, cluster.architecture)
+    apply_defaults(spec, configuration, default_architecture(configuration))
     firmware = spec.domain.firmware
     uuid = firmware.uuid if firmware is not None else None
     apply_instance_defaults(spec, configuration, firmware_uuid=uuid or cluster.make_uid())

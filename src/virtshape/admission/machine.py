@@ -8,83 +8,128 @@ deleted.
 from collections.abc import Iterable
 from typing import Final, NamedTuple, NoReturn
 
-from virtshape.admission.clusterstate import Admitted, ClusterState
+from virtshape.admission.clusterstate import Admitted, ClusterState, Steps, search_configuration
 from virtshape.admission.fit import Fit
 from virtshape.admission.hostaccess import check_vm_host_access
-from virtshape.admission.missing import explain_missing, list_candidates
-from virtshape.admission.mutate import mutate_vm
+from virtshape.admission.missing import list_candidates
+from virtshape.admission.mutate import mutate_vm, require_valid_matchers
 from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import keep_persistent_fields, mark_recapture, set_persistent_fields
 from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_instance
 from virtshape.admission.rules.machine import check_machine, check_machine_without_guest
+from virtshape.admission.submission import Submission
 from virtshape.admission.violation import CheckResult, split_violations
 from virtshape.admission.vm import DryRun, describe_unmet, dry_run_vm_in_place, with_default_field
+from virtshape.admission.vminputs import Found, ValidationInputs, gather_validation_inputs
 from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.api.model import JsonObject, Model
+from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.conflict import VALUE_INVALID, Conflict
 from virtshape.engine.expand import Shape, draft_template
-from virtshape.resolve.find import default_layout, find_object, instancetype_spec, namespace_of, preference_spec
-from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, Role, find_matcher
+from virtshape.engine.machine import default_architecture
+from virtshape.resolve.find import default_layout, instancetype_spec, namespace_of, preference_spec
+from virtshape.resolve.infer import asks_for_inference, search_matchers
+from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, Role, find_matcher, list_recaptured
 from virtshape.resolve.reference import NotFoundError
 
-_ADVICE: Final = "correct the name, or create it first"
 _DEFER: Final = "Defer"
 _ARCHITECTURE: Final = (f"{TEMPLATE_ROOT}.architecture",)
 
 
-def admit_vm(new: JsonObject, old: JsonObject | None, cluster: ClusterState) -> Admitted:
+def admit_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted]:
     """Return the VM to store; raise StatusError with one cause per violation."""
-    if _is_unchanged(new, old):
-        return Admitted(new, [])
-    draft = _draft(new, old, cluster)
-    admitted = draft.write(new)
-    if draft.before is not None and draft.vm.spec == draft.before.spec:
-        return Admitted(admitted, draft.warnings)
-    result = _check(admitted, draft, cluster)
-    if result.causes:
-        refuse(result.causes, draft.warnings + result.warnings)
-    return Admitted(admitted, draft.warnings + result.warnings)
+    if _is_unchanged(submission):
+        return Admitted(submission.new, [])
+    completed = yield from _complete(submission, cluster)
+    vm, before = completed.vm, completed.before
+    if before is not None and vm.spec == before.spec:
+        return Admitted(completed.tree, completed.warnings)
+    inputs = yield from gather_validation_inputs(vm, before, cluster.known, completed.preference)
+    result = _check(vm, completed.tree, inputs, cluster)
+    return Admitted(completed.tree, _require_valid(result, completed.warnings))
 
 
-def complete_vm(new: JsonObject, old: JsonObject | None, cluster: ClusterState) -> Admitted:
+def complete_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted]:
     """Return the VM with defaults, before other webhooks change it. Raise StatusError if that is not possible."""
-    if _is_unchanged(new, old):
-        return Admitted(new, [])
-    draft = _draft(new, old, cluster)
-    return Admitted(draft.write(new), draft.warnings)
+    if _is_unchanged(submission):
+        return Admitted(submission.new, [])
+    completed = yield from _complete(submission, cluster)
+    return Admitted(completed.tree, completed.warnings)
 
 
-class _Draft(NamedTuple):
-    """A VM during admission: with defaults, as it was sent, and the stored VM that it replaces."""
+def validate_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted]:
+    """Return the VM unchanged; it has its defaults already. Raise StatusError with one cause per violation."""
+    if _is_unchanged(submission):
+        return Admitted(submission.new, [])
+    vm: VirtualMachine = submission.take()
+    before: VirtualMachine | None = submission.decode_old()
+    if before is not None and vm.spec == before.spec:
+        return Admitted(submission.new, [])
+    warnings: list[str] = []
+    try:
+        require_valid_matchers(vm, before)
+        if asks_for_inference(vm):  # another webhook has asked for it after ours
+            warnings = yield from search_matchers(vm)
+    except StatusError as error:
+        _refuse_unresolved(vm, error)
+    inputs = yield from gather_validation_inputs(vm, before, cluster.known)
+    result = _check(vm, submission.new, inputs, cluster)
+    return Admitted(submission.new, _require_valid(result, warnings))
+
+
+def _is_unchanged(submission: Submission) -> bool:
+    if submission.old is None:
+        return False
+    return bool(submission.new["metadata"].get("deletionTimestamp")) or submission.has_same_spec
+
+
+class _Completed(NamedTuple):
+    """A VM with defaults, the VM that it replaces, the tree to store, and the preference, if it applies further."""
 
     vm: VirtualMachine
-    given: JsonObject
     before: VirtualMachine | None
+    tree: JsonObject
     warnings: list[str]
-
-    def write(self, new: JsonObject) -> JsonObject:
-        """Return the tree as it was sent, plus the defaults."""
-        tree: JsonObject = overlay(new, self.given, to_tree(self.vm))
-        return tree
+    preference: Found | None
 
 
-def _is_unchanged(new: JsonObject, old: JsonObject | None) -> bool:
-    return old is not None and (bool(new["metadata"].get("deletionTimestamp")) or new["spec"] == old["spec"])
-
-
-def _draft(new: JsonObject, old: JsonObject | None, cluster: ClusterState) -> _Draft:
-    vm = from_tree(new, VirtualMachine)
-    before = from_tree(old, VirtualMachine) if old is not None else None
+def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed]:
+    vm: VirtualMachine = submission.take()
+    before: VirtualMachine | None = submission.decode_old()
     given = to_tree(vm)
+    if before is not None:
+        keep_persistent_fields(vm, before)
     try:
-        return _Draft(vm, given, before, _complete(vm, before, cluster))
+        mutated = yield from mutate_vm(vm, before)
     except StatusError as error:
-        causes = list(error.causes) or [Cause(VALUE_INVALID, error.message, "spec")]
-        refuse([*causes, *split_violations(check_machine(vm)).causes])
+        _refuse_unresolved(vm, error)
+    preference: Found | None = mutated.preference
+    if before is None:
+        set_persistent_fields(vm, (yield from search_configuration()), cluster)
+    else:
+        marked = list_recaptured(vm)
+        mark_recapture(vm, before)
+        if list_recaptured(vm) != marked:  # the VM will use another revision
+            preference = None
+    tree: JsonObject = overlay(submission.new, given, to_tree(vm))
+    return _Completed(vm, before, tree, mutated.warnings, preference)
+
+
+def _refuse_unresolved(vm: VirtualMachine, error: StatusError) -> NoReturn:
+    """Raise StatusError for a VM whose matchers cannot be resolved, with all other violations of the VM."""
+    causes = list(error.causes) or [Cause(VALUE_INVALID, error.message, "spec")]
+    refuse([*causes, *split_violations(check_machine(vm)).causes])
+
+
+def _require_valid(result: CheckResult, warnings: list[str]) -> list[str]:
+    """Return all warnings; raise StatusError if there are causes."""
+    if result.causes:
+        refuse(result.causes, warnings + result.warnings)
+    return warnings + result.warnings
 
 
 def refuse(causes: Iterable[Cause], warnings: Iterable[str] = ()) -> NoReturn:
@@ -95,7 +140,7 @@ def refuse(causes: Iterable[Cause], warnings: Iterable[str] = ()) -> NoReturn:
     raise error
 
 
-class _Found(NamedTuple):
+class _Resolved(NamedTuple):
     """The instance type and preference of a VM, and whether each was found."""
 
     shape: Shape
@@ -108,85 +153,69 @@ class _Found(NamedTuple):
         return self.has_size and self.has_preference
 
 
-def _complete(vm: VirtualMachine, before: VirtualMachine | None, cluster: ClusterState) -> list[str]:
-    if before is not None:
-        keep_persistent_fields(vm, before)
-    warnings = mutate_vm(vm, cluster.find, before).warnings
-    if before is not None:
-        mark_recapture(vm, before)
-    else:
-        set_persistent_fields(vm, cluster)
-    return warnings
-
-
-def _check(admitted: JsonObject, draft: _Draft, cluster: ClusterState) -> CheckResult:
-    """Return the violations of a VM that would be stored as this tree. Consumes the draft."""
-    vm, configuration = draft.vm, cluster.configuration
+def _check(vm: VirtualMachine, tree: JsonObject, inputs: ValidationInputs, cluster: ClusterState) -> CheckResult:
+    """Return the violations of a VM that would be stored as this tree. Consumes the VM."""
+    configuration = inputs.configuration
     result = split_violations(check_machine_without_guest(vm))
-    found = _find_shape(vm, draft.before, cluster, result)
+    found = _resolve(vm, inputs, result)
     if vm.spec.template.spec is None:
         return result
-    dry_run = dry_run_vm_in_place(vm, found.shape, configuration, cluster.architecture)
-    if not found.has_size and not _is_deferred(cluster):
+    dry_run = dry_run_vm_in_place(vm, found.shape, configuration, default_architecture(configuration))
+    if not found.has_size and not _is_deferred(configuration):
         dry_run = dry_run._replace(unmet=[one for one in dry_run.unmet if one.fields == _ARCHITECTURE])
     if dry_run.conflicts or dry_run.unmet:
-        misfits = _describe_misfits(from_tree(admitted, VirtualMachine), found, dry_run, cluster)
+        misfits = _describe_misfits(from_tree(tree, VirtualMachine), found, dry_run, configuration, cluster)
         result.causes.extend(with_default_field(conflict, TEMPLATE_ROOT).cause for conflict in misfits)
     is_sized = found.is_complete and not dry_run.conflicts
     guest = split_violations((check_guest if is_sized else check_instance)(dry_run.spec, TEMPLATE_ROOT))
     if is_sized:
         ruled_out = check_configured(dry_run.spec, TEMPLATE_ROOT, configuration)
         guest.causes.extend(violation.cause for violation in ruled_out)
-    unpermitted = check_vm_host_access(vm, found.shape, dry_run.spec, configuration, cluster.explain_host_disk)
+    unpermitted = check_vm_host_access(
+        vm, found.shape, dry_run.spec, configuration, lambda path: cluster.explain_host_disk(path, configuration)
+    )
     guest.causes.extend(conflict.cause for conflict in unpermitted)
     return CheckResult(result.causes + guest.causes, result.warnings + guest.warnings)
 
 
-def _find_shape(
-    vm: VirtualMachine, before: VirtualMachine | None, cluster: ClusterState, result: CheckResult
-) -> _Found:
-    role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
-    sizing, has_size = _find(vm, before, role, cluster, result)
-    liking, has_preference = _find(vm, before, "preference", cluster, result)
-    shape = Shape(instancetype_spec(sizing), preference_spec(liking), default_layout(vm))
-    return _Found(shape, has_size, has_preference)
+def _resolve(vm: VirtualMachine, inputs: ValidationInputs, result: CheckResult) -> _Resolved:
+    """Return the VM's instance type and preference; add what is missing or unusable to the result."""
+    is_deferred = _is_deferred(inputs.configuration)
+    _report_unusable("instancetype" if vm.spec.flavor is None else "flavor", inputs.sizing, is_deferred, result)
+    _report_unusable("preference", inputs.preference, is_deferred, result)
+    shape = Shape(
+        instancetype_spec(inputs.sizing.object), preference_spec(inputs.preference.object), default_layout(vm)
+    )
+    return _Resolved(shape, inputs.sizing.error is None, inputs.preference.error is None)
 
 
-def _find(
-    vm: VirtualMachine, before: VirtualMachine | None, role: Role, cluster: ClusterState, result: CheckResult
-) -> tuple[Model | None, bool]:
-    """Return the object named in a role, and whether lookup succeeded; add what is missing to the result."""
-    try:
-        return find_object(vm, role, cluster.find), True
-    except NotFoundError as error:
-        if before is None or find_matcher(vm, role) != find_matcher(before, role):
-            _report_missing(vm, role, error, cluster, result)
-    except StatusError as error:
-        causes = error.causes or (Cause(VALUE_INVALID, error.message, f"spec.{role}.revisionName"),)
-        result.causes.extend(causes)
-    return None, False
+def _report_unusable(role: Role, found: Found, is_deferred: bool, result: CheckResult) -> None:
+    error = found.error
+    if error is None:
+        return
+    if not isinstance(error, NotFoundError):
+        result.causes.extend(error.causes or (Cause(VALUE_INVALID, error.message, f"spec.{role}.revisionName"),))
+    elif found.explanation and is_deferred:
+        result.warnings.append(f"{error.field}: {found.explanation}; the VM can start after it is created")
+    elif found.explanation:
+        result.causes.append(Cause("FieldValueNotFound", found.explanation, error.field))
 
 
-def _report_missing(
-    vm: VirtualMachine, role: Role, error: NotFoundError, cluster: ClusterState, result: CheckResult
-) -> None:
-    message = error.message
-    if error.reference.kind != "ControllerRevision":
-        message = explain_missing(error.reference, role, namespace_of(vm), cluster, _ADVICE)
-    if _is_deferred(cluster):
-        result.warnings.append(f"{error.field}: {message}; the VM can start after it is created")
-    else:
-        result.causes.append(Cause("FieldValueNotFound", message, error.field))
-
-
-def _is_deferred(cluster: ClusterState) -> bool:
-    settings = cluster.configuration.instancetype if cluster.configuration else None
+def _is_deferred(configuration: KubeVirtConfiguration | None) -> bool:
+    settings = configuration.instancetype if configuration else None
     return settings is not None and settings.missing_reference == _DEFER
 
 
-def _describe_misfits(vm: VirtualMachine, found: _Found, dry_run: DryRun, cluster: ClusterState) -> list[Conflict]:
+def _describe_misfits(
+    vm: VirtualMachine,
+    found: _Resolved,
+    dry_run: DryRun,
+    configuration: KubeVirtConfiguration | None,
+    cluster: ClusterState,
+) -> list[Conflict]:
     """Return all conflicts with the instance type and preference; messages suggest instance types that fit."""
-    fit = Fit(draft_template(vm), found.shape.instancetype, found.shape.preference, cluster.architecture)
+    architecture = default_architecture(configuration)
+    fit = Fit(draft_template(vm), found.shape.instancetype, found.shape.preference, architecture)
     uneven = fit.check_spread()
     unmet = dry_run.unmet
     if not unmet and found.is_complete:
@@ -202,4 +231,4 @@ def _advise(vm: VirtualMachine, fit: Fit, cluster: ClusterState) -> str:
     if matcher is None:
         return ""
     group = INSTANCETYPE_GROUP if role == "instancetype" else FLAVOR_GROUP
-    return fit.advise(list_candidates(group, namespace_of(vm), cluster), matcher.name or "")
+    return fit.advise(list_candidates(group, namespace_of(vm), cluster.known), matcher.name or "")

@@ -5,6 +5,7 @@ from virtshape.engine.nearest import Candidate
 from virtshape.resolve.find import instancetype_spec
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, KINDS, Role
 from virtshape.resolve.reference import NotFoundError, Reference
+from virtshape.resolve.search import Search
 
 
 def describe_missing(reference: Reference, finder: Finder) -> str:
@@ -13,17 +14,21 @@ def describe_missing(reference: Reference, finder: Finder) -> str:
     return NotFoundError(reference, "").suggest(list(names)).message
 
 
-def explain_missing(reference: Reference, role: Role, namespace: str, finder: Finder, advice: str) -> str:
-    """Return a message that an object does not exist, with an alternative of the same name, or else the advice."""
+def search_explanation(reference: Reference, role: Role, namespace: str, finder: Finder, advice: str) -> Search[str]:
+    """
+    Return a message that an object does not exist, with an alternative of the same name, or else the advice.
+
+    The finder is used only for similar names.
+    """
     message = describe_missing(reference, finder)
     kinds = KINDS[role]
     other = kinds.namespaced if reference.kind == kinds.cluster else kinds.cluster
     elsewhere = Reference(reference.group, other, namespace if other == kinds.namespaced else "", reference.name)
-    if finder.find(elsewhere) is not None:
+    if (yield elsewhere) is not None:
         return f"{message}; there is a {other} of this name: set spec.{role}.kind to it"
     if role == "preference" and reference.group == FLAVOR_GROUP:
         newer = Reference(INSTANCETYPE_GROUP, reference.kind, reference.namespace, reference.name)
-        if finder.find(newer) is not None:
+        if (yield newer) is not None:
             return f"{message}; the one of {INSTANCETYPE_GROUP} cannot be used with spec.flavor: use spec.instancetype"
     return message if message.endswith("?") else f"{message}: {advice}"
 

@@ -7,41 +7,47 @@ Changes the VM passed in, which is the caller's copy.
 from typing import NamedTuple
 
 from virtshape.admission.matcher import check_matchers, clear_captured_revisions, keep_inferred
+from virtshape.admission.vminputs import Found, search_role
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.engine.expand import draft_template
 from virtshape.engine.machine import apply_machine_preferences
 from virtshape.engine.volumes import apply_storage_class
-from virtshape.resolve.find import find_object, preference_spec
-from virtshape.resolve.infer import infer_matchers
-from virtshape.resolve.reference import Lookup
+from virtshape.resolve.find import preference_spec
+from virtshape.resolve.infer import asks_for_inference, search_matchers
+from virtshape.resolve.search import Search
 
 
 class Mutated(NamedTuple):
-    """The VM with defaults, and warnings for its owner."""
+    """The VM with defaults, warnings for its owner, and the preference that the defaults were taken from."""
 
     vm: VirtualMachine
     warnings: list[str]
+    preference: Found
 
 
-def mutate_vm(vm: VirtualMachine, lookup: Lookup, old: VirtualMachine | None = None) -> Mutated:
+def mutate_vm(vm: VirtualMachine, old: VirtualMachine | None = None) -> Search[Mutated]:
     """Set the defaults of the VM; `old` is the VM that an update replaces."""
     warnings: list[str] = []
     if old is not None:
         clear_captured_revisions(vm, old)
         warnings = keep_inferred(vm, old)
+    require_valid_matchers(vm, old)
+    if asks_for_inference(vm):
+        warnings += yield from search_matchers(vm)
+    found = yield from search_role(vm, "preference")  # validation reports an unusable one
+    preference = preference_spec(found.object)
+    if preference is not None:
+        write_preferred(vm, preference)
+    return Mutated(vm, warnings, found)
+
+
+def require_valid_matchers(vm: VirtualMachine, old: VirtualMachine | None) -> None:
+    """Raise StatusError with all violations if a matcher is invalid."""
     causes = check_matchers(vm, old)
     if causes:
         raise StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
-    warnings += infer_matchers(vm, lookup)
-    try:
-        preference = preference_spec(find_object(vm, "preference", lookup))
-    except StatusError:  # validation reports it
-        preference = None
-    if preference is not None:
-        write_preferred(vm, preference)
-    return Mutated(vm, warnings)
 
 
 def write_preferred(vm: VirtualMachine, preference: VirtualMachinePreferenceSpec) -> None:

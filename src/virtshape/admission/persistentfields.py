@@ -7,10 +7,11 @@ Changes the VM passed in, which is the caller's copy.
 from typing import Final
 
 from virtshape.admission.clusterstate import ClusterState
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.domain import Firmware, Machine, ResourceRequirements
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
-from virtshape.engine.machine import default_machine_type
+from virtshape.engine.machine import default_architecture, default_machine_type
 from virtshape.resolve.matcher import RECAPTURE_ANNOTATION, Role, find_full_kind, find_matcher, find_status_ref
 
 PCI_TOPOLOGY_ANNOTATION: Final = "kubevirt.io/pci-topology-version"
@@ -37,15 +38,17 @@ def keep_persistent_fields(vm: VirtualMachine, before: VirtualMachine) -> None:
         _annotate_template(vm, topology)
 
 
-def set_persistent_fields(vm: VirtualMachine, cluster: ClusterState) -> None:
+def set_persistent_fields(
+    vm: VirtualMachine, configuration: KubeVirtConfiguration | None, cluster: ClusterState
+) -> None:
     """Set the fields of a new VM that neither its owner nor its preference has set."""
     spec = vm.spec.template.spec
     if spec is None:
         return
     domain = spec.domain
-    spec.architecture = spec.architecture or cluster.architecture
+    spec.architecture = spec.architecture or default_architecture(configuration)
     if domain.machine is None or not domain.machine.type:
-        domain.machine = Machine(type=default_machine_type(spec.architecture, cluster.configuration))
+        domain.machine = Machine(type=default_machine_type(spec.architecture, configuration))
     firmware = domain.firmware = domain.firmware or Firmware()
     firmware.uuid = firmware.uuid or cluster.make_uid()
     firmware.serial = firmware.serial or cluster.make_uid()

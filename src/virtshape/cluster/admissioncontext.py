@@ -7,12 +7,12 @@ decision that rejects a request is repeated with objects read directly from the 
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from virtshape.admission.clusterstate import ClusterState
+from virtshape.admission.clusterstate import CONFIGURATION, ClusterState, Query, Steps, VMCount
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.model import Model
@@ -24,45 +24,32 @@ from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import INSTANCETYPE_KINDS
 from virtshape.controllers.runtime.cache import struct_of
 from virtshape.engine.hostaccess import explain_host_disks
-from virtshape.engine.machine import default_architecture
 from virtshape.resolve.reference import Reference
+from virtshape.resolve.search import fetch_search
 
 T = TypeVar("T")
+Require = Callable[[Reference], Awaitable[None]]
 
-CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", "kubevirt", "kubevirt")
 CACHED: Final[tuple[type[Model], ...]] = (KubeVirt, *INSTANCETYPE_KINDS)
 MAX_LOOKUPS: Final = 64
-"""Limit of lookups per decision; no valid decision needs that many."""
+"""Limit of requests per decision; no valid decision needs that many."""
 MAX_CACHED_REVISIONS: Final = 1024
 MAX_COUNTED_OWNERS: Final = 10_000
+_FORBIDDEN: Final = 403
 _PAGE: Final = 500
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _NAME_LABEL: Final = "instancetype.kubevirt.io/object-name"
 _KIND_LABEL: Final = "instancetype.kubevirt.io/object-kind"
 
 
-class MissingLookupError(Exception):
-    """A decision needs an object or a count that has not been read from the API server yet."""
-
-    def __init__(self, lookup: "Lookup") -> None:
-        super().__init__(str(lookup))
-        self.lookup = lookup
-
-
-class Lookup(msgspec.Struct, frozen=True):
-    """A request to the API server: for an object, or for the number of VMs that use it."""
-
-    reference: Reference
-    counts: bool = False
-
-
 class AdmissionContext:
-    """Runs decisions and reads the objects that they need."""
+    """Runs decisions and reads the objects that they ask for, one after the other."""
 
     def __init__(self, client: RestClient, informers: Informers) -> None:
         self._client = client
         self._informers = informers
         self._revisions: OrderedDict[Reference, Model] = OrderedDict()
+        self.cluster = CachedState(informers)
         for kind in CACHED:
             informers.add(kind)
 
@@ -71,30 +58,30 @@ class AdmissionContext:
         """Return True if all informers have listed their objects."""
         return all(self._informers.add(kind).synced.is_set() for kind in CACHED)
 
-    async def decide(self, call: Callable[[ClusterState], T]) -> T:
-        """Return the result of a decision; before it raises StatusError, repeat it with current objects."""
-        state = _CachedState(self._informers, self._revisions)
+    async def run(self, start: Callable[[], Steps[T]], require: Require | None = None) -> T:
+        """
+        Return the result of a decision; before it raises StatusError, repeat it with current objects.
+
+        `require` is called before each read of an object and may raise StatusError 403.
+        """
+        reads = _Reads(self, require)
         try:
-            return await self._resolve(call, state)
-        except StatusError:
-            if not state.used_cache:
+            return await fetch_search(start(), reads.answer)
+        except StatusError as error:
+            if not reads.used_cache or error.code == _FORBIDDEN:
                 raise
-        return await self._resolve(call, _CachedState(self._informers, {}, is_fresh=True))
+        return await fetch_search(start(), _Reads(self, require, is_fresh=True).answer)
 
-    async def _resolve(self, call: Callable[[ClusterState], T], state: "_CachedState") -> T:
-        for _ in range(MAX_LOOKUPS):
-            try:
-                return call(state)
-            except MissingLookupError as error:
-                lookup = error.lookup
-                state.results[lookup] = await (
-                    self._count(lookup.reference) if lookup.counts else self._fetch(lookup.reference)
-                )
-        raise StatusError(
-            500, "InternalError", f"Internal error occurred: the decision needs more than {MAX_LOOKUPS} lookups"
-        )
+    def find_cached(self, reference: Reference) -> Model | None:
+        """Return a cached object, or None if it is not cached; this does not mean that it does not exist."""
+        return self._revisions.get(reference) or self.cluster.find(reference)
 
-    async def _fetch(self, reference: Reference) -> Model | None:
+    def is_known_absent(self, reference: Reference) -> bool:
+        """Return True if informers have synced and found no KubeVirt configuration."""
+        return reference == CONFIGURATION and self._informers.add(KubeVirt).synced.is_set()
+
+    async def fetch(self, reference: Reference) -> Model | None:
+        """Request an object from the API server."""
         struct = struct_of(reference)
         try:
             found = await self._client.get(struct, reference.name, reference.namespace)
@@ -108,7 +95,7 @@ class AdmissionContext:
                 self._revisions.popitem(last=False)
         return found
 
-    async def _count(self, reference: Reference) -> int:
+    async def count_vms(self, reference: Reference) -> int:
         """Return the number of VMs that own a revision of the object; counting stops soon after the maximum."""
         query = {"labelSelector": f"{_NAME_LABEL}={reference.name},{_KIND_LABEL}={reference.kind}", "limit": str(_PAGE)}
         owners: set[str] = set()
@@ -122,42 +109,57 @@ class AdmissionContext:
         return len(owners)
 
 
-class _CachedState(ClusterState):
-    """The cluster as one decision sees it: informer caches (unless `is_fresh`) and completed lookups."""
+class _Reads:
+    """What one decision has read: from caches unless `is_fresh`, and with requests, each only once."""
 
-    def __init__(self, informers: Informers, cached_revisions: Any, *, is_fresh: bool = False) -> None:
-        self._informers = informers
-        self._cached_revisions = cached_revisions
+    def __init__(self, context: AdmissionContext, require: Require | None, *, is_fresh: bool = False) -> None:
+        self._context = context
+        self._require = require
         self._is_fresh = is_fresh
-        self._listed: set[tuple[str, str, str]] = set()
-        self.results: dict[Lookup, Any] = {}
+        self._results: dict[Query, Any] = {}
+        self._requests = 0
         self.used_cache = False
 
+    async def answer(self, query: Query) -> Any:
+        """Return the object, None if it does not exist, or the number of VMs."""
+        if query not in self._results:
+            self._results[query] = await self._read(query)
+        return self._results[query]
+
+    async def _read(self, query: Query) -> Any:
+        if isinstance(query, VMCount):
+            self._count_request()
+            return await self._context.count_vms(query.reference)
+        if self._require is not None:
+            await self._require(query)
+        if not self._is_fresh:
+            cached = self._context.find_cached(query)
+            if cached is not None or self._context.is_known_absent(query):
+                self.used_cache = True
+                return cached
+        self._count_request()
+        return await self._context.fetch(query)
+
+    def _count_request(self) -> None:
+        if self._requests >= MAX_LOOKUPS:
+            message = f"Internal error occurred: the decision needs more than {MAX_LOOKUPS} lookups"
+            raise StatusError(500, "InternalError", message)
+        self._requests += 1
+
+
+class CachedState(ClusterState):
+    """The cluster as the informers have it."""
+
+    def __init__(self, informers: Informers) -> None:
+        self._informers = informers
+
+    @property
+    def known(self) -> "CachedState":
+        """The informers' objects, which may be outdated."""
+        return self
+
     def find(self, reference: Reference) -> Model | None:
-        """Return the object at a reference, or None; raise MissingLookupError if the API server must be asked."""
-        lookup = Lookup(reference)
-        if lookup in self.results:
-            found: Model | None = self.results[lookup]
-            return found
-        cached = self._find_cached(reference)
-        if cached is None and not self._is_known_absent(reference):
-            raise MissingLookupError(lookup)
-        self.used_cache = True
-        self.results[lookup] = cached
-        return cached
-
-    def _is_known_absent(self, reference: Reference) -> bool:
-        """Return True if informers have synced and found no KubeVirt configuration."""
-        if self._is_fresh or reference != CONFIGURATION:
-            return False
-        return self._informers.add(KubeVirt).synced.is_set()
-
-    def _find_cached(self, reference: Reference) -> Model | None:
-        if self._is_fresh and (reference.group, reference.kind, reference.namespace) not in self._listed:
-            return None
-        if reference in self._cached_revisions:
-            cached_revisions: Model = self._cached_revisions[reference]
-            return cached_revisions
+        """Return the cached object at a reference, or None."""
         try:
             struct = struct_of(reference)
         except LookupError:
@@ -165,27 +167,15 @@ class _CachedState(ClusterState):
         return self._informers.find(struct, reference.name, reference.namespace) if struct in CACHED else None
 
     def list_names(self, group: str, kind: str, namespace: str) -> Collection[str]:
-        """Return the names of all objects of a kind from the cache; they are used for suggestions only."""
-        self._listed.add((group, kind, namespace))
+        """Return the names of all cached objects of a kind."""
         struct = struct_of(Reference(group, kind, namespace, ""))
         if struct not in CACHED:
             return []
         return [place.name for place in self._informers.add(struct).cache.list_keys(namespace)]
 
-    @property
-    def configuration(self) -> KubeVirtConfiguration | None:
-        """The KubeVirt configuration, if there is one."""
-        found = self.find(CONFIGURATION)
-        return found.spec.configuration if isinstance(found, KubeVirt) and found.spec is not None else None
-
-    @property
-    def architecture(self) -> str:
-        """The architecture of guests that do not name one."""
-        return default_architecture(self.configuration)
-
-    def explain_host_disk(self, path: str) -> str:
+    def explain_host_disk(self, path: str, configuration: KubeVirtConfiguration | None) -> str:
         """Return why a guest may not use this file of its node as a disk; depends on the feature gate."""
-        return explain_host_disks(self.configuration)(path)
+        return explain_host_disks(configuration)(path)
 
     def make_uid(self) -> str:
         """Return a new unique identifier."""
@@ -194,14 +184,6 @@ class _CachedState(ClusterState):
     def now(self) -> str:
         """Return the current time in the format of object timestamps."""
         return now()
-
-    def count_machines(self, reference: Reference) -> int:
-        """Return the number of VMs that hold a revision of this instance type, flavor or preference."""
-        lookup = Lookup(reference, counts=True)
-        if lookup not in self.results:
-            raise MissingLookupError(lookup)
-        counted: int = self.results[lookup]
-        return counted
 
 
 class _Owner(msgspec.Struct):

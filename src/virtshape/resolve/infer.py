@@ -16,6 +16,7 @@ from virtshape.api.status import Cause, StatusError
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.matcher import KINDS
 from virtshape.resolve.reference import Lookup, NotFoundError, Reference
+from virtshape.resolve.search import Search, run_search
 
 IGNORE: Final = "Ignore"
 InferredRole = Literal["instancetype", "preference"]
@@ -49,9 +50,17 @@ class CannotInferError(StatusError):
 
 def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
     """Replace each matcher that has `inferFromVolume`, in place; return warnings for ignored failures."""
+    return run_search(search_matchers(vm), lookup) if asks_for_inference(vm) else []
+
+
+def asks_for_inference(vm: VirtualMachine) -> bool:
+    """Return True if the VM has a matcher with `inferFromVolume`."""
     instancetype, preference = vm.spec.instancetype, vm.spec.preference
-    if not ((instancetype and instancetype.infer_from_volume) or (preference and preference.infer_from_volume)):
-        return []
+    return bool((instancetype and instancetype.infer_from_volume) or (preference and preference.infer_from_volume))
+
+
+def search_matchers(vm: VirtualMachine) -> Search[list[str]]:
+    """Infer each matcher that has `inferFromVolume` and replace it, in place; return warnings for ignored failures."""
     inferred: list[tuple[InferredRole, InstancetypeMatcher | PreferenceMatcher | None, bool]] = []
     warnings = []
     failed: dict[InferredRole, StatusError] = {}
@@ -61,7 +70,8 @@ def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
             continue
         ignoring = matcher.infer_from_volume_failure_policy == IGNORE
         try:
-            inferred.append((role, infer_matcher_from_volume(vm, role, matcher.infer_from_volume, lookup), ignoring))
+            found = yield from _search_matcher(vm, role, matcher.infer_from_volume)
+            inferred.append((role, found, ignoring))
         except StatusError as error:
             if not ignoring or not isinstance(error, CannotInferError):
                 failed[role] = error
@@ -92,12 +102,12 @@ def _combine_errors(failed: dict[InferredRole, StatusError]) -> StatusError:
     return first
 
 
-def infer_matcher_from_volume(
-    vm: VirtualMachine, role: InferredRole, volume_name: str, lookup: Lookup
-) -> InstancetypeMatcher | PreferenceMatcher:
-    """Return the matcher inferred from a volume of the VM."""
-    inference = _Inference(role, lookup)
-    _read_volume(vm, _find_volume(vm, volume_name), inference)
+def _search_matcher(
+    vm: VirtualMachine, role: InferredRole, volume_name: str
+) -> Search[InstancetypeMatcher | PreferenceMatcher]:
+    """Infer a matcher from a volume of the VM."""
+    inference = _Inference(role)
+    yield from _read_volume(vm, _find_volume(vm, volume_name), inference)
     if inference.name is None:
         names = NAME_KEYS[role]
         raise CannotInferError(
@@ -111,9 +121,8 @@ def infer_matcher_from_volume(
 class _Inference:
     """The name and kind found on the first object that has a name."""
 
-    def __init__(self, role: InferredRole, lookup: Lookup) -> None:
+    def __init__(self, role: InferredRole) -> None:
         self._role = role
-        self.lookup = lookup
         self.name: str | None = None
         self.kind: str | None = None
 
@@ -142,55 +151,55 @@ def _find_volume(vm: VirtualMachine, name: str) -> Volume:
     raise StatusError(400, "BadRequest", f"unable to find volume {name} to infer defaults: {advice}")
 
 
-def _read_volume(vm: VirtualMachine, volume: Volume, inference: _Inference) -> None:
+def _read_volume(vm: VirtualMachine, volume: Volume, inference: _Inference) -> Search[None]:
     namespace = namespace_of(vm)
     if volume.persistent_volume_claim is not None:
-        _read_object(_claim(namespace, volume.persistent_volume_claim.claim_name), inference)
+        yield from _read_object(_claim(namespace, volume.persistent_volume_claim.claim_name), inference)
     elif volume.data_volume is not None:
-        _read_data_volume(vm, namespace, volume.data_volume.name, inference)
+        yield from _read_data_volume(vm, namespace, volume.data_volume.name, inference)
     else:
         raise CannotInferError(f"unable to infer defaults from volume {volume.name} as type is not supported")
 
 
-def _read_data_volume(vm: VirtualMachine, namespace: str, name: str, inference: _Inference) -> None:
+def _read_data_volume(vm: VirtualMachine, namespace: str, name: str, inference: _Inference) -> Search[None]:
     for template in vm.spec.data_volume_templates or ():
         if template.metadata is not None and template.metadata.name == name:
-            _read_source(template.spec, namespace, inference)
+            yield from _read_source(template.spec, namespace, inference)
             return
-    found = inference.lookup(Reference("cdi.kubevirt.io", "DataVolume", namespace, name))
+    found = yield Reference("cdi.kubevirt.io", "DataVolume", namespace, name)
     if not isinstance(found, DataVolume):  # CDI may delete it once its claim is populated
-        _read_object(_claim(namespace, name), inference)
+        yield from _read_object(_claim(namespace, name), inference)
         return
     if not inference.read(found.metadata):
-        _read_source(found.spec, namespace, inference)
+        yield from _read_source(found.spec, namespace, inference)
 
 
-def _read_source(spec: DataVolumeSpec, namespace: str, inference: _Inference) -> None:
+def _read_source(spec: DataVolumeSpec, namespace: str, inference: _Inference) -> Search[None]:
     """Read the defaults of a DataVolume's source."""
     source, ref = spec.source, spec.source_ref
     if source is not None and source.pvc is not None:
-        _read_object(_claim(source.pvc.namespace or namespace, source.pvc.name), inference)
+        yield from _read_object(_claim(source.pvc.namespace or namespace, source.pvc.name), inference)
     elif source is not None and source.snapshot is not None:
-        _read_object(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), inference)
+        yield from _read_object(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), inference)
     elif ref is not None:
         if ref.kind != "DataSource":
             raise CannotInferError(
                 f"unable to infer defaults from DataVolumeSourceRef as Kind {ref.kind} is not supported"
             )
-        _read_data_source(ref.namespace or namespace, ref.name, inference)
+        yield from _read_data_source(ref.namespace or namespace, ref.name, inference)
     else:
         raise CannotInferError("unable to infer defaults from DataVolumeSpec as DataVolumeSource is not supported")
 
 
-def _read_data_source(namespace: str, name: str, inference: _Inference) -> None:
-    found = _read_object(Reference("cdi.kubevirt.io", "DataSource", namespace, name), inference)
+def _read_data_source(namespace: str, name: str, inference: _Inference) -> Search[None]:
+    found = yield from _read_object(Reference("cdi.kubevirt.io", "DataSource", namespace, name), inference)
     source = found.spec.source if isinstance(found, DataSource) else None
     if inference.name is not None:
         return
     if source is not None and source.pvc is not None:
-        _read_object(_claim(source.pvc.namespace or namespace, source.pvc.name), inference)
+        yield from _read_object(_claim(source.pvc.namespace or namespace, source.pvc.name), inference)
     elif source is not None and source.snapshot is not None:
-        _read_object(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), inference)
+        yield from _read_object(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), inference)
     else:
         raise CannotInferError(
             "unable to infer defaults from DataSource that doesn't provide "
@@ -198,8 +207,8 @@ def _read_data_source(namespace: str, name: str, inference: _Inference) -> None:
         )
 
 
-def _read_object(reference: Reference, inference: _Inference) -> Model:
-    found = inference.lookup(reference)
+def _read_object(reference: Reference, inference: _Inference) -> Search[Model]:
+    found = yield reference
     if found is None:
         raise NotFoundError(reference, "spec.template.spec.volumes")
     inference.read(getattr(found, "metadata", None))

@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from virtshape.api.timestamp import now
 from virtshape.apiserver.admission.claims import ClaimAdmission
-from virtshape.apiserver.admission.clones import CloneAdmission
 from virtshape.apiserver.admission.core import BasicAdmission, Chain
 from virtshape.apiserver.admission.kubevirt import KubeVirtAdmission
 from virtshape.apiserver.admission.quotas import QuotaAdmission
@@ -219,8 +218,7 @@ def _build_server(
         BasicAdmission(store),
         RbacAdmission(access.authorizer),
         ClaimAdmission(store),
-        CloneAdmission(world, access.authorizer),
-        KubeVirtAdmission(world),
+        KubeVirtAdmission(world, access.authorizer),
         QuotaAdmission(store),
     )
     writes = WriteContext(store, chain)

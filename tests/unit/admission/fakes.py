@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from virtshape.admission.clusterstate import Query, VMCount
 from virtshape.api.codec import from_tree
-from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.model import Model
 from virtshape.engine.hostaccess import explain_host_disks
 from virtshape.offline.objects import Objects
@@ -14,15 +15,17 @@ NOW = "2026-01-01T00:00:00Z"
 
 
 class FakeCluster:
-    """Cluster with the given objects and a fixed number of VMs that use them."""
-
-    architecture = "amd64"
+    """Cluster with the given objects, a configuration and a fixed number of VMs that use the objects."""
 
     def __init__(self, objects: Iterable[Model] = (), *, users: int = 0, **configuration: Any) -> None:
         self._objects = Objects(objects)
+        self._objects.add(build_configuration(configuration))
         self._users = users
         self._made = 0
-        self.configuration = from_tree(configuration, KubeVirtConfiguration)
+
+    @property
+    def known(self) -> "FakeCluster":
+        return self
 
     def find(self, reference: Reference) -> Model | None:
         return self._objects.find(reference)
@@ -30,8 +33,11 @@ class FakeCluster:
     def list_names(self, group: str, kind: str, namespace: str) -> list[str]:
         return self._objects.names(group, kind, namespace)
 
-    def explain_host_disk(self, path: str) -> str:
-        return explain_host_disks(self.configuration)(path)
+    def answer(self, query: Query) -> Model | int | None:
+        return self._users if isinstance(query, VMCount) else self.find(query)
+
+    def explain_host_disk(self, path: str, configuration: KubeVirtConfiguration | None) -> str:
+        return explain_host_disks(configuration)(path)
 
     def make_uid(self) -> str:
         self._made += 1
@@ -40,5 +46,12 @@ class FakeCluster:
     def now(self) -> str:
         return NOW
 
-    def count_machines(self, _: Reference) -> int:
-        return self._users
+
+def build_configuration(configuration: dict[str, Any]) -> KubeVirt:
+    tree = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "KubeVirt",
+        "metadata": {"name": "kubevirt", "namespace": "kubevirt"},
+        "spec": {"configuration": configuration},
+    }
+    return from_tree(tree, KubeVirt)

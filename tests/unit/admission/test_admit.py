@@ -1,16 +1,21 @@
 """Admission of VMs, VMIs, instance types, preferences and the configuration."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from tests.support.build import build_flavor, build_instancetype, build_preference, build_revision, build_vm
 from tests.unit.admission.fakes import NOW, FakeCluster
 
-from virtshape.admission.admit import admit
+from virtshape.admission.admit import admit, complete, validate
+from virtshape.admission.clusterstate import Admitted, Steps
+from virtshape.admission.submission import Submission
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.resolve.search import run_search
 
 V1BETA1 = "instancetype.kubevirt.io/v1beta1"
 SMALL = build_instancetype("small")
@@ -31,24 +36,57 @@ def vm_tree(**spec: Any) -> JsonObject:
     return tree
 
 
+def decide(
+    steps: Callable[..., Steps[Admitted]],
+    tree: JsonObject,
+    cluster: FakeCluster | None = None,
+    old: JsonObject | None = None,
+    *,
+    trusted: bool = False,
+) -> Admitted:
+    cluster = cluster or FakeCluster()
+    return run_search(steps(Submission(kind_of(tree), tree, old), cluster, trusted=trusted), cluster.answer)
+
+
+def decide_as_webhooks(
+    tree: JsonObject, cluster: FakeCluster | None = None, old: JsonObject | None = None, *, trusted: bool = False
+) -> Admitted:
+    completed = decide(complete, tree, cluster, old, trusted=trusted)
+    validated = decide(validate, completed.tree, cluster, old, trusted=trusted)
+    assert validated.tree is completed.tree
+    return Admitted(completed.tree, completed.warnings + validated.warnings)
+
+
 def admitted(
     tree: JsonObject, cluster: FakeCluster | None = None, old: JsonObject | None = None, *, trusted: bool = False
 ) -> JsonObject:
-    return admit(kind_of(tree), tree, old, cluster or FakeCluster(), trusted=trusted).tree
+    """Return the object that is stored, which is the same with webhooks except for generated identifiers."""
+    result = decide(admit, tree, cluster, old, trusted=trusted)
+    webhooks = decide_as_webhooks(tree, cluster, old, trusted=trusted)
+    assert webhooks.warnings == result.warnings
+    if cluster is None:
+        assert webhooks.tree == result.tree
+    return result.tree
 
 
 def warned(tree: JsonObject, cluster: FakeCluster | None = None, old: JsonObject | None = None) -> list[str]:
-    return admit(kind_of(tree), tree, old, cluster or FakeCluster()).warnings
+    warnings = decide(admit, tree, cluster, old).warnings
+    assert decide_as_webhooks(tree, cluster, old).warnings == warnings
+    return warnings
 
 
 def refused(
     tree: JsonObject, cluster: FakeCluster | None = None, old: JsonObject | None = None
 ) -> list[tuple[str, str]]:
-    """Return the fields and messages that the object is rejected for."""
-    with pytest.raises(StatusError) as error:
-        admit(kind_of(tree), tree, old, cluster or FakeCluster())
-    assert (error.value.code, error.value.reason) == (422, "Invalid")
-    return [(cause.field, cause.message) for cause in error.value.causes]
+    """Return the fields and messages that the object is rejected for, which are the same with webhooks."""
+    causes = []
+    for admission in (functools.partial(decide, admit), decide_as_webhooks):
+        with pytest.raises(StatusError) as error:
+            admission(tree, cluster, old)
+        assert (error.value.code, error.value.reason) == (422, "Invalid")
+        causes.append([(cause.field, cause.message) for cause in error.value.causes])
+    assert causes[0] == causes[1]
+    return causes[0]
 
 
 def test_new_vm_gets_only_persistent_defaults() -> None:
@@ -218,7 +256,7 @@ def test_rejection_includes_warnings() -> None:
     tree = vm_tree(instancetype={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
     tree["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "containerDisk": {"image": "i"}}]
     with pytest.raises(StatusError) as error:
-        admit(kind_of(tree), tree, None, FakeCluster())
+        decide(admit, tree)
     assert [cause.field for cause in error.value.causes] == ["spec.template.spec.domain.memory.guest"]
     assert "inferFromVolume" in error.value.warnings[0]
 

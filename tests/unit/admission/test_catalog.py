@@ -5,10 +5,12 @@ from tests.support.build import build_vm
 from tests.unit.admission.fakes import FakeCluster
 
 from virtshape.admission.admit import admit
+from virtshape.admission.submission import Submission
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.model import JsonObject
 from virtshape.catalog.loader import load, names
+from virtshape.resolve.search import run_search
 
 CLUSTER = FakeCluster(load())
 VOLUMES: JsonObject = {"volumes": [{"name": "root", "containerDisk": {"image": "i"}}]}
@@ -22,12 +24,16 @@ def find_vm() -> Kind:
     return kind
 
 
+def warned(tree: JsonObject) -> list[str]:
+    return run_search(admit(Submission(find_vm(), tree, None), CLUSTER), CLUSTER.answer).warnings
+
+
 @pytest.mark.parametrize("name", INSTANCETYPES)
 def test_vm_of_each_instancetype_is_admitted_without_warnings(name: str) -> None:
-    assert admit(find_vm(), to_tree(build_vm(instancetype=name, template=VOLUMES)), None, CLUSTER).warnings == []
+    assert warned(to_tree(build_vm(instancetype=name, template=VOLUMES))) == []
 
 
 @pytest.mark.parametrize("name", names("VirtualMachineClusterPreference"))
 def test_vm_of_each_preference_is_admitted_without_warnings(name: str) -> None:
     tree = to_tree(build_vm(instancetype=LARGE, preference=name, template=VOLUMES))
-    assert admit(find_vm(), tree, None, CLUSTER).warnings == []
+    assert warned(tree) == []

@@ -5,15 +5,20 @@ from tests.support.build import build_vm
 from tests.unit.controllers.storage.build import build_data_volume
 
 from virtshape.admission.clones import (
+    CloneSources,
+    find_clone_request,
     find_service_account,
-    list_foreign_origins,
     list_foreign_targets,
-    list_template_origins,
+    search_clone_sources,
+    search_foreign_origins,
 )
+from virtshape.admission.submission import Submission
 from virtshape.api.cdi import DataSource, DataSourceSource
-from virtshape.api.codec import from_tree
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.kinds import find_kind
 from virtshape.api.model import JsonObject, Model
 from virtshape.resolve.reference import Reference
+from virtshape.resolve.search import run_search
 
 SOURCES = {
     "default/near": {"pvc": {"name": "a", "namespace": "default"}},
@@ -54,13 +59,17 @@ SPECS: list[tuple[JsonObject, set[str]]] = [
 
 @pytest.mark.parametrize(("spec", "namespaces"), SPECS)
 def test_foreign_namespaces_of_a_data_volume_are_found(spec: JsonObject, namespaces: set[str]) -> None:
-    assert list_foreign_origins(build_data_volume(**spec).spec, "default", find) == namespaces
+    assert run_search(search_foreign_origins(build_data_volume(**spec).spec, "default"), find) == namespaces
 
 
 def test_foreign_namespaces_of_all_templates_are_found() -> None:
     templates = [{"metadata": {"name": str(n)}, "spec": {"storage": {}, **spec}} for n, (spec, _) in enumerate(SPECS)]
     vm = build_vm(namespace="default", dataVolumeTemplates=templates)
-    assert list_template_origins(vm, find) == {"images"}
+    kind = find_kind("kubevirt.io/v1", "VirtualMachine")
+    assert kind is not None
+    request = find_clone_request(Submission(kind, to_tree(vm), None), "default")
+    assert request is not None
+    assert run_search(search_clone_sources(request), find) == CloneSources(("images",), "default")
 
 
 @pytest.mark.parametrize(("name", "namespaces"), [("near", set()), ("far", {"images"}), ("alias", {"images"})])

@@ -10,6 +10,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.offline.objects import Objects
+from virtshape.resolve.search import run_search
 
 INFERENCE: JsonObject = {"inferFromVolume": "root"}
 VOLUMES: JsonObject = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "base"}}]}
@@ -25,7 +26,7 @@ TEMPLATES: list[JsonObject] = [{"metadata": {"name": "dv"}, "spec": {"storage": 
 
 
 def mutate(vm: Any, *objects: Any, old: Any = None) -> tuple[JsonObject, list[str]]:
-    mutated = mutate_vm(vm, Objects(objects).find, old)
+    mutated = run_search(mutate_vm(vm, old), Objects(objects).find)
     assert mutated.vm is vm
     return to_tree(vm), mutated.warnings
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.controllers import instancetype_tree
 from tests.support.systems import open_system
 
-from virtshape.admission.clusterstate import ClusterState
+from virtshape.admission.clusterstate import Query, Steps, VMCount
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.codec import object_from_tree
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
@@ -49,8 +49,8 @@ async def open_context(directory: Path) -> AsyncIterator[tuple[AdmissionContext,
         yield context, informers, client
 
 
-def measure(system: ClusterState) -> int:
-    found = system.find(SMALL)
+def measure() -> Steps[int]:
+    found = yield SMALL
     if not isinstance(found, VirtualMachineClusterInstancetype):
         raise StatusError(404, "NotFound", "there is none")
     guest = found.spec.cpu.guest if found.spec.cpu else None
@@ -59,22 +59,26 @@ def measure(system: ClusterState) -> int:
     return guest
 
 
-def find_anything(system: ClusterState) -> object:
-    return system.find(SMALL)
+def find(query: Query) -> Steps[Any]:
+    return (yield query)
+
+
+def find_small() -> Steps[Any]:
+    return find(SMALL)
 
 
 async def test_cached_objects_are_not_requested(tmp_path: Path) -> None:
     async with open_context(tmp_path) as (context, informers, client), informers.running(Supervisor()):
         await informers.wait()
         assert context.is_ready
-        assert await context.decide(find_anything) is not None
+        assert await context.run(find_small) is not None
         assert client.asked == []
 
 
 async def test_uncached_objects_are_requested(tmp_path: Path) -> None:
     async with open_context(tmp_path) as (context, _, client):
         assert not context.is_ready
-        assert await context.decide(find_anything) is not None
+        assert await context.run(find_small) is not None
         assert client.asked == ["VirtualMachineClusterInstancetype small"]
 
 
@@ -82,7 +86,7 @@ async def test_missing_object_is_refused_after_asking_the_api_server(tmp_path: P
     async with open_context(tmp_path) as (context, _, client):
         await client.delete(VirtualMachineClusterInstancetype, "small")
         with pytest.raises(StatusError, match="there is none"):
-            await context.decide(measure)
+            await context.run(measure)
         assert client.asked == ["VirtualMachineClusterInstancetype small"]
 
 
@@ -91,24 +95,56 @@ async def test_refusal_is_repeated_with_current_objects(tmp_path: Path) -> None:
         async with informers.running(Supervisor()):
             await informers.wait()
         with pytest.raises(StatusError, match="2 is too small"):
-            await context.decide(measure)
+            await context.run(measure)
         patch = {"spec": {"cpu": {"guest": 8}}}
         await client.patch(VirtualMachineClusterInstancetype, "small", patch=patch)
-        assert await context.decide(measure) == 8
+        assert await context.run(measure) == 8
 
 
-async def test_suggestions_may_come_from_the_cache(tmp_path: Path) -> None:
-    def advise(system: ClusterState) -> None:
-        names = system.list_names(SMALL.group, SMALL.kind, "")
-        for name in names:
-            system.find(Reference(SMALL.group, SMALL.kind, "", name))
-        raise StatusError(422, "Invalid", f"take one of {sorted(names)}")
+async def test_suggestions_come_from_the_cache(tmp_path: Path) -> None:
+    async with open_context(tmp_path) as (context, informers, client), informers.running(Supervisor()):
+        await informers.wait()
+        known = context.cluster.known
+        assert known.list_names(SMALL.group, SMALL.kind, "") == ["small"]
+        assert known.find(SMALL) is not None
+        assert known.find(Reference("", "ConfigMap", "default", "small")) is None
+        assert client.asked == []
+
+
+async def test_decision_with_several_reads_is_started_once(tmp_path: Path) -> None:
+    starts = 0
+
+    def search() -> Steps[list[object]]:
+        nonlocal starts
+        starts += 1
+        a = yield Reference("", "ConfigMap", "default", "a")
+        b = yield Reference("", "ConfigMap", "default", "b")
+        again = yield Reference("", "ConfigMap", "default", "a")
+        return [a, b, again]
+
+    async with open_context(tmp_path) as (context, _, client):
+        assert await context.run(search) == [None, None, None]
+        assert starts == 1
+        assert client.asked == ["ConfigMap a", "ConfigMap b"]
+
+
+async def test_forbidden_read_is_not_repeated(tmp_path: Path) -> None:
+    asked: list[Reference] = []
+
+    async def require(reference: Reference) -> None:
+        asked.append(reference)
+        if reference != SMALL:
+            raise StatusError(403, "Forbidden", "not yours")
+
+    def search() -> Steps[None]:
+        yield SMALL
+        yield Reference("", "ConfigMap", "other", "secret")
 
     async with open_context(tmp_path) as (context, informers, client), informers.running(Supervisor()):
         await informers.wait()
-        with pytest.raises(StatusError, match="small"):
-            await context.decide(advise)
-        assert client.asked == []
+        with pytest.raises(StatusError, match="not yours"):
+            await context.run(search, require)
+        assert (len(asked), client.asked) == (2, [])
 
 
 async def test_revisions_are_requested_once(tmp_path: Path) -> None:
@@ -116,7 +152,7 @@ async def test_revisions_are_requested_once(tmp_path: Path) -> None:
         await client.create(build_revision("r1", "vm1"))
         reference = Reference("apps", "ControllerRevision", "default", "r1")
         for _unused in range(2):
-            assert await context.decide(lambda system: system.find(reference)) is not None
+            assert await context.run(lambda: find(reference)) is not None
         assert client.asked == ["ControllerRevision r1"]
 
 
@@ -124,7 +160,7 @@ async def test_vms_are_counted_by_the_revisions_they_hold(tmp_path: Path) -> Non
     async with open_context(tmp_path) as (context, _, client):
         for name, owner in (("r1", "a"), ("r2", "a"), ("r3", "b")):
             await client.create(build_revision(name, owner))
-        assert await context.decide(lambda system: system.count_machines(SMALL)) == 2
+        assert await context.run(lambda: find(VMCount(SMALL))) == 2
 
 
 def build_revision(name: str, owner: str) -> ControllerRevision:
@@ -140,11 +176,11 @@ def build_revision(name: str, owner: str) -> ControllerRevision:
 async def test_number_of_lookups_is_limited(tmp_path: Path) -> None:
     asked = iter(range(1000))
 
-    def wonder(system: ClusterState) -> None:
+    def wonder() -> Steps[None]:
         while True:
-            system.find(Reference("", "ConfigMap", "default", str(next(asked))))
+            yield Reference("", "ConfigMap", "default", str(next(asked)))
 
     async with open_context(tmp_path) as (context, _, client):
         with pytest.raises(StatusError, match="more than 64 lookups"):
-            await context.decide(wonder)
+            await context.run(wonder)
         assert len(client.asked) == 64

@@ -1,17 +1,22 @@
 """
 Admission of VMs, instance types and related kinds in the embedded API server.
 
-The rules are in the admission package, which the webhook uses too.
+The rules are in the admission package, which the webhook uses too. All of them share one decoded object.
 """
 
 from typing import Final
 
 from virtshape.admission.accounts import APISERVER, CONTROLLER, list_trusted, name_user
 from virtshape.admission.admit import admit, has_rules
-from virtshape.admission.clusterstate import ClusterState
+from virtshape.admission.clones import find_clone_request, search_clone_sources
+from virtshape.admission.submission import Submission
 from virtshape.api.model import JsonObject
+from virtshape.apiserver.admission.clones import require_clone_permission
+from virtshape.apiserver.admission.storestate import StoreState
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS, User
+from virtshape.apiserver.auth.authorization import Attributes, Authorizer, Decision
 from virtshape.apiserver.route import Route
+from virtshape.resolve.search import run_search
 
 _NAMESPACE: Final = "kubevirt"
 _TRUSTED: Final = list_trusted(_NAMESPACE)
@@ -20,10 +25,11 @@ APISERVER_USER: Final = User(name_user(_NAMESPACE, APISERVER), (MASTERS, AUTHENT
 
 
 class KubeVirtAdmission:
-    """Defaults and validates VMs, VMIs, instance types, preferences, flavors and DataVolumes."""
+    """Defaults and validates VMs, VMIs, instance types, preferences, flavors and DataVolumes, and checks clones."""
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: StoreState, authorizer: Authorizer) -> None:
         self._state = state
+        self._authorizer = authorizer
 
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
@@ -32,7 +38,15 @@ class KubeVirtAdmission:
         del dry_run
         if new is None or operation == "DELETE" or route.subresource or not has_rules(route.kind):
             return new, []
-        return admit(route.kind, new, old, self._state, trusted=is_system(user))
+        submission = Submission(route.kind, new, old)
+        request = find_clone_request(submission, route.namespace)
+        if request is not None:
+            sources = run_search(search_clone_sources(request), self._state.find)
+            await require_clone_permission(sources, user, route.kind, route.namespace, route.name, self._authorize)
+        return run_search(admit(submission, self._state, trusted=is_system(user)), self._state.answer)
+
+    async def _authorize(self, user: User, wanted: Attributes) -> Decision:
+        return self._authorizer.authorize(user, wanted)
 
 
 def is_system(user: User) -> bool:

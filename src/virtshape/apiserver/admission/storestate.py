@@ -7,22 +7,20 @@ Objects are decoded once per revision and shared. Callers must not modify them.
 from functools import cache
 from typing import Final
 
-from virtshape.admission.clusterstate import ClusterState
+from virtshape.admission.clusterstate import ClusterState, Query, VMCount
 from virtshape.api.codec import decode
 from virtshape.api.kinds import KINDS
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import Model
 from virtshape.api.timestamp import now
 from virtshape.apiserver.admission.usage import UsageIndex
 from virtshape.apiserver.objects import make_uid
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.engine.hostaccess import ExplainHostDisk
-from virtshape.engine.machine import default_architecture
 from virtshape.resolve.reference import Reference
 from virtshape.store.record import Key, Record
 from virtshape.store.store import Store
 
-CONFIGURATION: Final = Key("kubevirts.kubevirt.io", "kubevirt", "kubevirt")
 MAX_DECODED: Final = 1024
 
 
@@ -52,19 +50,17 @@ class StoreState(ClusterState):
         return [record.key.name for record in self._store.list(resource.name, namespace).records]
 
     @property
-    def configuration(self) -> KubeVirtConfiguration | None:
-        """The administrator's KubeVirt configuration."""
-        record = self._store.get(CONFIGURATION)
-        found = self._decode(record, KubeVirt) if record is not None else None
-        return found.spec.configuration if isinstance(found, KubeVirt) else None
+    def known(self) -> "StoreState":
+        """The store itself: it has all objects in their current state."""
+        return self
 
-    @property
-    def architecture(self) -> str:
-        """The default guest architecture."""
-        return default_architecture(self.configuration)
+    def answer(self, query: Query) -> Model | int | None:
+        """Return the object that an admission decision asks for, or the number of VMs that refer to it."""
+        return self._usage.count(query.reference) if isinstance(query, VMCount) else self.find(query)
 
-    def explain_host_disk(self, path: str) -> str:
+    def explain_host_disk(self, path: str, configuration: KubeVirtConfiguration | None) -> str:
         """Return why a guest may not use this host file as a disk; empty if it may."""
+        del configuration  # depends on the directories of this machine
         return self._explain_host_disk(path)
 
     def make_uid(self) -> str:
@@ -74,10 +70,6 @@ class StoreState(ClusterState):
     def now(self) -> str:
         """Return the current time as in object timestamps."""
         return now()
-
-    def count_machines(self, reference: Reference) -> int:
-        """Return how many VMs refer to this instance type, flavor or preference."""
-        return self._usage.count(reference)
 
     def _decode(self, record: Record, struct: type[Model]) -> Model:
         known = self._decoded.get(record.key)

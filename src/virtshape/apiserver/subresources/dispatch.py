@@ -4,12 +4,10 @@ Run actions on VMs and VMIs: load the object, decide, and store the change or ca
 Authorization happens before.
 """
 
-from collections.abc import Awaitable, Collection
 from typing import Any, Final, cast
 
 import msgspec
 
-from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.codec import decode
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -18,7 +16,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upgrade
 from virtshape.apiserver.responses import NO_CACHE
-from virtshape.apiserver.subresources.crossnamespace import Authorize, limit_lookup, read_as_caller
+from virtshape.apiserver.subresources.crossnamespace import Authorize, CallerReads
 from virtshape.apiserver.subresources.expand import expand_sent, expand_stored
 from virtshape.apiserver.subresources.guests import GuestOptions, check_guest_action
 from virtshape.apiserver.subresources.gueststreams import GuestAction, GuestStreams
@@ -34,7 +32,7 @@ from virtshape.apiserver.subresources.running import (
     stop,
 )
 from virtshape.apiserver.subresources.streams import AGENT_QUERIES, CONSOLE_LOG, STREAMS, GuestConnections
-from virtshape.resolve.reference import Reference
+from virtshape.resolve.search import Search
 
 _SNIFFED: Final = (*NO_CACHE, ("x-content-type-options", "nosniff"))
 _RUNNING: Final[JsonObject] = {
@@ -66,14 +64,11 @@ class Actions:
         namespace, is_stored = route.namespace, route.action == "expand-spec"
         data = await self._get(KINDS[MACHINES], route, "virtualmachine") if is_stored else request.body
 
-        def decide(permitted: Collection[Reference]) -> Awaitable[bytes]:
-            def expand(state: ClusterState) -> bytes:
-                lookup = limit_lookup(state.find, namespace, permitted)
-                return expand_stored(data, state, lookup) if is_stored else expand_sent(data, namespace, state, lookup)
+        def start() -> Search[bytes]:
+            return expand_stored(data) if is_stored else expand_sent(data, namespace)
 
-            return self._objects.decide(expand)
-
-        return Response(200, await read_as_caller(decide, authorize), headers=_SNIFFED)
+        body = await self._objects.run(start, CallerReads(namespace, authorize))
+        return Response(200, body, headers=_SNIFFED)
 
     async def ask(self, route: ActionRoute) -> Response:
         """Return data from the guest: an agent query or the console log."""

@@ -1,7 +1,7 @@
 """
-Expand a stored VM or a VM in a request body.
+Expand a stored VM or a VM in a request body. Nothing is stored.
 
-Nothing is stored. The lookup finds only objects that the caller may read.
+Both are searches: who runs them reads the objects, if the caller may read them.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import msgspec
 
-from virtshape.admission.clusterstate import ClusterState
+from virtshape.admission.clusterstate import search_configuration
 from virtshape.api.codec import decode, encode
 from virtshape.api.kubevirt.domain import ResourceRequirements
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStatus
@@ -18,26 +18,27 @@ from virtshape.api.problems import DecodeError
 from virtshape.api.status import Cause, StatusError
 from virtshape.engine.conflict import causes, describe_conflicts
 from virtshape.engine.expand import expand_vm
-from virtshape.resolve.find import find_shape
-from virtshape.resolve.infer import infer_matchers
-from virtshape.resolve.reference import Lookup
+from virtshape.engine.machine import default_architecture
+from virtshape.resolve.find import search_shape
+from virtshape.resolve.infer import asks_for_inference, search_matchers
+from virtshape.resolve.search import Search
 
 Refuse = Callable[[str, tuple[Cause, ...]], NoReturn]
 
 
-def expand_stored(data: bytes, state: ClusterState, lookup: Lookup) -> bytes:
+def expand_stored(data: bytes) -> Search[bytes]:
     """Return the stored VM with its instance type and preference expanded; raise 500 on failure, as KubeVirt does."""
-    return _expand(decode(data, VirtualMachine), state, lookup, _refuse_internal)
+    return (yield from _expand(decode(data, VirtualMachine), _refuse_internal))
 
 
-def expand_sent(data: bytes, namespace: str, state: ClusterState, lookup: Lookup) -> bytes:
+def expand_sent(data: bytes, namespace: str) -> Search[bytes]:
     """Return the VM of a request body with its instance type and preference expanded; raise 400 on failure."""
     vm = _read(data)
     metadata = vm.metadata = vm.metadata or ObjectMeta()
     if metadata.namespace and metadata.namespace != namespace:
         raise StatusError(400, "BadRequest", f"VM namespace must be empty or {namespace}")
     metadata.namespace = namespace
-    return _expand(vm, state, lookup, _refuse_sent)
+    return (yield from _expand(vm, _refuse_sent))
 
 
 def _read(data: bytes) -> VirtualMachine:
@@ -55,13 +56,15 @@ def _read(data: bytes) -> VirtualMachine:
         raise StatusError(400, "BadRequest", f"Can not unmarshal Request body to struct, error: {error}") from None
 
 
-def _expand(vm: VirtualMachine, state: ClusterState, lookup: Lookup, refuse: Refuse) -> bytes:
+def _expand(vm: VirtualMachine, refuse: Refuse) -> Search[bytes]:
     try:
-        infer_matchers(vm, lookup)
-        shape = find_shape(vm, lookup)
+        if asks_for_inference(vm):
+            yield from search_matchers(vm)
+        shape = yield from search_shape(vm)
     except StatusError as error:
         refuse(error.message, error.causes)
-    conflicts = expand_vm(vm, shape, state.configuration, state.architecture)
+    configuration = yield from search_configuration()
+    conflicts = expand_vm(vm, shape, configuration, default_architecture(configuration))
     if conflicts:
         refuse(describe_conflicts(conflicts), tuple(causes(conflicts)))
     template = vm.spec.template

@@ -3,17 +3,20 @@
 from collections.abc import Callable
 from typing import Final, Protocol, TypeVar
 
-from virtshape.admission.clusterstate import ClusterState
+from virtshape.admission.clusterstate import Finder
 from virtshape.api.kinds import Kind
-from virtshape.api.model import JsonObject
+from virtshape.api.model import JsonObject, Model
 from virtshape.api.timestamp import now
 from virtshape.apiserver.admission.kubevirt import APISERVER_USER
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
+from virtshape.apiserver.subresources.crossnamespace import CallerReads
 from virtshape.apiserver.subresources.running import Change
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import WriteContext, change_object
+from virtshape.resolve.reference import Reference
+from virtshape.resolve.search import Search, fetch_search
 from virtshape.store.record import Record
 
 T = TypeVar("T")
@@ -32,14 +35,14 @@ class ObjectStore(Protocol):
     ) -> None:
         """Write a change to an object, as the system user."""
 
-    async def decide(self, call: Callable[[ClusterState], T]) -> T:
-        """Return the result of a call that needs the cluster state."""
+    async def run(self, start: Callable[[], Search[T]], reads: CallerReads) -> T:
+        """Run a search, which may be started twice; `reads` authorizes each read."""
 
 
 class EmbeddedObjects:
     """VMs and VMIs in the embedded store."""
 
-    def __init__(self, context: WriteContext, state: ClusterState) -> None:
+    def __init__(self, context: WriteContext, state: Finder) -> None:
         self._context = context
         self._state = state
 
@@ -62,6 +65,11 @@ class EmbeddedObjects:
 
         await change_object(self._context, request, target, APISERVER_USER, options, apply, [], retries=True)
 
-    async def decide(self, call: Callable[[ClusterState], T]) -> T:
-        """Call it directly: the store has all objects."""
-        return call(self._state)
+    async def run(self, start: Callable[[], Search[T]], reads: CallerReads) -> T:
+        """Run a search on the objects in the store."""
+
+        async def read(reference: Reference) -> Model | None:
+            await reads.require(reference)
+            return self._state.find(reference)
+
+        return await fetch_search(start(), read)

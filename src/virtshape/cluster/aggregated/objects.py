@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request
+from virtshape.apiserver.subresources.crossnamespace import CallerReads
 from virtshape.apiserver.subresources.running import Change
 from virtshape.client.resources import format_target
 from virtshape.client.rest import RestClient
 from virtshape.cluster.admissioncontext import AdmissionContext
+from virtshape.resolve.search import Search
 
 T = TypeVar("T")
 
@@ -42,6 +43,6 @@ class ClusterObjects:
         patch = {change.part: change.values}
         await self._client.patch(kind.struct, name, namespace, patch=patch, subresource=subresource, dry_run=dry_run)
 
-    async def decide(self, call: Callable[[ClusterState], T]) -> T:
-        """Return the result of a decision about the cluster's objects."""
-        return await self._context.decide(call)
+    async def run(self, start: Callable[[], Search[T]], reads: CallerReads) -> T:
+        """Run a search on the cluster's objects."""
+        return await self._context.run(start, reads.require)

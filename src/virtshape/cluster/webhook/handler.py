@@ -5,17 +5,17 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
-from virtshape.admission.admit import admit, complete, has_rules
-from virtshape.admission.clones import CloneSources, explain_forbidden_clone, find_clone_sources
-from virtshape.admission.clusterstate import Admitted, ClusterState
+from virtshape.admission.admit import complete, has_rules, validate
+from virtshape.admission.clones import CloneSources, find_clone_request, search_clone_sources
+from virtshape.admission.clusterstate import Admitted, Steps
 from virtshape.admission.conversionreview import answer_conversion
 from virtshape.admission.review import AdmissionRequest, allow, deny, parse_admission_request
+from virtshape.admission.submission import Submission
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.admission.clones import clone_attributes, service_account_user
+from virtshape.apiserver.admission.clones import require_clone_permission
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.auth.authorization import forbidden_object_error
 from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.apiserver.responses import NO_CACHE, build_error_response, build_not_found_response
@@ -116,38 +116,34 @@ class Webhook:
             return "failed", deny(review, StatusError(503, "ServiceUnavailable", message))
 
     async def _mutate(self, review: AdmissionRequest, kind: Kind) -> Admitted:
-        new, old = review.new or {}, review.old
+        submission, cluster = Submission(kind, review.new or {}, review.old), self._context.cluster
         trusted = review.user_info.username in self._trusted
-        if _infers(new):  # the inferred values, or the error, reveal data of the source objects
-            sources = await self._context.decide(
-                lambda state: find_clone_sources(kind, new, old, review.namespace, state.find)
-            )
-            await self._check_clone_sources(review, kind, sources)
-        return await self._context.decide(lambda state: complete(kind, new, old, state, trusted=trusted))
+        if _infers(submission.new):  # the inferred values, or the error, reveal data of the source objects
+            request = find_clone_request(submission, review.namespace)
+            if request is not None:
+                sources = await self._context.run(lambda: search_clone_sources(request))
+                await self._require_clone_permission(review, kind, sources)
+        return await self._context.run(lambda: complete(submission, cluster, trusted=trusted))
 
     async def _validate(self, review: AdmissionRequest, kind: Kind) -> Admitted:
-        new, old = review.new or {}, review.old
+        submission, cluster = Submission(kind, review.new or {}, review.old), self._context.cluster
         trusted = review.user_info.username in self._trusted
+        request = find_clone_request(submission, review.namespace)
 
-        def decide(state: ClusterState) -> tuple[Admitted, CloneSources]:
-            admitted = admit(kind, new, old, state, trusted=trusted)
-            return admitted, find_clone_sources(kind, new, old, review.namespace, state.find)
+        def start() -> Steps[tuple[Admitted, CloneSources]]:
+            admitted = yield from validate(submission, cluster, trusted=trusted)
+            return admitted, (yield from search_clone_sources(request)) if request is not None else CloneSources()
 
-        admitted, sources = await self._context.decide(decide)
-        await self._check_clone_sources(review, kind, sources)
-        return Admitted(new, admitted.warnings)
+        admitted, sources = await self._context.run(start)
+        await self._require_clone_permission(review, kind, sources)
+        return admitted
 
-    async def _check_clone_sources(self, review: AdmissionRequest, kind: Kind, sources: CloneSources) -> None:
+    async def _require_clone_permission(self, review: AdmissionRequest, kind: Kind, sources: CloneSources) -> None:
         user_info = review.user_info
         extra = {key: tuple(values) for key, values in user_info.extra.items()}
-        users = [User(user_info.username, tuple(user_info.groups), user_info.uid, extra)]
-        if sources.account:
-            users.append(service_account_user(review.namespace, sources.account))
-        for namespace in sources.namespaces:
-            wanted = clone_attributes(namespace)
-            if not any([(await self._authorizer.authorize(user, wanted)).allowed for user in users]):
-                message = explain_forbidden_clone([user.name for user in users], namespace)
-                raise forbidden_object_error(kind.group, kind.plural, review.name, message)
+        user = User(user_info.username, tuple(user_info.groups), user_info.uid, extra)
+        authorize = self._authorizer.authorize
+        await require_clone_permission(sources, user, kind, review.namespace, review.name, authorize)
 
 
 def _infers(new: JsonObject) -> bool:

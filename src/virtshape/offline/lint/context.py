@@ -9,13 +9,14 @@ from functools import cache
 from typing import Final
 
 from virtshape import catalog as builtin
-from virtshape.admission.missing import describe_missing, explain_missing, list_candidates
+from virtshape.admission.missing import describe_missing, list_candidates, search_explanation
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.model import Model
 from virtshape.engine.nearest import Candidate
 from virtshape.offline.objects import Objects
 from virtshape.resolve.matcher import Role
 from virtshape.resolve.reference import Reference
+from virtshape.resolve.search import run_search
 
 _CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", "kubevirt", "kubevirt")
 _ADVICE: Final = "correct the name, or check the file that defines it too"
@@ -61,7 +62,7 @@ class LintContext:
         return describe_missing(reference, self)
 
     def _explain_missing(self, reference: Reference, role: Role, namespace: str) -> str:
-        return explain_missing(reference, role, namespace, self, _ADVICE)
+        return run_search(search_explanation(reference, role, namespace, self, _ADVICE), self.find)
 
     def _list_candidates(self, group: str, namespace: str) -> tuple[Candidate, ...]:
         return list_candidates(group, namespace, self)

@@ -1,0 +1,38 @@
+"""An object that a client wants to write, decoded once for all admission steps."""
+
+from functools import cached_property
+from typing import Any
+
+from virtshape.api.codec import from_tree
+from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
+
+
+class Submission:
+    """An object to admit, and the object that it replaces."""
+
+    def __init__(self, kind: Kind, new: JsonObject, old: JsonObject | None) -> None:
+        self.kind = kind
+        self.new = new
+        self.old = old
+        self._decoded: Any = None
+
+    @cached_property
+    def has_same_spec(self) -> bool:
+        """Return True if this is an update that leaves the spec unchanged."""
+        return self.old is not None and self.new.get("spec") == self.old.get("spec")
+
+    def read(self) -> Any:
+        """Return the object as a struct, which the caller must not change."""
+        if self._decoded is None:
+            self._decoded = from_tree(self.new, self.kind.struct)
+        return self._decoded
+
+    def take(self) -> Any:
+        """Return the object as a struct, which the caller may change; the next call decodes it again."""
+        taken, self._decoded = self.read(), None
+        return taken
+
+    def decode_old(self) -> Any:
+        """Return a new struct of the object that this one replaces, or None."""
+        return from_tree(self.old, self.kind.struct) if self.old is not None else None

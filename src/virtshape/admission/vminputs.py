@@ -1,0 +1,72 @@
+"""Gather what the validity of a VM depends on: its instance type, its preference and the KubeVirt configuration."""
+
+from typing import Final, NamedTuple
+
+from virtshape.admission.clusterstate import Finder, search_configuration
+from virtshape.admission.missing import search_explanation
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.resolve.find import namespace_of, search_object
+from virtshape.resolve.matcher import Role, find_matcher
+from virtshape.resolve.reference import NotFoundError
+from virtshape.resolve.search import Search
+
+_ADVICE: Final = "correct the name, or create it first"
+
+
+class Found(NamedTuple):
+    """
+    The object that a VM names in a role, or the reason why there is none; neither if the VM names nothing.
+
+    `explanation` is the message for a missing object; it is empty if an update keeps the reference.
+    """
+
+    object: Model | None = None
+    error: StatusError | None = None
+    explanation: str = ""
+
+
+class ValidationInputs(NamedTuple):
+    """What the validity of a VM depends on; `sizing` is its instance type or flavor."""
+
+    sizing: Found
+    preference: Found
+    configuration: KubeVirtConfiguration | None
+
+
+def gather_validation_inputs(
+    vm: VirtualMachine, before: VirtualMachine | None, known: Finder, preference: Found | None = None
+) -> Search[ValidationInputs]:
+    """Gather what the validity of the VM depends on; `preference` is passed if it was found before."""
+    configuration = yield from search_configuration()
+    role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
+    sizing = yield from _explain(vm, before, role, (yield from search_role(vm, role)), known)
+    if preference is None:
+        preference = yield from search_role(vm, "preference")
+    preference = yield from _explain(vm, before, "preference", preference, known)
+    return ValidationInputs(sizing, preference, configuration)
+
+
+def search_role(vm: VirtualMachine, role: Role) -> Search[Found]:
+    """Find the object that the VM names in this role, or the reason why there is none."""
+    try:
+        return Found((yield from search_object(vm, role)))
+    except StatusError as error:
+        return Found(error=error)
+
+
+def _explain(
+    vm: VirtualMachine, before: VirtualMachine | None, role: Role, found: Found, known: Finder
+) -> Search[Found]:
+    """Add the explanation of a missing object, unless an update keeps the reference to it."""
+    error = found.error
+    if not isinstance(error, NotFoundError):
+        return found
+    if before is not None and find_matcher(vm, role) == find_matcher(before, role):
+        return found
+    if error.reference.kind == "ControllerRevision":
+        return found._replace(explanation=error.message)
+    explanation = yield from search_explanation(error.reference, role, namespace_of(vm), known, _ADVICE)
+    return found._replace(explanation=explanation)
