@@ -22,6 +22,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachi
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause
+from virtshape.api.wellknown import VMI_FINALIZER
 from virtshape.engine.conflict import causes
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.draft import Draft
@@ -31,7 +32,6 @@ from virtshape.engine.instance import apply_instance_defaults
 from virtshape.engine.machine import default_architecture
 from virtshape.engine.memory import check_memory_given
 
-FINALIZER: Final = "kubevirt.io/foregroundDeleteVirtualMachine"
 _ROOT: Final = "spec"
 _LABELS: Final = "metadata.labels"
 _GUEST_USER: Final = 107
@@ -148,8 +148,8 @@ def _complete(
     uuid = firmware.uuid if firmware is not None else None
     apply_instance_defaults(spec, configuration, firmware_uuid=uuid or cluster.make_uid())
     metadata.annotations = {PCI_TOPOLOGY_ANNOTATION: PCI_TOPOLOGY, **(metadata.annotations or {})}
-    if FINALIZER not in (metadata.finalizers or ()):
-        metadata.finalizers = [*(metadata.finalizers or ()), FINALIZER]
+    if VMI_FINALIZER not in (metadata.finalizers or ()):
+        metadata.finalizers = [*(metadata.finalizers or ()), VMI_FINALIZER]
     return []
 
 

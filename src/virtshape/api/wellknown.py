@@ -1,15 +1,42 @@
 """
-Well-known labels, annotations, taints and finalizers, each defined once.
+Well-known labels, annotations, finalizers and defaults, each defined once.
 
 Those of Kubernetes, CDI and KubeVirt, and our own.
 """
 
 from typing import Final
 
+HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
+ARCHITECTURE_LABEL: Final = "kubernetes.io/arch"
+OS_LABEL: Final = "kubernetes.io/os"
+NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+BOOTSTRAPPING_LABEL: Final = "kubernetes.io/bootstrapping"
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation that kubectl apply reads and writes."""
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+CREATED_BY_LABEL: Final = "kubevirt.io/created-by"
+"""On a pod or DataVolume: UID of the VMI or VM that it was created for."""
+NODE_LABEL: Final = "kubevirt.io/nodeName"
+"""On a VMI: the node that its guest runs on."""
+SCHEDULABLE_LABEL: Final = "kubevirt.io/schedulable"
+VM_NAME_LABEL: Final = "vm.kubevirt.io/name"
+VMI_FINALIZER: Final = "kubevirt.io/foregroundDeleteVirtualMachine"
+"""On a VMI: finalizer until its guest has stopped."""
+DESCRIPTION_ANNOTATION: Final = "virtshape.io/description"
+KVM_DEVICE: Final = "devices.kubevirt.io/kvm"
+EVEN_PARITY_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
+"""If set, the emulator gets a second CPU where that makes the total even."""
+OBJECT_NAME_LABEL: Final = "instancetype.kubevirt.io/object-name"
+OBJECT_KIND_LABEL: Final = "instancetype.kubevirt.io/object-kind"
+DISPLAY_NAME_ANNOTATION: Final = "instancetype.kubevirt.io/displayName"
+OPENSHIFT_DISPLAY_NAME_ANNOTATION: Final = "openshift.io/display-name"
+GUEST_OS_ANNOTATION: Final = "vm.kubevirt.io/os"
+
 DEFAULT_CLASS: Final = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 )
+"""On a storage class: it is the default; the current key and the old one."""
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
@@ -36,3 +63,6 @@ UPLOAD_TARGET: Final = "cdi.kubevirt.io/storage.upload.target"
 POPULATED_FOR: Final = "cdi.kubevirt.io/storage.populatedFor"
 PRE_POPULATED: Final = "cdi.kubevirt.io/storage.prePopulated"
 ALLOW_ADOPTION: Final = "cdi.kubevirt.io/allowClaimAdoption"
+
+DEFAULT_GRACE_SECONDS: Final = 30
+"""The terminationGracePeriodSeconds of an instance that sets none."""

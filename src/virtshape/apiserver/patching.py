@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from virtshape.api.kinds import Kind
+from virtshape.api.mediatypes import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.applying import apply_object
@@ -20,16 +21,13 @@ from virtshape.apiserver.route import Route
 from virtshape.apiserver.routeerrors import unsupported_patch_error
 from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.validation.strictness import admit_fields, check_patch_text, limit_warnings
-from virtshape.apiserver.writeoptions import APPLY_PATCH, read_write_options
+from virtshape.apiserver.writeoptions import read_write_options
 from virtshape.apiserver.writing import WriteContext, change_object, check_resource_version
 from virtshape.store.record import Record
 
-JSON_PATCH: Final = "application/json-patch+json"
-STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
-
 _PATCHERS: Final[dict[str, Callable[[JsonObject, Any, Kind], JsonObject]]] = {
     JSON_PATCH: lambda old, patch, _: patch_json(old, patch),
-    "application/merge-patch+json": lambda old, patch, _: patch_merge(old, patch),
+    MERGE_PATCH: lambda old, patch, _: patch_merge(old, patch),
     STRATEGIC_PATCH: lambda old, patch, kind: patch_strategic(old, patch, kind.struct),
 }
 

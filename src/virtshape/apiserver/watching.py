@@ -12,6 +12,7 @@ import msgspec
 
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import INITIAL_EVENTS_END
 from virtshape.apiserver.encoding.negotiation import Form, choose_form
 from virtshape.apiserver.encoding.partial import partial_object
 from virtshape.apiserver.encoding.table import DEFAULT_INCLUDE, render_table
@@ -197,7 +198,7 @@ class Watch:
         self._sent_revision = revision
         metadata: dict[str, object] = {"resourceVersion": str(revision)}
         if initial_end:
-            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+            metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
         return self._line("BOOKMARK", msgspec.json.encode({**self._type, "metadata": metadata}))
 
     def _error(self, error: StatusError) -> bytes:

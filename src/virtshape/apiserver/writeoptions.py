@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from virtshape.api.mediatypes import APPLY_PATCH
 from virtshape.api.status import Cause
 from virtshape.api.timestamp import now
 from virtshape.apiserver.encoding.negotiation import media_type
@@ -18,7 +19,6 @@ from virtshape.apiserver.validation.violation import (
     too_long_value,
 )
 
-APPLY_PATCH: Final = "application/apply-patch+yaml"
 MAX_MANAGER_LENGTH: Final = 128
 _VALIDATIONS: Final = ("Ignore", "Warn", "Strict")
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import GUEST_OS_ANNOTATION
 
 Fragment = Mapping[str, Any]
 
@@ -69,7 +70,7 @@ def spread_over_threads(ratio: int | None = None) -> Fragment:
 
 def guest_os(family: str) -> Fragment:
     """Annotate the guest's operating system family."""
-    return {"annotations": {"vm.kubevirt.io/os": family}}
+    return {"annotations": {GUEST_OS_ANNOTATION: family}}
 
 
 def buses(disk: str, interface: str) -> Fragment:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import GUEST_OS_ANNOTATION, OPENSHIFT_DISPLAY_NAME_ANNOTATION
 from virtshape.catalog.fragments import (
     AMD64,
     ARM64,
@@ -137,12 +138,12 @@ def describe(name: str) -> JsonObject:
     """Compose the metadata and spec of a preference."""
     guest = PREFERENCES[name]
     spec = merge(*guest.fragments)
-    annotations = {"openshift.io/display-name": guest.title}
+    annotations = {OPENSHIFT_DISPLAY_NAME_ANNOTATION: guest.title}
     return {"metadata": {"name": name, "labels": _build_labels(spec), "annotations": annotations}, "spec": spec}
 
 
 def _build_labels(spec: Mapping[str, Any]) -> dict[str, str]:
-    labels = {"os-type": spec["annotations"]["vm.kubevirt.io/os"], "vendor": "kubevirt.io"}
+    labels = {"os-type": spec["annotations"][GUEST_OS_ANNOTATION], "vendor": "kubevirt.io"}
     if preferred := spec.get("preferredArchitecture"):
         labels |= {"arch": preferred, "preferred-architecture": preferred}
     for requirement, least in spec.get("requirements", {}).items():

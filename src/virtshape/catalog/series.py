@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import DISPLAY_NAME_ANNOTATION
 from virtshape.catalog.fragments import (
     DEDICATED_CPUS,
     HOST_NUMA,
@@ -182,7 +183,7 @@ def describe(name: str) -> JsonObject:
     series = SERIES[prefix]
     spec = _build_spec(series, size)
     annotations = {
-        "instancetype.kubevirt.io/displayName": series.title,
+        DISPLAY_NAME_ANNOTATION: series.title,
         "instancetype.kubevirt.io/description": series.description + (_CUSTOM_NOTE if size == _CUSTOM else ""),
     }
     labels = _build_labels(series, size, spec)

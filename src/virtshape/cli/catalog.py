@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
+from virtshape.api.wellknown import DISPLAY_NAME_ANNOTATION, OPENSHIFT_DISPLAY_NAME_ANNOTATION
 from virtshape.cli.command import Command, Example, output_choice, switch
 from virtshape.cli.errors import suggest
 
@@ -170,7 +171,7 @@ def describe_row(each: "CatalogObject", columns: Mapping[str, str]) -> list[str]
     """Return the table row of an object."""
     labels = (each.metadata and each.metadata.labels) or {}
     texts = (each.metadata and each.metadata.annotations) or {}
-    title = texts.get("instancetype.kubevirt.io/displayName") or texts.get("openshift.io/display-name", "")
+    title = texts.get(DISPLAY_NAME_ANNOTATION) or texts.get(OPENSHIFT_DISPLAY_NAME_ANNOTATION, "")
     cells = [labels.get(f"instancetype.kubevirt.io/{label}", "<none>") for label in columns.values()]
     return [get_name(each), *cells, title]
 

@@ -8,6 +8,7 @@ import click
 
 from virtshape.cli.errors import CommandError
 from virtshape.cli.up import LEVELS
+from virtshape.cluster.manifests.naming import DEFAULT_NAMESPACE, HEALTH_PORT, HTTPS_PORT, METRICS_PORT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -26,7 +27,7 @@ def component_options(function: F) -> F:
             click.option(
                 "--namespace",
                 metavar="NAME",
-                default="virtshape-system",
+                default=DEFAULT_NAMESPACE,
                 show_default=True,
                 help="Namespace of the installation.",
             ),
@@ -44,14 +45,14 @@ def component_options(function: F) -> F:
             click.option(
                 "--health-port",
                 type=PORT,
-                default=8081,
+                default=HEALTH_PORT,
                 show_default=True,
                 help="Port for the probes /livez and /readyz; 0 chooses a free port.",
             ),
             click.option(
                 "--metrics-port",
                 type=PORT,
-                default=8080,
+                default=METRICS_PORT,
                 show_default=True,
                 help="Port for /metrics; 0 chooses a free port.",
             ),
@@ -99,7 +100,7 @@ def serving_options(component: str) -> Callable[[F], F]:
                 show_default=True,
                 help="Secret for the self-signed certificates.",
             ),
-            click.option("--port", type=PORT, default=8443, show_default=True, help="Port to serve HTTPS on."),
+            click.option("--port", type=PORT, default=HTTPS_PORT, show_default=True, help="Port to serve HTTPS on."),
         ):
             function = option(function)
         return function

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from virtshape.cli.datadir import default_directory
+from virtshape.cli.datadir import DATA_DIRECTORY_VARIABLE, default_directory
 from virtshape.cli.errors import CommandError, warn
 from virtshape.cli.overrides import FLAGS, build_overrides, declare_overrides
 from virtshape.cli.paramtypes import parse_seconds
@@ -278,7 +278,7 @@ def find_local_server(target: Target) -> "Access":
     from virtshape.client.errors import ConfigError
     from virtshape.store.lock import find_holder
 
-    directory = Path(os.environ.get("VIRTSHAPE_DATA_DIR") or default_directory()).absolute()
+    directory = Path(os.environ.get(DATA_DIRECTORY_VARIABLE) or default_directory()).absolute()
     kubeconfig = directory / "kubeconfig"
     if find_holder(directory) is None or not kubeconfig.exists():
         causes = ["neither $KUBECONFIG nor ~/.kube/config exists", f"no server is running in {directory}"]

@@ -2,8 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Final
 
 import click
+
+DATA_DIRECTORY_VARIABLE: Final = "VIRTSHAPE_DATA_DIR"
 
 
 def default_directory() -> Path:
@@ -19,7 +22,7 @@ data_directory_option = click.option(
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
     default=default_directory,
-    envvar="VIRTSHAPE_DATA_DIR",
+    envvar=DATA_DIRECTORY_VARIABLE,
     help="Directory with the server's database, keys and kubeconfig. [default: $XDG_STATE_HOME/virtshape]",
 )
 

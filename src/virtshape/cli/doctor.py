@@ -9,7 +9,7 @@ import click
 
 from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option
-from virtshape.cli.up import Address
+from virtshape.cli.up import DEFAULT_LISTEN, Address
 
 if TYPE_CHECKING:
     from virtshape.standalone.doctor.checks import Check
@@ -31,7 +31,7 @@ _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failure": ("✗",
     "--listen",
     type=Address(),
     metavar="HOST:PORT",
-    default="127.0.0.1:6443",
+    default=DEFAULT_LISTEN,
     show_default=True,
     help="Address that the server will listen on.",
 )

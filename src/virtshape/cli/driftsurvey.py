@@ -12,11 +12,12 @@ from virtshape.api.apps import ControllerRevision
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import OBJECT_NAME_LABEL
 from virtshape.cli.cluster import Cluster
 from virtshape.cli.connection import Session
 from virtshape.cli.vm import explain_vm_error, parse_vm_name
 from virtshape.resolve.drift import Drift, find_drift
-from virtshape.resolve.find import OBJECT_NAME_LABEL, namespace_of
+from virtshape.resolve.find import namespace_of
 from virtshape.resolve.matcher import KINDS, Role
 from virtshape.resolve.reference import Lookup, Reference
 

@@ -7,6 +7,7 @@ import click
 from virtshape.cli.command import Command, Example, switch
 from virtshape.cli.errors import ArgumentError
 from virtshape.cli.output import output_option, print_objects
+from virtshape.cluster.manifests.naming import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
     from virtshape.cluster.manifests.options import RuntimeName, WebhookCert
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     ],
 )
 @click.option(
-    "--namespace", metavar="NAME", default="virtshape-system", show_default=True, help="Namespace of the components."
+    "--namespace", metavar="NAME", default=DEFAULT_NAMESPACE, show_default=True, help="Namespace of the components."
 )
 @click.option(
     "--image", metavar="IMAGE", help="Image of the components. [default: virtshape, with the tag of this release]"

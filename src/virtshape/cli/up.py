@@ -11,11 +11,13 @@ import click
 from virtshape.cli.command import Command, Example
 from virtshape.cli.datadir import data_directory_option, name_flag
 from virtshape.cli.errors import CommandError
+from virtshape.standalone.location import DEFAULT_HOST, DEFAULT_PORT
 
 if TYPE_CHECKING:
     from virtshape.standalone.runtime import LauncherName
     from virtshape.standalone.server import Ready, Settings
 
+DEFAULT_LISTEN = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -52,7 +54,7 @@ class Address(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
     "--listen",
     type=Address(),
     metavar="HOST:PORT",
-    default="127.0.0.1:6443",
+    default=DEFAULT_LISTEN,
     show_default=True,
     help="Address to serve the API on; port 0 chooses a free port.",
 )

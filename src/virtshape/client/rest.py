@@ -13,7 +13,9 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from virtshape.api.codec import to_tree
+from virtshape.api.mediatypes import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.api.model import Model
+from virtshape.api.wellknown import INITIAL_EVENTS_END
 from virtshape.client.codec import ObjectCodec
 from virtshape.client.errors import parse_status_error
 from virtshape.client.protocol import Listing, PatchType, Propagation, WatchEvent
@@ -27,13 +29,12 @@ MAX_TRIES: Final = 10
 MAX_PAUSE: Final = 60.0
 MARGIN_SECONDS: Final = 30.0
 _MEDIA_TYPES: Final[Mapping[PatchType, str]] = {
-    "json": "application/json-patch+json",
-    "merge": "application/merge-patch+json",
-    "strategic": "application/strategic-merge-patch+json",
-    "apply": "application/apply-patch+yaml",
+    "json": JSON_PATCH,
+    "merge": MERGE_PATCH,
+    "strategic": STRATEGIC_PATCH,
+    "apply": APPLY_PATCH,
 }
 _JSON: Final = "application/json"
-_INITIAL_END: Final = "k8s.io/initial-events-end"
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(r"\\(.)")
 
@@ -230,7 +231,7 @@ class RestClient:
             raise parse_status_error(data)
         if event.type == "BOOKMARK":
             about = _marked_decoder.decode(data).metadata
-            return WatchEvent("BOOKMARK", about.revision, is_initial_end=_INITIAL_END in about.annotations)
+            return WatchEvent("BOOKMARK", about.revision, is_initial_end=INITIAL_EVENTS_END in about.annotations)
         item = self._codec.try_decode(data, kind)
         if item is None:  # the object is skipped, but the watch has reached this revision
             return WatchEvent("BOOKMARK", _marked_decoder.decode(data).metadata.revision)

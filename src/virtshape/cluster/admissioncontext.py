@@ -18,6 +18,7 @@ from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.api.timestamp import now
+from virtshape.api.wellknown import OBJECT_KIND_LABEL, OBJECT_NAME_LABEL
 from virtshape.client.informer import Informers
 from virtshape.client.resources import format_target, kind_of
 from virtshape.client.rest import RestClient
@@ -38,8 +39,6 @@ MAX_COUNTED_OWNERS: Final = 10_000
 _FORBIDDEN: Final = 403
 _PAGE: Final = 500
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-_NAME_LABEL: Final = "instancetype.kubevirt.io/object-name"
-_KIND_LABEL: Final = "instancetype.kubevirt.io/object-kind"
 
 
 class AdmissionContext:
@@ -97,7 +96,10 @@ class AdmissionContext:
 
     async def count_vms(self, reference: Reference) -> int:
         """Return the number of VMs that own a revision of the object; counting stops soon after the maximum."""
-        query = {"labelSelector": f"{_NAME_LABEL}={reference.name},{_KIND_LABEL}={reference.kind}", "limit": str(_PAGE)}
+        query = {
+            "labelSelector": f"{OBJECT_NAME_LABEL}={reference.name},{OBJECT_KIND_LABEL}={reference.kind}",
+            "limit": str(_PAGE),
+        }
         owners: set[str] = set()
         while len(owners) < MAX_COUNTED_OWNERS:
             target = format_target(kind_of(ControllerRevision), reference.namespace, query=query)

@@ -10,6 +10,7 @@ from virtshape.apiserver.http import Authenticate, Handler, Listener
 from virtshape.apiserver.limits import MAX_BODY_BYTES
 from virtshape.client.informer import Informers
 from virtshape.cluster.admissioncontext import AdmissionContext
+from virtshape.cluster.manifests.naming import HTTPS_PORT
 from virtshape.cluster.monitoring import Monitor, serve_monitoring
 from virtshape.cluster.process import Ports
 from virtshape.cluster.tls.renewal import CertificateRenewer
@@ -29,7 +30,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Options of a component."""
 
     tls: CertificateOptions
-    port: int = 8443
+    port: int = HTTPS_PORT
     ports: Ports = Ports()
 
 

@@ -6,12 +6,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from virtshape.apiserver.discovery.health import CONTENT_TYPE as PLAIN_TEXT
+from virtshape.api.mediatypes import METRICS_TEXT
+from virtshape.apiserver.discovery.health import METRICS_TEXT as PLAIN_TEXT
 from virtshape.apiserver.discovery.health import answer_check, answer_health
 from virtshape.apiserver.http import Handler, Listener
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.responses import NO_CACHE, build_not_found_response
-from virtshape.daemon.metrics import CONTENT_TYPE, Family, render_metrics
+from virtshape.daemon.metrics import Family, render_metrics
 from virtshape.supervise.checks import PASSED, Checks
 
 LIVENESS: Final = ("livez", "healthz")
@@ -49,7 +50,7 @@ class Monitor(Struct, frozen=True):
         """Respond to a Prometheus scrape."""
         if request.method not in ("GET", "HEAD") or request.path != "/metrics":
             return build_not_found_response()
-        return Response(200, render_metrics(self.list_metrics()), CONTENT_TYPE, NO_CACHE)
+        return Response(200, render_metrics(self.list_metrics()), METRICS_TEXT, NO_CACHE)
 
 
 @asynccontextmanager

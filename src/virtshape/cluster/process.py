@@ -11,6 +11,7 @@ from msgspec import Struct
 from virtshape.client.access import Access
 from virtshape.client.http import HttpTransport
 from virtshape.client.rest import RestClient
+from virtshape.cluster.manifests.naming import HEALTH_PORT, METRICS_PORT
 
 _log = logging.getLogger(__name__)
 
@@ -19,8 +20,8 @@ class Ports(Struct, frozen=True, kw_only=True):
     """Address and ports of the health and metrics endpoints; an empty host means all addresses."""
 
     host: str = ""
-    health: int = 8081
-    metrics: int = 8080
+    health: int = HEALTH_PORT
+    metrics: int = METRICS_PORT
 
 
 class ApiConnection(Struct, frozen=True):

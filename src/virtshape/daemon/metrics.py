@@ -1,13 +1,11 @@
 """Metrics in Prometheus' text format."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from virtshape.controllers.runtime.counters import Histogram
-
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Sample(Struct, frozen=True):

@@ -19,6 +19,7 @@ from virtshape.api.instancetype.v1beta2 import (
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
+from virtshape.api.wellknown import LAST_APPLIED
 from virtshape.engine.conflict import Conflict
 from virtshape.engine.topology import Topology, read_topology
 
@@ -27,7 +28,6 @@ Preference = VirtualMachinePreference | VirtualMachineClusterPreference
 
 GROUP = "instancetype.kubevirt.io"
 SIZES_OPTIONAL_SINCE = f"{GROUP}/v1beta2"
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class Size(NamedTuple):

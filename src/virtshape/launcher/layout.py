@@ -1,4 +1,4 @@
-"""Paths in the directory of one guest. Creates and reads nothing."""
+"""Names of a guest's files and paths in its directory. Creates and reads nothing."""
 
 from pathlib import Path
 from typing import Final
@@ -7,6 +7,10 @@ from msgspec import Struct
 
 MAX_SOCKET_PATH_LENGTH: Final = 107
 """Maximum length of a socket path."""
+DISK_IMAGE: Final = "disk.img"
+"""The disk image in a volume that is a directory."""
+SERIAL_SOCKET: Final = "serial0.sock"
+VNC_SOCKET: Final = "vnc.sock"
 SERIAL_LOG: Final = "serial0.log"
 _DEEPEST: Final = "/libvirt/lib/qemu/domain-1-abcdefghijklmnopqrst/monitor.sock"
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.report import GuestOs, Interface, Report
 
 
@@ -24,7 +25,7 @@ class Watch(_Asked, frozen=True, tag="watch"):
 class Stop(_Asked, frozen=True, tag="stop"):
     """Shut the guest down; kill it after `grace` seconds."""
 
-    grace: Annotated[float, Meta(ge=0)] = 30.0
+    grace: Annotated[float, Meta(ge=0)] = float(DEFAULT_GRACE_SECONDS)
 
 
 class Kill(_Asked, frozen=True, tag="kill"):

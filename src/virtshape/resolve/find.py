@@ -5,7 +5,7 @@ A revision named in the spec takes precedence over one in the status. The one in
 captured from the object that the matcher names now.
 """
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.codec import from_tree, to_tree
@@ -17,6 +17,7 @@ from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import OBJECT_NAME_LABEL
 from virtshape.engine.expand import Shape
 from virtshape.engine.topology import Layout
 from virtshape.resolve.matcher import (
@@ -32,8 +33,6 @@ from virtshape.resolve.matcher import (
 )
 from virtshape.resolve.reference import Lookup, NotFoundError, Reference
 from virtshape.resolve.search import Search
-
-OBJECT_NAME_LABEL: Final = "instancetype.kubevirt.io/object-name"
 
 _Instancetypes = (v1beta2.VirtualMachineClusterInstancetype, v1beta2.VirtualMachineInstancetype)
 _Preferences = (v1beta2.VirtualMachineClusterPreference, v1beta2.VirtualMachinePreference)

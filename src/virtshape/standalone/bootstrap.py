@@ -12,6 +12,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.model import JsonObject
 from virtshape.api.timestamp import now
+from virtshape.api.wellknown import DEFAULT_CLASS, NAMESPACE_NAME_LABEL
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write as Authorship
@@ -49,7 +50,7 @@ def _namespace(name: str) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "metadata": {"name": name, "labels": {NAMESPACE_NAME_LABEL: name}},
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     }
@@ -57,7 +58,7 @@ def _namespace(name: str) -> JsonObject:
 
 def _storage_class(name: str, binding_mode: str) -> JsonObject:
     """Return a storage class for volumes in the data directory."""
-    annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if name == DEFAULT_STORAGE_CLASS else None
+    annotations = {DEFAULT_CLASS[0]: "true"} if name == DEFAULT_STORAGE_CLASS else None
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",

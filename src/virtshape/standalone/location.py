@@ -1,9 +1,14 @@
 """Address and admin credentials of a data directory's server, read from its kubeconfig."""
 
 from pathlib import Path
+from typing import Final
 
 from virtshape.client.access import Access
 from virtshape.client.kubeconfig import find_access
+
+DEFAULT_HOST: Final = "127.0.0.1"
+DEFAULT_PORT: Final = 6443
+"""Where `virtshape up` serves the API."""
 
 
 class UnknownSystemError(Exception):

@@ -51,6 +51,7 @@ from virtshape.standalone.certificaterenewal import renew_forever
 from virtshape.standalone.controllers import run_controllers_forever
 from virtshape.standalone.guests.hostdisks import explain_host_disk
 from virtshape.standalone.inprocess import connect
+from virtshape.standalone.location import DEFAULT_HOST, DEFAULT_PORT
 from virtshape.standalone.rbacsync import RbacSync
 from virtshape.standalone.runtime import LauncherName, Runtime, open_runtime
 from virtshape.standalone.storage.layout import Layout
@@ -75,8 +76,8 @@ class Settings(Struct, kw_only=True):
     """Options of the server."""
 
     directory: Path
-    host: str = "127.0.0.1"
-    port: int = 6443
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
     catalog: bool = True
     controllers: bool = False
     launcher: LauncherName = "none"

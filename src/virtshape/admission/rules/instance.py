@@ -17,18 +17,19 @@ from virtshape.admission.rules.probes import check_probes
 from virtshape.admission.rules.scheduling import check_scheduling
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.wellknown import CREATED_BY_LABEL, NODE_LABEL, SCHEDULABLE_LABEL
 
 _EVICTION_STRATEGIES: Final = ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")
 _IO_THREADS_POLICIES: Final = ("shared", "auto", "supplementalPool")
 _ARCHITECTURES: Final = ("amd64", "arm64", "s390x")
 RESERVED_LABELS: Final = frozenset(
     {
-        "kubevirt.io/created-by",
+        CREATED_BY_LABEL,
         "kubevirt.io/install-strategy",
         "kubevirt.io/migrationJobUID",
         "kubevirt.io/migrationTargetNodeName",
-        "kubevirt.io/nodeName",
-        "kubevirt.io/schedulable",
+        NODE_LABEL,
+        SCHEDULABLE_LABEL,
     }
 )
 

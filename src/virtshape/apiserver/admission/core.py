@@ -5,6 +5,7 @@ from base64 import b64encode
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
+from virtshape.api.wellknown import NAMESPACE_NAME_LABEL
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.objects import metadata_of
 from virtshape.apiserver.resource import read_tree
@@ -96,7 +97,7 @@ def complete(route: Route, new: JsonObject) -> JsonObject:
     match route.kind.group, route.kind.kind:
         case "", "Namespace":
             metadata = new["metadata"]
-            labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
+            labels = {**(metadata.get("labels") or {}), NAMESPACE_NAME_LABEL: metadata["name"]}
             return {**new, "metadata": {**metadata, "labels": labels}}
         case "", "ConfigMap":
             return _without_empty(new)

@@ -15,6 +15,7 @@ from virtshape.api.rbac import (
     RoleRef,
     Subject,
 )
+from virtshape.api.wellknown import BOOTSTRAPPING_LABEL
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS
 from virtshape.apiserver.auth.authorization import RBAC_GROUP
 from virtshape.apiserver.auth.rules import EVERYTHING
@@ -228,7 +229,7 @@ def _binding(role: str, *groups: str) -> ClusterRoleBinding:
 
 
 def _meta(name: str, part_of: str = "") -> ObjectMeta:
-    labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
+    labels = {BOOTSTRAPPING_LABEL: "rbac-defaults"}
     if part_of:
         labels[_label(part_of)] = "true"
     return ObjectMeta(name=name, labels=labels, annotations={"rbac.authorization.kubernetes.io/autoupdate": "true"})

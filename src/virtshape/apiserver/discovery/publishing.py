@@ -1,8 +1,8 @@
 """Serve discovery, OpenAPI, version and health documents, with ETags for caching."""
 
 from collections.abc import Callable, Mapping
-from typing import Final
 
+from virtshape.api.mediatypes import METRICS_TEXT
 from virtshape.api.status import StatusError
 from virtshape.apiserver.discovery.aggregated import GROUP, KIND, VERSION, write_aggregated_discovery
 from virtshape.apiserver.discovery.discovery import write_discovery
@@ -16,8 +16,6 @@ from virtshape.apiserver.openapi.documents import write_v2, write_v2_protobuf, w
 from virtshape.apiserver.responses import NO_CACHE
 from virtshape.apiserver.routeerrors import unsupported_method_error
 from virtshape.supervise.checks import PASSED, Check, Checks
-
-METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Publisher:
@@ -53,7 +51,7 @@ class Publisher:
             return self._answer_health(request, path, first, reveal)
         if path == "/metrics" and self._write_metrics is not None:
             _check_method(request)
-            return Response(200, self._write_metrics(), METRICS_TYPE, NO_CACHE)
+            return Response(200, self._write_metrics(), METRICS_TEXT, NO_CACHE)
         document = self._find(request, path)
         if document is None:
             return None

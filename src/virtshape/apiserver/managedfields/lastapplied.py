@@ -5,12 +5,11 @@ from typing import Final
 import msgspec
 
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import LAST_APPLIED
 from virtshape.apiserver.managedfields.fieldset import FieldSet, difference
 from virtshape.apiserver.managedfields.fieldtypes import ObjectType
 from virtshape.apiserver.managedfields.ownership import RepeatedItemError, compare, declare, owned_part
 
-ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
-"""The annotation that kubectl reads and writes."""
 MANAGER: Final = "kubectl"
 """The only manager that the migration applies to."""
 
@@ -21,7 +20,7 @@ _encoder = msgspec.json.Encoder(order="sorted")
 def find_last_applied(tree: JsonObject) -> str | None:
     """Return the configuration in the annotation, or None."""
     annotations = (tree.get("metadata") or {}).get("annotations") or {}
-    return annotations.get(ANNOTATION) or None
+    return annotations.get(LAST_APPLIED) or None
 
 
 def owned_by_last_applied(live: JsonObject, api_version: str, subresource: str, kind: ObjectType) -> FieldSet:
@@ -45,9 +44,9 @@ def with_last_applied(annotations: dict[str, str], applied: JsonObject) -> dict[
     """Set the annotation to the applied configuration; omit it if annotations would become too large."""
     metadata: JsonObject = dict(applied.get("metadata") or {})
     if metadata.get("annotations"):
-        metadata["annotations"] = {k: v for k, v in metadata["annotations"].items() if k != ANNOTATION}
+        metadata["annotations"] = {k: v for k, v in metadata["annotations"].items() if k != LAST_APPLIED}
     text = _encoder.encode({**applied, "metadata": metadata}).decode() + "\n"
-    written = {**annotations, ANNOTATION: text}
+    written = {**annotations, LAST_APPLIED: text}
     if sum(len(key.encode()) + len(value.encode()) for key, value in written.items()) > _MAX_ANNOTATION_BYTES:
-        del written[ANNOTATION]
+        del written[LAST_APPLIED]
     return written

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from virtshape.api.kinds import Kind
+from virtshape.api.mediatypes import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.api.openapi import component_name, struct_name
 from virtshape.api.status import Status
 from virtshape.apiserver.capability import is_custom_resource, list_subresources, list_verbs
@@ -71,8 +72,7 @@ _LIST = (
 )
 
 _BODY = ("application/json", "application/yaml")
-_PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
-_STRATEGIC = "application/strategic-merge-patch+json"
+_PATCHES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 _STATUS = struct_name(Status)
 
 
@@ -163,7 +163,7 @@ class _Writer:
             case "get":
                 return ()
             case "patch":
-                return _PATCHES if is_custom_resource(self.kind) else (*_PATCHES, _STRATEGIC)
+                return _PATCHES if is_custom_resource(self.kind) else (*_PATCHES, STRATEGIC_PATCH)
             case _:
                 return _BODY
 

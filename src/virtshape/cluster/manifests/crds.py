@@ -5,11 +5,10 @@ from typing import Final
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.discovery.definitions import list_definitions, write_definition
 from virtshape.cluster.manifests.certificates import annotate_ca_injection
-from virtshape.cluster.manifests.naming import label, name_component
+from virtshape.cluster.manifests.naming import CONVERT_PATH, label, name_component
 from virtshape.cluster.manifests.options import Options
 
 CONVERTED_GROUP: Final = "instancetype.kubevirt.io"
-CONVERT_PATH: Final = "/convert"
 _OWN_GROUPS: Final = ("kubevirt.io", CONVERTED_GROUP, "flavor.kubevirt.io")
 _DISK_GROUP: Final = "cdi.kubevirt.io"
 

@@ -7,6 +7,7 @@ All pods comply with the restricted pod security standard.
 from typing import Final
 
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import HOSTNAME_LABEL
 from virtshape.cluster.manifests.certificates import SERVING
 from virtshape.cluster.manifests.naming import (
     COMPONENTS,
@@ -100,7 +101,7 @@ def _build_pod(component: Component, options: Options) -> JsonObject:
             "fsGroup": USER_ID,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "topologySpreadConstraints": [_spread_over("kubernetes.io/hostname", component)],
+        "topologySpreadConstraints": [_spread_over(HOSTNAME_LABEL, component)],
         "containers": [_build_container(component, options)],
         "volumes": volumes,
     }

@@ -1,4 +1,4 @@
-"""Names, labels and metadata of an installation's objects."""
+"""Names, labels, ports and webhook paths of an installation, and the metadata of its objects."""
 
 from typing import Final, Literal
 
@@ -11,6 +11,12 @@ SYSTEM: Final = "virtshape"
 COMPONENTS: Final[tuple[Component, ...]] = ("webhook", "controller", "apiserver")
 CONFIGURATION: Final = "kubevirt"
 """Namespace and name of the configuration object, as in KubeVirt."""
+
+DEFAULT_NAMESPACE: Final = "virtshape-system"
+
+MUTATE_PATH: Final = "/admit/mutate"
+VALIDATE_PATH: Final = "/admit/validate"
+CONVERT_PATH: Final = "/convert"
 
 HTTPS_PORT: Final = 8443
 HEALTH_PORT: Final = 8081

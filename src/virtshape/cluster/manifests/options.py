@@ -5,6 +5,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from virtshape.cluster.manifests.naming import DEFAULT_NAMESPACE
+
 WebhookCert = Literal["self-signed", "cert-manager"]
 RuntimeName = Literal["pod", "none"]
 
@@ -15,7 +17,7 @@ DEFAULT_IMAGE: Final = f"virtshape:{RELEASE}"
 class Options(Struct, frozen=True):
     """All options; without a launcher image, its name is derived from the image."""
 
-    namespace: str = "virtshape-system"
+    namespace: str = DEFAULT_NAMESPACE
     image: str = DEFAULT_IMAGE
     launcher_image: str = ""
     replicas: int = 2

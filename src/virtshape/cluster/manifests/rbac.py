@@ -9,6 +9,7 @@ from typing import Final
 
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import BOOTSTRAPPING_LABEL
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.cluster.manifests.certificates import SERVING
@@ -27,7 +28,6 @@ _CLUSTER_SHAPES: Final = ("virtualmachineclusterinstancetypes", "virtualmachinec
 _DISKS: Final = "cdi.kubevirt.io"
 _USER_ROLE_PREFIXES: Final = ("kubevirt.io:", "instancetype.kubevirt.io:")
 _DISK_ROLE_PREFIX: Final = "cdi.kubevirt.io:"
-_BOOTSTRAP_LABEL: Final = "kubernetes.io/bootstrapping"
 _REGISTRATION: Final = "admissionregistration.k8s.io"
 _CONFIGURATIONS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 
@@ -52,7 +52,7 @@ def build_user_roles(options: Options) -> list[JsonObject]:
 def _relabel(tree: JsonObject) -> JsonObject:
     """Return the role with the installation's labels and without those of a server's built-in roles."""
     metadata = tree["metadata"]
-    labels = {key: value for key, value in metadata["labels"].items() if key != _BOOTSTRAP_LABEL}
+    labels = {key: value for key, value in metadata["labels"].items() if key != BOOTSTRAPPING_LABEL}
     return tree | {"metadata": {"name": metadata["name"], "labels": label() | labels}}
 
 

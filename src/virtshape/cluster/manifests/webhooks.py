@@ -9,11 +9,9 @@ from typing import Final
 from virtshape.admission.accounts import list_trusted
 from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests.certificates import annotate_ca_injection
-from virtshape.cluster.manifests.naming import SYSTEM, begin, name_component
+from virtshape.cluster.manifests.naming import MUTATE_PATH, SYSTEM, VALIDATE_PATH, begin, name_component
 from virtshape.cluster.manifests.options import Options
 
-MUTATE_PATH: Final = "/admit/mutate"
-VALIDATE_PATH: Final = "/admit/validate"
 IGNORE_LABEL: Final = "virtshape.io/admission"
 """Namespaces with the value `ignore` are exempt, for repairs while the webhook does not work."""
 

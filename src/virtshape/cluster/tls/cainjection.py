@@ -2,17 +2,15 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from virtshape.api.mediatypes import MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.client.rest import RestClient
-
-_MERGE: Final = "application/merge-patch+json"
-_STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
 class InjectionTarget(Struct, frozen=True):
@@ -20,12 +18,12 @@ class InjectionTarget(Struct, frozen=True):
 
     path: str
     find_patch: Callable[[Any, str], JsonObject | None]
-    content_type: str = _MERGE
+    content_type: str = MERGE_PATCH
 
 
 def webhook_target(kind: str, name: str) -> InjectionTarget:
     """Return the target for all webhooks of a webhook configuration."""
-    return InjectionTarget(f"/apis/admissionregistration.k8s.io/v1/{kind}/{name}", _patch_webhooks, _STRATEGIC)
+    return InjectionTarget(f"/apis/admissionregistration.k8s.io/v1/{kind}/{name}", _patch_webhooks, STRATEGIC_PATCH)
 
 
 def conversion_target(name: str) -> InjectionTarget:

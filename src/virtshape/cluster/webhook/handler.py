@@ -22,11 +22,9 @@ from virtshape.apiserver.responses import NO_CACHE, build_error_response, build_
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.delegation import DelegatedAuthorizer
+from virtshape.cluster.manifests import naming
 from virtshape.controllers.runtime.counters import BOUNDS, Histogram
 
-MUTATE: Final = "/admit/mutate"
-VALIDATE: Final = "/admit/validate"
-CONVERT: Final = "/convert"
 EXTRA_BOUNDS: Final = (0.00025, 0.0005)
 """Seconds: additional histogram bounds, because most responses take less than the first default bound."""
 _log = logging.getLogger(__name__)
@@ -37,7 +35,10 @@ class Counts:
 
     def __init__(self) -> None:
         self.outcomes: dict[tuple[str, str], int] = {}
-        self.durations = {path: Histogram((*EXTRA_BOUNDS, *BOUNDS)) for path in (MUTATE, VALIDATE, CONVERT)}
+        self.durations = {
+            path: Histogram((*EXTRA_BOUNDS, *BOUNDS))
+            for path in (naming.MUTATE_PATH, naming.VALIDATE_PATH, naming.CONVERT_PATH)
+        }
 
     def add(self, path: str, outcome: str, seconds: float) -> None:
         """Count one response."""
@@ -59,11 +60,11 @@ class Webhook:
         if request.method != "POST":
             return build_not_found_response()
         match request.path:
-            case "/admit/mutate":
+            case naming.MUTATE_PATH:
                 return self._review(request, self._mutate)
-            case "/admit/validate":
+            case naming.VALIDATE_PATH:
                 return self._review(request, self._validate)
-            case "/convert":
+            case naming.CONVERT_PATH:
                 return self._convert(request)
             case _:
                 return build_not_found_response()
@@ -73,9 +74,9 @@ class Webhook:
         try:
             body = answer_conversion(request.body)
         except StatusError as error:
-            self.counts.add(CONVERT, "failed", time.perf_counter() - began)
+            self.counts.add(naming.CONVERT_PATH, "failed", time.perf_counter() - began)
             return build_error_response(error)
-        self.counts.add(CONVERT, "done", time.perf_counter() - began)
+        self.counts.add(naming.CONVERT_PATH, "done", time.perf_counter() - began)
         return Response(200, body, JSON, NO_CACHE)
 
     async def _review(

@@ -19,17 +19,16 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachi
 from virtshape.api.launcherpod import INSTANCE_VARIABLE, RUNNING
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import make_owner_reference
+from virtshape.api.wellknown import ARCHITECTURE_LABEL, DEFAULT_GRACE_SECONDS, EVEN_PARITY_ANNOTATION
 from virtshape.controllers.pods.naming import CONTAINER, list_annotations, list_labels, name_pod
 from virtshape.controllers.pods.overhead import is_dedicated
-from virtshape.controllers.pods.resources import EVEN_PARITY_ANNOTATION, build_resources
+from virtshape.controllers.pods.resources import build_resources
 from virtshape.controllers.pods.volumes import PodVolume, list_pod_volumes, list_pull_secrets
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 
 COMMAND: Final = ("virtshape", "launcher", "--pod")
-ARCHITECTURE_LABEL: Final = "kubernetes.io/arch"
 GUEST_USER: Final = 107
-DEFAULT_GRACE_SECONDS: Final = 30
 GRACE_MARGIN_SECONDS: Final = 15
 """Extra seconds for the launcher to kill a guest that did not shut down, and to report it."""
 _MAX_HOSTNAME_LENGTH: Final = 63

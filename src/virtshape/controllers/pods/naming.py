@@ -9,11 +9,10 @@ from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.wellknown import CREATED_BY_LABEL, LAST_APPLIED, VM_NAME_LABEL
 
 COMPONENT_LABEL: Final = "kubevirt.io"
 LAUNCHER: Final = "virt-launcher"
-CREATED_BY_LABEL: Final = "kubevirt.io/created-by"
-NAME_LABEL: Final = "vm.kubevirt.io/name"
 DOMAIN_ANNOTATION: Final = "kubevirt.io/domain"
 PAUSED_ANNOTATION: Final = "virtshape.io/paused"
 """On a pod: whether a user paused the guest."""
@@ -22,7 +21,7 @@ CONTAINER: Final = "compute"
 MAX_LABEL_LENGTH: Final = 63
 _MAX_NAME_LENGTH: Final = 253
 _DROPPED_ANNOTATIONS: Final = (
-    "kubectl.kubernetes.io/last-applied-configuration",
+    LAST_APPLIED,
     "container.apparmor.security.beta.kubernetes.io/",
     "container.seccomp.security.alpha.kubernetes.io/",
     "seccomp.security.alpha.kubernetes.io/",
@@ -53,7 +52,7 @@ def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[
         **(metadata.labels or {}),
         COMPONENT_LABEL: component,
         CREATED_BY_LABEL: metadata.uid or "",
-        NAME_LABEL: shorten_label(metadata.name or ""),
+        VM_NAME_LABEL: shorten_label(metadata.name or ""),
     }
 
 

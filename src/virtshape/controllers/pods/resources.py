@@ -12,15 +12,14 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.quantity import Quantity
+from virtshape.api.wellknown import KVM_DEVICE
 from virtshape.controllers.pods.overhead import find_memory, is_dedicated, measure_overhead
 from virtshape.controllers.vm.status import measure
 
-KVM: Final = "devices.kubevirt.io/kvm"
 VSOCK: Final = "devices.kubevirt.io/vhost-vsock"
 SEV: Final = "devices.kubevirt.io/sev"
 TDX: Final = "devices.kubevirt.io/tdx"
 HUGEPAGES: Final = "hugepages-"
-EVEN_PARITY_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
 DEFAULT_ALLOCATION_RATIO: Final = 10
 EPHEMERAL_STORAGE: Final = 50_000_000
 """Ephemeral storage in bytes for logs and sockets, in addition to writable image layers."""
@@ -95,7 +94,7 @@ def _list_devices(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfi
     counted: Counter[str] = Counter()
     developer = configuration.developer_configuration if configuration else None
     if developer is None or not developer.use_emulation:
-        counted[KVM] += 1
+        counted[KVM_DEVICE] += 1
     if devices.autoattach_vsock:
         counted[VSOCK] += 1
     if security is not None and (security.sev is not None or security.snp is not None):

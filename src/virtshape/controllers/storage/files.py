@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from virtshape.api.core.config import ConfigMap, Secret
 from virtshape.api.core.pod import LocalObjectReference
@@ -13,6 +13,7 @@ from virtshape.api.kubevirt.volume import (
     DownwardAPIVolumeSource,
     Volume,
 )
+from virtshape.api.launcherpod import CREDENTIALS_SUFFIX
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
@@ -23,7 +24,6 @@ Files = Mapping[str, bytes]
 """File contents by name; names may contain directories."""
 IssueToken = Callable[[str, str], Awaitable[Files]]
 """Returns the files of a service account (token, CA, namespace), by namespace and name."""
-CREDENTIALS_SUFFIX: Final = "-access-cred"
 
 T = TypeVar("T", bound=Model)
 

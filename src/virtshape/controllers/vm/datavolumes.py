@@ -13,10 +13,10 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import make_owner_reference
+from virtshape.api.wellknown import CREATED_BY_LABEL
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.resolve.find import namespace_of
 
-CREATED_BY_LABEL: Final = "kubevirt.io/created-by"
 MISSING: Final = "Missing"
 USABLE_PHASES: Final = frozenset({"Succeeded", "WaitForFirstConsumer", "PendingPopulation"})
 

@@ -14,13 +14,12 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import find_controller, make_owner_reference
+from virtshape.api.wellknown import VM_NAME_LABEL, VMI_FINALIZER
 from virtshape.controllers.vm.start import make_instance
 from virtshape.controllers.vm.status import GENERATION_ANNOTATION
 from virtshape.engine.expand import Shape
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 
-INSTANCE_FINALIZER: Final = "kubevirt.io/foregroundDeleteVirtualMachine"
-NAME_LABEL: Final = "vm.kubevirt.io/name"
 _FIRMWARE_UUIDS: Final = uuid.UUID("b1a7f3c4-6d0c-5f0e-9a53-0f2f5f6d8f11")
 
 
@@ -35,7 +34,7 @@ def build_instance(
     metadata, spec = make_instance(vm, shape, configuration, DEFAULT_ARCHITECTURE, firmware_uuid=firmware_uuid(vm))
     if request is not None and (request.data or {}).get("paused") == "true":
         spec.start_strategy = "Paused"
-    labels = {**(metadata.labels or {}), NAME_LABEL: own.name or ""}
+    labels = {**(metadata.labels or {}), VM_NAME_LABEL: own.name or ""}
     annotations = {**(metadata.annotations or {}), GENERATION_ANNOTATION: str(own.generation or 0)}
     return VirtualMachineInstance(
         api_version="kubevirt.io/v1",
@@ -46,7 +45,7 @@ def build_instance(
             labels=labels,
             annotations=annotations,
             owner_references=[make_owner_reference(vm)],
-            finalizers=[INSTANCE_FINALIZER],
+            finalizers=[VMI_FINALIZER],
         ),
         spec=spec,
     )

@@ -24,7 +24,7 @@ from virtshape.api.model import Model
 from virtshape.api.ownerreferences import is_controlled_by, make_owner_reference
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
-from virtshape.resolve.find import OBJECT_NAME_LABEL
+from virtshape.api.wellknown import OBJECT_NAME_LABEL
 from virtshape.resolve.matcher import (
     INSTANCETYPE_GROUP,
     RECAPTURE_ANNOTATION,

@@ -17,6 +17,7 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import OBJECT_NAME_LABEL
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache, struct_of
 from virtshape.controllers.vm.canonicaljson import canonicalize
@@ -37,7 +38,7 @@ from virtshape.controllers.vm.revisions import (
 )
 from virtshape.engine.conflict import causes
 from virtshape.engine.expand import Shape, expand_vm
-from virtshape.resolve.find import OBJECT_NAME_LABEL, find_shape, namespace_of, refer
+from virtshape.resolve.find import find_shape, namespace_of, refer
 from virtshape.resolve.matcher import Matcher, Role, find_matcher, find_status_ref, full_kind, list_recaptured
 from virtshape.resolve.reference import NotFoundError, Reference
 

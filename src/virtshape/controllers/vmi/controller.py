@@ -13,12 +13,13 @@ from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.wellknown import NODE_LABEL, VMI_FINALIZER
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
-from virtshape.controllers.vm.newvmi import INSTANCE_FINALIZER, name_start_revision_of
+from virtshape.controllers.vm.newvmi import name_start_revision_of
 from virtshape.controllers.vm.runstrategy import is_being_deleted
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.phases import (
@@ -33,7 +34,6 @@ from virtshape.controllers.vmi.scheduling import Placement
 _WAITS: Final = frozenset({"PullingImage", "DataVolumeNotReady", "ClaimNotBound", "ClaimBeingCopied"})
 """Reasons to wait that are not errors."""
 _REPORTED_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed", RESTART_CONDITION: "LiveChangeFailed"}
-NODE_LABEL: Final = "kubevirt.io/nodeName"
 UNSCHEDULABLE: Final = "Unschedulable"
 LAUNCHER_STARTING: Final = "LauncherStarting"
 
@@ -74,8 +74,8 @@ class VmiReconciler:
         if is_final(vmi):
             self._release(name)
             return DONE
-        if INSTANCE_FINALIZER not in (vmi.metadata.finalizers or ()):
-            finalizers = [*(vmi.metadata.finalizers or ()), INSTANCE_FINALIZER]
+        if VMI_FINALIZER not in (vmi.metadata.finalizers or ()):
+            finalizers = [*(vmi.metadata.finalizers or ()), VMI_FINALIZER]
             vmi = await self._write(vmi, replace(vmi, metadata=replace(vmi.metadata, finalizers=finalizers)))
         if phase_of(vmi) in ("", "Pending", "Scheduling"):
             placed = await self._place(name, vmi)
@@ -152,14 +152,14 @@ class VmiReconciler:
     async def _finish(self, name: Name, vmi: VirtualMachineInstance) -> Result:
         """Stop the guest of an instance that is being deleted, then remove the finalizer."""
         metadata = vmi.metadata or ObjectMeta()
-        if INSTANCE_FINALIZER not in (metadata.finalizers or ()):
+        if VMI_FINALIZER not in (metadata.finalizers or ()):
             return DONE
         if self._placement.is_node_not_ready(vmi):
             return DONE  # the guest may still run; reconciled again when the launcher is back
         launcher = self._placement.find_launcher(name, vmi)
         if launcher is not None and not await launcher.stop(vmi):
             return Result(after=self._placement.recheck_seconds)
-        left = [one for one in metadata.finalizers or () if one != INSTANCE_FINALIZER]
+        left = [one for one in metadata.finalizers or () if one != VMI_FINALIZER]
         await self._write(vmi, replace(vmi, metadata=replace(metadata, finalizers=left or None)))
         self._recorder.event(vmi, "Deleted", "the instance was deleted")
         self._release(name)

@@ -13,11 +13,17 @@ from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
+from virtshape.api.wellknown import (
+    ARCHITECTURE_LABEL,
+    DESCRIPTION_ANNOTATION,
+    HOSTNAME_LABEL,
+    OS_LABEL,
+    SCHEDULABLE_LABEL,
+)
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 
-SCHEDULABLE_LABEL: Final = "kubevirt.io/schedulable"
 SIMULATED_LABEL: Final = "virtshape.io/simulated"
 SIMULATED_NODE: Final = "simulated"
 
@@ -87,14 +93,14 @@ class SimulatedLauncher:
             metadata=ObjectMeta(
                 name=SIMULATED_NODE,
                 labels={
-                    "kubernetes.io/hostname": SIMULATED_NODE,
-                    "kubernetes.io/arch": DEFAULT_ARCHITECTURE,
-                    "kubernetes.io/os": "linux",
+                    HOSTNAME_LABEL: SIMULATED_NODE,
+                    ARCHITECTURE_LABEL: DEFAULT_ARCHITECTURE,
+                    OS_LABEL: "linux",
                     SCHEDULABLE_LABEL: "true",
                     CPU_MANAGER_LABEL: "true",
                     SIMULATED_LABEL: "true",
                 },
-                annotations={"virtshape.io/description": message},
+                annotations={DESCRIPTION_ANNOTATION: message},
             ),
             status=NodeStatus(
                 addresses=[NodeAddress("Hostname", SIMULATED_NODE)],

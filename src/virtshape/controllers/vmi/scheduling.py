@@ -13,9 +13,10 @@ from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.wellknown import SCHEDULABLE_LABEL
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import Name
-from virtshape.controllers.vmi.launcher import SCHEDULABLE_LABEL, Launcher
+from virtshape.controllers.vmi.launcher import Launcher
 from virtshape.controllers.vmi.nodefit import Allocations, check_fit, explain_unschedulable, measure_demand
 from virtshape.controllers.vmi.phases import is_refused
 

@@ -18,8 +18,6 @@ from virtshape.launcher.host import Host
 from virtshape.launcher.report import Note, Refusal
 
 DEVICES: Final = "spec.domain.devices"
-EVEN_EMULATOR_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
-"""If set, the emulator gets a second CPU where that makes the total even."""
 HOOKS_ANNOTATION: Final = "hooks.kubevirt.io/hookSidecars"
 """Sidecars that change the domain before it starts."""
 IGNITION_ANNOTATION: Final = "kubevirt.io/ignitiondata"

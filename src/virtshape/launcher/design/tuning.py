@@ -4,11 +4,8 @@ import re
 from typing import Final
 
 from virtshape.api.kubevirt.domain import CPU
-from virtshape.launcher.design.context import (
-    EVEN_EMULATOR_ANNOTATION,
-    DesignContext,
-    find_annotation,
-)
+from virtshape.api.wellknown import EVEN_PARITY_ANNOTATION
+from virtshape.launcher.design.context import DesignContext, find_annotation
 from virtshape.launcher.design.pinning import Allotment, allot_cpus, find_cells, spread_iothreads
 from virtshape.launcher.domain.cpu import Topology
 from virtshape.launcher.domain.tuning import CpuTune, Pin, Schedule
@@ -66,7 +63,7 @@ def _refuse_without_dedication(context: DesignContext, cpu: CPU) -> None:
 
 def _count_emulator_cpus(context: DesignContext, others: int) -> int:
     """Return 1, or 2 if an annotation asks for an even total."""
-    even = find_annotation(context, EVEN_EMULATOR_ANNOTATION) is not None
+    even = find_annotation(context, EVEN_PARITY_ANNOTATION) is not None
     return 2 if even and others % 2 == 0 else 1
 
 

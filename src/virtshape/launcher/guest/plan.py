@@ -1,15 +1,14 @@
 """The plan of a guest: everything a launcher process needs to run it, after preparation. Holds no secrets."""
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.domain.devices.interface import Forward
 from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.report import Note
-
-DEFAULT_GRACE: Final = 30.0
 
 
 class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,7 +58,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     xml: str
     paused: bool = False
     """Start with the CPUs paused."""
-    grace: float = DEFAULT_GRACE
+    grace: float = float(DEFAULT_GRACE_SECONDS)
     """Grace period in seconds when this process is terminated."""
     checks: Checks = Checks()
     """Readiness and liveness probes."""

@@ -12,15 +12,16 @@ from msgspec.structs import replace
 
 from virtshape.api.codec import decode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.launcherpod import CREDENTIALS_SUFFIX
+from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.design.domain import Design, design_domain
 from virtshape.launcher.domain.devices.interface import Interface
 from virtshape.launcher.domain.domain import render_domain_xml
-from virtshape.launcher.guest.plan import DEFAULT_GRACE, Login, Plan
+from virtshape.launcher.guest.plan import Login, Plan
 from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.launch_request import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.report import Refusal, Report
-from virtshape.launcher.volumes.cloudinit import CREDENTIALS_SUFFIX
 from virtshape.launcher.volumes.prepare import prepare_volumes
 from virtshape.launcher.volumes.task import VolumeError
 
@@ -96,7 +97,7 @@ def plan_domain(vmi: VirtualMachineInstance, design: Design, port_address: str =
         name=domain.name,
         xml=render_domain_xml(domain),
         paused=vmi.spec.start_strategy == "Paused",
-        grace=DEFAULT_GRACE if grace is None else float(grace),
+        grace=float(DEFAULT_GRACE_SECONDS if grace is None else grace),
         checks=design.checks,
         accelerator="kvm" if domain.type == "kvm" else "tcg",
         notes=design.notes,

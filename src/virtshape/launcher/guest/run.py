@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
+from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.guest.connection import (
     DriverError,
     can_skip_cpu_probe,
@@ -23,7 +24,7 @@ from virtshape.launcher.guest.connection import (
 )
 from virtshape.launcher.guest.loglimit import limit_logs_forever
 from virtshape.launcher.guest.networking import Networking, set_up_network
-from virtshape.launcher.guest.plan import DEFAULT_GRACE, Plan
+from virtshape.launcher.guest.plan import Plan
 from virtshape.launcher.guest.plan_process import Preparation, Prepare
 from virtshape.launcher.guest.reports import ReportPublisher, find_report
 from virtshape.launcher.guest.server import ControlServer
@@ -85,7 +86,7 @@ class _Process:
         self._preparation = Preparation(prepare, layout.directory) if self._is_new else None
         self._startup = StartupHandler(reports, self._preparation)
         self._server = ControlServer(layout.socket, reports, self._startup.answer)
-        self._grace = DEFAULT_GRACE
+        self._grace = float(DEFAULT_GRACE_SECONDS)
         _on_signal(lambda: self._server.answer(Stop(grace=self._grace)))
 
     def run(self) -> int:

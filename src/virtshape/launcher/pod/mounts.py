@@ -9,10 +9,10 @@ from typing import Final
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.api.launcherpod import CREDENTIALS_SUFFIX, DEVICES, KERNEL, MOUNTS
+from virtshape.launcher.layout import DISK_IMAGE
 
 ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DISKS: Final = "disk"
-IMAGE: Final = "disk.img"
 FILE_SYSTEM_OVERHEAD: Final = 0.055
 """Share of a claim that the file system needs, as in CDI."""
 BLOCK: Final = 4096
@@ -79,5 +79,5 @@ def _ensure_image(directory: Path) -> None:
         return
     room = os.statvfs(directory)
     size = int(room.f_bavail * room.f_frsize * (1 - FILE_SYSTEM_OVERHEAD)) // BLOCK * BLOCK
-    with (directory / IMAGE).open("xb") as file:
+    with (directory / DISK_IMAGE).open("xb") as file:
         file.truncate(size)

@@ -25,6 +25,7 @@ from virtshape.api.launcherpod import (
     TerminationMessage,
     format_termination_message,
 )
+from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.directories import GuestDirectories
@@ -34,7 +35,6 @@ from virtshape.launcher.pod.mounts import find_mounts, list_host_disk_roots, rea
 from virtshape.launcher.report import Report
 from virtshape.supervise.supervisor import Supervisor, log_failure
 
-DEFAULT_GRACE_SECONDS: Final = 30
 POD_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - the pod's network, protected by network policies
 """Address of the guest's forwarded ports, reachable by Services and other pods."""
 SUCCEEDED: Final = 0

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.api.launcherpod import ROOT
-from virtshape.launcher.layout import Layout
+from virtshape.launcher.layout import SERIAL_LOG, SERIAL_SOCKET, VNC_SOCKET, Layout
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.control_client import open_connection
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.request import Answer, Connect, format_line, parse_request
 
 PIECE: Final = 65536
-_SOCKETS: Final = {"console": "serial0.sock", "vnc": "vnc.sock"}
-_LOG: Final = "serial0.log"
+_SOCKETS: Final = {"console": SERIAL_SOCKET, "vnc": VNC_SOCKET}
 
 
 def main(arguments: list[str]) -> int:
@@ -40,7 +39,7 @@ def main(arguments: list[str]) -> int:
             except OSError as error:
                 sys.exit(str(error))
         case ["log"]:
-            sys.stdout.buffer.write((layout.directory / _LOG).read_bytes())
+            sys.stdout.buffer.write((layout.directory / SERIAL_LOG).read_bytes())
         case _:
             sys.exit(f"unknown action: {' '.join(arguments)}")
     sys.stdout.buffer.flush()

@@ -15,6 +15,7 @@ from virtshape.api.kubevirt.credentials import SSHPublicKeyAccessCredential
 from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import CloudInitConfigDriveSource, CloudInitNoCloudSource
+from virtshape.api.launcherpod import CREDENTIALS_SUFFIX
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.disk import Source
@@ -23,8 +24,6 @@ from virtshape.launcher.volumes.task import Task, UnusableVolumeError
 
 NO_CLOUD_LABEL: Final = "cidata"
 CONFIG_DRIVE_LABEL: Final = "config-2"
-CREDENTIALS_SUFFIX: Final = "-access-cred"
-"""Suffix of the mount of a secret with access credentials."""
 _INSTANCETYPE: Final = ("kubevirt.io/instancetype-name", "kubevirt.io/cluster-instancetype-name")
 _FLAVOR: Final = ("kubevirt.io/flavor-name", "kubevirt.io/cluster-flavor-name")
 

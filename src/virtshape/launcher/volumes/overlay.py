@@ -6,11 +6,9 @@ from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.images.detection import parse_qcow2
 from virtshape.launcher.images.inspection import read_format, round_up
 from virtshape.launcher.images.qcow2 import make_blank, make_overlay
+from virtshape.launcher.layout import DISK_IMAGE
 from virtshape.launcher.volumes.storage import BLOCK, check_base_image, describe_image, measure
 from virtshape.launcher.volumes.task import Task, UnusableVolumeError
-
-IMAGE = "disk.img"
-"""The name of a disk image in a volume with a file system."""
 
 
 def prepare_container_disk(task: Task) -> Source:
@@ -49,9 +47,9 @@ def find_disk(mount: Path) -> Path:
     """Return the disk of a volume: the image in its file system, or the block device."""
     if not mount.is_dir():
         return mount
-    image = mount / IMAGE
+    image = mount / DISK_IMAGE
     if image.is_symlink() or not image.is_file():
-        raise UnusableVolumeError(f"it contains no {IMAGE}")
+        raise UnusableVolumeError(f"it contains no {DISK_IMAGE}")
     return image
 
 

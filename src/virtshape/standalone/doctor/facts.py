@@ -20,6 +20,7 @@ from virtshape.launcher.node.confinement import find_mount_obstacle
 from virtshape.launcher.node.firmwares import find_firmwares
 from virtshape.launcher.node.hardware import KVM_DEVICE, find_architecture, has_virtualization
 from virtshape.launcher.node.requirements import BINDING, find_emulator, find_missing_packages, get_emulator_package
+from virtshape.standalone.location import DEFAULT_HOST, DEFAULT_PORT
 from virtshape.store.lock import find_holder
 
 Kvm = Literal["works", "no device", "no CPU support", "denied"]
@@ -45,8 +46,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     directory_writable: bool = True
     """Whether files can be created in it, or the directory itself if it does not exist yet."""
     free_bytes: int = 100 << 30
-    host: str = "127.0.0.1"
-    port: int | None = 6443
+    host: str = DEFAULT_HOST
+    port: int | None = DEFAULT_PORT
     """None to skip the check."""
     port_error: str = ""
     server_pid: int | None = None

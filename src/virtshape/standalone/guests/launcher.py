@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Final
 
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import Mount
 from virtshape.controllers.vm.status import measure
@@ -27,7 +27,6 @@ from virtshape.standalone.guests.node import describe_node
 from virtshape.standalone.guests.persistentstate import PersistentStates
 from virtshape.standalone.guests.reports import read_report
 
-DEFAULT_GRACE_SECONDS: Final = 30
 Gather = Callable[[VirtualMachineInstance], Awaitable[Mapping[str, Mount]]]
 """Returns the sources of an instance's volumes; raises NotReadyError if one is missing."""
 

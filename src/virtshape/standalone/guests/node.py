@@ -5,11 +5,17 @@ from typing import Final
 from virtshape.api.core.node import Node, NodeAddress, NodeCondition, NodeStatus
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
-from virtshape.controllers.vmi.launcher import SCHEDULABLE_LABEL
+from virtshape.api.wellknown import (
+    ARCHITECTURE_LABEL,
+    DESCRIPTION_ANNOTATION,
+    HOSTNAME_LABEL,
+    KVM_DEVICE,
+    OS_LABEL,
+    SCHEDULABLE_LABEL,
+)
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
 from virtshape.launcher.host import Host
 
-KVM: Final = "devices.kubevirt.io/kvm"
 _MODEL_LABEL: Final = "cpu-model.node.kubevirt.io/"
 _MACHINE_LABEL: Final = "machine-type.node.kubevirt.io/"
 _MAX_KVM_GUESTS: Final = Quantity("1k")
@@ -22,14 +28,12 @@ def describe_node(host: Host, name: str, now: str) -> Node:
         offered[f"hugepages-{size}"] = Quantity.of(Quantity(size).value() * count, "BinarySI")
     offered |= {resource: Quantity(str(len(found))) for resource, found in host.devices.items()}
     if host.kvm:
-        offered[KVM] = _MAX_KVM_GUESTS
+        offered[KVM_DEVICE] = _MAX_KVM_GUESTS
     description = "guests run with KVM" if host.kvm else "guests are emulated: KVM does not work on this machine"
     return Node(
         api_version="v1",
         kind="Node",
-        metadata=ObjectMeta(
-            name=name, labels=_label(host, name), annotations={"virtshape.io/description": description}
-        ),
+        metadata=ObjectMeta(name=name, labels=_label(host, name), annotations={DESCRIPTION_ANNOTATION: description}),
         status=NodeStatus(
             addresses=[NodeAddress("InternalIP", "127.0.0.1"), NodeAddress("Hostname", name)],
             allocatable=offered,
@@ -74,9 +78,9 @@ def _describe_network(host: Host, now: str) -> NodeCondition:
 def _label(host: Host, name: str) -> dict[str, str]:
     machines = host.machine_types | host.machine_aliases.keys()
     return {
-        "kubernetes.io/hostname": name,
-        "kubernetes.io/arch": host.architecture,
-        "kubernetes.io/os": "linux",
+        HOSTNAME_LABEL: name,
+        ARCHITECTURE_LABEL: host.architecture,
+        OS_LABEL: "linux",
         SCHEDULABLE_LABEL: "true",
         CPU_MANAGER_LABEL: "true",
         **{f"{_MODEL_LABEL}{model}": "true" for model in sorted(host.cpu_models)},

@@ -9,7 +9,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
 from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, format_agent_response
-from virtshape.launcher.layout import SERIAL_LOG
+from virtshape.launcher.layout import SERIAL_LOG, SERIAL_SOCKET, VNC_SOCKET
 from virtshape.launcher.node.control_client import pin_socket
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guest_state import read_tail
@@ -34,12 +34,12 @@ class QemuGuestStreams:
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
         """Connect to QEMU's socket of the first serial console."""
-        with pin_socket(self._find(vmi) / "serial0.sock") as path:
+        with pin_socket(self._find(vmi) / SERIAL_SOCKET) as path:
             return await open_unix(path)
 
     async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
         """Connect to QEMU's VNC socket."""
-        with pin_socket(self._find(vmi) / "vnc.sock") as path:
+        with pin_socket(self._find(vmi) / VNC_SOCKET) as path:
             return await open_unix(path)
 
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:

@@ -15,7 +15,7 @@ from virtshape.launcher.images.clone import copy_file
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.inspection import round_up
 from virtshape.launcher.images.progress import Progress
-from virtshape.standalone.storage.layout import IMAGE
+from virtshape.launcher.layout import DISK_IMAGE
 
 BLOCK: Final = 4096
 """Image sizes are multiples of the largest block size that guests see."""
@@ -95,13 +95,13 @@ def copy_directory(source: Path, target: Path, size: int, progress: Progress) ->
 
 def copy_volume(source: Path, target: Path, size: int, progress: Progress, *, preallocated: bool = False) -> None:
     """Copy a volume's disk image, or its files if it has no image; create an empty image if it has neither."""
-    image = source / IMAGE
+    image = source / DISK_IMAGE
     if is_image(image):
-        copy_image(image, target / IMAGE, size, progress, preallocated=preallocated)
+        copy_image(image, target / DISK_IMAGE, size, progress, preallocated=preallocated)
     elif any(not path.name.startswith(".") for path in source.iterdir()):
         copy_directory(source, target, size, progress)
     else:
-        make_blank(target / IMAGE, size, preallocated=preallocated)
+        make_blank(target / DISK_IMAGE, size, preallocated=preallocated)
 
 
 def remove(path: Path) -> None:

@@ -7,10 +7,10 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.controllers.storage.protocol import StorageError, Volume
+from virtshape.launcher.layout import DISK_IMAGE
 
 PROVISIONER: Final = "virtshape.io/local"
 """The provisioner in storage classes."""
-IMAGE: Final = "disk.img"
 
 
 _MAX_NAME_LENGTH: Final = 200
@@ -41,7 +41,7 @@ class Layout(Struct, frozen=True):
 
     def image(self, name: str) -> Path:
         """Return the disk image of a volume."""
-        return self.volume(name) / IMAGE
+        return self.volume(name) / DISK_IMAGE
 
     def locate(self, volume: Volume) -> Path:
         """Return the path that users of a volume get: its directory, or its image for a block device."""

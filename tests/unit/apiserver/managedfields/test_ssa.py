@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
+from virtshape.api.wellknown import LAST_APPLIED
 from virtshape.apiserver.managedfields.fieldtypes import object_type
-from virtshape.apiserver.managedfields.lastapplied import ANNOTATION
 from virtshape.apiserver.managedfields.managedfields import Write, entries_of, record_update
 from virtshape.apiserver.managedfields.ssa import apply, check_apply_body, find_undeclared
 
@@ -349,7 +349,7 @@ def test_applier_has_one_entry_for_all_versions() -> None:
 def build_client_side(applied: JsonObject, **live: Any) -> JsonObject:
     """Return an object as client-side apply leaves it."""
     text = json.dumps(applied)
-    tree = applied | {"metadata": {**applied["metadata"], "annotations": {ANNOTATION: text}}} | live
+    tree = applied | {"metadata": {**applied["metadata"], "annotations": {LAST_APPLIED: text}}} | live
     return edit_from_nothing(tree)
 
 
@@ -364,7 +364,7 @@ def test_kubectl_migrates_from_client_side_apply_without_conflict() -> None:
     applied = build_instancetype({**SIZES, "cpu": {"guest": 4}})
     result = put(live, applied, "kubectl")
     assert result["spec"]["cpu"] == {"guest": 4}
-    assert json.loads(result["metadata"]["annotations"][ANNOTATION]) == applied
+    assert json.loads(result["metadata"]["annotations"][LAST_APPLIED]) == applied
     assert put(result, applied, "kubectl", time=NOON) == result
 
 
@@ -391,7 +391,7 @@ def test_last_applied_annotation_does_not_hide_other_conflicts(live: JsonObject,
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}"], ids=["empty", "not JSON", "not an object", "empty object"])
 def test_invalid_last_applied_annotation_is_ignored(text: str) -> None:
-    live = edit_from_nothing(build_instancetype(SIZES, annotations={ANNOTATION: text}))
+    live = edit_from_nothing(build_instancetype(SIZES, annotations={LAST_APPLIED: text}))
     assert refusal(live, build_instancetype({"cpu": {"guest": 4}}), "kubectl").code == 409
 
 

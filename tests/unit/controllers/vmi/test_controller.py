@@ -8,9 +8,9 @@ from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.wellknown import VMI_FINALIZER
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import Name
-from virtshape.controllers.vm.newvmi import INSTANCE_FINALIZER
 from virtshape.controllers.vmi.controller import VmiReconciler
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.scheduling import ClusterPlacement, PlacementResult
@@ -110,7 +110,7 @@ async def test_refused_instance_releases_its_resources() -> None:
 async def test_deleted_instance_keeps_its_finalizer_until_the_launcher_can_stop_the_guest() -> None:
     stored: Any = Stored()
     placement = OneSpot()
-    metadata = replace(stored.seen.metadata, finalizers=[INSTANCE_FINALIZER], deletion_timestamp="2026-01-01T00:00:00Z")
+    metadata = replace(stored.seen.metadata, finalizers=[VMI_FINALIZER], deletion_timestamp="2026-01-01T00:00:00Z")
     stored.kept = stored.seen = replace(stored.seen, metadata=metadata)
 
     recorder = EventRecorder(stored, "test", lambda: 0.0)

@@ -8,9 +8,10 @@ from tests.support.instances import build_node, build_vmi
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.wellknown import SCHEDULABLE_LABEL
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.loop import Name
-from virtshape.controllers.vmi.launcher import SCHEDULABLE_LABEL, SimulatedLauncher
+from virtshape.controllers.vmi.launcher import SimulatedLauncher
 from virtshape.controllers.vmi.scheduling import (
     LAUNCHER_STARTING,
     ClusterPlacement,

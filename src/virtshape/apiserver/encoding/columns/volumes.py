@@ -1,11 +1,11 @@
 """Columns of volumes, claims, storage classes, snapshots and DataVolumes."""
 
+from virtshape.api.wellknown import DEFAULT_CLASS
 from virtshape.apiserver.encoding.age import format_age
 from virtshape.apiserver.encoding.columns.column import Cell, Column, column, computed
 from virtshape.apiserver.encoding.columns.standard import AGE, CUSTOM_AGE, NAME
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
-_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 
 def _show_modes(modes: list[str] | None) -> Cell:
@@ -37,7 +37,7 @@ def _show_flag(value: bool | None) -> Cell:
 
 
 def _show_class_name(name: str, annotations: dict[str, str] | None) -> Cell:
-    is_default = any((annotations or {}).get(key) == "true" for key in _DEFAULT_CLASS)
+    is_default = any((annotations or {}).get(key) == "true" for key in DEFAULT_CLASS)
     return f"{name} (default)" if is_default else name
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from virtshape.launcher.design.context import DEVICES, DesignContext
 from virtshape.launcher.domain.devices.console import Channel, Redirection, Serial
-from virtshape.launcher.layout import SERIAL_LOG
+from virtshape.launcher.layout import SERIAL_LOG, SERIAL_SOCKET
 
 AGENT_CHANNEL: Final = "org.qemu.guest_agent.0"
 METRICS_CHANNEL: Final = "org.github.vhostmd.1"
@@ -16,7 +16,7 @@ def design_serials(context: DesignContext) -> tuple[Serial, ...]:
     if context.devices.autoattach_serial_console is False:
         return ()
     log = None if context.devices.log_serial_console is False else context.locate(SERIAL_LOG)
-    return (Serial(context.locate("serial0.sock"), log),)
+    return (Serial(context.locate(SERIAL_SOCKET), log),)
 
 
 def design_channels(context: DesignContext) -> tuple[Channel, ...]:

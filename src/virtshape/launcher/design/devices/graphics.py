@@ -4,6 +4,7 @@ from typing import Final
 
 from virtshape.launcher.design.context import DEVICES, DesignContext
 from virtshape.launcher.domain.devices.graphics import Graphics, Input, Sound, Video
+from virtshape.launcher.layout import VNC_SOCKET
 
 _VIDEO_MEMORY: Final = 16384
 _WITH_MEMORY: Final = ("vga", "cirrus", "vmvga", "qxl")
@@ -12,7 +13,7 @@ _WITHOUT_HEADS: Final = ("none", "ramfb")
 
 def design_graphics(context: DesignContext) -> Graphics | None:
     """Return the VNC server, unless graphics are disabled."""
-    return Graphics(context.locate("vnc.sock")) if context.has_screen else None
+    return Graphics(context.locate(VNC_SOCKET)) if context.has_screen else None
 
 
 def design_video(context: DesignContext) -> Video | None:

@@ -1,0 +1,20 @@
+"""Keys of labels, annotations and finalizers are defined in one module each."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src/virtshape"
+_KEY = re.compile(r"[a-z0-9.-]+\.(?:io|com)/(?!v\d)[A-Za-z0-9._/-]+")
+"""A name with a domain, which is not an API version."""
+
+
+def test_every_key_is_written_in_one_module() -> None:
+    modules: dict[str, set[str]] = defaultdict(set)
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _KEY.fullmatch(node.value):
+                modules[node.value].add(str(path.relative_to(SOURCE)))
+    assert {key: sorted(found) for key, found in modules.items() if len(found) > 1} == {}
+    assert len(modules) > 50
