@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.api.mediatypes import METRICS_TEXT
-from virtshape.apiserver.discovery.health import METRICS_TEXT as PLAIN_TEXT
+from virtshape.apiserver.discovery.health import CONTENT_TYPE as PLAIN_TEXT
 from virtshape.apiserver.discovery.health import answer_check, answer_health
 from virtshape.apiserver.http import Handler, Listener
 from virtshape.apiserver.message import Request, Response
