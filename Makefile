@@ -65,7 +65,7 @@ sbom: $(READY)
 		--format cyclonedx1.5 --output-file $(SBOM) >/dev/null
 
 pin-uv: $(READY)
-	@test -n "$(UV)" || { echo "Say which version: make pin-uv UV=0.13.7" >&2; exit 1; }
+	@test -n "$(UV)" || { echo "Set the version: make pin-uv UV=0.13.7" >&2; exit 1; }
 	@{ sed -n '/^#/p' tools/python/uv.txt; echo "uv==$(UV)" \
 		| $(BIN)/uv pip compile --quiet --generate-hashes --no-header --no-annotate -; } > tools/python/uv.txt.new
 	@mv tools/python/uv.txt.new tools/python/uv.txt

@@ -133,7 +133,7 @@ def measure(ground: Ground) -> Iterator[str]:
     ground.site.install()
     with ground.site.running("webhook", "--log-level=info") as webhook:
         ground.site.wait_until_trusted()
-        furnish(ground)
+        create_namespaces(ground)
         yield f"| {' | '.join(COLUMNS)} |"
         yield "| --- " * len(COLUMNS) + "|"
         yield from measure_admission(ground, webhook)
@@ -146,7 +146,7 @@ def measure(ground: Ground) -> Iterator[str]:
             yield from measure_memory(ground, controller)
 
 
-def furnish(ground: Ground) -> None:
+def create_namespaces(ground: Ground) -> None:
     """Create namespaces with the default service account, which a controller manager would create."""
     ask = ground.site.plane.request
     for name in NAMESPACES:
@@ -169,17 +169,17 @@ def measure_admission(ground: Ground, webhook: ComponentProcess) -> Iterator[str
         cpu[phase] = (read_cpu(webhook) - used) * 1000 / asked[phase]["n"]
     counts = {bound: count - before[bound] for bound, count in read_histogram(webhook).items()}
     ground.run("delete16,delcoll")
-    for phase, (words, recorded) in RECORDED.items():
+    for phase, (label, recorded) in RECORDED.items():
         added = " / ".join(f"{asked[phase][key] - alone[phase][key]:.1f}" for key in ("p50_ms", "p99_ms"))
         both = f"{describe(alone[phase])} | {describe(asked[phase])}"
-        yield f"| {words}, p50 / p99 | {both} | **{added} ms** | {recorded} |"
+        yield f"| {label}, p50 / p99 | {both} | **{added} ms** | {recorded} |"
     each = ", ".join(f"{cpu[phase]:.1f} ms with {clients}" for phase, clients in zip(cpu, ("one", "16"), strict=True))
-    yield f"| CPU of the webhook's process, a VM created | | {each} | | |"
+    yield f"| CPU of the webhook per VM created | | {each} | | |"
     middle, late = (find_quantile(counts, share) * 1000 for share in (0.5, 0.99))
     took = f"{middle:.1f} / **{late:.1f} ms** (goal: 5 ms)"
-    yield f"| one answer of the webhook by its own clock, p50 / p99 | | {took} | | |"
+    yield f"| response time of the webhook by its own clock, p50 / p99 | | {took} | | |"
     calls = max(counts.values()) / sum(result["n"] for result in asked.values())
-    yield f"| questions to the webhook, a VM created | | {calls:.1f} | | |"
+    yield f"| webhook calls per VM created | | {calls:.1f} | | |"
 
 
 def describe(result: dict[str, Any]) -> str:
@@ -193,7 +193,7 @@ def measure_starts(ground: Ground, webhook: ComponentProcess, controller: Compon
     plane = ground.site.plane
     followed = Followed(ground)
     before = read_cpu(webhook), read_cpu(controller), sum(map(cpu_seconds, (plane.etcd.pid, plane.apiserver.pid)))
-    questions = max(read_histogram(webhook).values())
+    calls_before = max(read_histogram(webhook).values())
     ground.run("create16", "--n", str(STARTED), load=ground.change_load(('"Halted"', '"Always"')))
     waits = followed.wait_for(STARTED)
     wait_until_calm(controller)
@@ -201,12 +201,12 @@ def measure_starts(ground: Ground, webhook: ComponentProcess, controller: Compon
     asked, ours, theirs = ((now - then) * 1000 / STARTED for now, then in zip(after, before, strict=True))
     took = f"{waits[STARTED // 2]:.2f} / {waits[STARTED * 99 // 100]:.2f} s"
     yield f"| VM create to instance create, {STARTED:,} VMs from 16 clients, p50 / p99 | - | {took} |"
-    yield f"| until all {STARTED:,} instances are there | - | **{followed.seconds:.1f} s** |"
+    yield f"| until all {STARTED:,} instances exist | - | **{followed.seconds:.1f} s** |"
     yield f"| CPU for a VM until its pod waits for a node: our controller | - | **{ours:.1f} ms** |"
     yield f"| the same: our webhook | - | {asked:.1f} ms |"
     yield f"| the same: kube-apiserver and etcd | - | {theirs:.0f} ms |"
-    calls = (max(read_histogram(webhook).values()) - questions) / STARTED
-    yield f"| questions to the webhook, for a VM | - | {calls:.1f} |"
+    calls = (max(read_histogram(webhook).values()) - calls_before) / STARTED
+    yield f"| webhook calls per VM | - | {calls:.1f} |"
 
 
 def measure_memory(ground: Ground, controller: ComponentProcess) -> Iterator[str]:

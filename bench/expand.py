@@ -29,9 +29,9 @@ def main() -> None:
     if expected is not None:
         assert strip(json.loads(expander.expand(one))) == strip(json.loads(expected)), "the result is wrong"
     varied = measure(expander, encode_vms(64))
-    print(f"  64 varied VMs: {varied[0]:.1f} µs each, yardstick {varied[1]:.1f} µs, ratio {varied[2]:.2f}")
+    print(f"  64 varied VMs: {varied[0]:.1f} µs each, baseline {varied[1]:.1f} µs, ratio {varied[2]:.2f}")
     single = measure(expander, [one])
-    print(f"  one VM: {single[0]:.1f} µs, yardstick {single[1]:.1f} µs")
+    print(f"  one VM: {single[0]:.1f} µs, baseline {single[1]:.1f} µs")
     print(f"ratio {single[2]:.2f}")
 
 
@@ -45,12 +45,12 @@ def measure(expander: Expander, vms: list[bytes]) -> tuple[float, float, float]:
         for vm in vms:
             expander.expand(vm)
 
-    def yardstick() -> None:
+    def baseline() -> None:
         for vm, result in pairs:
             json.loads(vm)
             json.dumps(result)
 
-    rounds = [(clock(ours, calls), clock(yardstick, calls)) for _ in range(ROUNDS)]
+    rounds = [(clock(ours, calls), clock(baseline, calls)) for _ in range(ROUNDS)]
     per_vm = 1e6 / len(vms)
     return (
         min(mine for mine, _ in rounds) * per_vm,

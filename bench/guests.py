@@ -35,7 +35,7 @@ def main() -> None:
     """Run all measurements and print them."""
     with tempfile.TemporaryDirectory() as scratch:
         data = pathlib.Path(scratch, "data")
-        furnish(data)
+        copy_demo_guest(data)
         lines = ["| work | goal | virtshape |", "| --- | --- | --- |"]
         with started(data, "--launcher", "qemu") as server:
             caller = Caller(server)
@@ -50,7 +50,7 @@ def main() -> None:
     write_page("guests", lines)
 
 
-def furnish(data: pathlib.Path) -> None:
+def copy_demo_guest(data: pathlib.Path) -> None:
     """Build the demo guest in advance, so that building it is not measured."""
     images = data / "images" / "demo"
     images.mkdir(mode=0o700, parents=True)
@@ -88,10 +88,10 @@ def measure_start(caller: Caller, server: Running, data: pathlib.Path, scratch: 
         stop(caller, "timed")
     beyond = statistics.median(mine - alone for mine, alone in zip(ours, bare, strict=True))
     middle, alone = statistics.median(ours), statistics.median(bare)
-    words = f"{middle * 1000:.0f} ms, {alone * 1000:.0f} ms of which QEMU takes by itself"
-    yield f"| VM start to its guest running, beyond QEMU by itself | 300 ms | **{beyond * 1000:.0f} ms** ({words}) |"
-    words = f"{statistics.median(shared):.0f} MB with what all launcher processes share"
-    yield f"| resident memory of a guest beyond QEMU | 45 MB | **{statistics.median(own):.0f} MB** ({words}) |"
+    details = f"{middle * 1000:.0f} ms, {alone * 1000:.0f} ms of which are QEMU alone"
+    yield f"| VM start to its guest running, beyond QEMU alone | 300 ms | **{beyond * 1000:.0f} ms** ({details}) |"
+    details = f"{statistics.median(shared):.0f} MB with what all launcher processes share"
+    yield f"| resident memory of a guest beyond QEMU | 45 MB | **{statistics.median(own):.0f} MB** ({details}) |"
     caller.ask("DELETE", f"{NAMESPACE}/virtualmachines/timed")
 
 
@@ -116,8 +116,8 @@ def read_report(caller: Caller, data: pathlib.Path, name: str) -> dict[str, Any]
 def time_bare(pid: int, directory: pathlib.Path) -> float:
     """Start a guest's QEMU again without a launcher, with separate sockets; return the seconds until it runs."""
     directory.mkdir()
-    words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
-    command = make_bare(words, directory)
+    arguments = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
+    command = make_bare(arguments, directory)
     monitor = directory / "charmonitor"
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -132,10 +132,10 @@ def time_bare(pid: int, directory: pathlib.Path) -> float:
         process.wait()
 
 
-def make_bare(words: list[str], directory: pathlib.Path) -> list[str]:
+def make_bare(arguments: list[str], directory: pathlib.Path) -> list[str]:
     """Return the command line with files instead of the descriptors passed by libvirt, and without disk locks."""
     command: list[str] = []
-    rest = iter(words)
+    rest = iter(arguments)
     for word in rest:
         if word == "-S":
             continue
@@ -192,8 +192,8 @@ def measure_many(caller: Caller, data: pathlib.Path) -> Iterator[str]:
     failures = AT_ONCE - count_running(caller)
     memory = [private_megabytes(read_report(caller, data, name)["launcher_pid"]) for name in names]
     cores = os.cpu_count()
-    words = f"{failures} failures; all run after {running:.1f} s, all have booted after {booted:.0f} s"
-    yield f"| {AT_ONCE} guests of 128 MiB at once, on {cores} cores | no failure | **{words}** |"
+    outcome = f"{failures} failures; all run after {running:.1f} s, all have booted after {booted:.0f} s"
+    yield f"| {AT_ONCE} guests of 128 MiB at once, on {cores} cores | no failure | **{outcome}** |"
     yield f"| memory of their launcher processes, each | 45 MB | **{statistics.median(memory):.0f} MB** |"
     remove_all(caller)
 
@@ -217,7 +217,7 @@ def list_uids(caller: Caller) -> list[str]:
 
 def measure_clones(caller: Caller, scratch: pathlib.Path, data: pathlib.Path) -> Iterator[str]:
     """Measure cloning a 1 GiB claim, with a tenth of it and with all of it written."""
-    for name, filled, words in (("tenth", GIB // 10, "a tenth of it data"), ("whole", GIB, "all of it data")):
+    for name, filled, share in (("tenth", GIB // 10, "a tenth of it data"), ("whole", GIB, "all of it data")):
         image = scratch / f"{name}.img"
         write_image(image, filled)
         subprocess.run(
@@ -225,7 +225,7 @@ def measure_clones(caller: Caller, scratch: pathlib.Path, data: pathlib.Path) ->
         )
         os.sync()  # pending writes of the image are not part of the clone
         seconds = min(clone_once(caller, name, number) for number in range(3))
-        yield f"| clone of a claim of 1 GiB, {words} | 1 s | **{seconds:.2f} s** |"
+        yield f"| clone of a claim of 1 GiB, {share} | 1 s | **{seconds:.2f} s** |"
 
 
 def write_image(image: pathlib.Path, filled: int) -> None:
@@ -265,13 +265,13 @@ def remove_all(caller: Caller) -> None:
     """Delete all VMs and wait until their instances are gone."""
     for vm in caller.ask("GET", f"{NAMESPACE}/virtualmachines")["items"]:
         caller.ask("DELETE", f"{NAMESPACE}/virtualmachines/{vm['metadata']['name']}")
-    wait_for(lambda: not list_uids(caller), "all guests to go")
+    wait_for(lambda: not list_uids(caller), "the deletion of all guests")
 
 
-def wait_for(holds: Callable[[], Any], words: str, pause: float = 0.05) -> None:
+def wait_for(holds: Callable[[], Any], what: str, pause: float = 0.05) -> None:
     """Wait until a condition holds."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not holds():
         if time.monotonic() > deadline:
-            raise RuntimeError(f"waited too long for {words}")
+            raise RuntimeError(f"waited too long for {what}")
         time.sleep(pause)

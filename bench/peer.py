@@ -28,7 +28,7 @@ def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str) -> di
     """Return the results of each phase; empty if the binaries are missing."""
     binaries = find_binaries()
     if not isinstance(binaries, Binaries):
-        print(f"  not measured beside: {binaries}")
+        print(f"  baseline not measured: {binaries}")
         return {}
     results = directory / "peer.json"
     with ControlPlane(binaries, directory / "peer", with_controllers=False, durable=True) as plane:

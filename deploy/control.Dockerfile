@@ -16,7 +16,7 @@ RUN uv sync --frozen --no-dev --no-editable --compile-bytecode --no-cache
 FROM ${BASE}
 COPY --from=build /opt/virtshape /opt/virtshape
 ENV PATH=/opt/virtshape/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-# A number, so that Kubernetes can tell that it is not root.
+# A number, so that Kubernetes can verify that it is not root.
 USER 65532:65532
 ENTRYPOINT ["virtshape"]
 CMD ["--help"]

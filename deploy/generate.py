@@ -1,10 +1,10 @@
 """
-Writes what `virtshape manifests` prints in two more forms: a kustomize base and a Helm chart.
+Generate a kustomize base and a Helm chart from the output of `virtshape manifests`.
 
     python deploy/generate.py           writes the files
-    python deploy/generate.py --check   says which of them are out of date, exit status 1 if any is
+    python deploy/generate.py --check   prints which files are out of date; exit status 1 if any are
 
-The chart's conditions come from the differences between what the command prints with an option and without it.
+The chart's conditions are derived from the differences between the outputs with and without each option.
 """
 
 import json
@@ -29,7 +29,7 @@ CHART = "helm/virtshape"
 NOTE = "# Written by deploy/generate.py.\n"
 OLDEST_KUBERNETES = "1.32.0-0"
 KEPT = {"helm.sh/resource-policy": "keep"}
-"""What stays when a release is uninstalled: with the kinds all VMs would go, with the namespace the configuration."""
+"""Annotation of objects that an uninstall keeps: CRDs, because of all VMs, and the namespace with the configuration."""
 
 DEFAULTS = Options()
 SENTINELS = Options(
@@ -54,11 +54,11 @@ VALUES: dict[str, tuple[Any, str]] = {
     "replicas": (DEFAULTS.replicas, "Pods of each component."),
     "catalog": (DEFAULTS.catalog, "Create missing instance types and preferences of the built-in catalog."),
     "cdi": (DEFAULTS.cdi, "Include the CDI kinds, for a cluster without CDI."),
-    "webhookCert": (DEFAULTS.webhook_cert, "Who makes and renews certificates: self-signed or cert-manager."),
-    "runtime": (DEFAULTS.runtime, "What runs guests: pod (a pod each) or none."),
+    "webhookCert": (DEFAULTS.webhook_cert, "How certificates are issued and renewed: self-signed or cert-manager."),
+    "runtime": (DEFAULTS.runtime, "How guests run: pod (each in a pod) or none."),
     "serviceMonitor": (DEFAULTS.service_monitor, "Include ServiceMonitors. Requires the Prometheus operator."),
 }
-WORDS = {"webhookCert": ["self-signed", "cert-manager"], "runtime": ["pod", "none"]}
+ENUMS = {"webhookCert": ["self-signed", "cert-manager"], "runtime": ["pod", "none"]}
 TYPES = {bool: "boolean", int: "integer", str: "string"}
 
 
@@ -85,7 +85,7 @@ def _read(path: Path) -> str | None:
 
 
 def list_written() -> Iterator[str]:
-    """The files that an earlier run wrote."""
+    """Return the files that an earlier run wrote."""
     for folder in (BASE, CHART):
         for path in sorted((FOLDER / folder).rglob("*.yaml")):
             if path.read_text().startswith(NOTE):
@@ -93,7 +93,7 @@ def list_written() -> Iterator[str]:
 
 
 def write_base() -> Iterator[tuple[str, str]]:
-    """The files of the kustomize base: one for each part, and the list of them."""
+    """Return the files of the kustomize base: one per part, and kustomization.yaml."""
     parts = {name: trees for name, trees in build_parts(DEFAULTS).items() if trees}
     for name, trees in parts.items():
         yield f"{BASE}/{name}.yaml", NOTE + "---\n".join(map(write_yaml, trees))
@@ -106,7 +106,7 @@ def write_base() -> Iterator[tuple[str, str]]:
 
 
 def write_chart() -> Iterator[tuple[str, str]]:
-    """The files of the Helm chart."""
+    """Return the files of the Helm chart."""
     yield f"{CHART}/Chart.yaml", NOTE + write_yaml(_describe_chart())
     yield f"{CHART}/values.yaml", NOTE + "".join(_write_values())
     yield f"{CHART}/values.schema.json", json.dumps(_describe_values(), indent=2) + "\n"
@@ -121,7 +121,7 @@ def _describe_chart() -> Tree:
     return {
         "apiVersion": "v2",
         "name": "virtshape",
-        "description": "Instance types and preferences that give virtual machines their shape.",
+        "description": "Virtual machines with instance types and preferences.",
         "type": "application",
         "version": RELEASE,
         "appVersion": RELEASE,
@@ -136,7 +136,7 @@ def _write_values() -> Iterator[str]:
 
 def _describe_values() -> Tree:
     properties: Tree = {
-        name: {"description": purpose, "type": TYPES[type(value)]} | ({"enum": WORDS[name]} if name in WORDS else {})
+        name: {"description": purpose, "type": TYPES[type(value)]} | ({"enum": ENUMS[name]} if name in ENUMS else {})
         for name, (value, purpose) in VALUES.items()
     }
     properties["replicas"]["minimum"] = 1
@@ -149,7 +149,7 @@ def _describe_values() -> Tree:
 
 
 def _build_for_chart(options: Options) -> dict[str, list[Tree]]:
-    """All parts without the namespace of the release, which is Helm's to make."""
+    """Return all parts without the namespace of the release, which Helm creates."""
     parts = build_parts(options)
     parts["namespaces"] = [tree for tree in parts["namespaces"] if tree["metadata"]["name"] != options.namespace]
     for tree in (*parts["namespaces"], *parts["crds"]):
@@ -167,7 +167,7 @@ Objects = dict[_Identity, list[str]]
 
 
 def _identify(trees: Iterable[Tree]) -> Objects:
-    """The lines of each object."""
+    """Return the lines of each object."""
     heads = ((tree, tree["kind"], tree["metadata"]) for tree in trees)
     return {
         _Identity(kind, head.get("namespace", ""), head["name"]): write_yaml(tree).splitlines()
@@ -176,7 +176,7 @@ def _identify(trees: Iterable[Tree]) -> Objects:
 
 
 def _list_documents(trees: Sequence[Tree], variants: Mapping[str, Sequence[Tree]]) -> Iterator[str]:
-    """The text of all objects; neighbours that come under the same conditions share them."""
+    """Return the text of all objects; adjacent objects with the same conditions share them."""
     base = _identify(trees)
     others = {condition: _identify(variant) for condition, variant in variants.items()}
     order = _order(base, others.values())
@@ -199,7 +199,7 @@ def _merge_object(identity: _Identity, base: Objects, others: Mapping[str, Objec
 
 
 def _order(base: Iterable[_Identity], others: Iterable[Iterable[_Identity]]) -> list[_Identity]:
-    """All objects; those that only an option brings come after the one before them there."""
+    """Return all objects; objects that an option adds keep their position."""
     order = list(base)
     for other in others:
         place = 0
@@ -213,7 +213,7 @@ def _order(base: Iterable[_Identity], others: Iterable[Iterable[_Identity]]) -> 
 
 
 def _merge(base: list[str], variants: Mapping[str, list[str]]) -> list[str]:
-    """The lines of an object, each that depends on an option under its condition."""
+    """Return the lines of an object, with conditions around lines that depend on an option."""
     edits = sorted(
         (start, end, condition, lines[low:high])
         for condition, lines in variants.items()
@@ -239,7 +239,7 @@ def _wrap(condition: str, lines: Sequence[str], otherwise: Sequence[str] = ()) -
 
 
 def _fill_in(text: str) -> str:
-    """Put Helm's expressions where the sentinels stand; a whole value is quoted, lest it read as a number."""
+    """Replace the sentinels by Helm's expressions; a complete value is quoted, so that it is not parsed as a number."""
     for sentinel, expression in EXPRESSIONS.items():
         if sentinel in (SENTINELS.namespace, SENTINELS.image):
             for before in (": ", "- "):

@@ -22,7 +22,7 @@ ENV UV_PROJECT_ENVIRONMENT=/opt/virtshape UV_PYTHON=/usr/bin/python3 UV_PYTHON_D
 RUN /opt/uv/bin/uv sync --frozen --no-dev --no-editable --extra guests --compile-bytecode --no-cache
 
 FROM ${BASE}
-# Before any package takes the number for a user of its own.
+# First, before a package assigns this number to its own user.
 RUN groupadd --gid 107 guest \
     && useradd --uid 107 --gid 107 --no-create-home --home-dir /run/virtshape --shell /usr/sbin/nologin guest
 # hadolint ignore=DL3008
@@ -32,7 +32,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/virtshape /opt/virtshape
 ENV PATH=/opt/virtshape/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-# A number, so that Kubernetes can tell that it is not root; guests' pods ask for the same one.
+# A number, so that Kubernetes can verify that it is not root; launcher pods set the same one.
 USER 107:107
 ENTRYPOINT ["virtshape"]
 CMD ["launcher", "--pod"]

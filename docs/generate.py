@@ -2,7 +2,7 @@
 Generate docs/virtctl.md and docs/reference: commands from their help, kinds from their structs.
 
     python docs/generate.py           writes the files
-    python docs/generate.py --check   says which of them are out of date, exit status 1 if any is
+    python docs/generate.py --check   prints which files are out of date; exit status 1 if any are
 """
 
 import sys
@@ -59,7 +59,7 @@ def _read(path: Path) -> str | None:
 
 
 def write_pages() -> Iterator[tuple[str, str]]:
-    """Each page's name and text."""
+    """Yield the name and text of each page."""
     contents = write_contents("virtctl", virtctl)
     yield "virtctl", "\n".join([VIRTCTL, contents, write_flags(), *write_commands("virtctl", virtctl)])
     yield "reference/virtshape", "\n".join(["# virtshape\n", *write_commands("virtshape", virtshape)])
@@ -70,23 +70,23 @@ def write_pages() -> Iterator[tuple[str, str]]:
 
 
 def write_contents(program: str, group: click.Group) -> str:
-    """A table of a program's commands."""
+    """Return a table of a program's commands."""
     rows = []
     for each in _walk_commands(program, group):
         if not isinstance(each.command, click.Group):
-            path, words = each.command_path, each.command.get_short_help_str(WIDTH)
-            rows.append(f"| [`{path}`](#{path.replace(' ', '-')}) | {words} |")
+            path, summary = each.command_path, each.command.get_short_help_str(WIDTH)
+            rows.append(f"| [`{path}`](#{path.replace(' ', '-')}) | {summary} |")
     return "\n".join(["| command | |", "| --- | --- |", *rows, ""])
 
 
 def write_flags() -> str:
-    """The flags of virtctl that every command takes, also those that their help leaves out."""
+    """Return the global flags of virtctl, which the help of commands omits."""
     (context,) = _walk_commands("options", any_command)
-    return f"Every command takes these flags, before or behind its name:\n\n```text\n{describe_flags(context)}```\n"
+    return f"Every command accepts these flags, before or after its name:\n\n```text\n{describe_flags(context)}```\n"
 
 
 def write_commands(program: str, group: click.Group) -> Iterator[str]:
-    """The help of a program and of all its commands."""
+    """Yield the help of a program and of all its commands."""
     for context in _walk_commands(program, group):
         text = "\n".join(line.rstrip() for line in context.get_help().splitlines())
         heading = f"## {context.command_path}\n\n" if context.parent else ""
@@ -112,7 +112,7 @@ def _walk_commands(name: str, command: click.Command, parent: click.Context | No
 
 
 def write_kind(kind: Kind) -> str:
-    """A page with all fields of a kind, struct by struct."""
+    """Return a page with all fields of a kind, struct by struct."""
     scope = "namespaced" if kind.namespaced else "cluster-wide"
     names = ", ".join(f"`{name}`" for name in (kind.plural, *kind.short_names))
     parts = [f"# {kind.kind}\n\n`{kind.api_version}`, {scope}; {names}.\n"]
@@ -132,15 +132,15 @@ def write_kind(kind: Kind) -> str:
 def _write_struct(struct: type) -> tuple[str, list[type]]:
     shape = inspect.type_info(struct)
     if not isinstance(shape, inspect.StructType):
-        raise TypeError(f"{struct.__name__} is no struct")
+        raise TypeError(f"{struct.__name__} is not a struct")
     texts = describe(struct)
     inner: list[type] = []
     rows = []
     for field in shape.fields:
         name = _name_type(field.type, inner)
         needed = " (required)" if field.required else ""
-        words = texts.fields.get(field.name, "").replace("|", "\\|").replace("\n", " ")
-        rows.append(f"| `{field.encode_name}` | {name}{needed} | {words} |")
+        text = texts.fields.get(field.name, "").replace("|", "\\|").replace("\n", " ")
+        rows.append(f"| `{field.encode_name}` | {name}{needed} | {text} |")
     table = ["| field | type | |", "| --- | --- | --- |", *rows] if rows else ["No fields."]
     return "\n".join([f"## {struct.__name__}\n", f"{texts.summary}\n", *table, ""]), inner
 

@@ -1,4 +1,4 @@
-"""The tour: runs the commands of the README on the files beside this one, and shows what they print."""
+"""Tour: run the offline commands of the README on the example files and print their output."""
 
 import shlex
 import subprocess
@@ -6,24 +6,24 @@ import sys
 from pathlib import Path
 
 STOPS = (
-    ("A VM that names a size and a guest, and says nothing else.", "cat examples/web.yaml"),
-    ("What it becomes, and who decided what.", "virtctl expand -f examples/web.yaml --explain"),
-    ("Sizes that the instance type leaves to the VM.", "virtctl expand -f examples/custom.yaml -o yaml"),
-    ("What is wrong with these, all at once.", "virtshape lint examples/broken"),
-    ("A size of one's own.", "virtctl customize u1.medium --catalog --name u1.mysize --vcpus 4 --memory 4Gi"),
+    ("A VM with an instance type, a preference and a disk.", "cat examples/web.yaml"),
+    ("The expanded VM, with the source of each field.", "virtctl expand -f examples/web.yaml --explain"),
+    ("An instance type that leaves vCPUs and memory to the VM.", "virtctl expand -f examples/custom.yaml -o yaml"),
+    ("All problems of invalid manifests.", "virtshape lint examples/broken"),
+    ("A custom instance type.", "virtctl customize u1.medium --catalog --name u1.mysize --vcpus 4 --memory 4Gi"),
     ("The catalog.", "virtshape catalog --series u1 -o table"),
 )
 
 
 def main() -> int:
-    """Walk through all stops."""
+    """Run all commands."""
     commands = Path(sys.executable).parent
     for number, (purpose, line) in enumerate(STOPS, 1):
         sys.stdout.write(f"\n{number}. {purpose}\n\n$ {line}\n")
         sys.stdout.flush()
-        program, *words = shlex.split(line)
+        program, *arguments = shlex.split(line)
         found = commands / program
-        ran = subprocess.run([found if found.exists() else program, *words], check=False)
+        ran = subprocess.run([found if found.exists() else program, *arguments], check=False)
         if ran.returncode not in (0, 1):
             return ran.returncode
     sys.stdout.write(f"\nThe commands are in {commands}: source {commands}/activate, then virtctl --help.\n")

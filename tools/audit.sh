@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Look up every locked dependency in a vulnerability database (OSV, or AUDIT_URL).
-# Exit status: 0 nothing was found, or the service could not be reached, which is said; 1 findings or another error.
+# Exit status: 0 no findings, or the service cannot be reached (a message is printed); 1 findings or another error.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ export UV_HTTP_TIMEOUT=${UV_HTTP_TIMEOUT:-20} UV_HTTP_RETRIES=${UV_HTTP_RETRIES:
 "${VENV:-.venv}/bin/uv" audit --frozen --preview-features audit-command "${service[@]}" 2> >(tee "$errors" >&2)
 status=$?
 wait
-# uv ends with 1 if it has found something and with 2 for any error.
+# uv exits with 1 if there are findings and with 2 for any error.
 if [ $status -eq 2 ] && grep -qE 'error sending request|HTTP status (client|server) error' "$errors"; then
     echo "The vulnerability service cannot be reached: the dependencies were NOT audited." >&2
     exit 0

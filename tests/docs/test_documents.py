@@ -41,7 +41,7 @@ def test_command_prints_the_documented_output(document: str, line: str, output: 
 def test_tour_runs_to_its_end() -> None:
     ran = subprocess.run([sys.executable, "examples/tour.py"], capture_output=True, text=True, cwd=ROOT, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert "1. A VM that names a size" in ran.stdout
+    assert "1. A VM with an instance type" in ran.stdout
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.name)

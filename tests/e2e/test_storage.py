@@ -133,7 +133,7 @@ def find_disk(system: System, claim: str) -> Path:
     [
         (["no-such-file"], 1, "no-such-file does not exist"),
         (["http://127.0.0.1:1/disk", "--size", "1Gi"], 1, "golden was not added: http://127.0.0.1:1/disk"),
-        (["{file}", "--size", "1Mi"], 1, "golden was not added: the image holds a disk of"),
+        (["{file}", "--size", "1Mi"], 1, "golden was not added: the image contains a disk of"),
         (["{file}", "--size", "little"], 2, "expected a quantity"),
         (["{file}", "--checksum", "sha256:00"], 2, "--checksum requires a URL"),
         (["{file}", "--default-preference-kind", "a"], 2, "requires --default-preference"),

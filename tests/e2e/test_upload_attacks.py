@@ -75,7 +75,7 @@ def test_symlink_chain_cannot_write_a_file_of_the_server(dev: Tenant, system: Sy
     answer = dev.upload("chain", build_long_chain(victim))
     assert victim.read_text() == "original"
     assert answer.code >= 400
-    assert "the archive holds a symbolic link" in answer.text
+    assert "the archive contains a symbolic link" in answer.text
     wait_until(lambda: not list_leftovers(system), lambda: str(list_leftovers(system)))
 
 

@@ -118,7 +118,7 @@ def test_archive_is_unpacked_into_files(uploader: Uploader) -> None:
 
 UNUSABLE: dict[str, tuple[str, bytes, int, str]] = {
     "nothing": (ASYNC, b"", 400, "the upload is empty"),
-    "a larger disk": (ASYNC, bytes(9 * MIB), 400, "the image holds a disk of 9437184 bytes; at most 8388608"),
+    "a larger disk": (ASYNC, bytes(9 * MIB), 400, "the image contains a disk of 9437184 bytes; at most 8388608"),
     "much too large": (ASYNC, bytes(80 * MIB), 400, "83886080 bytes do not fit into a claim of 8388608"),
     "broken": (ASYNC, b"QFI\xfb" + bytes(1000), 400, "its qcow2 header is damaged"),
     "no form": ("/v1beta1/upload-form", DISK, 400, "not a form"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds a control plane (etcd, kube-apiserver, kube-controller-manager), once, outside the tree, and prints the folder
-# it is in: the one that tests/cluster/go.mod names or, with the word `oldest`, that of tests/cluster/oldest/go.mod.
-# Needs Go and its module proxy; takes minutes the first time. Tests take another one than the newest from
+# Builds a control plane (etcd, kube-apiserver, kube-controller-manager) once, outside the tree, and prints its directory.
+# The version is that of tests/cluster/go.mod or, with the argument `oldest`, of tests/cluster/oldest/go.mod.
+# Needs Go and its module proxy; the first build takes minutes. To run the tests with another version:
 #     KUBEBUILDER_ASSETS=$(bash tools/cluster/build.sh oldest) make test TESTS=tests/cluster
 set -euo pipefail
 modules=$(cd "$(dirname "$0")/../../tests/cluster" && pwd)
@@ -24,7 +24,7 @@ case ${1:-} in
 "") module=$modules prefix=cluster ;;
 oldest) module=$modules/oldest prefix=oldest ;;
 *)
-    echo "There is no control plane called $1: give nothing, or oldest." >&2
+    echo "Unknown control plane $1: use no argument, or oldest." >&2
     exit 2
     ;;
 esac

@@ -29,12 +29,12 @@ for tool in mmdebstrap unshare setpriv chroot; do
 done
 unshare --mount --pid --fork true 2>/dev/null || skip "namespaces are not allowed here"
 
-# The host's own settings for reaching registries, for apt in the root.
+# Copy the host's apt settings, such as proxies, to the root file system.
 write_apt_settings() {
     apt-config dump | grep -E '^Acquire::(https?|ftp|Retries|ForceIPv[46]|Check-Valid-Until|CompressionTypes)\b' || true
 }
 
-# The host's package sources, for another suite of the same distribution; nothing for suites of others.
+# The host's package sources for another suite of the same distribution; empty for other distributions.
 list_sources() {
     local own
     own=$(. /etc/os-release && echo "$ID $VERSION_CODENAME")
@@ -68,7 +68,7 @@ make_root() { # SUITE: makes its archive once
 check() { # SUITE WHO
     local suite=$1 who=$2 root
     root=$(mktemp -d "$cache/root.XXXXXX")
-    # shellcheck disable=SC2064 # the root of now
+    # shellcheck disable=SC2064 # expand the variable now
     trap "rm -rf --one-file-system '$root'" EXIT
     tar -xf "$cache/$suite.tar" -C "$root"
     mkdir -p "$cache/$suite/archives" "$cache/$suite/downloads-root" "$cache/$suite/downloads-user" "$root/fresh"
@@ -88,7 +88,7 @@ check() { # SUITE WHO
 failed=0
 for case in "${cases[@]}"; do
     suite=${case%/*} who=${case#*/}
-    make_root "$suite" || { echo "No root of $suite could be made: skipped." >&2; continue; }
+    make_root "$suite" || { echo "Creating a root file system of $suite failed: skipped." >&2; continue; }
     start=$SECONDS
     if (check "$suite" "$who"); then
         echo "$case: works ($((SECONDS - start)) s)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Enters a root, in mount and process namespaces that were made for it: enter.sh ROOT CACHE WHO TESTS
+# Runs inside.sh in a root file system, within new mount and process namespaces: enter.sh ROOT CACHE WHO TESTS
 set -euo pipefail
 root=$1 cache=$2 who=$3 tests=$4
 
@@ -26,7 +26,7 @@ inside=(chroot "$root" env -i "PATH=/usr/sbin:/usr/bin:/sbin:/bin" LANG=C.UTF-8 
 case $who in
     root) "${inside[@]}" HOME=/root bash /fresh/inside.sh ;;
     container)
-        # What Docker leaves to root in a container.
+        # The capabilities that Docker gives to root in a container.
         kept=chown,dac_override,fsetid,fowner,mknod,net_raw,setgid,setuid,setfcap,setpcap,net_bind_service,sys_chroot,kill
         kept=+${kept//,/,+}
         setpriv --bounding-set="-all,$kept" --inh-caps=-all "${inside[@]}" HOME=/root bash /fresh/inside.sh
@@ -35,9 +35,9 @@ case $who in
         "${inside[@]}" useradd --create-home --shell /bin/bash dev
         chown -R 1000:1000 "$downloads"
         as_user=("${inside[@]}" HOME=/home/dev setpriv --reuid=1000 --regid=1000 --clear-groups bash /fresh/inside.sh)
-        # The first run names what is missing; the administrator installs it as it says.
+        # The first run prints what is missing; root then runs the printed command.
         if "${as_user[@]}" packages >"$root/fresh/printed" 2>&1; then
-            cat "$root/fresh/printed" && echo "A blank machine was taken for a complete one." >&2 && exit 1
+            cat "$root/fresh/printed" && echo "Nothing was reported as missing on a blank machine." >&2 && exit 1
         fi
         install=$(sed -n 's/^ *sudo \(apt-get install .*\)/\1/p' "$root/fresh/printed" | head -n 1)
         [ -n "$install" ] || { cat "$root/fresh/printed" && echo "No command to install packages was printed." >&2 && exit 1; }

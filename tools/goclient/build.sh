@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Go client of these tests, anew when its source has changed, outside the tree, and prints where it is.
+# Builds the Go client for the tests outside the tree, again if its source has changed, and prints its path.
 # Needs Go and its module proxy.
 set -euo pipefail
 cd "$(dirname "$0")"

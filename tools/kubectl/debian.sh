@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches the kubectl that Debian has, once, outside the tree, and prints where it is. Needs apt, but neither root nor
-# room on PATH: it is unpacked, not installed.
+# Downloads Debian's kubectl once, outside the tree, and prints its path. Needs apt but not root: the package is
+# unpacked, not installed.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/virtshape
@@ -15,7 +15,7 @@ if [ ! -x "$target" ]; then
     trap 'rm -rf "$work"' EXIT
     cd "$work"
     apt-get download -qq kubernetes-client >&2 || { apt-get update -qq && apt-get download -qq kubernetes-client; } >&2 || {
-        echo "Apt knows no package kubernetes-client, or cannot reach it." >&2
+        echo "apt has no package kubernetes-client, or cannot download it." >&2
         exit 1
     }
     dpkg-deb -x "$work"/kubernetes-client_*.deb "$work/unpacked"

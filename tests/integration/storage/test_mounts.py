@@ -172,7 +172,7 @@ async def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
         ({"secret": {"secretName": "no"}}, "SecretNotFound", "Secret default/no not found"),
         ({"serviceAccount": {"serviceAccountName": "no"}}, "ServiceAccountNotFound", "ServiceAccount default/no"),
         ({"cloudInitNoCloud": {"secretRef": {"name": "s"}}}, "InvalidSecret", "has no key userdata"),
-        ({"containerDisk": {"image": "no.example/a:1", "imagePullPolicy": "Never"}}, "ErrImagePull", "is not here"),
+        ({"containerDisk": {"image": "no.example/a:1", "imagePullPolicy": "Never"}}, "ErrImagePull", "is not present"),
         ({"containerDisk": {"image": "Not A Name"}}, "ErrImagePull", "is not the name of a container image"),
     ],
     ids=["claim", "unbound", "unfilled", "settings", "secret", "account", "key", "image", "no image"],

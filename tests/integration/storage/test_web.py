@@ -270,7 +270,7 @@ async def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: W
     [
         ("large", {}, {}, "8388608"),
         ("disk", {"checksum": "sha256:" + "0" * 64}, {}, "the file's checksum is sha256:"),
-        ("disk", {"checksum": "crc:1"}, {}, "is no checksum"),
+        ("disk", {"checksum": "crc:1"}, {}, "invalid checksum"),
         ("backed", {}, {}, "it is backed by another file"),
         ("disk", {}, {"contentType": "archive"}, "the archive cannot be unpacked"),
     ],
@@ -299,7 +299,7 @@ async def test_failures_are_counted_and_retried(tmp_path: Path, web: Web) -> Non
         volume = await wait_until(system, DataVolume, "dv1", has_failed)
         status = to_tree(volume.status)
         assert (status["phase"], status["restartCount"] >= 1) == ("ImportInProgress", True)
-        assert "answered 404" in status["conditions"][2]["message"]
+        assert "returned status 404" in status["conditions"][2]["message"]
         web.files["disk"] = CONTENT
         volume = await wait_for_volume(system)
         assert to_tree(volume.status)["restartCount"] >= 1

@@ -151,7 +151,7 @@ def read_content(bundle: Bundle, architecture: str) -> ImageContent:
         return _read_oci(bundle, architecture)
     if bundle.has(_DOCKER_MANIFEST):
         return _read_docker(bundle)
-    raise RefusedImageError("this is neither an OCI layout nor an archive that Docker saved")
+    raise RefusedImageError("this is neither an OCI layout nor a `docker save` archive")
 
 
 def _read_oci(bundle: Bundle, architecture: str) -> ImageContent:
@@ -164,7 +164,7 @@ def _read_oci(bundle: Bundle, architecture: str) -> ImageContent:
         content = _read(bundle, _name_blob(chosen.digest))
         check_digest(content, chosen.digest)
         manifest, digest = parse_manifest(content), chosen.digest
-    raise RefusedImageError("the container image's index names further indexes without end")
+    raise RefusedImageError("the container image's indexes are nested too deeply")
 
 
 class _Saved(Struct):
@@ -186,13 +186,13 @@ def _read_docker(bundle: Bundle) -> ImageContent:
     try:
         images = msgspec.json.decode(_read(bundle, _DOCKER_MANIFEST), type=list[_Saved])
         if len(images) != 1:
-            raise RefusedImageError(f"the archive holds {len(images)} container images; it must hold one")
+            raise RefusedImageError(f"the archive contains {len(images)} container images; exactly one is allowed")
         configuration = _read(bundle, images[0].config)
         digests = msgspec.json.decode(configuration, type=_Configuration).rootfs.diff_ids
     except msgspec.MsgspecError as error:
         raise RefusedImageError(f"the archive's {_DOCKER_MANIFEST} cannot be read: {error}") from error
     if len(digests) != len(images[0].layers):
-        raise RefusedImageError("the archive does not say which digests its layers have")
+        raise RefusedImageError("the archive does not have the digests of its layers")
     layers = [Layer(name, digest) for name, digest in zip(images[0].layers, digests, strict=True)]
     return ImageContent(digest_of(configuration), layers)
 

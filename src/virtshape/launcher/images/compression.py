@@ -56,7 +56,7 @@ def open_stream(packed: BinaryIO, form: str) -> Iterator[bytes]:
         return _read_streams(packed, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY))
     if form == "bz2":
         return _read_bz2(packed)
-    raise RefusedImageError(f"files compressed as {form} cannot be unpacked; gz, xz and bz2 can")
+    raise RefusedImageError(f"compression format {form} is not supported: use gz, xz or bz2")
 
 
 def _read_gzip(packed: BinaryIO) -> Iterator[bytes]:

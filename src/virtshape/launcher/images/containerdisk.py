@@ -73,14 +73,14 @@ class ContainerImages:
         reference = parse_reference(image)
         local = self._files.get(reference)
         if local is not None and not local.exists():
-            raise TransferError(f"{image} should lie in {local}, which does not exist")
+            raise TransferError(f"image {image} is configured as {local}, which does not exist")
         if local is not None and not is_bundle(local):
             return _use_file(image, local)
         policy = policy or ("Always" if reference.is_latest else "IfNotPresent")
         if local is None and policy != "Always" and (found := self.find_disk(image, path, architecture)):
             return found
         if local is None and policy == "Never":
-            raise TransferError(f"{image} is not here, and its pull policy is Never")
+            raise TransferError(f"image {image} is not present, and its pull policy is Never")
         with self._open(image, access, architecture) as (content, open_layer):
             disk = self._cache.find_disk(content.digest, path)
             if disk is None:
@@ -119,7 +119,7 @@ class ContainerImages:
             found = extract(content.layers, open_layer, _select(path), scratch, self._limit, progress)
             if len(found) != 1:
                 where, names = path or DISKS, ", ".join(sorted(one.name for one in found))
-                several = f"has several disks in {where}, of which one must be chosen: {names}"
+                several = f"has several disks in {where}; set the path of one: {names}"
                 raise RefusedImageError(f"the container image {several if found else f'has no disk in {where}'}")
             info = inspect_image(found[0].path, self._limit)
             return self._cache.keep_disk(content.digest, path, found[0].path, _check_format(info.format), info.size)
@@ -137,7 +137,7 @@ class ContainerImages:
                 registry = Registry(reference, access._replace(networks=self._networks), self._plain)
                 yield registry.read_content(architecture), partial(self._fetch_layer, registry)
             else:
-                raise TransferError(f"{image} is in no file that this machine knows, and registries are not allowed")
+                raise TransferError(f"image {image} is not configured in config.yaml, and registries are disabled")
         except RefusedImageError as error:
             raise RefusedImageError(f"{image}: {error}") from error
 
@@ -163,7 +163,7 @@ def _check_format(form: str) -> Literal["raw", "qcow2"]:
         return "raw"
     if form == "qcow2":
         return "qcow2"
-    raise RefusedImageError(f"a container disk of the format {form} cannot be used; raw and qcow2 can")
+    raise RefusedImageError(f"format {form} is not supported for container disks: use raw or qcow2")
 
 
 def _select(path: str) -> Callable[[str], bool]:

@@ -74,7 +74,7 @@ def check_checksum(checksum: str) -> None:
     algorithm, _, digest = checksum.partition(":")
     if checksum and len(digest) != _ALGORITHMS.get(algorithm):
         known = ", ".join(_ALGORITHMS)
-        raise RefusedImageError(f"{checksum!r} is no checksum: it has the form algorithm:hex, with one of {known}")
+        raise RefusedImageError(f"invalid checksum {checksum!r}: must be algorithm:hex, with one of {known}")
 
 
 def _transfer(url: str, access: Access, partial: "_Partial", limit: int | None, progress: Progress) -> None:
@@ -89,14 +89,14 @@ def _transfer(url: str, access: Access, partial: "_Partial", limit: int | None, 
     with response:
         if response.status != http.HTTPStatus.PARTIAL_CONTENT or _starts_at(response) != partial.size:
             if response.status == http.HTTPStatus.PARTIAL_CONTENT:
-                raise TransferError(f"{describe_url(url)} sent another part than it was asked for")
+                raise TransferError(f"{describe_url(url)} sent a different range than requested")
             partial.restart(_find_validator(response))
         length = response.headers.get("Content-Length") or ""
         total = partial.size + int(length) if length.isascii() and length.isdigit() else None
         _check_size(total or 0, limit)
         _receive(response, partial, total, limit, progress)
     if total is not None and partial.size != total:
-        raise TransferError(f"{describe_url(url)} broke off after {partial.size} of {total} bytes")
+        raise TransferError(f"{describe_url(url)} closed the connection after {partial.size} of {total} bytes")
 
 
 def _receive(
@@ -108,14 +108,14 @@ def _receive(
         if (now := time.monotonic()) - since >= SLOW_SECONDS:
             if partial.size - before < SLOWEST * SLOW_SECONDS:
                 raise SlowServerError(
-                    f"the server sends too slowly: {partial.size - before} bytes came in {SLOW_SECONDS:g} seconds, "
-                    f"and at least {SLOWEST} a second must"
+                    f"the server sends too slowly: {partial.size - before} bytes in {SLOW_SECONDS:g} seconds, "
+                    f"at least {SLOWEST} bytes per second are required"
                 )
             since, before = now, partial.size
         try:
             chunk = response.read1(_CHUNK)
         except (http.client.HTTPException, OSError) as error:
-            raise TransferError(f"the connection broke off: {error}") from error
+            raise TransferError(f"the connection broke: {error}") from error
         if not chunk:
             return
         _check_size(partial.size + len(chunk), limit)
@@ -172,7 +172,7 @@ class _Partial:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(self._descriptor)
-            raise TransferError(f"{self._target.name} is being fetched already") from error
+            raise TransferError(f"{self._target.name} is already being downloaded") from error
         self._validator = self._read_validator()
         if self._validator:
             self.size = os.fstat(self._descriptor).st_size

@@ -47,7 +47,7 @@ def inspect_image(path: Path, limit: int | None = None, *, thorough: bool = True
     if info.size == 0:
         raise RefusedImageError("the image is empty")
     if limit is not None and info.size > limit:
-        raise RefusedImageError(f"the image holds a disk of {info.size} bytes; at most {limit} are allowed")
+        raise RefusedImageError(f"the image contains a disk of {info.size} bytes; at most {limit} are allowed")
     if thorough and info.format != "raw":
         _check_integrity(path, info.format)
     return info
@@ -56,7 +56,7 @@ def inspect_image(path: Path, limit: int | None = None, *, thorough: bool = True
 def _inspect(path: Path) -> ImageInfo:
     form, head, size = read_format(path)
     if form not in READABLE:
-        raise RefusedImageError(f"images of the format {form} cannot be used; raw and qcow2 images can")
+        raise RefusedImageError(f"image format {form} is not supported: use raw or qcow2")
     reference = find_external_reference(form, head)
     if reference is not None:
         raise RefusedImageError(f"the image cannot be used: {reference}")

@@ -102,6 +102,4 @@ def digest_of(content: bytes) -> str:
 def check_digest(content: bytes, digest: str) -> None:
     """Raise RefusedImageError if content does not have this digest."""
     if digest_of(content) != digest:
-        raise RefusedImageError(
-            f"the container image is not what it claims to be: {digest_of(content)} is not {digest}"
-        )
+        raise RefusedImageError(f"the container image has the wrong digest: {digest_of(content)} instead of {digest}")

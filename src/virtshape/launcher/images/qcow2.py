@@ -30,7 +30,7 @@ def render_qcow2(size: int, backing: str = "", backing_format: str = "") -> byte
     """Return an empty image of this virtual size, with an optional backing file."""
     name, form = backing.encode(), backing_format.encode()
     if len(name) > MAX_BACKING_LENGTH:
-        raise RefusedImageError(f"the path {backing} is too long for an image to rest on")
+        raise RefusedImageError(f"the path {backing} is too long for a backing file")
     entries = max(1, -(-size // (CLUSTER * CLUSTER // 8)))
     clusters = _TABLES + -(-entries * 8 // CLUSTER)
     extensions = struct.pack(">II", _BACKING_FORMAT, len(form)) + form + bytes(-len(form) % 8) if form else b""

@@ -67,7 +67,7 @@ class Registry:
             if manifest.layers is not None:
                 return ImageContent(digest_of(content), list_layers(manifest))
             version = digest = choose_image(manifest, architecture).digest
-        raise RefusedImageError("the container image's index names further indexes without end")
+        raise RefusedImageError("the container image's indexes are nested too deeply")
 
     def fetch_layer(self, layer: Layer, target: Path, limit: int | None, progress: Progress) -> None:
         """Download a layer of at most `limit` bytes; renew an expired token."""
@@ -109,7 +109,7 @@ class Registry:
     def _get_token(self, parameters: dict[str, str]) -> str:
         realm = parameters.pop("realm")
         if urlsplit(realm).scheme != "https" and self._scheme == "https":
-            raise TransferError(f"{self._reference.registry} sends to {realm} for a token, which is not secure")
+            raise TransferError(f"{self._reference.registry} requests a token from {realm}, which is not secure")
         wanted = {"scope": f"repository:{self._reference.repository}:pull", **parameters}
         try:
             answer = self._read(f"{realm}?{urlencode(wanted)}", self._credentials, {})
@@ -117,15 +117,15 @@ class Registry:
         except RefusedRequestError as error:
             raise self._explain(error) from error
         except msgspec.MsgspecError as error:
-            raise TransferError(f"{realm} gave no token: {error}") from error
+            raise TransferError(f"{realm} did not return a token: {error}") from error
         return token.token or token.access_token
 
     def _explain(self, error: TransferError) -> TransferError:
         if error.status in {_UNAUTHORIZED, 403}:
             who = "the given credentials" if self._credentials.user else "no credentials"
-            return TransferError(f"{self._reference} may not be read with {who}", error.status)
+            return TransferError(f"access to {self._reference} was denied with {who}", error.status)
         if error.status == 404:
-            return TransferError(f"there is no container image {self._reference}", error.status)
+            return TransferError(f"container image {self._reference} not found", error.status)
         return error
 
     @staticmethod
@@ -134,7 +134,7 @@ class Registry:
             try:
                 content: bytes = response.read(MAX_MANIFEST_BYTES + 1)
             except OSError as error:
-                raise TransferError(f"the connection broke off: {error}") from error
+                raise TransferError(f"the connection broke: {error}") from error
         if len(content) > MAX_MANIFEST_BYTES:
             raise RefusedImageError(f"the container image's manifest has more than {MAX_MANIFEST_BYTES} bytes")
         return content

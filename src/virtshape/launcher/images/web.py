@@ -51,7 +51,7 @@ def request(
     """Send a request and return the response; raise RefusedRequestError for status 400 and above."""
     where = describe_url(url)
     if urlsplit(url).scheme not in {"http", "https"}:
-        raise TransferError(f"{where} is no HTTP or HTTPS address")
+        raise TransferError(f"invalid URL {where}: must start with http:// or https://")
     outgoing = urllib.request.Request(url, method=method, headers={"User-Agent": _AGENT, **(headers or {})})  # noqa: S310 - checked above
     for name, value in access.secrets.items():
         outgoing.add_unredirected_header(name, value)
@@ -78,7 +78,7 @@ class RefusedRequestError(TransferError):
     """The server returned an error status; `headers` are those of the response."""
 
     def __init__(self, where: str, error: urllib.error.HTTPError) -> None:
-        super().__init__(f"{where} answered {error.code} {error.reason}", error.code)
+        super().__init__(f"{where} returned status {error.code} {error.reason}", error.code)
         self.headers = error.headers
 
 
@@ -96,7 +96,9 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         before, after = urlsplit(req.full_url), urlsplit(newurl)
         if after.scheme != "https" and after.scheme != before.scheme:
-            raise TransferError(f"{describe_url(req.full_url)} leads to {describe_url(newurl)}, which is not secure")
+            raise TransferError(
+                f"{describe_url(req.full_url)} redirects to {describe_url(newurl)}, which is not secure"
+            )
         following = super().redirect_request(req, fp, code, msg, headers, newurl)
         if following is not None and (before.scheme, before.netloc) == (after.scheme, after.netloc):
             for name, value in req.unredirected_hdrs.items():

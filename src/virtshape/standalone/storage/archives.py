@@ -66,7 +66,7 @@ def _unpack(packed: BinaryIO, tree: Path, size: int, progress: Progress) -> None
             path = split_name(entry)
             used += entry.size if entry.kind == "file" else 0
             if used > size:
-                raise RefusedImageError(f"the archive holds more than the {size} bytes that the claim has")
+                raise RefusedImageError(f"the files in the archive need more than the {size} bytes of the claim")
             if entry.kind == "directory":
                 with _enter(root, path):
                     pass
@@ -89,17 +89,19 @@ def split_name(entry: TarEntry) -> list[str]:
     if entry.kind not in ("file", "directory"):
         what = {"symlink": "a symbolic link", "hardlink": "a hard link"}.get(entry.kind, "a device or a pipe")
         raise RefusedImageError(
-            f"the archive holds {what}, {entry.name[:200]!r}: only files and directories can be used"
+            f"the archive contains {what}, {entry.name[:200]!r}: only files and directories can be used"
         )
     parts = [part for part in entry.name.split("/") if part not in ("", ".")]
     if entry.name.startswith("/") or ".." in parts or "\0" in entry.name:
-        raise RefusedImageError(f"the archive holds a name that leads out of the volume: {entry.name[:200]!r}")
+        raise RefusedImageError(f"the archive contains a path outside of the volume: {entry.name[:200]!r}")
     if len(parts) > DEEPEST:
-        raise RefusedImageError(f"the archive holds a name with more than {DEEPEST} directories: {entry.name[:200]!r}")
+        raise RefusedImageError(
+            f"the archive contains a path with more than {DEEPEST} directories: {entry.name[:200]!r}"
+        )
     if any(len(os.fsencode(part)) > MAX_COMPONENT_LENGTH for part in parts):
-        raise RefusedImageError(f"the archive holds a file name of more than {MAX_COMPONENT_LENGTH} bytes")
+        raise RefusedImageError(f"the archive contains a file name of more than {MAX_COMPONENT_LENGTH} bytes")
     if not parts and entry.kind == "file":
-        raise RefusedImageError("the archive holds a file without a name")
+        raise RefusedImageError("the archive contains a file without a name")
     return parts
 
 
@@ -114,7 +116,7 @@ def _enter(root: int, path: list[str]) -> Iterator[int]:
             try:
                 child = os.open(part, _DIRECTORY, dir_fd=descriptor)
             except NotADirectoryError:
-                raise RefusedImageError(f"the archive holds {part!r} both as a file and as a directory") from None
+                raise RefusedImageError(f"the archive contains {part!r} both as a file and as a directory") from None
             os.close(descriptor)
             descriptor = child
         yield descriptor
@@ -128,7 +130,7 @@ def _write(reader: TarReader, entry: TarEntry, parent: int, name: str, beat: Cal
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
     except FileExistsError:
         if stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
-            raise RefusedImageError(f"the archive holds {name!r} both as a file and as a directory") from None
+            raise RefusedImageError(f"the archive contains {name!r} both as a file and as a directory") from None
         os.unlink(name, dir_fd=parent)
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
     try:

@@ -107,14 +107,14 @@ def test_path_selects_one_of_several_disks(tmp_path: Path) -> None:
 
 NO_DISK = {
     "none": (build_layer({"etc/passwd": b"x", "disk/deeper/one.img": DISK}), "has no disk in /disk"),
-    "two": (build_layer({"disk/a": DISK, "disk/b": DISK}), "of which one must be chosen: /disk/a, /disk/b"),
+    "two": (build_layer({"disk/a": DISK, "disk/b": DISK}), "set the path of one: /disk/a, /disk/b"),
     "symbolic link": (build_layer({}, build_link("disk/one.img", "/etc/shadow")), "not a file but a link"),
     "hard link": (build_layer({}, build_link("disk/one.img", "etc/shadow", tarfile.LNKTYPE)), "not a file but a link"),
     "device": (build_layer({}, build_link("disk/one.img", "", tarfile.BLKTYPE)), "not a file but a link or a device"),
     "empty": (build_layer({"disk/one.img": b""}), "the image is empty"),
     "cut short": (pack(build_layer({"disk/one.img": DISK}))[:-20], "damaged"),
     "no tar": (b"no tar" * 1000, "damaged"),
-    "zstd": (b"\x28\xb5\x2f\xfd" + bytes(100), "compressed as zst"),
+    "zstd": (b"\x28\xb5\x2f\xfd" + bytes(100), "compression format zst"),
     "backed": (
         build_layer({"disk/one.img": b"QFI\xfb\0\0\0\3\0\0\0\0\0\0\2\0\0\0\0\5".ljust(512, b"\0") + b"/etc/"}),
         "is backed by another file",
@@ -203,7 +203,7 @@ def test_kernel_and_initrd_are_extracted_under_their_paths(tmp_path: Path) -> No
 
 def test_image_without_a_file_is_refused_if_registries_are_not_allowed(tmp_path: Path) -> None:
     images = ContainerImages(tmp_path, from_registries=False)
-    with pytest.raises(TransferError, match="registries are not allowed"):
+    with pytest.raises(TransferError, match="registries are disabled"):
         images.fetch_disk(NAME)
 
 
@@ -213,7 +213,7 @@ def test_pull_policy_never_contacts_no_registry(tmp_path: Path) -> None:
 
 
 def test_missing_file_of_an_image_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(TransferError, match=r"should lie in .*/gone\.img, which does not exist"):
+    with pytest.raises(TransferError, match=r"is configured as .*/gone\.img, which does not exist"):
         open_images(tmp_path, tmp_path / "gone.img").fetch_disk(NAME)
 
 

@@ -108,7 +108,7 @@ def test_request_to_a_busy_server_is_retried(target: Path, status: int) -> None:
 def test_retries_stop_if_the_server_stays_busy(target: Path) -> None:
     with (
         serve(respond_in_turn(Response(status=503))) as server,
-        pytest.raises(TransferError, match="answered 503") as caught,
+        pytest.raises(TransferError, match="returned status 503") as caught,
     ):
         download(f"{server.url}/disk?token=secret", target)
     assert len(server.requests) == downloading.ATTEMPTS
@@ -131,7 +131,7 @@ def test_file_with_a_wrong_checksum_is_removed(target: Path) -> None:
 
 @pytest.mark.parametrize("checksum", ["sha256", "sha256:abc", "crc32:00000000", "abc"])
 def test_invalid_checksum_is_refused_without_a_request(target: Path, checksum: str) -> None:
-    with serve(serve_file(CONTENT)) as server, pytest.raises(RefusedImageError, match="is no checksum"):
+    with serve(serve_file(CONTENT)) as server, pytest.raises(RefusedImageError, match="invalid checksum"):
         download(f"{server.url}/disk", target, checksum=checksum)
     assert server.requests == []
 
@@ -164,7 +164,7 @@ def test_credentials_are_sent_again_after_a_redirect_on_the_same_server(target: 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/disk", "/etc/passwd", "data:,x"])
 def test_only_http_and_https_urls_are_accepted(target: Path, url: str) -> None:
-    with pytest.raises(TransferError, match="no HTTP or HTTPS address"):
+    with pytest.raises(TransferError, match="must start with http:// or https://"):
         download(url, target)
 
 
@@ -180,5 +180,5 @@ def test_concurrent_download_of_the_same_file_is_refused(target: Path) -> None:
         def fetch_again(_done: int, _total: int | None) -> None:
             download(f"{server.url}/disk", target)
 
-        with pytest.raises(TransferError, match="is being fetched already"):
+        with pytest.raises(TransferError, match="is already being downloaded"):
             download(f"{server.url}/disk", target, progress=fetch_again)

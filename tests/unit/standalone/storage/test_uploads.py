@@ -49,7 +49,7 @@ async def test_upload_is_complete_and_private(box: Box) -> None:
 UNUSABLE: dict[str, tuple[bytes, dict[str, Any], str]] = {
     "empty": (b"", {}, "the upload is empty"),
     "too large": (bytes(MIB + MARGIN + 1), {}, "that fit into the claim"),
-    "a larger disk": (bytes(2 * MIB), {}, "the image holds a disk of 2097152 bytes; at most 1048576 are allowed"),
+    "a larger disk": (bytes(2 * MIB), {}, "the image contains a disk of 2097152 bytes; at most 1048576 are allowed"),
     "said to be too large": (b"", {"length": 2 * MIB + MARGIN}, "request a larger claim"),
     "said to be larger than the disk": (b"", {"length": 1 << 50, "size": 1 << 51}, "the disk is full"),
     "larger than what has no size may be": (b"", {"length": 1 << 50, "size": None}, "exceed the limit of 107374182400"),

@@ -131,7 +131,7 @@ def _fetch(packages: Packages, flavour: Flavour, progress: Progress) -> dict[str
     files = packages.fetch(names, progress)
     missing = set(names) - set(files)
     if missing:
-        raise ToolError(f"apt offers no package {', '.join(sorted(missing))}, of which the demo guest is made")
+        raise ToolError(f"apt has no package {', '.join(sorted(missing))}, which the demo guest needs")
     return files
 
 

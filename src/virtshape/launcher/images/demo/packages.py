@@ -27,7 +27,7 @@ class Packages:
         missing = [tool for tool in ("apt-get", "apt-cache", "dpkg-deb") if shutil.which(tool) is None]
         if missing:
             raise ToolError(
-                f"the demo guest is made from Debian packages, and this machine has no {', '.join(missing)};"
+                f"the demo guest is built from Debian packages, which needs {', '.join(missing)};"
                 " build it on a Debian machine and copy the image"
             )
         self._directory = directory
@@ -37,7 +37,7 @@ class Packages:
         """Return the dependency of the first available package that matches the pattern."""
         known = self.list_known(names)
         if not known:
-            raise ToolError(f"apt offers no package {' or '.join(names)}, of which the demo guest is made")
+            raise ToolError(f"apt has no package {' or '.join(names)}, which the demo guest needs")
         shown = self._run(["apt-cache", "show", "--no-all-versions", known[0]])
         found = re.search(rf"^Depends:.*?\b({pattern})", shown, re.MULTILINE)
         if not found:
@@ -76,7 +76,7 @@ class Packages:
             return run(line, seconds=_SECONDS, directory=self._directory, beat=beat).decode()
         except ToolError as error:
             raise ToolError(
-                f"the demo guest's packages could not be had: {error}; does `apt-get update` work?"
+                f"downloading the demo guest's packages failed: {error}; check that `apt-get update` works"
             ) from error
 
 

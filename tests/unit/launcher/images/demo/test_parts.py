@@ -145,5 +145,5 @@ def test_flavours_have_separate_files(tmp_path: Path) -> None:
 
 def test_machine_without_apt_gets_a_list_of_missing_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolError, match="this machine has no apt-get, apt-cache, dpkg-deb"):
+    with pytest.raises(ToolError, match="which needs apt-get, apt-cache, dpkg-deb"):
         Packages(tmp_path)
