@@ -46,7 +46,6 @@ def names(listing: Listing[Any]) -> list[str]:
 
 def meta(item: Any) -> Any:
     assert item is not None
-    assert item.metadata is not None
     return item.metadata
 
 

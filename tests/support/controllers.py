@@ -180,7 +180,7 @@ class ControlledSystem:
     async def revisions(self) -> list[str]:
         """Return the names of all revisions; start revisions are named `start`."""
         found = (await self.client.list(ControllerRevision, "default")).items
-        names = [one.metadata.name or "" for one in found if one.metadata]
+        names = [one.metadata.name or "" for one in found]
         return sorted("start" if name.startswith("revision-start-vm-") else name for name in names)
 
     async def wait_for_revisions(self, *names: str) -> None:

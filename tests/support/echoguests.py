@@ -196,4 +196,4 @@ async def serve_echo_guests(folder: Path) -> AsyncIterator[EchoGuests]:
 
 
 def _name(vmi: VirtualMachineInstance) -> str:
-    return (vmi.metadata.name if vmi.metadata else None) or ""
+    return vmi.metadata.name or ""

@@ -107,7 +107,6 @@ class PodDriver:
 
     async def bind(self, pod: Pod) -> Pod:
         """Bind a pod to the node, as a scheduler does."""
-        assert pod.metadata is not None
         name = pod.metadata.name or ""
         binding = {
             "apiVersion": "v1",
@@ -130,7 +129,6 @@ class PodDriver:
         self, pod: Pod, phase: str, state: JsonObject | None = None, *, ready: bool = False, **more: Any
     ) -> Pod:
         """Write the status of a pod, as a kubelet does."""
-        assert pod.metadata is not None
         current = await self.client.get(Pod, pod.metadata.name or "", self.namespace)
         container = {
             "name": "compute",
@@ -162,14 +160,13 @@ class PodDriver:
 
     async def finish_deletion(self, pod: Pod) -> None:
         """Remove a pod whose deletion was requested, as a kubelet does."""
-        assert pod.metadata is not None
         name, uid = pod.metadata.name or "", pod.metadata.uid or ""
 
         async def look() -> bool | None:
             found = await self.find(Pod, name)
             if found is None or _uid(found) != uid:
                 return True
-            if found.metadata is None or found.metadata.deletion_timestamp is None:
+            if found.metadata.deletion_timestamp is None:
                 return None
             with suppress(StatusError):
                 await self.client.delete(Pod, name, self.namespace, uid=uid, grace_seconds=0)
@@ -253,7 +250,6 @@ async def fail_deleted_pod(driver: PodDriver) -> None:
     await driver.create_vm(runStrategy="Once")
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
-    assert pod.metadata is not None
     await driver.client.delete(Pod, pod.metadata.name or "", driver.namespace, grace_seconds=0)
     vmi = await driver.wait_for_phase("Failed")
     assert vmi.status is not None
@@ -295,7 +291,6 @@ async def lose_node(driver: PodDriver) -> None:
     await eventually(look, "the unreachable node is not reported")
     await asyncio.sleep(0.3)
     assert [_uid(one) for one in await driver.list_pods()] == [_uid(pod)]
-    assert pod.metadata is not None
     await driver.client.delete(Pod, pod.metadata.name or "", driver.namespace, grace_seconds=0)
     await driver.run_guest(await driver.wait_for_pod(unlike=pod))
     await driver.wait_for_phase("Running", unlike=_uid(first))
@@ -306,7 +301,6 @@ async def pause_and_unpause(driver: PodDriver) -> None:
     await driver.create_vm()
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
-    assert pod.metadata is not None
     name = pod.metadata.name or ""
     for value, status in (("true", "Paused"), ("false", "Running")):
         patch = {"metadata": {"annotations": {"virtshape.io/paused": value}}}

@@ -7,6 +7,8 @@ Values that the VM controller has already set are kept.
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from virtshape.admission.clusterstate import Admitted, ClusterState, Steps, search_configuration
 from virtshape.admission.machine import refuse
 from virtshape.admission.overlay import overlay
@@ -19,7 +21,6 @@ from virtshape.admission.vm import with_default_field
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause
 from virtshape.api.wellknown import VMI_FINALIZER
@@ -127,7 +128,7 @@ def _check_changed(new: JsonObject, old: JsonObject) -> None:
 def _check_new(
     vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None, *, trusted: bool
 ) -> Iterator[Violation]:
-    labels = vmi.metadata.labels if vmi.metadata is not None else None
+    labels = vmi.metadata.labels
     if labels and not trusted:
         yield from check_labels(labels, _LABELS)
     yield from check_guest(vmi.spec, _ROOT)
@@ -137,9 +138,8 @@ def _check_new(
 def _complete(
     vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None, cluster: ClusterState
 ) -> list[Cause]:
-    metadata = vmi.metadata = vmi.metadata or ObjectMeta()
     spec = vmi.spec
-    conflicts = shape_draft(Draft(metadata, spec), Shape(), configuration, _ROOT)
+    conflicts = shape_draft(Draft(vmi.metadata, spec), Shape(), configuration, _ROOT)
     no_memory = check_memory_given(spec.domain, _ROOT, None)
     if conflicts or no_memory:
         return causes([*(with_default_field(one, _ROOT) for one in conflicts), *([no_memory] if no_memory else ())])
@@ -147,9 +147,11 @@ def _complete(
     firmware = spec.domain.firmware
     uuid = firmware.uuid if firmware is not None else None
     apply_instance_defaults(spec, configuration, firmware_uuid=uuid or cluster.make_uid())
-    metadata.annotations = {PCI_TOPOLOGY_ANNOTATION: PCI_TOPOLOGY, **(metadata.annotations or {})}
-    if VMI_FINALIZER not in (metadata.finalizers or ()):
-        metadata.finalizers = [*(metadata.finalizers or ()), VMI_FINALIZER]
+    annotations = {PCI_TOPOLOGY_ANNOTATION: PCI_TOPOLOGY, **(vmi.metadata.annotations or {})}
+    finalizers = vmi.metadata.finalizers or []
+    if VMI_FINALIZER not in finalizers:
+        finalizers = [*finalizers, VMI_FINALIZER]
+    vmi.metadata = replace(vmi.metadata, annotations=annotations, finalizers=finalizers)
     return []
 
 

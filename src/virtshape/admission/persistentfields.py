@@ -6,6 +6,8 @@ Changes the VM passed in, which is the caller's copy.
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.domain import Firmware, Machine, ResourceRequirements
@@ -65,8 +67,8 @@ def mark_recapture(vm: VirtualMachine, before: VirtualMachine) -> None:
     """Annotate the VM with the roles whose revision was removed or belongs to another object."""
     roles = [role for role in _ROLES if _is_released(vm, before, role)]
     if roles:
-        metadata = vm.metadata = vm.metadata or ObjectMeta()
-        metadata.annotations = {**(metadata.annotations or {}), RECAPTURE_ANNOTATION: ",".join(roles)}
+        annotations = {**(vm.metadata.annotations or {}), RECAPTURE_ANNOTATION: ",".join(roles)}
+        vm.metadata = replace(vm.metadata, annotations=annotations)
 
 
 def _is_released(vm: VirtualMachine, before: VirtualMachine, role: Role) -> bool:

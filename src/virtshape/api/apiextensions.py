@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import field
 
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Int32, Model, Time
 
 
@@ -315,14 +315,14 @@ class CustomResourceDefinitionStatus(Model):
     """The versions that objects have been stored in."""
 
 
-class CustomResourceDefinition(Model, kw_only=True):
+class CustomResourceDefinition(KubernetesObject, kw_only=True):
     """Defines a custom resource."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`CustomResourceDefinition`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: CustomResourceDefinitionSpec
     """Desired state of the definition."""

@@ -3,18 +3,18 @@
 from typing import Any
 
 from virtshape.api.core.podspec import PodTemplateSpec
-from virtshape.api.meta import LabelSelector, ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, LabelSelector, Metadata
 from virtshape.api.model import Int32, IntOrString, Model, Time
 
 
-class ControllerRevision(Model, kw_only=True):
+class ControllerRevision(KubernetesObject, kw_only=True):
     """An immutable copy of state, kept by a controller."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`ControllerRevision`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     data: Any = None
     """The state, as any JSON value; a revision stored without one is empty."""
@@ -101,14 +101,14 @@ class DeploymentStatus(Model):
     """Number of pods with the current template."""
 
 
-class Deployment(Model, kw_only=True):
+class Deployment(KubernetesObject, kw_only=True):
     """A set of identical pods with rolling updates."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`Deployment`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: DeploymentSpec
     """Desired state of the pods."""

@@ -1,6 +1,6 @@
 """Structs of authentication.k8s.io/v1: token and self-subject reviews, which are never stored."""
 
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model
 
 
@@ -39,14 +39,14 @@ class TokenReviewStatus(Model):
     """The user of the token."""
 
 
-class TokenReview(Model, kw_only=True):
+class TokenReview(KubernetesObject, kw_only=True):
     """A request to authenticate a token."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`TokenReview`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: TokenReviewSpec
     """The token."""
@@ -61,14 +61,14 @@ class SelfSubjectReviewStatus(Model):
     """The current user."""
 
 
-class SelfSubjectReview(Model, kw_only=True):
+class SelfSubjectReview(KubernetesObject, kw_only=True):
     """A request for the identity of the current user."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`SelfSubjectReview`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     status: SelfSubjectReviewStatus | None = None
     """Result of the review."""

@@ -2,7 +2,7 @@
 
 from msgspec import field
 
-from virtshape.api.meta import LabelSelectorRequirement, ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, LabelSelectorRequirement, Metadata
 from virtshape.api.model import Model
 
 
@@ -89,14 +89,14 @@ class SubjectAccessReviewStatus(Model):
     """Human-readable reason."""
 
 
-class SelfSubjectAccessReview(Model, kw_only=True):
+class SelfSubjectAccessReview(KubernetesObject, kw_only=True):
     """A check whether the current user may perform an action."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`SelfSubjectAccessReview`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: SelfSubjectAccessReviewSpec
     """The action to check."""
@@ -121,14 +121,14 @@ class SubjectAccessReviewSpec(Model):
     """The user's name."""
 
 
-class SubjectAccessReview(Model, kw_only=True):
+class SubjectAccessReview(KubernetesObject, kw_only=True):
     """A check whether a user may perform an action."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`SubjectAccessReview`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: SubjectAccessReviewSpec
     """The action to check."""
@@ -136,14 +136,14 @@ class SubjectAccessReview(Model, kw_only=True):
     """Result of the check."""
 
 
-class LocalSubjectAccessReview(Model, kw_only=True):
+class LocalSubjectAccessReview(KubernetesObject, kw_only=True):
     """A check whether a user may perform an action in a namespace."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`LocalSubjectAccessReview`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: SubjectAccessReviewSpec
     """The action to check; its namespace must be that of this object."""
@@ -193,14 +193,14 @@ class SubjectRulesReviewStatus(Model):
     """Error that made the list incomplete."""
 
 
-class SelfSubjectRulesReview(Model, kw_only=True):
+class SelfSubjectRulesReview(KubernetesObject, kw_only=True):
     """A request for the permissions of the current user in a namespace."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`SelfSubjectRulesReview`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: SelfSubjectRulesReviewSpec
     """The action to check."""

@@ -10,7 +10,7 @@ from virtshape.api.core.volume import (
     TypedObjectReference,
     VolumeResourceRequirements,
 )
-from virtshape.api.meta import LabelSelector, ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, LabelSelector, Metadata
 from virtshape.api.model import Int32, Model, Time
 
 Content = Literal["kubevirt", "archive"]
@@ -259,14 +259,14 @@ class DataVolumeStatus(Model):
     """Number of restarts of the pod that populates the volume."""
 
 
-class DataVolume(Model, kw_only=True):
+class DataVolume(KubernetesObject, kw_only=True):
     """A claim and the data to populate it with."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`DataVolume`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: DataVolumeSpec
     """Desired state of the data volume."""
@@ -327,14 +327,14 @@ class DataSourceStatus(Model):
     """Where its data is stored, after following other data sources."""
 
 
-class DataSource(Model, kw_only=True):
+class DataSource(KubernetesObject, kw_only=True):
     """A stable name for the source of volumes."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`DataSource`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: DataSourceSpec
     """Desired state of the data source."""
@@ -356,14 +356,14 @@ class UploadTokenRequestStatus(Model):
     """The upload token."""
 
 
-class UploadTokenRequest(Model, kw_only=True):
+class UploadTokenRequest(KubernetesObject, kw_only=True):
     """A request for an upload token, in the group upload.cdi.kubevirt.io; never stored."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`UploadTokenRequest`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: UploadTokenRequestSpec
     """The claim that the token is for."""
@@ -387,14 +387,14 @@ class CDIConfigStatus(Model):
     """Certificate authority of the upload server, as PEM."""
 
 
-class CDIConfig(Model, kw_only=True):
+class CDIConfig(KubernetesObject, kw_only=True):
     """Configuration of uploads; clients read the object named `config`."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`CDIConfig`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: CDIConfigSpec
     """Settings of the administrator."""

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from virtshape.api import codec
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta2
+from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
@@ -53,10 +54,11 @@ class PayloadError(StatusError):
 
 
 class Object(Protocol):
-    """A struct with `apiVersion` and `kind`."""
+    """A struct with `apiVersion`, `kind` and metadata."""
 
     api_version: str
     kind: str
+    metadata: ObjectMeta
 
 
 def convert(obj: Object, version: str) -> Model:
@@ -65,7 +67,9 @@ def convert(obj: Object, version: str) -> Model:
     if version not in VERSIONS.get(group, ()):
         raise ValueError(f"{obj.kind} has no version {version} in {group}")
     struct = cast("type[Model]", _STRUCTS.get(obj.api_version, {}).get(obj.kind, type(obj)))
-    return replace(msgspec.convert(copy.deepcopy(obj), struct, from_attributes=True), api_version=f"{group}/{version}")
+    copied = copy.deepcopy(obj)
+    converted = msgspec.convert(copied, struct, from_attributes=True)
+    return replace(converted, api_version=f"{group}/{version}", metadata=copied.metadata)
 
 
 def convert_bytes(data: bytes, api_version: str) -> bytes:

@@ -1,6 +1,6 @@
 """Structs of coordination.k8s.io/v1: leases for leader election."""
 
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Int32, Model, Time
 
 
@@ -23,14 +23,14 @@ class LeaseSpec(Model):
     """Strategy of a coordinated leader election."""
 
 
-class Lease(Model, kw_only=True):
+class Lease(KubernetesObject, kw_only=True):
     """A lease, held by one process until it expires."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`Lease`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: LeaseSpec | None = None
     """Holder and duration of the lease."""

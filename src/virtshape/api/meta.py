@@ -4,7 +4,7 @@ Structs shared by all kinds: metadata, owner references, conditions, label selec
 Times are RFC 3339 strings in UTC.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import field
 
@@ -134,6 +134,30 @@ class ObjectMeta(Model):
     """Path of the object; no longer set."""
 
 
-def find_annotation(metadata: ObjectMeta | None, key: str) -> str | None:
+def find_annotation(metadata: ObjectMeta, key: str) -> str | None:
     """Return the value of an annotation, or None."""
-    return ((metadata.annotations if metadata else None) or {}).get(key)
+    return (metadata.annotations or {}).get(key)
+
+
+class _NoMetadata(ObjectMeta, frozen=True):  # type: ignore[misc]  # msgspec allows it
+    """The metadata of an object that has none: empty, not encoded, and read-only because all such objects share it."""
+
+    def __reduce__(self) -> str:
+        return "NO_METADATA"  # copies are the same object
+
+
+NO_METADATA: Final[ObjectMeta] = _NoMetadata()
+
+# Decoding accepts null, and `KubernetesObject` replaces it.
+if TYPE_CHECKING:
+    Metadata = ObjectMeta
+else:
+    Metadata = ObjectMeta | None
+
+
+class KubernetesObject(Model):
+    """Base class of all kinds. Its objects always have metadata: `NO_METADATA` where it is absent or null."""
+
+    def __post_init__(self: Any) -> None:
+        if self.metadata is None:
+            self.metadata = NO_METADATA

@@ -10,12 +10,12 @@ class Object(Protocol):
 
     api_version: str
     kind: str
-    metadata: ObjectMeta | None
+    metadata: ObjectMeta
 
 
 def make_owner_reference(owner: Object) -> OwnerReference:
     """Return a controller reference to the owner that blocks its foreground deletion."""
-    metadata = owner.metadata or ObjectMeta()
+    metadata = owner.metadata
     return OwnerReference(
         name=metadata.name or "",
         api_version=owner.api_version,
@@ -26,13 +26,12 @@ def make_owner_reference(owner: Object) -> OwnerReference:
     )
 
 
-def find_controller(metadata: ObjectMeta | None) -> OwnerReference | None:
+def find_controller(metadata: ObjectMeta) -> OwnerReference | None:
     """Return the controlling owner reference, or None."""
-    owners = (metadata.owner_references if metadata else None) or ()
-    return next((owner for owner in owners if owner.controller), None)
+    return next((owner for owner in metadata.owner_references or () if owner.controller), None)
 
 
-def is_controlled_by(metadata: ObjectMeta | None, owner: Object) -> bool:
+def is_controlled_by(metadata: ObjectMeta, owner: Object) -> bool:
     """
     Return True if exactly this owner manages the object.
 
@@ -40,8 +39,8 @@ def is_controlled_by(metadata: ObjectMeta | None, owner: Object) -> bool:
     only objects of its namespace.
     """
     found, own = find_controller(metadata), owner.metadata
-    if found is None or own is None or not own.uid:
+    if found is None or not own.uid:
         return False
-    if own.namespace and (metadata is None or metadata.namespace != own.namespace):
+    if own.namespace and metadata.namespace != own.namespace:
         return False
     return (found.uid, found.name, found.kind) == (own.uid, own.name, owner.kind)

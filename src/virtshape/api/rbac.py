@@ -2,7 +2,7 @@
 
 from msgspec import field
 
-from virtshape.api.meta import LabelSelector, ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, LabelSelector, Metadata
 from virtshape.api.model import Model
 
 
@@ -21,14 +21,14 @@ class PolicyRule(Model):
     """The resources, `*` for all."""
 
 
-class Role(Model, kw_only=True):
+class Role(KubernetesObject, kw_only=True):
     """Permissions within one namespace."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`Role`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     rules: list[PolicyRule] | None = None
     """Rules of the role."""
@@ -41,14 +41,14 @@ class AggregationRule(Model):
     """The labels of those roles; one selector must match."""
 
 
-class ClusterRole(Model, kw_only=True):
+class ClusterRole(KubernetesObject, kw_only=True):
     """Permissions for the whole cluster."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`ClusterRole`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     aggregation_rule: AggregationRule | None = None
     """Selects the roles whose rules are aggregated here."""
@@ -80,14 +80,14 @@ class Subject(Model):
     """The namespace of a service account."""
 
 
-class RoleBinding(Model, kw_only=True):
+class RoleBinding(KubernetesObject, kw_only=True):
     """Grants a role to subjects, within one namespace."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`RoleBinding`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     role_ref: RoleRef
     """The role."""
@@ -95,14 +95,14 @@ class RoleBinding(Model, kw_only=True):
     """The subjects of the binding."""
 
 
-class ClusterRoleBinding(Model, kw_only=True):
+class ClusterRoleBinding(KubernetesObject, kw_only=True):
     """Grants a role to subjects, in the whole cluster."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`ClusterRoleBinding`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     role_ref: RoleRef
     """The role."""

@@ -1,6 +1,6 @@
 """Structs of snapshot.storage.k8s.io/v1: volume snapshots."""
 
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model, Time
 from virtshape.api.quantity import Quantity
 
@@ -49,14 +49,14 @@ class VolumeSnapshotStatus(Model):
     """The group snapshot that it is part of."""
 
 
-class VolumeSnapshot(Model, kw_only=True):
+class VolumeSnapshot(KubernetesObject, kw_only=True):
     """A point-in-time copy of a volume."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`VolumeSnapshot`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: VolumeSnapshotSpec
     """Desired state of the snapshot."""

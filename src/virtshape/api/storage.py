@@ -1,6 +1,6 @@
 """Structs of storage.k8s.io/v1: storage classes."""
 
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model
 
 
@@ -20,14 +20,14 @@ class TopologySelectorTerm(Model):
     """The labels; all must match."""
 
 
-class StorageClass(Model, kw_only=True):
+class StorageClass(KubernetesObject, kw_only=True):
     """A class of storage that claims refer to by name."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`StorageClass`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     provisioner: str
     """Name of the provisioner."""

@@ -1,6 +1,6 @@
 """Structs of TokenRequest of authentication.k8s.io/v1, the subresource `token` of service accounts; never stored."""
 
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model, Time
 
 
@@ -37,14 +37,14 @@ class TokenRequestStatus(Model):
     """When the token expires."""
 
 
-class TokenRequest(Model, kw_only=True):
+class TokenRequest(KubernetesObject, kw_only=True):
     """A request for a token of a service account."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`TokenRequest`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """The name and namespace of the service account."""
     spec: TokenRequestSpec
     """Audiences, lifetime and bound object of the token."""

@@ -169,8 +169,8 @@ def print_tables(objects: Iterable["CatalogObject"]) -> None:
 
 def describe_row(each: "CatalogObject", columns: Mapping[str, str]) -> list[str]:
     """Return the table row of an object."""
-    labels = (each.metadata and each.metadata.labels) or {}
-    texts = (each.metadata and each.metadata.annotations) or {}
+    labels = each.metadata.labels or {}
+    texts = each.metadata.annotations or {}
     title = texts.get(DISPLAY_NAME_ANNOTATION) or texts.get(OPENSHIFT_DISPLAY_NAME_ANNOTATION, "")
     cells = [labels.get(f"instancetype.kubevirt.io/{label}", "<none>") for label in columns.values()]
     return [get_name(each), *cells, title]
@@ -178,4 +178,4 @@ def describe_row(each: "CatalogObject", columns: Mapping[str, str]) -> list[str]
 
 def get_name(each: "CatalogObject") -> str:
     """Return the name of an object."""
-    return (each.metadata and each.metadata.name) or ""
+    return each.metadata.name or ""

@@ -210,7 +210,7 @@ def check_size_flags(source: Instancetype | Preference, size: Size) -> None:
         like = scale_topology(topology, size.vcpus)
         suggested = f"sockets={like.sockets},cores={like.cores},threads={like.threads}"
         step = f"Use --topology, such as --topology {suggested}, or choose an instance type without a topology."
-    name = source.metadata.name if source.metadata else None
+    name = source.metadata.name
     raise CommandError(f"{name}: {'; '.join(conflict.message for conflict in conflicts)}", next_step=step)
 
 
@@ -230,7 +230,7 @@ def check_result(result: Instancetype | Preference) -> None:
 
 def warn_of_stale_labels(result: Instancetype | Preference) -> None:
     """Warn about labels that still describe the size of the source."""
-    labels = (result.metadata.labels if result.metadata else None) or {}
+    labels = result.metadata.labels or {}
     stale = [f"{label}={labels[label]}" for label in SIZE_LABELS if label in labels]
     if stale:
         warn(f"--keep-metadata keeps {', '.join(stale)}, which is the size of the source")

@@ -103,7 +103,6 @@ async def _list_revisions(session: Session, namespace: str) -> Known:
     return {
         Reference("apps", "ControllerRevision", each.metadata.namespace or "", each.metadata.name or ""): each
         for each in listing.items
-        if each.metadata
     }
 
 
@@ -121,7 +120,7 @@ async def _survey(session: Session, reading: Reading) -> Survey:
 def _compare(vms: Sequence[VirtualMachine], known: Known) -> Survey:
     survey = Survey([], [])
     for vm in vms:
-        namespace, name = namespace_of(vm), (vm.metadata.name if vm.metadata else None) or ""
+        namespace, name = namespace_of(vm), vm.metadata.name or ""
         for role in KINDS:
             try:
                 drift = find_drift(vm, role, known.get)

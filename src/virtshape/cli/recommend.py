@@ -51,7 +51,7 @@ class Candidates(NamedTuple):
         offers: dict[tuple[str, str], Offer] = {}
         for each in objects:
             spec = instancetype_spec(each)
-            name = (each.metadata.name if each.metadata else None) or ""
+            name = each.metadata.name or ""
             if spec is not None:
                 offers.setdefault((each.kind, name), Offer(each.kind, name, spec))
         return list(offers.values())
@@ -191,8 +191,7 @@ def find_candidates(target: Target, files: Sequence[str], *, with_preferences: b
 
 def matches_namespace(entry: Entry, namespace: str) -> bool:
     """Return True if an object is in the namespace, or if no namespace is given."""
-    metadata = entry.object.metadata
-    stated = metadata.namespace if metadata else None
+    stated = entry.object.metadata.namespace
     return not namespace or not stated or stated == namespace
 
 

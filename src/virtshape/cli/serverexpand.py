@@ -44,8 +44,8 @@ async def expand_entries(session: Session, entries: Sequence[Entry], *, explain:
     expanded = []
     for entry in entries:
         vm: VirtualMachine = entry.object
-        namespace = (vm.metadata.namespace if vm.metadata else None) or session.namespace
-        name = (vm.metadata.name if vm.metadata else None) or entry.place
+        namespace = vm.metadata.namespace or session.namespace
+        name = vm.metadata.name or entry.place
         if explain:
             expanded.append(await explain_locally(session, vm))
         else:
@@ -59,7 +59,7 @@ async def explain_locally(session: Session, vm: VirtualMachine) -> ExpandedVM:
     found = await fetch_references(Cluster(session), vm)
     expander = Expander(found, configuration=await find_configuration(session))
     origins, warnings = expander.explain_in_place(vm)
-    name = (vm.metadata.name if vm.metadata else None) or ""
+    name = vm.metadata.name or ""
     return ExpandedVM(name, remove_managed_fields(to_tree(vm)), origins, warnings)
 
 

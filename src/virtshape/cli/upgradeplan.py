@@ -33,7 +33,7 @@ class Step(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the VM."""
-        return (self.vm.metadata.name if self.vm.metadata else None) or ""
+        return self.vm.metadata.name or ""
 
     @property
     def is_running(self) -> bool:
@@ -85,7 +85,7 @@ async def _plan(session: Session, reading: Reading) -> Plan:
         try:
             plan.steps.append(Step(vm, plan_upgrade(vm, reading.known.get, configuration)))
         except StatusError as error:
-            name = (vm.metadata.name if vm.metadata else None) or ""
+            name = vm.metadata.name or ""
             plan.problems.append(f"{namespace_of(vm)}/{name}: {error.message}")
     return plan
 

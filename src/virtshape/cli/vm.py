@@ -193,7 +193,7 @@ async def list_vm_names(session: Session) -> list[str] | None:
         listing = await session.client.list(VirtualMachine, session.namespace)
     except StatusError:
         return None
-    return [vm.metadata.name or "" for vm in listing.items if vm.metadata]
+    return [vm.metadata.name or "" for vm in listing.items]
 
 
 def check_grace_period(force: bool, period: int | None) -> int | None:

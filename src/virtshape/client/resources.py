@@ -9,7 +9,7 @@ from functools import cache
 from urllib.parse import quote, urlencode
 
 from virtshape.api.kinds import KINDS, Kind, find_kind
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, ObjectMeta
 from virtshape.api.model import Model
 
 _API = "virtshape.api."
@@ -40,7 +40,7 @@ def stated_kind(item: Model) -> Kind:
 def metadata_of(item: Model) -> ObjectMeta:
     """Return an object's metadata; raise TypeError if it has none."""
     metadata = getattr(item, "metadata", None)
-    if not isinstance(metadata, ObjectMeta):
+    if not isinstance(metadata, ObjectMeta) or metadata is NO_METADATA:
         raise TypeError(f"a {type(item).__name__} without metadata cannot be on a server")
     return metadata
 

@@ -39,7 +39,7 @@ class KubeVirtReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Update the status of the KubeVirt object."""
         installed = self._cache.find(KubeVirt, name.name, name.namespace)
-        if installed is None or installed.metadata is None or installed.metadata.deletion_timestamp is not None:
+        if installed is None or installed.metadata.deletion_timestamp is not None:
             return DONE
         failures = {name: check.failure for name, check in self._list_checks().items() if check.failure}
         stamp = format_time(self._clock())
@@ -61,7 +61,7 @@ def make_kubevirt_status(
         status,
         phase="Deployed",
         conditions=conditions,
-        observed_generation=installed.metadata.generation if installed.metadata else None,
+        observed_generation=installed.metadata.generation,
         default_architecture=DEFAULT_ARCHITECTURE,
         operator_version=VERSION,
         observed_kube_virt_version=VERSION,

@@ -21,6 +21,7 @@ from virtshape.api.instancetype import v1beta2
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.meta import KubernetesObject
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.cache import Change, key_of
@@ -255,7 +256,7 @@ class Controllers:
         if change.type != "RESYNCED":
             self.vms.queue.add_after(name, COALESCE_SECONDS)
 
-    def _on_disk_change(self, change: Change[Model]) -> None:
+    def _on_disk_change(self, change: Change[KubernetesObject]) -> None:
         """Enqueue the VMs and instances that use a changed DataVolume or claim."""
         disk = str(key_of(change.item))
         for place in self.informers.find_keys_by(VirtualMachine, _BY_VOLUME, disk):

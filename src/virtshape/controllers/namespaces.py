@@ -37,7 +37,7 @@ class NamespaceReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Delete all objects in a terminating namespace, then remove its finalizer."""
         namespace = self._cache.find(Namespace, name.name)
-        if namespace is None or namespace.metadata is None or namespace.metadata.deletion_timestamp is None:
+        if namespace is None or namespace.metadata.deletion_timestamp is None:
             return DONE
         held = (namespace.spec.finalizers if namespace.spec else None) or []
         if FINALIZER not in held:

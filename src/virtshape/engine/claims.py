@@ -36,14 +36,14 @@ def find_default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
 
 
 def _age(one: StorageClass) -> tuple[str, str]:
-    metadata = one.metadata or ObjectMeta()
+    metadata = one.metadata
     return metadata.creation_timestamp or "", metadata.name or ""
 
 
 def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     """Return True if the volume is reserved for this claim."""
     reference = volume.spec.claim_ref if volume.spec else None
-    metadata = claim.metadata or ObjectMeta()
+    metadata = claim.metadata
     if reference is None or (reference.namespace, reference.name) != (metadata.namespace, metadata.name):
         return False
     return not reference.uid or reference.uid == metadata.uid
@@ -51,7 +51,7 @@ def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> bool:
     """Return True if claim and volume refer to each other; users can write the claim's side alone."""
-    if volume is None or claim.spec is None or volume.metadata is None or not claim.spec.volume_name:
+    if volume is None or claim.spec is None or not claim.spec.volume_name:
         return False
     reference = volume.spec.claim_ref if volume.spec else None
     names_each_other = claim.spec.volume_name == volume.metadata.name and is_for(volume, claim)
@@ -101,10 +101,10 @@ def find_upload_key(
     objects, not from the claim, because users can write to the claim.
     """
     if data_volume is not None and is_controlled_by(claim.metadata, data_volume):
-        return (data_volume.metadata or ObjectMeta()).uid or ""
+        return data_volume.metadata.uid or ""
     if volume is None or not is_bound_to(claim, volume):
         return ""
-    return (volume.metadata or ObjectMeta()).name or ""
+    return volume.metadata.name or ""
 
 
 def find_content(claim: PersistentVolumeClaim) -> Content:
@@ -112,7 +112,7 @@ def find_content(claim: PersistentVolumeClaim) -> Content:
     return "archive" if find_annotation(claim.metadata, CONTENT_TYPE) == "archive" else "kubevirt"
 
 
-def count_failures(metadata: ObjectMeta | None) -> int:
+def count_failures(metadata: ObjectMeta) -> int:
     """Return the number of rejected uploads."""
     text = find_annotation(metadata, POD_RESTARTS) or ""
     return int(text) if text.isascii() and text.isdigit() else 0

@@ -83,7 +83,7 @@ def customize(
     keep_metadata: bool = False,
 ) -> Instancetype | Preference:
     """Return a copy with another name and size, namespaced or cluster-wide; check the size first."""
-    metadata = _derive_metadata(source.metadata or ObjectMeta(), name, keep_metadata=keep_metadata)
+    metadata = _derive_metadata(source.metadata, name, keep_metadata=keep_metadata)
     if isinstance(source, Preference):
         preference = VirtualMachineClusterPreference if cluster else VirtualMachinePreference
         return preference(

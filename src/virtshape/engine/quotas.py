@@ -72,7 +72,7 @@ def find_excess(quota: ResourceQuota, used: Mapping[str, int], requested: Mappin
     ]
     if not exceeded:
         return ""
-    name = quota.metadata.name if quota.metadata is not None else ""
+    name = quota.metadata.name
     return (
         f"exceeded quota: {name}, requested: {_show(exceeded, requested)}, used: {_show(exceeded, used)}, "
         f"limited: {','.join(f'{resource}={limits[resource]}' for resource in exceeded)}"

@@ -64,7 +64,7 @@ def _find_configuration(entries: Sequence[Entry], problems: list[FileProblem]) -
 
 def _expand(entry: Entry, expander: Expander, *, explain: bool) -> ExpandedVM:
     vm: VirtualMachine = entry.object
-    name = vm.metadata.name if vm.metadata else None
+    name = vm.metadata.name
     origins: list[Origin] = []
     if explain:
         origins, advice = expander.explain_in_place(vm)

@@ -5,7 +5,6 @@ from typing import Any
 
 from virtshape.api.codec import decode_object
 from virtshape.api.kinds import find_kind
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.resolve.reference import Reference
 
@@ -37,6 +36,6 @@ def reference_of(found: Any) -> Reference:
     """Return the reference of an object; the namespace of namespaced kinds defaults to `default`."""
     group = found.api_version.rpartition("/")[0]
     kind = find_kind(found.api_version, found.kind)
-    metadata = found.metadata or ObjectMeta()
+    metadata = found.metadata
     namespace = (metadata.namespace or "default") if kind is None or kind.namespaced else ""
     return Reference(group, found.kind, namespace, metadata.name or "")

@@ -49,7 +49,7 @@ FieldSources = Mapping[Source, FieldSource]
 def find_sources_of_fields(vm: VirtualMachine, lookup: Lookup) -> FieldSources:
     """Return what can set fields of a VM whose references are resolved but not expanded."""
     sources: dict[Source, FieldSource] = {
-        "VM": FieldSource("VM", vm.metadata.name if vm.metadata else None),
+        "VM": FieldSource("VM", vm.metadata.name),
         "default": FieldSource("default"),
     }
     roles: dict[Source, Role] = {"instance type": instancetype_role(vm), "preference": "preference"}

@@ -27,8 +27,7 @@ class Found(NamedTuple):
     @property
     def name(self) -> str:
         """The object's name."""
-        metadata = self.object.metadata
-        return (metadata.name if metadata else None) or ""
+        return self.object.metadata.name or ""
 
     @property
     def place(self) -> str:

@@ -53,7 +53,7 @@ def find_drift(vm: VirtualMachine, role: Role, lookup: Lookup) -> Drift | None:
     reference = refer(vm, role, matcher)
     live = lookup(reference)
     state, changes = compare(revision, live, reference.kind)
-    name = (revision.metadata.name if revision.metadata else None) or ""
+    name = revision.metadata.name or ""
     return Drift(role, reference, name, state, changes)
 
 

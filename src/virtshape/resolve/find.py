@@ -113,7 +113,7 @@ def refer(vm: VirtualMachine, role: Role, matcher: Matcher) -> Reference:
 
 def namespace_of(vm: VirtualMachine) -> str:
     """Return the VM's namespace; manifests in files may omit it."""
-    return (vm.metadata.namespace if vm.metadata else None) or "default"
+    return vm.metadata.namespace or "default"
 
 
 def find_revision(vm: VirtualMachine, role: Role, matcher: Matcher, lookup: Lookup) -> ControllerRevision | None:
@@ -147,7 +147,7 @@ def _choose_revision(found: Model | None, stored: _StoredRevision, matcher: Matc
         raise NotFoundError(*stored)
     if matcher.revision_name:
         return found
-    labels = (found.metadata.labels if found.metadata else None) or {}
+    labels = found.metadata.labels or {}
     return found if labels.get(OBJECT_NAME_LABEL) == matcher.name else None
 
 

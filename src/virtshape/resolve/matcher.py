@@ -71,7 +71,7 @@ def find_status_ref(vm: VirtualMachine, role: Role) -> InstancetypeStatusRef | N
 
 def list_recaptured(vm: VirtualMachine) -> list[str]:
     """Return the roles whose revisions must be captured again."""
-    annotations = vm.metadata.annotations if vm.metadata else None
+    annotations = vm.metadata.annotations
     marked = annotations.get(RECAPTURE_ANNOTATION) if annotations else None
     return [role.strip() for role in marked.split(",")] if marked else []
 

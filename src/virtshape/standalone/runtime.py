@@ -122,7 +122,7 @@ class SimulatedGuestStreams:
 
 def refuse_simulated(vmi: VirtualMachineInstance) -> NoReturn:
     """Raise StatusError because an instance is only simulated."""
-    name = (vmi.metadata.name if vmi.metadata else None) or ""
+    name = vmi.metadata.name or ""
     message = f"{name} is only simulated (--launcher simulate): run `virtshape up --launcher qemu` for real guests"
     raise StatusError(501, "NotImplemented", message)
 

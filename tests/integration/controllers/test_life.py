@@ -29,13 +29,12 @@ async def ask(system: ControlledSystem, *requests: VirtualMachineStateChangeRequ
 async def restart(system: ControlledSystem) -> VirtualMachineInstance:
     """Restart the VM; the instance that it then has."""
     before = await system.vmi()
-    assert before.metadata is not None
     uid = before.metadata.uid
     await ask(system, VirtualMachineStateChangeRequest("Stop", uid=uid), VirtualMachineStateChangeRequest("Start"))
 
     async def look() -> VirtualMachineInstance | None:
         vmi = await system.find(VirtualMachineInstance)
-        is_new = vmi is not None and vmi.metadata is not None and vmi.metadata.uid != uid
+        is_new = vmi is not None and vmi.metadata.uid != uid
         return vmi if is_new and vmi is not None and phase_of(vmi) == "Running" else None
 
     return await eventually(look, "no new instance runs")
@@ -68,7 +67,6 @@ async def test_vm_is_started_and_deleted(tmp_path: Path) -> None:
 
 
 def check_pinned(vm: VirtualMachine) -> None:
-    assert vm.metadata is not None
     assert vm.status is not None
     assert vm.spec.instancetype is not None
     assert vm.spec.preference is not None
@@ -104,7 +102,6 @@ async def test_removed_revision_is_captured_again_and_requires_a_restart(tmp_pat
         vm = await system.vm()
         assert vm.spec.instancetype is not None
         assert (vm.spec.instancetype.revision_name or "").endswith("-2")
-        assert vm.metadata is not None
         assert "virtshape.io/recapture" not in (vm.metadata.annotations or {})
         assert vm.status is not None
         assert find_condition(vm.status.conditions, "RestartRequired") is not None
@@ -147,7 +144,6 @@ async def test_manual_vm_starts_and_stops_on_request(tmp_path: Path) -> None:
         assert vm.status is not None
         assert vm.status.state_change_requests is None
         vmi = await system.vmi()
-        assert vmi.metadata is not None
         await ask(system, VirtualMachineStateChangeRequest("Stop", uid=vmi.metadata.uid))
         await system.wait_until_gone(VirtualMachineInstance)
         await system.wait_for("Stopped")
@@ -192,7 +188,6 @@ async def test_instance_without_a_launcher_is_unschedulable(tmp_path: Path) -> N
         async with system.run_controllers("simulate"):
             await system.wait_for("Running")
             node = await system.client.get(Node, "simulated")
-            assert node.metadata is not None
             assert (node.metadata.labels or {})["virtshape.io/simulated"] == "true"
 
 

@@ -50,7 +50,7 @@ async def test_vm_grows_live_and_requires_a_restart_to_shrink(tmp_path: Path, so
             return vmi if vmi.status.current_cpu_topology.sockets == 3 else None
 
         vmi: Any = await eventually(look, "the instance has not grown")
-        assert vmi.metadata.uid == (before.metadata and before.metadata.uid)
+        assert vmi.metadata.uid == before.metadata.uid
         seen = vmi.status.memory
         assert (seen.guest_at_boot, seen.guest_requested, seen.guest_current) == ("1Gi", "2Gi", "2Gi")
         await system.wait_until_idle(controllers)

@@ -64,7 +64,6 @@ async def test_ignition_data_is_in_a_private_file_and_on_no_command_line(data: P
     async with run_guests(data) as harness:
         uid = "b7f1a0de-0000-4000-8000-00000000000a"
         vmi = build_guest(uid)
-        assert vmi.metadata is not None
         vmi.metadata.annotations = {"kubevirt.io/ignitiondata": f'{{"ignition": {{}}, "secret": "{PHRASE}"}}'}
         await harness.guests.start(uid, vmi, {})
         report = await harness.wait(uid, lambda report: report.state != "starting")

@@ -55,7 +55,7 @@ class MountCollector:
         """An instance that everybody has seen."""
         made = await self.place.client.create(object_from_tree(tree))
         assert isinstance(made, VirtualMachineInstance)
-        name = made.metadata.name if made.metadata else ""
+        name = made.metadata.name
 
         async def look() -> VirtualMachineInstance | None:
             found: VirtualMachineInstance | None = self.cache.find(VirtualMachineInstance, name, "default")

@@ -9,7 +9,7 @@ PREFERENCE = "VirtualMachineClusterPreference"
 
 
 def _names(objects: list[catalog.CatalogObject]) -> list[str | None]:
-    return [each.metadata.name if each.metadata else None for each in objects]
+    return [each.metadata.name for each in objects]
 
 
 def test_instancetypes_and_preferences_are_loaded_sorted_by_name() -> None:

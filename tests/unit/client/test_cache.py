@@ -32,7 +32,7 @@ def test_put_reports_the_changes(known: list[ConfigMap], item: ConfigMap, change
     for one in known:
         cache.put(one)
     assert cache.put(item) == changes
-    assert cache.find("a", (item.metadata and item.metadata.namespace) or "") == item
+    assert cache.find("a", item.metadata.namespace or "") == item
 
 
 DROPS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {

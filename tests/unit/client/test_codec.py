@@ -72,5 +72,5 @@ def test_undecodable_list_item_is_skipped_and_logged(caplog: pytest.LogCaptureFi
     broken = {**OBJECT, "metadata": {**METADATA, "name": "b", "namespace": "web"}, "data": 3}
     text = json.dumps({"metadata": {"resourceVersion": "9"}, "items": [OBJECT, broken, OBJECT]})
     listing = ObjectCodec().decode_list(text.encode(), ConfigMap)
-    assert [item.metadata.name for item in listing.items if item.metadata] == ["a", "a"]
+    assert [item.metadata.name for item in listing.items] == ["a", "a"]
     assert "skipping ConfigMap web/b: it cannot be decoded: data: expected an object" in caplog.text

@@ -12,7 +12,6 @@ from virtshape.engine.claims import count_failures, find_content, find_upload_ke
 
 
 def own(claim: PersistentVolumeClaim, kind: str) -> PersistentVolumeClaim:
-    assert claim.metadata is not None
     claim.metadata.owner_references = [
         OwnerReference(name="c1", api_version="cdi.kubevirt.io/v1beta1", kind=kind, uid="dv-uid", controller=True)
     ]

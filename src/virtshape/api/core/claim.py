@@ -1,7 +1,7 @@
 """Structs of persistent volume claims and their status."""
 
 from virtshape.api.core.volume import PersistentVolumeClaimSpec
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata, ObjectMeta
 from virtshape.api.model import Model, Time
 from virtshape.api.quantity import Quantity
 
@@ -75,14 +75,14 @@ class PersistentVolumeClaimStatus(Model):
     """`Pending`, `Bound` or `Lost`."""
 
 
-class PersistentVolumeClaim(Model, kw_only=True):
+class PersistentVolumeClaim(KubernetesObject, kw_only=True):
     """A request for storage in a namespace."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`PersistentVolumeClaim`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: PersistentVolumeClaimSpec | None = None
     """The requested storage."""

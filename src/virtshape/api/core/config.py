@@ -4,18 +4,17 @@ Structs of config maps and secrets.
 Values of a secret's `data` stay in base64.
 """
 
-from virtshape.api.meta import ObjectMeta
-from virtshape.api.model import Model
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 
 
-class ConfigMap(Model, kw_only=True):
+class ConfigMap(KubernetesObject, kw_only=True):
     """Non-confidential data as key-value pairs."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`ConfigMap`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     binary_data: dict[str, str] | None = None
     """Bytes by key, in base64."""
@@ -25,14 +24,14 @@ class ConfigMap(Model, kw_only=True):
     """Whether the data is immutable."""
 
 
-class Secret(Model, kw_only=True):
+class Secret(KubernetesObject, kw_only=True):
     """Confidential data as key-value pairs."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`Secret`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     data: dict[str, str] | None = None
     """Values by key, in base64."""

@@ -1,7 +1,7 @@
 """Structs of events."""
 
 from virtshape.api.core.reference import ObjectReference
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Int32, Model, Time
 
 
@@ -23,14 +23,14 @@ class EventSource(Model):
     """The node it runs on."""
 
 
-class Event(Model, kw_only=True):
+class Event(KubernetesObject, kw_only=True):
     """An event about an object."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`Event`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     involved_object: ObjectReference
     """The object that the event is about."""

@@ -1,6 +1,6 @@
 """Structs of namespaces."""
 
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model, Time
 
 
@@ -35,14 +35,14 @@ class NamespaceStatus(Model):
     """`Active` or `Terminating`."""
 
 
-class Namespace(Model, kw_only=True):
+class Namespace(KubernetesObject, kw_only=True):
     """A scope for names."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`Namespace`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: NamespaceSpec | None = None
     """Desired state of the namespace."""

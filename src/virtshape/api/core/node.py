@@ -2,7 +2,7 @@
 
 from msgspec import field
 
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Int32, Model, Time
 from virtshape.api.quantity import Quantity
 
@@ -235,14 +235,14 @@ class NodeStatus(Model):
     """The volumes that its pods use."""
 
 
-class Node(Model, kw_only=True):
+class Node(KubernetesObject, kw_only=True):
     """A machine that pods run on."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`Node`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: NodeSpec | None = None
     """Desired state of the node."""

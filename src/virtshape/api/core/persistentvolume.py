@@ -16,7 +16,7 @@ from virtshape.api.core.drivervolume import (
 from virtshape.api.core.reference import ObjectReference, SecretReference
 from virtshape.api.core.scheduling import NodeSelector
 from virtshape.api.core.volumesource import HostPathVolumeSource, NFSVolumeSource
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Int32, Model, Time
 from virtshape.api.quantity import Quantity
 
@@ -301,14 +301,14 @@ class PersistentVolumeStatus(Model):
     """Reason for the current state, in CamelCase."""
 
 
-class PersistentVolume(Model, kw_only=True):
+class PersistentVolume(KubernetesObject, kw_only=True):
     """A volume that is independent of the lifetime of pods."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`PersistentVolume`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: PersistentVolumeSpec | None = None
     """Desired state of the volume."""

@@ -8,7 +8,7 @@ from virtshape.api.core.podstatus import PodStatus
 from virtshape.api.core.scheduling import Affinity, PodDNSConfig, Toleration, TopologySpreadConstraint
 from virtshape.api.core.security import PodSecurityContext
 from virtshape.api.core.volumesource import Volume
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata, ObjectMeta
 from virtshape.api.model import Int32, Model
 from virtshape.api.quantity import Quantity
 
@@ -161,14 +161,14 @@ class PodSpec(Model):
     """The volumes that its containers can use."""
 
 
-class Pod(Model, kw_only=True):
+class Pod(KubernetesObject, kw_only=True):
     """Containers that run together on one node."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`Pod`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: PodSpec | None = None
     """Desired state of the pod."""

@@ -1,6 +1,6 @@
 """Structs of resource quotas: limits on the resources of a namespace."""
 
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model
 from virtshape.api.quantity import Quantity
 
@@ -43,14 +43,14 @@ class ResourceQuotaStatus(Model):
     """Current usage."""
 
 
-class ResourceQuota(Model, kw_only=True):
+class ResourceQuota(KubernetesObject, kw_only=True):
     """Limits on the resources of a namespace."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`ResourceQuota`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: ResourceQuotaSpec | None = None
     """The limits."""

@@ -2,7 +2,7 @@
 
 from msgspec import field
 
-from virtshape.api.meta import Condition, ObjectMeta
+from virtshape.api.meta import NO_METADATA, Condition, KubernetesObject, Metadata
 from virtshape.api.model import Int32, IntOrString, Model
 
 
@@ -122,14 +122,14 @@ class ServiceStatus(Model):
     """Its load balancer."""
 
 
-class Service(Model, kw_only=True):
+class Service(KubernetesObject, kw_only=True):
     """A stable address for a set of pods."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`Service`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: ServiceSpec | None = None
     """Desired state of the service."""

@@ -2,18 +2,17 @@
 
 from virtshape.api.core.pod import LocalObjectReference
 from virtshape.api.core.reference import ObjectReference
-from virtshape.api.meta import ObjectMeta
-from virtshape.api.model import Model
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 
 
-class ServiceAccount(Model, kw_only=True):
+class ServiceAccount(KubernetesObject, kw_only=True):
     """The identity of pods in the API."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
     """`ServiceAccount`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     automount_service_account_token: bool | None = None
     """Whether its pods get a token, if they do not set it."""

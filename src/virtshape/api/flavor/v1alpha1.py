@@ -10,7 +10,7 @@ from virtshape.api.instancetype.preference import ClockOffset
 from virtshape.api.kubevirt.devices import GPU, BlockSize, HostDevice, Rng, TPMDevice, VGPUOptions
 from virtshape.api.kubevirt.domain import NUMA, Hugepages, LaunchSecurity, Realtime
 from virtshape.api.kubevirt.features import FeatureAPIC, FeatureHyperv, FeatureKVM, FeatureState, Timer
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model, UInt32
 from virtshape.api.quantity import Quantity
 
@@ -58,27 +58,27 @@ class VirtualMachineFlavorSpec(Model):
     """Memory encryption of the guest."""
 
 
-class VirtualMachineFlavor(Model, kw_only=True):
+class VirtualMachineFlavor(KubernetesObject, kw_only=True):
     """A flavor in a namespace."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`VirtualMachineFlavor`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: VirtualMachineFlavorSpec
     """vCPUs, memory and devices of VMs with this flavor."""
 
 
-class VirtualMachineClusterFlavor(Model, kw_only=True):
+class VirtualMachineClusterFlavor(KubernetesObject, kw_only=True):
     """A cluster-wide flavor."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`VirtualMachineClusterFlavor`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: VirtualMachineFlavorSpec
     """vCPUs, memory and devices of VMs with this flavor."""
@@ -203,27 +203,27 @@ class VirtualMachinePreferenceSpec(Model):
     """Its machine."""
 
 
-class VirtualMachinePreference(Model, kw_only=True):
+class VirtualMachinePreference(KubernetesObject, kw_only=True):
     """A preference in a namespace."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`VirtualMachinePreference`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: VirtualMachinePreferenceSpec
     """Default values for the guest."""
 
 
-class VirtualMachineClusterPreference(Model, kw_only=True):
+class VirtualMachineClusterPreference(KubernetesObject, kw_only=True):
     """A cluster-wide preference."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
     """`VirtualMachineClusterPreference`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: VirtualMachinePreferenceSpec
     """Default values for the guest."""

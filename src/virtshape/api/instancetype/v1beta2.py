@@ -9,32 +9,32 @@ from msgspec import field
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.kubevirt.devices import GPU, HostDevice
 from virtshape.api.kubevirt.domain import NUMA, CPUTopology, DiskIOThreads, Hugepages, LaunchSecurity, Realtime
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Int32, Model, UInt32
 from virtshape.api.quantity import Quantity
 
 
-class VirtualMachineClusterPreference(Model, kw_only=True):
+class VirtualMachineClusterPreference(KubernetesObject, kw_only=True):
     """A cluster-wide preference: default values for guests."""
 
     api_version: str
     """instancetype.kubevirt.io and a version."""
     kind: str
     """Always VirtualMachineClusterPreference."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Name, labels and annotations."""
     spec: VirtualMachinePreferenceSpec
     """Default values for the guest."""
 
 
-class VirtualMachinePreference(Model, kw_only=True):
+class VirtualMachinePreference(KubernetesObject, kw_only=True):
     """A preference in a namespace: default values for guests."""
 
     api_version: str
     """instancetype.kubevirt.io and a version."""
     kind: str
     """Always VirtualMachinePreference."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: VirtualMachinePreferenceSpec
     """Default values for the guest."""
@@ -99,27 +99,27 @@ class VirtualMachineInstancetypeSpec(Model, kw_only=True):
     """Annotations for the running instance; conflicts with a VM that gives a key another value."""
 
 
-class VirtualMachineClusterInstancetype(Model, kw_only=True):
+class VirtualMachineClusterInstancetype(KubernetesObject, kw_only=True):
     """A cluster-wide instance type: vCPUs, memory and devices of VMs."""
 
     api_version: str
     """instancetype.kubevirt.io and a version."""
     kind: str
     """Always VirtualMachineClusterInstancetype."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Name, labels and annotations."""
     spec: VirtualMachineInstancetypeSpec
     """vCPUs, memory and devices of VMs with this instance type."""
 
 
-class VirtualMachineInstancetype(Model, kw_only=True):
+class VirtualMachineInstancetype(KubernetesObject, kw_only=True):
     """An instance type in a namespace: vCPUs, memory and devices of VMs."""
 
     api_version: str
     """instancetype.kubevirt.io and a version."""
     kind: str
     """Always VirtualMachineInstancetype."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: VirtualMachineInstancetypeSpec
     """vCPUs, memory and devices of VMs with this instance type."""

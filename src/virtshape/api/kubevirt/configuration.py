@@ -20,7 +20,7 @@ from virtshape.api.kubevirt.components import (
 )
 from virtshape.api.kubevirt.hostdevices import MediatedDevicesConfiguration, PermittedHostDevices
 from virtshape.api.kubevirt.migration import MigrationConfiguration
-from virtshape.api.meta import LabelSelector, ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, LabelSelector, Metadata
 from virtshape.api.model import Int32, Model, Settings, Time
 from virtshape.api.quantity import Quantity
 
@@ -489,14 +489,14 @@ class KubeVirtStatus(Model):
     """Addresses, as host:port, for migrations between clusters."""
 
 
-class KubeVirt(Model, kw_only=True):
+class KubeVirt(KubernetesObject, kw_only=True):
     """The configuration of KubeVirt; there is one object, named kubevirt in the namespace kubevirt."""
 
     api_version: str
     """kubevirt.io/v1."""
     kind: str
     """Always KubeVirt."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: KubeVirtSpec
     """Settings of VMs and of the installation."""

@@ -13,7 +13,7 @@ from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.network import Network
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.kubevirt.volume import UtilityVolume, Volume
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Int32, Model
 
 FINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
@@ -108,14 +108,14 @@ class VirtualMachineInstanceSpec(Model, kw_only=True):
     """A check that decides whether services send traffic to the VM."""
 
 
-class VirtualMachineInstance(Model, kw_only=True):
+class VirtualMachineInstance(KubernetesObject, kw_only=True):
     """A running or starting virtual machine; usually created by a VirtualMachine and deleted when it stops."""
 
     api_version: str
     """Group and version of the API, `kubevirt.io/v1`."""
     kind: str
     """`VirtualMachineInstance`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: VirtualMachineInstanceSpec
     """The complete specification; mostly immutable once the instance exists."""

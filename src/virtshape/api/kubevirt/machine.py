@@ -10,7 +10,7 @@ from virtshape.api.cdi import DataVolumeSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.status import ChangedBlockTrackingStatus, StorageMigratedVolumeInfo
 from virtshape.api.kubevirt.volume import AddVolumeOptions, RemoveVolumeOptions
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata, ObjectMeta
 from virtshape.api.model import Int32, Model, Time
 from virtshape.api.quantity import Quantity
 
@@ -275,14 +275,14 @@ class VirtualMachineStatus(Model):
     """Changed block tracking, and the state of backups."""
 
 
-class VirtualMachine(Model, kw_only=True):
+class VirtualMachine(KubernetesObject, kw_only=True):
     """A virtual machine, running or stopped."""
 
     api_version: str
     """Group and version of the API, `kubevirt.io/v1`."""
     kind: str
     """`VirtualMachine`."""
-    metadata: ObjectMeta | None = None
+    metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: VirtualMachineSpec
     """Desired state of the VM."""

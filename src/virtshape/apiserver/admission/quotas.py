@@ -122,7 +122,7 @@ class QuotaAdmission:
     def _find_default_class(self) -> str:
         classes = [decode(one.value, StorageClass) for one in self._store.list(_CLASSES).records]
         found = find_default_class(classes)
-        return (found.metadata.name if found is not None and found.metadata else None) or ""
+        return (found.metadata.name if found is not None else None) or ""
 
     def _see(self, event: Event) -> None:
         if event.key.resource in COUNTED:

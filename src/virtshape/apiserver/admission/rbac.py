@@ -39,7 +39,7 @@ class RbacAdmission:
         self._check_escalation(user, completed, before)
         causes = check_rbac_object(completed, before)
         if causes:
-            raise invalid_object_error(route.kind, (item.metadata.name if item.metadata else None) or "", causes)
+            raise invalid_object_error(route.kind, item.metadata.name or "", causes)
         return new if completed == item else {**new, **_references(cast("Binding", completed))}, []
 
     def _check_escalation(self, user: User, item: AccessObject, before: AccessObject | None) -> None:

@@ -33,7 +33,7 @@ def _collect_roles(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> Itera
 
 
 def _is_selected(role: ClusterRole, selectors: list[Predicate]) -> bool:
-    labels = (role.metadata.labels if role.metadata else None) or {}
+    labels = role.metadata.labels or {}
     return any(selects(labels) for selects in selectors)
 
 

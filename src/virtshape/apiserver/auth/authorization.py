@@ -71,9 +71,7 @@ class Authorizer:
         self._aggregated: dict[str, list[PolicyRule]] = {}
         self._remembered: dict[tuple[object, ...], _Grant] = {}
         for item in objects:
-            metadata = item.metadata
-            if metadata is not None:
-                self.update(item.kind, metadata.namespace or "", metadata.name or "", item)
+            self.update(item.kind, item.metadata.namespace or "", item.metadata.name or "", item)
 
     def update(self, kind: str, namespace: str, name: str, item: AccessObject | None) -> None:
         """Update the index with a role or binding; None if it was deleted. Cluster-scoped ones have no namespace."""
@@ -215,13 +213,12 @@ def _subject_key(subject: Subject, namespace: str) -> str:
 
 
 def _namespace(binding: Binding) -> str:
-    metadata = binding.metadata
-    return (metadata.namespace or "") if isinstance(binding, RoleBinding) and metadata else ""
+    return (binding.metadata.namespace or "") if isinstance(binding, RoleBinding) else ""
 
 
 def _describe_permission(binding: Binding, subject: Subject) -> str:
     namespace = _namespace(binding)
-    bound = (binding.metadata.name if binding.metadata else None) or ""
+    bound = binding.metadata.name or ""
     whom = subject.name
     if subject.kind == "ServiceAccount":
         whom = f"{subject.name}/{subject.namespace or namespace}"

@@ -7,7 +7,6 @@ any change except to finalizers and owner references is checked: a label alone c
 
 from collections.abc import Sequence
 
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import MASTERS, User
@@ -29,8 +28,7 @@ def check_role(
     if MASTERS in user.groups or _changes_nothing(role, before):
         return
     resource = "clusterroles" if isinstance(role, ClusterRole) else "roles"
-    metadata = role.metadata
-    name, namespace = (metadata.name or "", metadata.namespace or "") if metadata else ("", "")
+    name, namespace = role.metadata.name or "", role.metadata.namespace or ""
     if authorizer.authorize(user, Attributes("escalate", RBAC_GROUP, resource, "", namespace, name)).allowed:
         return
     if problem := _find_escalation(user, authorizer, namespace, role.rules or ()):
@@ -44,8 +42,7 @@ def check_binding(user: User, authorizer: Authorizer, binding: Binding, before: 
     """Raise StatusError if a binding grants what the user may not do, unless the user may bind that role."""
     if MASTERS in user.groups or _changes_nothing(binding, before):
         return
-    metadata = binding.metadata
-    name, namespace = (metadata.name or "", metadata.namespace or "") if metadata else ("", "")
+    name, namespace = binding.metadata.name or "", binding.metadata.namespace or ""
     reference = binding.role_ref
     if authorizer.authorize(user, _bind(reference, namespace)).allowed:
         return
@@ -84,7 +81,7 @@ def _changes_nothing(item: AccessObject, before: AccessObject | None) -> bool:
 
 
 def _list_content(item: AccessObject) -> tuple[object, ...]:
-    metadata = item.metadata or ObjectMeta()
+    metadata = item.metadata
     described = metadata.labels or {}, metadata.annotations or {}
     match item:
         case ClusterRole():

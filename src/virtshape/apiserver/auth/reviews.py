@@ -91,7 +91,7 @@ def read_review(body: bytes, struct: type[T], api_version: str) -> T:
 
 def answer_review(review: Review, user: User, auth: AuthContext, namespace: str = "") -> Review:
     """Return the review with its status and metadata; the namespace is that of the path."""
-    metadata = replace(review.metadata or ObjectMeta(), namespace=namespace or None)
+    metadata = replace(review.metadata, namespace=namespace or None)
     if isinstance(review, SelfSubjectReview):
         metadata = ObjectMeta(creation_timestamp=now())
     return replace(_answer(review, user, auth, namespace), metadata=metadata)

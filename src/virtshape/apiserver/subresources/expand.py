@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 import msgspec
+from msgspec.structs import replace
 
 from virtshape.admission.clusterstate import search_configuration
 from virtshape.api.codec import decode, encode
@@ -34,10 +35,9 @@ def expand_stored(data: bytes) -> Search[bytes]:
 def expand_sent(data: bytes, namespace: str) -> Search[bytes]:
     """Return the VM of a request body with its instance type and preference expanded; raise 400 on failure."""
     vm = _read(data)
-    metadata = vm.metadata = vm.metadata or ObjectMeta()
-    if metadata.namespace and metadata.namespace != namespace:
+    if vm.metadata.namespace and vm.metadata.namespace != namespace:
         raise StatusError(400, "BadRequest", f"VM namespace must be empty or {namespace}")
-    metadata.namespace = namespace
+    vm.metadata = replace(vm.metadata, namespace=namespace)
     return (yield from _expand(vm, _refuse_sent))
 
 

@@ -107,7 +107,7 @@ def refuse_agent(vmi: VirtualMachineInstance) -> StatusError:
 
 def name_of(vmi: VirtualMachineInstance) -> str:
     """Return the VMI's name."""
-    return (vmi.metadata.name if vmi.metadata else None) or ""
+    return vmi.metadata.name or ""
 
 
 def _require_running(vmi: VirtualMachineInstance) -> None:

@@ -112,7 +112,7 @@ def conflict(kind: str, name: str, reason: str) -> StatusError:
 
 
 def _conflict(vm: VirtualMachine, message: str) -> StatusError:
-    return conflict("virtualmachine", (vm.metadata.name if vm.metadata else None) or "", message)
+    return conflict("virtualmachine", vm.metadata.name or "", message)
 
 
 def _switch(vm: VirtualMachine, *, on: bool) -> Change:
@@ -136,7 +136,7 @@ def _request(vm: VirtualMachine, *wanted: JsonObject) -> Change:
 
 
 def _stop(vmi: VirtualMachineInstance) -> JsonObject:
-    uid = vmi.metadata.uid if vmi.metadata else None
+    uid = vmi.metadata.uid
     return {"action": STOP, "uid": uid} if uid else {"action": STOP}
 
 

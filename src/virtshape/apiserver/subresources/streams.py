@@ -98,7 +98,7 @@ def read_port(arguments: tuple[str, ...]) -> tuple[int, PortProtocol]:
 
 
 def _session_key(device: str, vmi: VirtualMachineInstance) -> tuple[str, str]:
-    return device, (vmi.metadata.uid if vmi.metadata else None) or ""
+    return device, vmi.metadata.uid or ""
 
 
 async def _call_guest(call: Awaitable[T]) -> T:

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from virtshape.api.cdi import UploadTokenRequest, UploadTokenRequestStatus
 from virtshape.api.kinds import find_resource
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.api.timestamp import format_timestamp
 from virtshape.apiserver.audit import CLIENT_LEFT, AuditLog, Caller, build_audit_entry
@@ -60,9 +59,7 @@ class Uploads:
             groups=user.groups,
             expires=now + SECONDS,
         )
-        metadata = replace(
-            request.metadata or ObjectMeta(), namespace=namespace, creation_timestamp=format_timestamp(int(now))
-        )
+        metadata = replace(request.metadata, namespace=namespace, creation_timestamp=format_timestamp(int(now)))
         return replace(request, metadata=metadata, status=UploadTokenRequestStatus(token=self._tokens.issue(grant)))
 
     async def answer(self, request: Request) -> Response:

@@ -8,7 +8,7 @@ from virtshape.api.cdi import Content, DataVolume
 from virtshape.api.codec import decode
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
-from virtshape.api.meta import ObjectMeta, find_annotation
+from virtshape.api.meta import find_annotation
 from virtshape.api.ownerreferences import is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import POD_PHASE, POD_READY, RUNNING_MESSAGE, UPLOAD_TARGET
@@ -76,7 +76,7 @@ def _find_bound(store: Store, claim: PersistentVolumeClaim) -> PersistentVolume 
 def _describe_claim(
     claim: PersistentVolumeClaim, volume: DataVolume | None, bound: PersistentVolume | None, name: str
 ) -> Target:
-    metadata = claim.metadata or ObjectMeta()
+    metadata = claim.metadata
     if find_annotation(metadata, UPLOAD_TARGET) is None:
         raise _refuse(name)
     owner = volume if volume is not None and is_controlled_by(metadata, volume) else None
@@ -97,7 +97,7 @@ def _describe_claim(
 
 
 def _describe_volume(volume: DataVolume) -> Target:
-    metadata, status = volume.metadata or ObjectMeta(), volume.status
+    metadata, status = volume.metadata, volume.status
     conditions = (status.conditions if status is not None else None) or ()
     running = next((one for one in conditions if one.type == "Running"), None)
     phase = status.phase if status is not None else None

@@ -9,7 +9,6 @@ from typing import Final
 from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.launcherpod import EXEC_COMMAND
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.guests import refuse_agent
 from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
@@ -89,4 +88,4 @@ def _check(answer: Answer) -> Answer:
 
 
 def _namespace(vmi: VirtualMachineInstance) -> str:
-    return (vmi.metadata or ObjectMeta()).namespace or ""
+    return vmi.metadata.namespace or ""

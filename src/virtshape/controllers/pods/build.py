@@ -42,7 +42,7 @@ def build_launcher_pod(
 ) -> Pod:
     """Build the pod of an instance; `block_claims` are the claims in block mode."""
     volumes = list_pod_volumes(vmi, block_claims)
-    metadata = vmi.metadata or ObjectMeta()
+    metadata = vmi.metadata
     return Pod(
         api_version="v1",
         kind="Pod",
@@ -106,7 +106,7 @@ def _build_container(
     image: str,
     volumes: Collection[PodVolume],
 ) -> Container:
-    annotations = (vmi.metadata.annotations if vmi.metadata else None) or {}
+    annotations = vmi.metadata.annotations or {}
     return Container(
         CONTAINER,
         command=list(COMMAND),
@@ -130,7 +130,7 @@ def _build_container(
 
 def _without_status(vmi: VirtualMachineInstance) -> VirtualMachineInstance:
     """Return the instance without status and server-set metadata, as the launcher needs it."""
-    metadata = vmi.metadata or ObjectMeta()
+    metadata = vmi.metadata
     kept = replace(metadata, managed_fields=None, resource_version=None, finalizers=None)
     return replace(vmi, metadata=kept, status=None)
 
@@ -145,7 +145,7 @@ def _list_ports(spec: VirtualMachineInstanceSpec) -> list[ContainerPort]:
 
 
 def _find_hostname(vmi: VirtualMachineInstance) -> str | None:
-    name = vmi.spec.hostname or ((vmi.metadata.name if vmi.metadata else None) or "").partition(".")[0]
+    name = vmi.spec.hostname or (vmi.metadata.name or "").partition(".")[0]
     return name[:_MAX_HOSTNAME_LENGTH].rstrip("-") or None
 
 

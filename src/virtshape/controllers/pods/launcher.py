@@ -13,7 +13,6 @@ from virtshape.api.core.node import Node
 from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.client.cache import Change
@@ -88,7 +87,7 @@ class PodLauncher:
         if pod is None:
             self._last.pop(_uid(vmi), None)
             return True
-        metadata = pod.metadata or ObjectMeta()
+        metadata = pod.metadata
         grace = find_grace(vmi.spec) + GRACE_MARGIN_SECONDS
         going = metadata.deletion_timestamp is not None
         if not going or grace < (metadata.deletion_grace_period_seconds or 0):
@@ -173,7 +172,7 @@ class PodLauncher:
         return pod if is_controlled_by(pod.metadata, vmi) else None
 
     def _on_pod_change(self, change: Change[Pod]) -> None:
-        owner, metadata = find_controller(change.item.metadata), change.item.metadata or ObjectMeta()
+        owner, metadata = find_controller(change.item.metadata), change.item.metadata
         if owner is None or owner.kind != _KIND:
             return
         if change.type == "DELETED":
@@ -190,8 +189,8 @@ def _had_pod(vmi: VirtualMachineInstance) -> bool:
 
 
 def _uid(vmi: VirtualMachineInstance) -> str:
-    return (vmi.metadata.uid if vmi.metadata else None) or ""
+    return vmi.metadata.uid or ""
 
 
 def _namespace(vmi: VirtualMachineInstance) -> str:
-    return (vmi.metadata.namespace if vmi.metadata else None) or ""
+    return vmi.metadata.namespace or ""

@@ -8,7 +8,6 @@ import hashlib
 from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.wellknown import CREATED_BY_LABEL, LAST_APPLIED, VM_NAME_LABEL
 
 COMPONENT_LABEL: Final = "kubevirt.io"
@@ -31,7 +30,7 @@ _DROPPED_ANNOTATIONS: Final = (
 
 def name_pod(vmi: VirtualMachineInstance, purpose: str = LAUNCHER) -> str:
     """Return the name of the instance's pod; unique per instance UID."""
-    metadata = vmi.metadata or ObjectMeta()
+    metadata = vmi.metadata
     mark = hashlib.sha256((metadata.uid or "").encode()).hexdigest()[:10]
     room = _MAX_NAME_LENGTH - len(purpose) - len(mark) - 2
     return f"{purpose}-{(metadata.name or '')[:room].rstrip('-.')}-{mark}"
@@ -47,7 +46,7 @@ def shorten_label(value: str) -> str:
 
 def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[str, str]:
     """Return the labels of the instance's pod: those of the instance, and KubeVirt's."""
-    metadata = vmi.metadata or ObjectMeta()
+    metadata = vmi.metadata
     return {
         **(metadata.labels or {}),
         COMPONENT_LABEL: component,
@@ -58,7 +57,7 @@ def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[
 
 def list_annotations(vmi: VirtualMachineInstance) -> dict[str, str]:
     """Return the annotations of the instance's pod: those of the instance, and those that tools expect."""
-    metadata = vmi.metadata or ObjectMeta()
+    metadata = vmi.metadata
     own = {
         key: value for key, value in (metadata.annotations or {}).items() if not key.startswith(_DROPPED_ANNOTATIONS)
     }

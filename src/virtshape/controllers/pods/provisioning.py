@@ -46,7 +46,7 @@ def build_first_consumer(vmi: VirtualMachineInstance, image: str, block_claims: 
         kind="Pod",
         metadata=ObjectMeta(
             name=name_pod(vmi, PURPOSE),
-            namespace=(vmi.metadata or ObjectMeta()).namespace,
+            namespace=vmi.metadata.namespace,
             labels=list_labels(vmi, PURPOSE),
             owner_references=[make_owner_reference(vmi)],
         ),

@@ -46,7 +46,7 @@ def build_state_claim(
         kind="PersistentVolumeClaim",
         metadata=ObjectMeta(
             name=name_state_claim(vmi),
-            namespace=(vmi.metadata or ObjectMeta()).namespace,
+            namespace=vmi.metadata.namespace,
             labels={STATE_LABEL: shorten_label(owner.name)},
             owner_references=[owner],
         ),

@@ -15,7 +15,6 @@ from virtshape.api.core.podstatus import ContainerStateTerminated, ContainerStat
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.status import VirtualMachineInstanceNetworkInterface
 from virtshape.api.launcherpod import TerminationMessage, parse_termination_message
-from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION
 from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 from virtshape.controllers.vmi.phases import phase_of
@@ -31,7 +30,7 @@ def read_pod(pod: Pod, vmi: VirtualMachineInstance) -> GuestStatus:
     """Return the status of the guest in a pod."""
     status = pod.status or PodStatus()
     state, reason, message, unready = _find_state(pod, status, vmi)
-    metadata, node = pod.metadata or ObjectMeta(), (pod.spec.node_name if pod.spec else None) or ""
+    metadata, node = pod.metadata, (pod.spec.node_name if pod.spec else None) or ""
     return GuestStatus(
         state,
         message,
@@ -83,7 +82,7 @@ def _find_running_state(
 
 
 def _is_paused(pod: Pod, vmi: VirtualMachineInstance) -> bool:
-    annotations = (pod.metadata.annotations if pod.metadata else None) or {}
+    annotations = pod.metadata.annotations or {}
     said = annotations.get(PAUSED_ANNOTATION)
     return said == "true" if said is not None else vmi.spec.start_strategy == "Paused"
 
@@ -93,7 +92,7 @@ def _explain_unready(pod: Pod, status: PodStatus, container: ContainerStatus) ->
     ready = _find_condition(status, "Ready")
     if status.phase == "Unknown" or LOST in (status.reason, ready.reason if ready else None):
         return f"node {node} does not respond"
-    if pod.metadata is not None and pod.metadata.deletion_timestamp is not None:
+    if pod.metadata.deletion_timestamp is not None:
         return "the guest's pod is being deleted"
     if ready is not None and ready.status == "False":
         return ready.message or "the guest's pod is not ready"
@@ -131,22 +130,22 @@ def _explain_failure(pod: Pod, status: PodStatus, container: ContainerStatus | N
     if ended is not None:
         how = f"on signal {ended.signal}" if ended.signal else f"with status {ended.exit_code}"
         return ended.reason or "Failed", f"the launcher exited {how}"
-    return "Failed", status.message or f"pod {(pod.metadata.name if pod.metadata else None) or ''} has failed"
+    return "Failed", status.message or f"pod {pod.metadata.name or ''} has failed"
 
 
 def _explain_removal(pod: Pod, status: PodStatus) -> tuple[str, str] | None:
     """Return reason and message if the pod was evicted or deleted; None otherwise."""
     disrupted = _find_condition(status, DISRUPTION)
-    name = (pod.metadata.name if pod.metadata else None) or ""
+    name = pod.metadata.name or ""
     if disrupted is not None and disrupted.status == "True":
         return "Evicted", f"pod {name} was evicted: {disrupted.message or disrupted.reason or 'no reason given'}"
-    if pod.metadata is not None and pod.metadata.deletion_timestamp is not None:
+    if pod.metadata.deletion_timestamp is not None:
         return "PodDeleted", _name_deleted(pod)
     return None
 
 
 def _name_deleted(pod: Pod) -> str:
-    return f"pod {(pod.metadata.name if pod.metadata else None) or ''} was deleted"
+    return f"pod {pod.metadata.name or ''} was deleted"
 
 
 def _read_termination_message(container: ContainerStatus | None) -> TerminationMessage:

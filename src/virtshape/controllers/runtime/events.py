@@ -72,7 +72,7 @@ class EventRecorder:
 
     def event(self, involved_object: Object, reason: str, message: str, *, warning: bool = False) -> None:
         """Record an event about an object."""
-        metadata = involved_object.metadata or ObjectMeta()
+        metadata = involved_object.metadata
         involved = (
             involved_object.api_version,
             involved_object.kind,
@@ -139,7 +139,7 @@ class EventRecorder:
             await self._add_count(event, occurrences)
 
     async def _add_count(self, event: Event, occurrences: _Occurrences) -> None:
-        metadata = event.metadata or ObjectMeta()
+        metadata = event.metadata
         name, namespace = metadata.name or "", metadata.namespace or ""
         existing = await self._client.get(Event, name, namespace)
         patch = {"count": (existing.count or 1) + occurrences.count, "lastTimestamp": format_time(occurrences.last)}

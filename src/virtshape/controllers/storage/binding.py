@@ -12,7 +12,7 @@ from msgspec import Struct
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume, PersistentVolumeSpec
 from virtshape.api.core.volume import PersistentVolumeClaimSpec
-from virtshape.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta, find_annotation
+from virtshape.api.meta import LabelSelector, LabelSelectorRequirement, find_annotation
 from virtshape.api.quantity import Quantity
 from virtshape.api.storage import StorageClass
 from virtshape.api.wellknown import BIND_COMPLETED, BIND_NOW, SELECTED_NODE
@@ -99,14 +99,14 @@ def _decide_new(
     has_consumer: bool,
 ) -> Step:
     name = class_name(claim)
-    of = next((one for one in classes if (one.metadata or ObjectMeta()).name == name), None)
+    of = next((one for one in classes if one.metadata.name == name), None)
     of = of or (find_default_class(classes) if name is None else None)
     if of is not None and waits_for_consumer(claim, of, has_consumer=has_consumer):
         message = "waiting for first consumer to be created before binding"
         return Wait("WaitForFirstConsumer", message, warning=False)
     match = None if spec.data_source or spec.data_source_ref else find_match(claim, volumes.values())
     if match is not None:
-        return Bind((match.metadata or ObjectMeta()).name or "")
+        return Bind(match.metadata.name or "")
     if of is None and name:
         return Wait("ProvisioningFailed", f'storageclass.storage.k8s.io "{name}" not found')
     if of is None:
@@ -127,12 +127,12 @@ def _decide_new(
 def find_match(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> PersistentVolume | None:
     """Return the smallest available volume that satisfies the claim, or None."""
     fitting = [volume for volume in volumes if _fits(claim, volume)]
-    return min(fitting, key=lambda volume: (volume_size(volume), (volume.metadata or ObjectMeta()).name), default=None)
+    return min(fitting, key=lambda volume: (volume_size(volume), volume.metadata.name), default=None)
 
 
 def _fits(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     asked, offered = claim.spec or PersistentVolumeClaimSpec(), volume.spec or PersistentVolumeSpec()
-    metadata = volume.metadata or ObjectMeta()
+    metadata = volume.metadata
     is_free = offered.claim_ref is None and metadata.deletion_timestamp is None
     return (
         is_free

@@ -13,7 +13,6 @@ from virtshape.api.core.claim import PersistentVolumeClaim, PersistentVolumeClai
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.core.volume import PersistentVolumeClaimSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.api.storage import StorageClass
 from virtshape.api.wellknown import BIND_COMPLETED, BOUND_BY_CONTROLLER, CLAIM_PROTECTION, PROVISIONER
@@ -65,7 +64,7 @@ class ClaimReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one claim."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
-        if claim is None or claim.metadata is None:
+        if claim is None:
             self._reported.pop(name, None)
             self._started.discard(name)
             return DONE
@@ -78,14 +77,14 @@ class ClaimReconciler:
 
     async def _complete(self, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
         """Return the claim with finalizer, and with default volume mode and storage class if unset."""
-        metadata, spec = claim.metadata or ObjectMeta(), claim.spec or PersistentVolumeClaimSpec()
+        metadata, spec = claim.metadata, claim.spec or PersistentVolumeClaimSpec()
         default = find_default_class(self._cache.list(StorageClass)) if class_name(claim) is None else None
         finalizers = metadata.finalizers or []
         if CLAIM_PROTECTION not in finalizers:
             metadata = replace(metadata, finalizers=[*finalizers, CLAIM_PROTECTION])
         if spec.volume_mode is None:
             spec = replace(spec, volume_mode="Filesystem")
-        if default is not None and default.metadata is not None and not spec.volume_name:
+        if default is not None and not spec.volume_name:
             annotations = {**(metadata.annotations or {}), PROVISIONER: default.provisioner}
             metadata = replace(metadata, annotations=annotations)
             spec = replace(spec, storage_class_name=default.metadata.name)
@@ -129,7 +128,7 @@ class ClaimReconciler:
 
     async def _bind(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result:
         """Bind the claim to the volume once the volume exists and is populated."""
-        metadata, spec = claim.metadata or ObjectMeta(), claim.spec or PersistentVolumeClaimSpec()
+        metadata, spec = claim.metadata, claim.spec or PersistentVolumeClaimSpec()
         if not is_for(volume, claim) or not (volume.spec and volume.spec.claim_ref and volume.spec.claim_ref.uid):
             reserved = replace(volume.spec, claim_ref=refer_to_claim(claim)) if volume.spec else None
             volume = await self._client.update(replace(volume, spec=reserved))
@@ -137,7 +136,7 @@ class ClaimReconciler:
             waiting = await self._fill_new(name, claim, volume)
             if waiting is not None:
                 return waiting
-        bound_name = (volume.metadata or ObjectMeta()).name
+        bound_name = volume.metadata.name
         if spec.volume_name != bound_name or BIND_COMPLETED not in (metadata.annotations or {}):
             marks = {BIND_COMPLETED: "yes"} | ({} if spec.volume_name else {BOUND_BY_CONTROLLER: "yes"})
             metadata = replace(metadata, annotations={**(metadata.annotations or {}), **marks})
@@ -220,7 +219,7 @@ class ClaimReconciler:
 
     async def _finalize(self, name: Name, claim: PersistentVolumeClaim) -> Result:
         """Remove the finalizer of a deleted claim once it is not in use."""
-        metadata = claim.metadata or ObjectMeta()
+        metadata = claim.metadata
         if CLAIM_PROTECTION not in (metadata.finalizers or ()):
             return DONE
         users = self._list_claim_users(claim)
@@ -242,12 +241,12 @@ class ClaimReconciler:
         if named:
             found = self._cache.find(PersistentVolume, named)
             return {named: found} if found is not None else {}
-        metadata = claim.metadata or ObjectMeta()
+        metadata = claim.metadata
         possible = [
             *self._cache.find_by(PersistentVolume, BY_RESERVATION, f"{metadata.namespace}/{metadata.name}"),
             *self._cache.find_by(PersistentVolume, BY_RESERVATION, FREE),
         ]
-        return {(one.metadata or ObjectMeta()).name or "": one for one in possible}
+        return {one.metadata.name or "": one for one in possible}
 
     async def _write_status(self, claim: PersistentVolumeClaim, status: PersistentVolumeClaimStatus) -> None:
         if status != claim.status:

@@ -39,7 +39,7 @@ def build_claim(
     `size` is the size of the source, for DataVolumes without a size; `origin` is the metadata of the source. Simulated
     claims are not populated.
     """
-    metadata = volume.metadata or ObjectMeta()
+    metadata = volume.metadata
     inherited = inherit_defaults(metadata, origin or ObjectMeta())
     own = {CONTENT_TYPE: volume.spec.content_type or "kubevirt"}
     if not is_simulated and not fills_itself(volume):
@@ -110,7 +110,7 @@ def _pick(texts: dict[str, str] | None, key: str) -> dict[str, str]:
 
 def can_adopt(volume: DataVolume, claim: PersistentVolumeClaim) -> bool:
     """Return True if an existing claim may be adopted as already populated."""
-    metadata = volume.metadata or ObjectMeta()
+    metadata = volume.metadata
     if find_controller(claim.metadata) is not None and not is_controlled_by(claim.metadata, volume):
         return False
     if (

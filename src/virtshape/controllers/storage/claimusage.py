@@ -66,20 +66,20 @@ def _is_read_only(volume: Volume) -> bool:
 
 def list_claim_keys(vmi: VirtualMachineInstance) -> list[str]:
     """Return the keys of the claims that an instance uses, as `namespace/name`."""
-    namespace = (vmi.metadata or ObjectMeta()).namespace or ""
+    namespace = vmi.metadata.namespace or ""
     return [f"{namespace}/{use.claim}" for use in list_claim_uses(vmi)]
 
 
 def list_claim_users(cache: Cache, claim: PersistentVolumeClaim) -> list[VirtualMachineInstance]:
     """Return the instances that use a claim or will use it; ended and refused instances do not."""
-    metadata = claim.metadata or ObjectMeta()
+    metadata = claim.metadata
     found = cache.find_by(VirtualMachineInstance, BY_CLAIM, f"{metadata.namespace}/{metadata.name}")
     return [vmi for vmi in found if not is_final(vmi) and not is_refused(vmi)]
 
 
 def format_users(users: Sequence[VirtualMachineInstance]) -> str:
     """Format instance names for messages."""
-    return ", ".join(f"VirtualMachineInstance {(user.metadata or ObjectMeta()).name}" for user in users)
+    return ", ".join(f"VirtualMachineInstance {user.metadata.name}" for user in users)
 
 
 class ClaimLocks:
@@ -122,5 +122,5 @@ def can_share(claim: PersistentVolumeClaim, use: ClaimUse, other: VirtualMachine
     return all((use.read_only and one.read_only) or (use.shareable and one.shareable) for one in theirs)
 
 
-def _uid(metadata: ObjectMeta | None) -> str:
-    return (metadata or ObjectMeta()).uid or ""
+def _uid(metadata: ObjectMeta) -> str:
+    return metadata.uid or ""

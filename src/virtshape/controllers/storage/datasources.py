@@ -4,7 +4,6 @@ from msgspec.structs import replace
 
 from virtshape.api.cdi import DataSource, DataSourceCondition, DataSourceStatus
 from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
@@ -27,7 +26,7 @@ class DataSourceReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Update the status of one DataSource."""
         source = self._cache.find(DataSource, name.name, name.namespace)
-        if source is None or source.metadata is None or source.metadata.deletion_timestamp is not None:
+        if source is None or source.metadata.deletion_timestamp is not None:
             return DONE
         status = describe_data_source(source, self._cache, format_time(self._clock()))
         if status != source.status:
@@ -46,7 +45,7 @@ def describe_data_source(source: DataSource, cache: Cache, stamp: str) -> DataSo
     old = next((one for one in before.conditions or () if one.type == _READY), None)
     since = old.last_transition_time if old is not None and old.status == wanted.status else stamp
     others = [one for one in before.conditions or () if one.type != _READY]
-    metadata = source.metadata or ObjectMeta()
+    metadata = source.metadata
     end = resolve_data_source(metadata.name or "", metadata.namespace or "", cache)
     return replace(
         before,
@@ -57,7 +56,7 @@ def describe_data_source(source: DataSource, cache: Cache, stamp: str) -> DataSo
 
 def find_problem(source: DataSource, cache: Cache) -> SourceProblem | None:
     """Return why a DataSource cannot be used, or None."""
-    metadata = source.metadata or ObjectMeta()
+    metadata = source.metadata
     namespace = metadata.namespace or ""
     end = resolve_data_source(metadata.name or "", namespace, cache)
     if isinstance(end, SourceProblem):

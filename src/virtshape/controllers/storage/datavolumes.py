@@ -77,7 +77,7 @@ class DataVolumeReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one DataVolume."""
         volume = self._cache.find(DataVolume, name.name, name.namespace)
-        if volume is None or volume.metadata is None or volume.metadata.deletion_timestamp is not None:
+        if volume is None or volume.metadata.deletion_timestamp is not None:
             await self._forget(name)
             return DONE
         if is_finished(volume):
@@ -180,11 +180,11 @@ class DataVolumeReconciler:
     ) -> PersistentVolumeClaim | None:
         """Adopt an existing claim if that is allowed."""
         if not can_adopt(volume, claim):
-            name = (claim.metadata or ObjectMeta()).name
+            name = claim.metadata.name
             message = f"PersistentVolumeClaim {name} already exists and is not owned by this DataVolume"
             seen.problem = SourceProblem("ErrClaimNotValid", message)
             return None
-        metadata = claim.metadata or ObjectMeta()
+        metadata = claim.metadata
         owners = [*(metadata.owner_references or ()), make_owner_reference(volume)]
         return await self._client.update(replace(claim, metadata=replace(metadata, owner_references=owners)))
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from virtshape.api.cdi import DataVolume, DataVolumeCondition, DataVolumeSource, DataVolumeStatus
 from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.storage.protocol import JobStatus
 from virtshape.controllers.storage.sources import SourceProblem
 from virtshape.engine.claims import count_attempts, is_bound
@@ -66,7 +65,7 @@ def make_data_volume_status(volume: DataVolume, seen: DataVolumeObservation, sta
     conditions = [_bound(seen), _ready(phase, seen), _running(phase, seen)]
     return replace(
         before,
-        claim_name=(seen.claim.metadata or ObjectMeta()).name if seen.claim is not None else before.claim_name,
+        claim_name=seen.claim.metadata.name if seen.claim is not None else before.claim_name,
         phase=phase,
         progress=_show_progress(phase, seen),
         restart_count=failures or None,
@@ -106,7 +105,7 @@ def _bound(seen: DataVolumeObservation) -> DataVolumeCondition:
     claim = seen.claim
     if claim is None:
         return DataVolumeCondition("Bound", "Unknown", reason="NotFound", message="No PVC found")
-    name = (claim.metadata or ObjectMeta()).name
+    name = claim.metadata.name
     if _is_lost(claim):
         return DataVolumeCondition("Bound", "False", reason="ClaimLost", message=f"PVC {name} Lost")
     bound = is_bound(claim)

@@ -12,7 +12,6 @@ from typing import Final
 
 from virtshape.api.core.pod import DownwardAPIVolumeFile, ResourceFieldSelector
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 
 _ENTRY: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
@@ -27,7 +26,7 @@ def read_downward_file(vmi: VirtualMachineInstance, file: DownwardAPIVolumeFile)
 
 def read_field(vmi: VirtualMachineInstance, path: str) -> str | None:
     """Return a field of the instance as a string; None if the field is unknown."""
-    metadata = vmi.metadata or ObjectMeta()
+    metadata = vmi.metadata
     entry = _ENTRY.fullmatch(path)
     if entry is not None:
         texts = metadata.labels if entry[1] == "labels" else metadata.annotations

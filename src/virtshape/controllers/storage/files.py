@@ -14,7 +14,6 @@ from virtshape.api.kubevirt.volume import (
     Volume,
 )
 from virtshape.api.launcherpod import CREDENTIALS_SUFFIX
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
@@ -132,4 +131,4 @@ def _read_downward_files(vmi: VirtualMachineInstance, source: DownwardAPIVolumeS
 
 
 def _namespace(vmi: VirtualMachineInstance) -> str:
-    return (vmi.metadata or ObjectMeta()).namespace or ""
+    return vmi.metadata.namespace or ""

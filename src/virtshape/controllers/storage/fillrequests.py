@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 
 from virtshape.api.cdi import Content, DataVolume, DataVolumeSource, DataVolumeSourceHTTP, DataVolumeSourceRegistry
 from virtshape.api.core.config import ConfigMap, Secret
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
@@ -39,7 +38,7 @@ async def build_fill_request(
     refusal = find_unsupported_source(volume, source)
     if refusal is not None:
         return refusal
-    namespace = (volume.metadata or ObjectMeta()).namespace or ""
+    namespace = volume.metadata.namespace or ""
     try:
         return make_fill_request(volume, await _read_origin(source, namespace, client))
     except _MissingError as missing:

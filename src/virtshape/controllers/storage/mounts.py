@@ -16,7 +16,7 @@ from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.kubevirt.domain import KernelBootContainer
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import ContainerDiskSource
-from virtshape.api.meta import ObjectMeta, find_annotation
+from virtshape.api.meta import find_annotation
 from virtshape.api.wellknown import CONTENT_TYPE
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
@@ -127,7 +127,7 @@ class Mounts:
 
     async def _find_claim(self, vmi: VirtualMachineInstance, use: ClaimUse) -> str:
         claim = self._cache.find(PersistentVolumeClaim, use.claim, _namespace(vmi))
-        if claim is None or claim.metadata is None:
+        if claim is None:
             raise self._explain_missing(use.claim, _namespace(vmi))
         name = (claim.spec.volume_name if claim.spec else None) or ""
         volume = self._cache.find(PersistentVolume, name)
@@ -182,4 +182,4 @@ def _list_images(vmi: VirtualMachineInstance) -> Iterator[tuple[str, ContainerDi
 
 
 def _namespace(vmi: VirtualMachineInstance) -> str:
-    return (vmi.metadata or ObjectMeta()).namespace or ""
+    return vmi.metadata.namespace or ""

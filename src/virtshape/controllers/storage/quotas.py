@@ -32,10 +32,10 @@ class QuotaReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Update the usage of one quota."""
         quota = self._cache.find(ResourceQuota, name.name, name.namespace)
-        if quota is None or quota.metadata is None or quota.metadata.deletion_timestamp is not None:
+        if quota is None or quota.metadata.deletion_timestamp is not None:
             return DONE
         default = find_default_class(self._cache.list(StorageClass))
-        default_class = (default.metadata.name if default is not None and default.metadata else None) or ""
+        default_class = (default.metadata.name if default is not None else None) or ""
         claims = self._cache.list(PersistentVolumeClaim, name.namespace)
         used = add_usage(measure_claim(claim, default_class) for claim in claims)
         used[count_of(DATA_VOLUMES)] = len(self._cache.list(DataVolume, name.namespace))

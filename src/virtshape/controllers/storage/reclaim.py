@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import KEEPS_BYTES, VOLUME_PROTECTION
 from virtshape.client.protocol import Client
@@ -39,13 +38,13 @@ class VolumeReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one volume; delete it if it is released and its policy says so."""
         volume = self._cache.find(PersistentVolume, name.name)
-        if volume is None or volume.metadata is None:
+        if volume is None:
             return DONE
         phase = decide_phase(volume, await self._find_claim(volume))
         status = describe_volume(volume, phase, format_time(self._clock()))
         if status != volume.status:
             volume = await self._client.update_status(replace(volume, status=status))
-        metadata = volume.metadata or ObjectMeta()
+        metadata = volume.metadata
         if metadata.deletion_timestamp is not None:
             return await self._finalize(volume) if phase != "Bound" else DONE
         is_ours = is_provisioned_by(volume, self._storage.provisioner)
@@ -60,7 +59,7 @@ class VolumeReconciler:
             return None
         name, namespace = reference.name or "", reference.namespace or ""
         found = self._cache.find(PersistentVolumeClaim, name, namespace)
-        if found is not None and found.metadata is not None and found.metadata.uid == reference.uid:
+        if found is not None and found.metadata.uid == reference.uid:
             return found
         try:
             return await self._client.get(PersistentVolumeClaim, name, namespace)
@@ -71,7 +70,7 @@ class VolumeReconciler:
 
     async def _finalize(self, volume: PersistentVolume) -> Result:
         """Remove the data and the finalizers of a deleted volume."""
-        metadata = volume.metadata or ObjectMeta()
+        metadata = volume.metadata
         held = metadata.finalizers or []
         if KEEPS_BYTES in held and is_deleted_with_claim(volume):
             try:

@@ -36,7 +36,7 @@ class SimulatedStorageReconciler:
     async def reconcile_data_volume(self, name: Name) -> Result:
         """Create the claim of a DataVolume and report success once the claim is bound."""
         volume = self._cache.find(DataVolume, name.name, name.namespace)
-        if volume is None or volume.metadata is None or volume.metadata.deletion_timestamp is not None:
+        if volume is None or volume.metadata.deletion_timestamp is not None:
             return DONE
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None:
@@ -53,7 +53,7 @@ class SimulatedStorageReconciler:
     async def reconcile_claim(self, name: Name) -> Result:
         """Report a claim as bound."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
-        if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
+        if claim is None or claim.metadata.deletion_timestamp is not None:
             return DONE
         if (
             self._bind_claims
@@ -108,7 +108,7 @@ def describe_data_volume(volume: DataVolume, claim: PersistentVolumeClaim, stamp
     ]
     return replace(
         before,
-        claim_name=claim.metadata.name if claim.metadata else None,
+        claim_name=claim.metadata.name,
         phase="Succeeded" if bound else "Pending",
         progress="100.0%" if bound else "N/A",
         conditions=[stamp_condition(before, condition, stamp) for condition in conditions],

@@ -9,7 +9,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.api.snapshot import VolumeSnapshot, VolumeSnapshotError, VolumeSnapshotStatus
 from virtshape.api.wellknown import SNAPSHOT_PROTECTION
@@ -48,7 +47,7 @@ class SnapshotReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one snapshot."""
         snapshot = self._cache.find(VolumeSnapshot, name.name, name.namespace)
-        if snapshot is None or snapshot.metadata is None:
+        if snapshot is None:
             self._started.discard(name)
             return DONE
         if snapshot.metadata.deletion_timestamp is not None:
@@ -100,7 +99,7 @@ class SnapshotReconciler:
         self._recorder.event(snapshot, "SnapshotPending", message, warning=True)
 
     async def _finalize(self, snapshot: VolumeSnapshot) -> Result:
-        metadata = snapshot.metadata or ObjectMeta()
+        metadata = snapshot.metadata
         held = metadata.finalizers or []
         if SNAPSHOT_PROTECTION not in held:
             return DONE
@@ -112,4 +111,4 @@ class SnapshotReconciler:
 
 def name_content(snapshot: VolumeSnapshot) -> str:
     """Return the name of the snapshot in storage."""
-    return f"snapcontent-{(snapshot.metadata or ObjectMeta()).uid}"
+    return f"snapcontent-{snapshot.metadata.uid}"

@@ -83,7 +83,7 @@ def find_copy_source(
 def find_claim_source(name: str, namespace: str, cache: Cache) -> CopySource | SourceProblem:
     """Return a claim's volume as a source."""
     claim = cache.find(PersistentVolumeClaim, name, namespace)
-    if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
+    if claim is None or claim.metadata.deletion_timestamp is not None:
         return SourceProblem("NotFound", f"PersistentVolumeClaim {namespace}/{name} not found")
     volume = cache.find(PersistentVolume, (claim.spec.volume_name if claim.spec else None) or "")
     if volume is None or not is_bound(claim) or not is_bound_to(claim, volume):
@@ -100,7 +100,7 @@ def find_writers(origin: Copy, cache: Cache) -> str:
     claim = cache.find(PersistentVolumeClaim, reference.name or "", reference.namespace or "") if reference else None
     if claim is None:
         return ""
-    name = (claim.metadata or ObjectMeta()).name
+    name = claim.metadata.name
     users = list_claim_users(cache, claim)
     return format_users(
         [vmi for vmi in users if any(use.claim == name and not use.read_only for use in list_claim_uses(vmi))]
@@ -110,7 +110,7 @@ def find_writers(origin: Copy, cache: Cache) -> str:
 def find_snapshot_source(name: str, namespace: str, cache: Cache) -> CopySource | SourceProblem:
     """Return a snapshot as a source."""
     snapshot = cache.find(VolumeSnapshot, name, namespace)
-    if snapshot is None or snapshot.metadata is None or snapshot.metadata.deletion_timestamp is not None:
+    if snapshot is None or snapshot.metadata.deletion_timestamp is not None:
         return SourceProblem("NotFound", f"VolumeSnapshot {namespace}/{name} not found")
     status = snapshot.status
     if status is None or not status.ready_to_use or not status.bound_volume_snapshot_content_name:
@@ -125,7 +125,7 @@ def find_claim_data_source(claim: PersistentVolumeClaim, cache: Cache) -> Copy |
     asked = spec.data_source or spec.data_source_ref
     if asked is None:
         return None
-    namespace = (claim.metadata or ObjectMeta()).namespace or ""
+    namespace = claim.metadata.namespace or ""
     elsewhere = spec.data_source_ref.namespace if spec.data_source_ref is not None else None
     if elsewhere not in (None, "", namespace):
         message = f"a claim cannot use a data source in another namespace ({elsewhere}): use a DataVolume"

@@ -54,7 +54,7 @@ class UploadReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one claim."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
-        if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
+        if claim is None or claim.metadata.deletion_timestamp is not None:
             self._cleaned_up.discard(name)
             self._reported.pop(name, None)
             return DONE
@@ -130,7 +130,7 @@ def mark_filled(claim: PersistentVolumeClaim) -> ObjectMeta:
     if find_annotation(claim.metadata, UPLOAD_TARGET) is not None:
         marks[POD_READY] = "false"
     kept = {key: text for key, text in _annotations(claim).items() if key != RUNNING_MESSAGE}
-    return replace(claim.metadata or ObjectMeta(), annotations=kept | marks)
+    return replace(claim.metadata, annotations=kept | marks)
 
 
 def mark_simulated(claim: PersistentVolumeClaim) -> ObjectMeta:
@@ -148,8 +148,8 @@ def mark_failed(claim: PersistentVolumeClaim, message: str) -> ObjectMeta:
 
 
 def _annotate(claim: PersistentVolumeClaim, marks: dict[str, str]) -> ObjectMeta:
-    return replace(claim.metadata or ObjectMeta(), annotations=_annotations(claim) | marks)
+    return replace(claim.metadata, annotations=_annotations(claim) | marks)
 
 
 def _annotations(claim: PersistentVolumeClaim) -> dict[str, str]:
-    return (claim.metadata.annotations if claim.metadata else None) or {}
+    return claim.metadata.annotations or {}

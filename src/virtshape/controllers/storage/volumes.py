@@ -33,7 +33,7 @@ VolumePhase = Literal["Pending", "Available", "Bound", "Released"]
 
 def name_volume(claim: PersistentVolumeClaim) -> str:
     """Return the name of the volume that is provisioned for a claim."""
-    return f"pvc-{(claim.metadata or ObjectMeta()).uid}"
+    return f"pvc-{claim.metadata.uid}"
 
 
 def plan_volume(claim: PersistentVolumeClaim) -> Volume:
@@ -59,7 +59,7 @@ def build_volume(claim: PersistentVolumeClaim, of: StorageClass, path: str) -> P
             claim_ref=refer_to_claim(claim),
             local=LocalVolumeSource(path=path),
             persistent_volume_reclaim_policy=of.reclaim_policy or DELETE,
-            storage_class_name=(of.metadata or ObjectMeta()).name,
+            storage_class_name=of.metadata.name,
             volume_mode=claim_mode(claim),
         ),
     )
@@ -67,7 +67,7 @@ def build_volume(claim: PersistentVolumeClaim, of: StorageClass, path: str) -> P
 
 def refer_to_claim(claim: PersistentVolumeClaim) -> ObjectReference:
     """Return a reference to the claim, including its UID."""
-    metadata = claim.metadata or ObjectMeta()
+    metadata = claim.metadata
     return ObjectReference(
         name=metadata.name,
         api_version="v1",
@@ -86,7 +86,7 @@ def list_reservations(volume: PersistentVolume) -> list[str]:
 def read_volume(volume: PersistentVolume) -> Volume:
     """Return the storage volume of a PersistentVolume."""
     mode: Mode = "Block" if volume.spec is not None and volume.spec.volume_mode == "Block" else "Filesystem"
-    return Volume((volume.metadata or ObjectMeta()).name or "", volume_size(volume), mode)
+    return Volume(volume.metadata.name or "", volume_size(volume), mode)
 
 
 def find_path(volume: PersistentVolume) -> str | None:
@@ -116,7 +116,7 @@ def decide_phase(volume: PersistentVolume, claim: PersistentVolumeClaim | None) 
     if claim is None or (reference.uid and reference.uid != metadata.uid):
         return "Released" if reference.uid else "Available"
     named = claim.spec.volume_name if claim.spec else None
-    if named == (volume.metadata or ObjectMeta()).name:
+    if named == volume.metadata.name:
         return "Bound"
     if named:  # it was bound to another volume
         return "Released"

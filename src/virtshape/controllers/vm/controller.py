@@ -19,7 +19,6 @@ from virtshape.api.kubevirt.machine import (
     VirtualMachineStatus,
 )
 from virtshape.api.kubevirt.runstrategy import ALWAYS, START, STOP, run_strategy
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
@@ -60,7 +59,7 @@ class VmReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one VM."""
         vm = self._cache.find(VirtualMachine, name.name, name.namespace)
-        if vm is None or vm.metadata is None:
+        if vm is None:
             return DONE
         vmi = await self._claim_instance(vm)
         if vm.metadata.deletion_timestamp is not None:
@@ -106,7 +105,7 @@ class VmReconciler:
 
     async def _claim_instance(self, vm: VirtualMachine) -> VirtualMachineInstance | None:
         """Return the VM's instance; adopt one without a controller unless either is being deleted."""
-        metadata = vm.metadata or ObjectMeta()
+        metadata = vm.metadata
         vmi = self._cache.find(VirtualMachineInstance, metadata.name or "", metadata.namespace or "")
         if vmi is None or is_controlled_by(vmi.metadata, vm):
             return vmi
@@ -121,7 +120,7 @@ class VmReconciler:
 
     async def _finish(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> Result:
         """Delete the instance of a VM that is being deleted, then remove the VM's finalizer."""
-        metadata = vm.metadata or ObjectMeta()
+        metadata = vm.metadata
         finalizers = metadata.finalizers or []
         if FINALIZER not in finalizers:
             return DONE
@@ -145,7 +144,7 @@ class VmReconciler:
         """Create missing DataVolumes; return True if some are not in the cache yet."""
         unseen = False
         for wanted in build_data_volumes(vm):
-            metadata = wanted.metadata or ObjectMeta()
+            metadata = wanted.metadata
             name, namespace = metadata.name or "", metadata.namespace or ""
             if self._cache.find(DataVolume, name, namespace) is not None:
                 continue
@@ -175,7 +174,7 @@ class VmReconciler:
         now = self._clock()
         decision = decide_run(vm, vmi, requests, now)
         if decision.action == "stop" and vmi is not None and needs_rerun(vm, vmi) and not requests:
-            uid = (vmi.metadata.uid if vmi.metadata else None) or ""
+            uid = vmi.metadata.uid or ""
             requests = [VirtualMachineStateChangeRequest(STOP, uid=uid), VirtualMachineStateChangeRequest(START)]
         phases = list_volume_phases(vm, self._cache)
         ready = all(phase in USABLE_PHASES for phase in phases)
@@ -226,13 +225,13 @@ class VmReconciler:
 
     async def _require_unchanged(self, vm: VirtualMachine) -> None:
         """Raise Conflict unless the server's VM is the cached one: a start cannot be undone."""
-        metadata = vm.metadata or ObjectMeta()
+        metadata = vm.metadata
         current = await self._client.get(VirtualMachine, metadata.name or "", metadata.namespace or "")
-        if current.metadata is None or current.metadata.resource_version != metadata.resource_version:
+        if current.metadata.resource_version != metadata.resource_version:
             raise StatusError(409, "Conflict", "the VM was modified after it was read")
 
     async def _stop(self, vm: VirtualMachine, vmi: VirtualMachineInstance, reason: str) -> None:
-        metadata = vmi.metadata or ObjectMeta()
+        metadata = vmi.metadata
         try:
             await self._client.delete(
                 VirtualMachineInstance, metadata.name or "", metadata.namespace or "", uid=metadata.uid or ""
@@ -252,7 +251,7 @@ class VmReconciler:
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> tuple[VirtualMachineInstance | None, bool]:
         """Apply live changes to the instance; return it and whether other changes need a restart."""
-        generation = vm.metadata.generation if vm.metadata else None
+        generation = vm.metadata.generation
         if vmi is None or is_being_deleted(vmi) or started_generation(vmi) in (None, generation):
             return vmi, False
         start = await self._revisions.find_revision(vm, name_start_revision_of(vmi) or "")
@@ -275,7 +274,7 @@ class VmReconciler:
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> EffectiveSize | None:
         """Return the VM's size, or None if its status has the size of this generation."""
-        status, generation = vm.status, vm.metadata.generation if vm.metadata else None
+        status, generation = vm.status, vm.metadata.generation
         if status is not None and status.effective is not None and status.desired_generation == generation:
             return None
         if vmi is not None and started_generation(vmi) == generation:
@@ -288,9 +287,9 @@ class VmReconciler:
 
     async def _write_status(self, vm: VirtualMachine, status: VirtualMachineStatus) -> None:
         """Write the status unless the cached VM has the same one."""
-        metadata = vm.metadata or ObjectMeta()
+        metadata = vm.metadata
         cached = self._cache.find(VirtualMachine, metadata.name or "", metadata.namespace or "")
-        seen = cached.metadata.resource_version if cached is not None and cached.metadata is not None else None
+        seen = cached.metadata.resource_version if cached is not None else None
         if cached is not None and seen == metadata.resource_version and cached.status == status:
             return
         await self._client.update_status(replace(vm, status=status))
@@ -307,4 +306,4 @@ def describe_failure(error: Exception) -> ConditionReason:
 
 
 def _name(vmi: VirtualMachineInstance) -> str:
-    return (vmi.metadata.name if vmi.metadata else None) or ""
+    return vmi.metadata.name or ""

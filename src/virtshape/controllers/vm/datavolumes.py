@@ -23,7 +23,7 @@ USABLE_PHASES: Final = frozenset({"Succeeded", "WaitForFirstConsumer", "PendingP
 
 def build_data_volumes(vm: VirtualMachine) -> list[DataVolume]:
     """Build the DataVolumes of the VM's templates, owned by the VM."""
-    uid = (vm.metadata.uid if vm.metadata else None) or ""
+    uid = vm.metadata.uid or ""
     made = []
     for template in vm.spec.data_volume_templates or ():
         metadata = template.metadata or ObjectMeta()

@@ -30,7 +30,7 @@ def build_instance(
     request: VirtualMachineStateChangeRequest | None = None,
 ) -> VirtualMachineInstance:
     """Build the instance of a VM; it starts paused if the request says so."""
-    own = vm.metadata or ObjectMeta()
+    own = vm.metadata
     metadata, spec = make_instance(vm, shape, configuration, DEFAULT_ARCHITECTURE, firmware_uuid=firmware_uuid(vm))
     if request is not None and (request.data or {}).get("paused") == "true":
         spec.start_strategy = "Paused"
@@ -53,7 +53,7 @@ def build_instance(
 
 def adopt(vmi: VirtualMachineInstance, vm: VirtualMachine) -> VirtualMachineInstance:
     """Return the instance with the VM as owner and no start generation."""
-    own = vmi.metadata or ObjectMeta()
+    own = vmi.metadata
     owners = [*(own.owner_references or ()), make_owner_reference(vm)]
     annotations = {**(own.annotations or {}), GENERATION_ANNOTATION: "0"}
     return replace(vmi, metadata=replace(own, owner_references=owners, annotations=annotations))
@@ -61,12 +61,12 @@ def adopt(vmi: VirtualMachineInstance, vm: VirtualMachine) -> VirtualMachineInst
 
 def firmware_uuid(vm: VirtualMachine) -> str:
     """Return a firmware UUID that is the same for all instances of a VM."""
-    return str(uuid.uuid5(_FIRMWARE_UUIDS, (vm.metadata.uid if vm.metadata else None) or ""))
+    return str(uuid.uuid5(_FIRMWARE_UUIDS, vm.metadata.uid or ""))
 
 
 def name_start_revision_of(vmi: VirtualMachineInstance) -> str | None:
     """Return the name of the revision with the spec that the instance was started from."""
     owner = find_controller(vmi.metadata)
-    annotations = (vmi.metadata.annotations if vmi.metadata else None) or {}
+    annotations = vmi.metadata.annotations or {}
     generation = annotations.get(GENERATION_ANNOTATION)
     return f"revision-start-vm-{owner.uid}-{generation}" if owner is not None and generation else None

@@ -50,7 +50,7 @@ class Source(Protocol):
 
     api_version: str
     kind: str
-    metadata: ObjectMeta | None
+    metadata: ObjectMeta
     spec: Any
 
 
@@ -63,14 +63,14 @@ class Origin(Struct, frozen=True):
 
 def name_revision(vm_name: str, source: Source, version: str = "") -> str:
     """Return the name of a revision; an upgraded revision includes its version."""
-    metadata = source.metadata or ObjectMeta()
+    metadata = source.metadata
     parts = (vm_name, metadata.name, version, metadata.uid, metadata.generation)
     return "-".join(str(part) for part in parts if part)
 
 
 def build_revision(vm: VirtualMachine, source: Source, name: str) -> ControllerRevision:
     """Build a revision of an object, owned by the VM."""
-    metadata = source.metadata or ObjectMeta()
+    metadata = source.metadata
     kept = replace(metadata, managed_fields=None)
     data = to_tree(source)
     data["metadata"] = to_tree(kept)
@@ -79,7 +79,7 @@ def build_revision(vm: VirtualMachine, source: Source, name: str) -> ControllerR
         kind="ControllerRevision",
         metadata=ObjectMeta(
             name=name,
-            namespace=vm.metadata.namespace if vm.metadata else None,
+            namespace=vm.metadata.namespace,
             labels=label_revision(source),
             owner_references=[make_owner_reference(vm)],
         ),
@@ -90,7 +90,7 @@ def build_revision(vm: VirtualMachine, source: Source, name: str) -> ControllerR
 
 def label_revision(source: Source) -> dict[str, str]:
     """Return the labels of a revision, which describe the captured object."""
-    metadata = source.metadata or ObjectMeta()
+    metadata = source.metadata
     return {
         OBJECT_NAME_LABEL: metadata.name or "",
         f"{_LABEL}kind": source.kind,
@@ -103,7 +103,7 @@ def label_revision(source: Source) -> dict[str, str]:
 def check_same_content(existing: ControllerRevision, wanted: ControllerRevision, kind: str) -> None:
     """Raise if a stored revision has the same name but other content."""
     if not is_same(read_spec(existing, kind), read_spec(wanted, kind)):
-        name = existing.metadata.name if existing.metadata else ""
+        name = existing.metadata.name
         message = f"{_UNEXPECTED}: {name} differs from the current {kind}; delete one of them"
         raise StatusError(422, "UnexpectedRevision", message)
 
@@ -148,7 +148,6 @@ def find_origin(vm: VirtualMachine, role: Role, matcher: Matcher) -> Origin:
     in_status = _status_revision(vm, role, matcher)
     status_is_newer = (
         vm.status is not None
-        and vm.metadata is not None
         and vm.status.desired_generation == vm.metadata.generation
         and vm.metadata.generation is not None
     )
@@ -186,16 +185,15 @@ def build_upgrade(vm: VirtualMachine, old: ControllerRevision, matcher: Matcher,
     read: Any = read_revision_payload(old.data, full_kind(matcher, role))
     source = replace(read, metadata=_recover_metadata(read.metadata, old, matcher))
     version = source.api_version.rpartition("/")[2]
-    vm_name = (vm.metadata.name if vm.metadata else None) or ""
+    vm_name = vm.metadata.name or ""
     upgraded = build_revision(vm, source, name_revision(vm_name, source, version))
-    if upgraded.metadata is not None and old.metadata is not None:
-        upgraded.metadata.annotations = {UPGRADED_FROM_ANNOTATION: old.metadata.name or ""}
+    upgraded.metadata.annotations = {UPGRADED_FROM_ANNOTATION: old.metadata.name or ""}
     return upgraded
 
 
-def _recover_metadata(kept: ObjectMeta | None, old: ControllerRevision, matcher: Matcher) -> ObjectMeta:
+def _recover_metadata(metadata: ObjectMeta, old: ControllerRevision, matcher: Matcher) -> ObjectMeta:
     """Recover name, UID and generation from the revision's labels or its own metadata."""
-    metadata, own = kept or ObjectMeta(), old.metadata or ObjectMeta()
+    own = old.metadata
     labels = own.labels or {}
     stated = labels.get(f"{_LABEL}generation", "")
     return replace(
@@ -208,7 +206,7 @@ def _recover_metadata(kept: ObjectMeta | None, old: ControllerRevision, matcher:
 
 def find_superseded(revision: ControllerRevision) -> str | None:
     """Return the name of the revision that this one replaced."""
-    annotations = (revision.metadata.annotations if revision.metadata else None) or {}
+    annotations = revision.metadata.annotations or {}
     return annotations.get(UPGRADED_FROM_ANNOTATION)
 
 
@@ -225,7 +223,7 @@ def pin(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachine:
         if matcher is not None and matcher.revision_name != name:
             spec = replace(spec, **{role: replace(matcher, revision_name=name)})
     metadata = vm.metadata
-    if metadata is not None and RECAPTURE_ANNOTATION in (metadata.annotations or {}):
+    if RECAPTURE_ANNOTATION in (metadata.annotations or {}):
         left = {key: text for key, text in (metadata.annotations or {}).items() if key != RECAPTURE_ANNOTATION}
         metadata = replace(metadata, annotations=left or None)
     return vm if spec is vm.spec and metadata is vm.metadata else replace(vm, spec=spec, metadata=metadata)
@@ -266,13 +264,13 @@ def _has_status_revision(vm: VirtualMachine, role: Role) -> bool:
 
 def name_start_revision(vm: VirtualMachine, generation: int | None = None) -> str:
     """Return the name of the start revision of a generation; the current one by default."""
-    metadata = vm.metadata or ObjectMeta()
+    metadata = vm.metadata
     return f"revision-start-vm-{metadata.uid}-{generation or metadata.generation}"
 
 
 def build_start_revision(vm: VirtualMachine) -> ControllerRevision:
     """Build the revision with the VM's spec at start."""
-    metadata = vm.metadata or ObjectMeta()
+    metadata = vm.metadata
     return ControllerRevision(
         api_version="apps/v1",
         kind="ControllerRevision",

@@ -124,7 +124,7 @@ class RevisionSync:
             if origin.where == "spec" or _labels(revision).get(OBJECT_NAME_LABEL, matcher.name) == matcher.name:
                 return await self._upgrade(vm, revision, matcher, role) if needs_upgrade(revision) else revision
         source = await self._get_source(vm, role, matcher)
-        vm_name = (vm.metadata.name if vm.metadata else None) or ""
+        vm_name = vm.metadata.name or ""
         return await self._store(build_revision(vm, source, name_revision(vm_name, source)), full_kind(matcher, role))
 
     async def _upgrade(
@@ -138,9 +138,7 @@ class RevisionSync:
         except StatusError as error:
             if error.reason != "AlreadyExists":
                 raise
-        metadata = wanted.metadata
-        namespace = (metadata.namespace if metadata else None) or ""
-        existing = await self._client.get(ControllerRevision, _name(wanted), namespace)
+        existing = await self._client.get(ControllerRevision, _name(wanted), wanted.metadata.namespace or "")
         check_same_content(existing, wanted, kind)
         return existing
 
@@ -186,7 +184,7 @@ class RevisionSync:
     async def _remove(self, vm: VirtualMachine, name: str) -> None:
         self._cached.pop((_uid(vm), name), None)
         revision = await self.find_revision(vm, name)
-        if revision is None or revision.metadata is None or not is_removable(revision, vm):
+        if revision is None or not is_removable(revision, vm):
             return
         await self._client.delete(ControllerRevision, name, namespace_of(vm), uid=revision.metadata.uid or "")
 
@@ -196,7 +194,7 @@ class RevisionSync:
 
 def has_current_revisions(vm: VirtualMachine) -> bool:
     """Return True if spec and status name the same revisions for the current generation."""
-    generation = vm.metadata.generation if vm.metadata else None
+    generation = vm.metadata.generation
     if vm.status is None or vm.status.desired_generation != generation or list_recaptured(vm):
         return False
     return all(_agrees(vm, role) for role in ROLES)
@@ -225,18 +223,18 @@ def list_pinned_revisions(vm: VirtualMachine) -> dict[Role, str]:
 def with_finalizer(vm: VirtualMachine, finalizer: str) -> VirtualMachine:
     """Return the VM with the finalizer; the same object if it has it or is being deleted."""
     metadata = vm.metadata
-    if metadata is None or metadata.deletion_timestamp is not None or finalizer in (metadata.finalizers or ()):
+    if metadata.deletion_timestamp is not None or finalizer in (metadata.finalizers or ()):
         return vm
     return replace(vm, metadata=replace(metadata, finalizers=[*(metadata.finalizers or ()), finalizer]))
 
 
 def _uid(vm: VirtualMachine) -> str:
-    return (vm.metadata.uid if vm.metadata else None) or ""
+    return vm.metadata.uid or ""
 
 
 def _name(revision: ControllerRevision) -> str:
-    return (revision.metadata.name if revision.metadata else None) or ""
+    return revision.metadata.name or ""
 
 
 def _labels(revision: ControllerRevision) -> dict[str, str]:
-    return (revision.metadata.labels if revision.metadata else None) or {}
+    return revision.metadata.labels or {}

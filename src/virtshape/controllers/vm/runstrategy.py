@@ -32,7 +32,7 @@ NOTHING: Final = Decision("nothing")
 
 def is_being_deleted(vmi: VirtualMachineInstance) -> bool:
     """Return True if the instance is being deleted."""
-    return vmi.metadata is not None and vmi.metadata.deletion_timestamp is not None
+    return vmi.metadata.deletion_timestamp is not None
 
 
 def drop_done_requests(
@@ -65,7 +65,7 @@ def decide_run(
     now: float,
 ) -> Decision:
     """Return the next action by the VM's run strategy; `requests` are the pending ones."""
-    if vm.metadata is not None and vm.metadata.deletion_timestamp is not None:
+    if vm.metadata.deletion_timestamp is not None:
         return _stop(vmi, "the VM is being deleted")
     if vmi is not None:
         return _decide_with(vmi, run_strategy(vm.spec), requests)
@@ -129,7 +129,7 @@ def _last_strategy(vm: VirtualMachine) -> str | None:
 
 
 def _uid(vmi: VirtualMachineInstance) -> str | None:
-    return vmi.metadata.uid if vmi.metadata else None
+    return vmi.metadata.uid
 
 
 def needs_rerun(vm: VirtualMachine, vmi: VirtualMachineInstance) -> bool:

@@ -34,7 +34,7 @@ def count_failure(
         return None
     if vmi.status.phase != "Failed":
         return before
-    uid = vmi.metadata.uid if vmi.metadata else None
+    uid = vmi.metadata.uid
     if before is not None and before.last_failed_vmi_uid == uid:
         return before
     failures = ((before.consecutive_fail_count if before else None) or 0) + 1

@@ -75,7 +75,7 @@ class Observation(Struct, kw_only=True):
 def make_status(vm: VirtualMachine, seen: Observation, now: float, stamp: str) -> VirtualMachineStatus:
     """Return the new status of the VM; `stamp` is the current time as a string."""
     old = vm.status or VirtualMachineStatus()
-    generation = vm.metadata.generation if vm.metadata else None
+    generation = vm.metadata.generation
     failure = count_failure(vm, seen.vmi, now)
     status = replace(
         old,
@@ -95,7 +95,7 @@ def make_status(vm: VirtualMachine, seen: Observation, now: float, stamp: str) -
 
 def started_generation(vmi: VirtualMachineInstance | None) -> int | None:
     """Return the VM generation that the instance was started from."""
-    annotations = (vmi.metadata.annotations if vmi and vmi.metadata else None) or {}
+    annotations = (vmi.metadata.annotations if vmi else None) or {}
     stated = annotations.get(GENERATION_ANNOTATION, "")
     return int(stated) if stated.isdecimal() and len(stated) < _MAX_NUMBER_LENGTH else None
 
@@ -136,7 +136,7 @@ def make_conditions(
 def print_status(vm: VirtualMachine, seen: Observation) -> str:
     """Return the printable status of the VM."""
     vmi = seen.vmi
-    if vm.metadata is not None and vm.metadata.deletion_timestamp is not None:
+    if vm.metadata.deletion_timestamp is not None:
         return "Terminating"
     if vmi is not None and not is_final(vmi):
         return _print_instance(vmi, seen)

@@ -62,7 +62,7 @@ class VmiReconciler:
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one instance."""
         vmi = self._cache.find(VirtualMachineInstance, name.name, name.namespace)
-        if vmi is None or vmi.metadata is None:
+        if vmi is None:
             self._release(name)
             self._replaced.pop(name, None)
             return DONE
@@ -151,7 +151,7 @@ class VmiReconciler:
 
     async def _finish(self, name: Name, vmi: VirtualMachineInstance) -> Result:
         """Stop the guest of an instance that is being deleted, then remove the finalizer."""
-        metadata = vmi.metadata or ObjectMeta()
+        metadata = vmi.metadata
         if VMI_FINALIZER not in (metadata.finalizers or ()):
             return DONE
         if self._placement.is_node_not_ready(vmi):
@@ -175,13 +175,13 @@ class VmiReconciler:
         status = replace(status, virtual_machine_revision_name=name_start_revision_of(vmi))
         if status == vmi.status:
             return vmi
-        metadata = label_node(vmi.metadata or ObjectMeta(), status.node_name)
+        metadata = label_node(vmi.metadata, status.node_name)
         return await self._write(vmi, replace(vmi, metadata=metadata, status=status))  # no status subresource
 
     async def _write(self, vmi: VirtualMachineInstance, wanted: VirtualMachineInstance) -> VirtualMachineInstance:
         """Write an instance and ignore its previous version in the cache from now on."""
         written = await self._client.update(wanted)
-        before, after = (one.metadata or ObjectMeta() for one in (vmi, written))
+        before, after = (one.metadata for one in (vmi, written))
         if after.resource_version != before.resource_version:
             name = Name(before.namespace or "", before.name or "")
             self._replaced.setdefault(name, set()).add(before.resource_version)

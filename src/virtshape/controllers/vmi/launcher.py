@@ -73,7 +73,7 @@ class SimulatedLauncher:
 
     def pause(self, vmi: VirtualMachineInstance, *, paused: bool) -> None:
         """Mark the guest as paused or resumed."""
-        metadata = vmi.metadata or ObjectMeta()
+        metadata = vmi.metadata
         self._paused[metadata.uid or ""] = paused
         self._wake(metadata.namespace or "", metadata.name or "")
 
@@ -116,7 +116,7 @@ class SimulatedLauncher:
         has_run = status is not None and status.phase == "Running"
         was_paused = is_condition_true(status.conditions if status else None, "Paused")
         paused = self._paused.get(
-            (vmi.metadata.uid if vmi.metadata else None) or "",
+            vmi.metadata.uid or "",
             was_paused if has_run else vmi.spec.start_strategy == "Paused",
         )
         return GuestStatus(
@@ -128,5 +128,5 @@ class SimulatedLauncher:
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
         """Return True: nothing runs."""
-        self._paused.pop((vmi.metadata.uid if vmi.metadata else None) or "", None)
+        self._paused.pop(vmi.metadata.uid or "", None)
         return True

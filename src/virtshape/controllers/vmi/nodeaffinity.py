@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from virtshape.api.core.node import Node, Taint
 from virtshape.api.core.scheduling import Affinity, NodeSelectorRequirement, NodeSelectorTerm, Toleration
-from virtshape.api.meta import ObjectMeta
 
 
 def find_objections(node: Node, affinity: Affinity | None, tolerations: Sequence[Toleration]) -> Iterator[str]:
@@ -23,7 +22,7 @@ def find_objections(node: Node, affinity: Affinity | None, tolerations: Sequence
 
 
 def _matches(node: Node, term: NodeSelectorTerm) -> bool:
-    metadata = node.metadata or ObjectMeta()
+    metadata = node.metadata
     labels, fields = metadata.labels or {}, {"metadata.name": metadata.name or ""}
     tests = [*(term.match_expressions or ()), *(term.match_fields or ())]
     return (

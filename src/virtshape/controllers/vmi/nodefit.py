@@ -102,8 +102,7 @@ def check_fit(demand: Demand, node: Node, used: Mapping[str, int]) -> list[str]:
 
 
 def _find_misfits(demand: Demand, node: Node, used: Mapping[str, int]) -> Iterator[str]:
-    metadata, spec = node.metadata, node.spec
-    labels = (metadata.labels if metadata else None) or {}
+    labels, spec = node.metadata.labels or {}, node.spec
     if spec is not None and spec.unschedulable:
         yield "is unschedulable"
     for key, value in demand.node_selector.items():

@@ -12,7 +12,6 @@ from msgspec import Struct
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.wellknown import SCHEDULABLE_LABEL
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import Name
@@ -92,7 +91,7 @@ class NodePlacement:
         demand = measure_demand(vmi.spec, self._configuration())
         reasons = {node: [f"is not ready: {not_ready.message}"] for node, not_ready in self._not_ready.items()}
         for node in self._list_nodes():
-            node_name = (node.metadata.name if node.metadata else None) or ""
+            node_name = node.metadata.name or ""
             if node_name in self._not_ready:
                 continue
             reasons[node_name] = check_fit(demand, node, allocations.used(node_name))
@@ -133,7 +132,7 @@ class NodePlacement:
         if self._allocations is None:
             self._allocations = Allocations()
             for vmi in self._cache.list(VirtualMachineInstance):
-                metadata, node = vmi.metadata or ObjectMeta(), vmi.status.node_name if vmi.status else None
+                metadata, node = vmi.metadata, vmi.status.node_name if vmi.status else None
                 if node and not is_final(vmi) and not is_refused(vmi):
                     key = Name(metadata.namespace or "", metadata.name or "")
                     self._allocations.place(str(key), node, measure_demand(vmi.spec, self._configuration()))
@@ -141,9 +140,7 @@ class NodePlacement:
 
     def _list_nodes(self) -> list[Node]:
         return [
-            node
-            for node in self._cache.list(Node)
-            if node.metadata is not None and (node.metadata.labels or {}).get(SCHEDULABLE_LABEL) == "true"
+            node for node in self._cache.list(Node) if (node.metadata.labels or {}).get(SCHEDULABLE_LABEL) == "true"
         ]
 
     def _configuration(self) -> KubeVirtConfiguration | None:

@@ -110,8 +110,7 @@ def is_on(switch: Switch | None) -> bool:
 
 def find_annotation(context: DesignContext, name: str) -> str | None:
     """Return the value of an annotation of the instance, or None."""
-    metadata = context.vmi.metadata
-    return (metadata.annotations or {}).get(name) if metadata is not None else None
+    return (context.vmi.metadata.annotations or {}).get(name)
 
 
 def locate_annotation(name: str) -> str:

@@ -10,7 +10,6 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.meta import ObjectMeta
 from virtshape.launcher.design.arguments import design_arguments, restrict_interfaces
 from virtshape.launcher.design.checks import design_checks
 from virtshape.launcher.design.clock import design_clock
@@ -90,7 +89,7 @@ def _compose(
     tune = design_cpu_tune(context, start, parts.io_threads, assigned)
     backing = design_backing(context, memory.size, shared=parts.shared_memory)
     numa = design_numa(context, topology, memory, tune, backing)
-    uuid, metadata = design_uuid(context), context.vmi.metadata or ObjectMeta()
+    uuid, metadata = design_uuid(context), context.vmi.metadata
     check_resources(context, start.vcpus)
     return Domain(
         type="kvm" if context.host.kvm else "qemu",

@@ -65,7 +65,7 @@ def _make_loader(context: DesignContext, efi: EFI, found: Firmware, state_direct
     if efi.persistent and state_directory is None:
         context.refuse(f"{_EFI}.persistent", "this host has no storage for persistent firmware variables")
     elif efi.persistent:
-        name = context.vmi.metadata.name if context.vmi.metadata is not None else None
+        name = context.vmi.metadata.name
         variables = f"{state_directory}/{name}_VARS.fd"
     return Loader(code=found.code, secure=found.secure_boot, variables_template=found.variables, variables=variables)
 

@@ -4,7 +4,6 @@ import re
 from typing import Final
 
 from virtshape.api.kubevirt.domain import Chassis, Firmware
-from virtshape.api.meta import ObjectMeta
 from virtshape.launcher.design.context import DesignContext, read_text
 from virtshape.launcher.domain.domain import Metadata
 from virtshape.launcher.domain.os import Entry, SysInfo
@@ -14,13 +13,13 @@ _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 def design_name(context: DesignContext) -> str:
     """Return a domain name that is unique across namespaces."""
-    metadata = context.vmi.metadata or ObjectMeta()
+    metadata = context.vmi.metadata
     return f"{metadata.namespace}_{metadata.name}"
 
 
 def design_metadata(context: DesignContext) -> Metadata | None:
     """Return the instance's metadata, or None if it is not stored yet."""
-    metadata = context.vmi.metadata or ObjectMeta()
+    metadata = context.vmi.metadata
     if metadata.uid is None:
         return None
     return Metadata(uid=metadata.uid, grace_period=context.spec.termination_grace_period_seconds)

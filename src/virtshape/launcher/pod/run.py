@@ -56,7 +56,7 @@ async def run() -> int:
 
 async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Report:
     """Start the guest and wait for its end; SIGTERM shuts it down."""
-    uid = (vmi.metadata.uid if vmi.metadata else None) or "guest"
+    uid = vmi.metadata.uid or "guest"
     ended: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
 
     def on_report(_: str, report: Report) -> None:

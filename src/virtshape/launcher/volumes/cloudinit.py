@@ -16,7 +16,6 @@ from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import CloudInitConfigDriveSource, CloudInitNoCloudSource
 from virtshape.api.launcherpod import CREDENTIALS_SUFFIX
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.devices.disk import Source
 from virtshape.launcher.volumes.files import read_files, write_iso
@@ -54,7 +53,7 @@ def prepare_config_drive(task: Task) -> Source:
 
 def describe_no_cloud(vmi: VirtualMachineInstance, keys: list[str]) -> JsonObject:
     """Return the NoCloud metadata; the instance-id is stable, so that first-boot modules run once."""
-    metadata = vmi.metadata or ObjectMeta()
+    metadata = vmi.metadata
     return _drop_empty(
         {
             "instance-id": f"{metadata.name}.{metadata.namespace}",
@@ -67,7 +66,7 @@ def describe_no_cloud(vmi: VirtualMachineInstance, keys: list[str]) -> JsonObjec
 
 def describe_config_drive(vmi: VirtualMachineInstance, keys: list[str]) -> JsonObject:
     """Return the config drive metadata, with the tags of disks and interfaces."""
-    metadata = vmi.metadata or ObjectMeta()
+    metadata = vmi.metadata
     firmware = vmi.spec.domain.firmware
     return _drop_empty(
         {
@@ -83,7 +82,7 @@ def describe_config_drive(vmi: VirtualMachineInstance, keys: list[str]) -> JsonO
 
 def find_hostname(vmi: VirtualMachineInstance) -> str:
     """Return the guest's host name: spec.hostname, or the first part of the instance's name."""
-    name = vmi.spec.hostname or ((vmi.metadata or ObjectMeta()).name or "").partition(".")[0]
+    name = vmi.spec.hostname or (vmi.metadata.name or "").partition(".")[0]
     return name[:63].rstrip("-")
 
 
@@ -104,7 +103,7 @@ def _find_bus(disk: Disk) -> str | None:
 
 
 def _find_instancetype(vmi: VirtualMachineInstance) -> str | None:
-    annotations = (vmi.metadata or ObjectMeta()).annotations or {}
+    annotations = vmi.metadata.annotations or {}
     return next((annotations[key] for key in (*_INSTANCETYPE, *_FLAVOR) if annotations.get(key)), None)
 
 

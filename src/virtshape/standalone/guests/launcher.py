@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import Mount
@@ -68,7 +67,7 @@ class QemuLauncher:
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
         """Start the guest unless it runs or has ended, and resize it to the size of its instance."""
-        metadata = vmi.metadata or ObjectMeta()
+        metadata = vmi.metadata
         uid = metadata.uid or ""
         self._named[uid] = metadata.namespace or "", metadata.name or ""
         report = self._guests.find(uid)
@@ -88,7 +87,7 @@ class QemuLauncher:
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
         """Shut the guest down within its grace period; return True once it is removed."""
-        uid = (vmi.metadata.uid if vmi.metadata else None) or ""
+        uid = vmi.metadata.uid or ""
         report = self._guests.find(uid)
         if report is not None and not report.final:
             grace = vmi.spec.termination_grace_period_seconds

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import find_controller
 from virtshape.controllers.pods.state import has_state
 from virtshape.launcher.node.directories import check_uid
@@ -35,7 +34,7 @@ class PersistentStates:
         """Create the state directory of an instance and return its path; None if it needs no state."""
         if not has_state(vmi.spec):
             return None
-        place = self._directory / (self._find_owner(vmi) or check_uid((vmi.metadata or ObjectMeta()).uid or ""))
+        place = self._directory / (self._find_owner(vmi) or check_uid(vmi.metadata.uid or ""))
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         return str(place)
 
@@ -44,7 +43,7 @@ class PersistentStates:
         owner = find_controller(vmi.metadata)
         if owner is None or owner.kind != "VirtualMachine":
             return None
-        uid = self._find_vm((vmi.metadata or ObjectMeta()).namespace or "", owner.name)
+        uid = self._find_vm(vmi.metadata.namespace or "", owner.name)
         return check_uid(uid) if uid is not None and uid == owner.uid else None
 
     def drop(self, uid: str) -> None:

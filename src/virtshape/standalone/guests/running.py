@@ -14,7 +14,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.node import control_client
@@ -74,7 +73,7 @@ def _find_running(layout: Layout) -> RunningGuest | None:
     pids = _list_pids(layout, report.launcher_pid if report is not None else None)
     if not pids or order is None:
         return None
-    metadata, grace = order.vmi.metadata or ObjectMeta(), order.vmi.spec.termination_grace_period_seconds
+    metadata, grace = order.vmi.metadata, order.vmi.spec.termination_grace_period_seconds
     return RunningGuest(
         namespace=metadata.namespace or "",
         name=metadata.name or "",

@@ -82,7 +82,7 @@ class QemuRuntime:
 
         def find_vm(namespace: str, name: str) -> str | None:
             vm = cache.find(VirtualMachine, name, namespace)
-            return vm.metadata.uid if vm is not None and vm.metadata is not None else None
+            return vm.metadata.uid if vm is not None else None
 
         self._launcher = QemuLauncher(self._guests, self._places, host, self.node, mounts.gather, find_vm)
         return self._launcher

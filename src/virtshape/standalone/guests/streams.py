@@ -71,4 +71,4 @@ class QemuGuestStreams:
 
 
 def _uid(vmi: VirtualMachineInstance) -> str:
-    return (vmi.metadata.uid if vmi.metadata else None) or ""
+    return vmi.metadata.uid or ""

@@ -85,5 +85,5 @@ def test_builtin_roles_round_trip() -> None:
 
 
 def test_builtin_bindings_refer_to_builtin_roles() -> None:
-    names = {role.metadata.name for role in build_roles() if role.metadata}
+    names = {role.metadata.name for role in build_roles()}
     assert {binding.role_ref.name for binding in build_bindings()} <= names

@@ -151,7 +151,6 @@ def test_pod_environment_contains_the_instance() -> None:
     (variable,) = pod.spec.containers[0].env or []
     reported = decode((variable.value or "").encode(), VirtualMachineInstance)
     assert (reported.spec, reported.status) == (vmi.spec, None)
-    assert reported.metadata is not None
     assert (reported.metadata.uid, reported.metadata.annotations) == ("i1", {"a": "b"})
 
 

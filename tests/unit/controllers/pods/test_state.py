@@ -7,7 +7,7 @@ from tests.support.instances import build_vmi
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.meta import ObjectMeta, OwnerReference
+from virtshape.api.meta import OwnerReference
 from virtshape.api.model import JsonObject
 from virtshape.controllers.pods.state import build_state_claim, has_state, is_state_claim_of, name_state_claim
 
@@ -37,7 +37,7 @@ def test_guest_has_persistent_state(domain: JsonObject, kept: bool) -> None:
 
 def build(uid: str, *owners: OwnerReference) -> VirtualMachineInstance:
     vmi = build_vmi(uid=uid, domain=TPM)
-    return replace(vmi, metadata=replace(vmi.metadata or ObjectMeta(), owner_references=list(owners)))
+    return replace(vmi, metadata=replace(vmi.metadata, owner_references=list(owners)))
 
 
 def test_claim_is_shared_by_all_instances_of_a_vm() -> None:
@@ -64,14 +64,12 @@ def test_claim_is_shared_by_all_instances_of_a_vm() -> None:
 
 def test_recreated_vm_gets_another_claim() -> None:
     claim, later = build_state_claim(build("i1", OWNER), None), build("i2", replace(OWNER, uid="v2"))
-    assert claim.metadata is not None
     assert name_state_claim(later) != claim.metadata.name
     assert not is_state_claim_of(claim, later)
 
 
 def test_instance_without_vm_owns_its_claim() -> None:
     claim = build_state_claim(build("i1"), None)
-    assert claim.metadata is not None
     assert [(one.kind, one.uid) for one in claim.metadata.owner_references or ()] == [("VirtualMachineInstance", "i1")]
     assert claim.spec is not None
     assert claim.spec.storage_class_name is None
@@ -80,5 +78,5 @@ def test_instance_without_vm_owns_its_claim() -> None:
 def test_long_claim_name_is_shortened() -> None:
     long = build("i1", replace(OWNER, name="v" * 253))
     assert len(name_state_claim(long)) == 253
-    labels = (build_state_claim(long, None).metadata or ObjectMeta()).labels or {}
+    labels = build_state_claim(long, None).metadata.labels or {}
     assert len(labels["persistent-state-for"]) == 63

@@ -76,7 +76,7 @@ def test_claim_is_owned_by_the_data_volume_and_annotated() -> None:
 def test_claim_with_data_source_has_no_transfer_annotations() -> None:
     origin = {"kind": "PersistentVolumeClaim", "name": "a"}
     made = build_new(build_data_volume(storage={"resources": SIZE, "dataSource": origin}))
-    assert "cdi.kubevirt.io/storage.pod.phase" not in ((made.metadata or ObjectMeta()).annotations or {})
+    assert "cdi.kubevirt.io/storage.pod.phase" not in (made.metadata.annotations or {})
 
 
 PREFIX = "instancetype.kubevirt.io/"
@@ -142,6 +142,5 @@ def test_claim_is_adopted_if_annotated(volume: dict[str, str], claim: dict[str, 
 
 def test_claim_with_another_controller_is_never_adopted() -> None:
     claim = build_claim(annotations={"cdi.kubevirt.io/storage.populatedFor": "dv1"})
-    assert claim.metadata is not None
     claim.metadata.owner_references = [OwnerReference("x", "v1", "Other", "u", controller=True)]
     assert not can_adopt(build_data_volume(), claim)

@@ -105,8 +105,6 @@ def find(source: JsonObject, *items: Any) -> CopySource | SourceProblem | None:
 
 def test_claims_and_snapshots_are_copy_sources() -> None:
     claim = build_bound()
-    assert claim.metadata is not None
-    assert READY.metadata is not None
     assert find(PVC) == CopySource(Copy(Volume("pv-c1", GIB)), GIB, claim.metadata)
     assert find(SNAPSHOT) == CopySource(Restore("content"), GIB, READY.metadata)
     assert find({"blank": {}}) is None

@@ -32,7 +32,7 @@ def test_failed_uploads_are_counted_until_success() -> None:
     for count in (1, 2):
         claim.metadata = mark_failed(claim, f"reason {count}")
         assert count_failures(claim.metadata) == count
-    assert read(claim.metadata or ObjectMeta()) == {
+    assert read(claim.metadata) == {
         **MARK,
         f"{CDI}.pod.phase": "Running",
         f"{CDI}.pod.ready": "true",

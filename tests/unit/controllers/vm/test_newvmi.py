@@ -12,7 +12,6 @@ from virtshape.engine.expand import Shape
 
 def build_owner(uid: str = "u1") -> VirtualMachine:
     vm = build_vm(instancetype="small", namespace="ns", annotations={"own": "1"})
-    assert vm.metadata is not None
     vm.metadata.uid, vm.metadata.generation = uid, 4
     return vm
 

@@ -37,14 +37,12 @@ CAPTURED: JsonObject = {"name": "small", "kind": KIND, "controllerRevisionRef": 
 
 def build_small(**spec: Any) -> Any:
     small = build_instancetype("small", **spec)
-    assert small.metadata is not None
     small.metadata.uid, small.metadata.generation = "abc", 4
     return small
 
 
 def build_owner(generation: int = 1, annotations: dict[str, str] | None = None, **vm: Any) -> VirtualMachine:
     owner = build_vm(namespace="ns", **vm)
-    assert owner.metadata is not None
     owner.metadata.uid, owner.metadata.generation, owner.metadata.annotations = "vm-uid", generation, annotations
     return owner
 
@@ -190,10 +188,8 @@ def test_upgrade_keeps_the_content_under_a_new_name() -> None:
     assert owner.spec.instancetype is not None
     encoded = base64.b64encode(json.dumps({"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}).encode()).decode()
     old = build_revision("old", {"apiVersion": "", "spec": encoded})
-    assert old.metadata is not None
     old.metadata.uid = "r-uid"
     upgraded = build_upgrade(owner, old, owner.spec.instancetype, "instancetype")
-    assert upgraded.metadata is not None
     assert upgraded.metadata.name == "vm1-small-v1beta2-r-uid-1"
     assert upgraded.data["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}
     assert find_superseded(upgraded) == "old"
@@ -213,7 +209,6 @@ def test_pin_sets_revision_names_and_removes_the_annotation() -> None:
     pinned = pin(owner, {"instancetype": "r"})
     assert to_tree(pinned.spec.instancetype) == {"name": "small", "revisionName": "r"}
     assert to_tree(pinned.spec.preference) == {"name": "linux"}
-    assert pinned.metadata is not None
     assert pinned.metadata.annotations == {"own": "1"}
     assert owner.spec.instancetype is not None
     assert owner.spec.instancetype.revision_name is None
@@ -247,7 +242,6 @@ def test_reference_policy_expands_vms(policy: str | None, vm: JsonObject, expand
 def test_template_and_revision_changes_are_detected() -> None:
     vm = build_owner(7, instancetype={"name": "small", "revisionName": "r"}, memory="1Gi")
     start = build_start_revision(vm)
-    assert start.metadata is not None
     assert (start.metadata.name, start.revision) == ("revision-start-vm-vm-uid-7", 7)
     assert not has_changed_since(vm, start)
     assert not has_changed_since(replace(vm, spec=replace(vm.spec, run_strategy="Halted")), start)

@@ -91,7 +91,6 @@ def test_start_waits_after_failures(retry_after: str, action: str, seconds: floa
 
 def test_vm_being_deleted_stops_and_never_starts() -> None:
     vm = build_vm()
-    assert vm.metadata is not None
     vm.metadata.deletion_timestamp = EARLIER
     assert decide_run(vm, RUNNING, [], NOW).action == "stop"
     assert decide_run(vm, None, [], NOW).action == "nothing"

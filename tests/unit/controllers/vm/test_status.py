@@ -68,14 +68,12 @@ def test_printable_status(vm: JsonObject, seen: JsonObject, word: str) -> None:
 
 def test_vm_being_deleted_is_terminating() -> None:
     vm = build_vm()
-    assert vm.metadata is not None
     vm.metadata.deletion_timestamp = EARLIER
     assert print_status(vm, Observation(vmi=build_vmi("Running"))) == "Terminating"
 
 
 def status_of(vmi: VirtualMachineInstance | None, *, before: JsonObject | None = None, **seen: Any) -> JsonObject:
     vm = build_vm(status=before)
-    assert vm.metadata is not None
     vm.metadata.generation = 3
     tree: JsonObject = to_tree(make_status(vm, Observation(vmi=vmi, **seen), NOW, STAMP))
     return tree

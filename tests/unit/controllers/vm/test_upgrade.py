@@ -96,7 +96,6 @@ def test_status_patch_is_only_for_servers_without_recapture() -> None:
     assert write_release(["instancetype"]) == {"spec": {"instancetype": {"revisionName": None}}}
     refs = {"instancetypeRef": {"name": "small"}}
     marked = build_vm(**MATCHERS, status=refs)
-    assert marked.metadata is not None
     assert write_status_release(marked, ["instancetype"]) == {"status": {"instancetypeRef": None}}
     marked.metadata.annotations = {"virtshape.io/recapture": "instancetype"}
     assert write_status_release(marked, ["instancetype"]) is None

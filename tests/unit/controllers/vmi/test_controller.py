@@ -30,8 +30,6 @@ class Stored:
         self.writes = 0
 
     async def update(self, item: VirtualMachineInstance) -> VirtualMachineInstance:
-        assert item.metadata is not None
-        assert self.kept.metadata is not None
         assert item.metadata.resource_version == self.kept.metadata.resource_version
         self.writes += 1
         self.kept = replace(item, metadata=replace(item.metadata, resource_version=str(1 + self.writes)))

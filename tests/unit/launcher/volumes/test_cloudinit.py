@@ -131,7 +131,6 @@ def test_device_tags_are_on_the_config_drive(tmp_path: Path) -> None:
 )
 def test_guest_has_a_host_name(name: str, hostname: str | None, expected: str) -> None:
     vmi = build_guest({"devices": {}}, hostname=hostname)
-    assert vmi.metadata is not None
     vmi.metadata.name = name
     assert find_hostname(vmi) == expected
 

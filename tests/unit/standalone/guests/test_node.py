@@ -73,7 +73,6 @@ def test_node_reports_capacity_and_labels_of_the_machine() -> None:
 
 def test_node_without_kvm_reports_emulated_cpu_models() -> None:
     node = describe_node(Host(cpus=(0,), cpu_models=frozenset({"Westmere"})), "here", STAMP)
-    assert node.metadata is not None
     assert node.metadata.annotations == {
         "virtshape.io/description": "guests are emulated: KVM does not work on this machine"
     }

@@ -17,7 +17,6 @@ def build(owner: str = "", **domain: Any) -> VirtualMachineInstance:
     vmi = build_vmi(domain=domain)
     if owner:
         reference = OwnerReference("vm1", "kubevirt.io/v1", "VirtualMachine", owner, controller=True)
-        assert vmi.metadata is not None
         vmi.metadata.owner_references = [reference]
     return vmi
 

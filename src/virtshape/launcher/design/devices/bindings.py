@@ -88,7 +88,7 @@ def find_bridge(context: DesignContext, network: Network) -> str | None:
 
 def name_tap(vmi: VirtualMachineInstance, interface: str) -> str:
     """Return the name of an interface's tap device: stable, and short enough for the kernel."""
-    uid = (vmi.metadata.uid if vmi.metadata else None) or ""
+    uid = vmi.metadata.uid or ""
     return f"vs{hashlib.sha256(f'{uid}/{interface}'.encode()).hexdigest()[:12]}"
 
 
