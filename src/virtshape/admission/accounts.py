@@ -1,16 +1,27 @@
-"""Service accounts of virtshape's own components, shared by the embedded server and the webhook."""
+"""Which users admission trusts: the service accounts of virtshape's own components, in every mode."""
 
+from collections.abc import Collection
 from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.core.serviceaccount import name_account_user
 
 CONTROLLER: Final = "virtshape-controller"
 APISERVER: Final = "virtshape-apiserver"
 
 
-def name_user(namespace: str, account: str) -> str:
-    """Return the user name that a service account has."""
-    return f"system:serviceaccount:{namespace}:{account}"
+class TrustedUsers(Struct, frozen=True):
+    """The users whose writes admission trusts; `group` is a group that they must be in too."""
+
+    names: frozenset[str]
+    group: str = ""
+
+    def includes(self, name: str, groups: Collection[str]) -> bool:
+        """Return True if the user is one of them."""
+        return name in self.names and (not self.group or self.group in groups)
 
 
-def list_trusted(namespace: str) -> frozenset[str]:
-    """Return the users whose writes admission trusts in an installation in this namespace."""
-    return frozenset({name_user(namespace, CONTROLLER), name_user(namespace, APISERVER)})
+def find_trusted_users(namespace: str, group: str = "") -> TrustedUsers:
+    """Return the trusted users of an installation in this namespace."""
+    return TrustedUsers(frozenset(name_account_user(namespace, name) for name in (CONTROLLER, APISERVER)), group)

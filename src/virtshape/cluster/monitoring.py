@@ -7,10 +7,9 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.api.mediatypes import METRICS_TEXT
-from virtshape.apiserver.discovery.health import CONTENT_TYPE as PLAIN_TEXT
 from virtshape.apiserver.discovery.health import answer_check, answer_health
 from virtshape.apiserver.http import Handler, Listener
-from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
 from virtshape.apiserver.responses import NO_CACHE, build_not_found_response
 from virtshape.daemon.metrics import Family, render_metrics
 from virtshape.supervise.checks import PASSED, Checks

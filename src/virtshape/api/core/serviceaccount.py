@@ -1,8 +1,12 @@
-"""Structs of service accounts."""
+"""Struct of service accounts, and the user names that they have."""
+
+from typing import Final
 
 from virtshape.api.core.pod import LocalObjectReference
 from virtshape.api.core.reference import ObjectReference
 from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
+
+USER_PREFIX: Final = "system:serviceaccount:"
 
 
 class ServiceAccount(KubernetesObject, kw_only=True):
@@ -20,3 +24,8 @@ class ServiceAccount(KubernetesObject, kw_only=True):
     """Image pull secrets of its pods."""
     secrets: list[ObjectReference] | None = None
     """The secrets that its pods may use."""
+
+
+def name_account_user(namespace: str, name: str) -> str:
+    """Return the user name of a service account."""
+    return f"{USER_PREFIX}{namespace}:{name}"

@@ -7,11 +7,17 @@ As in CDI, the permission is to create `datavolumes/source` in the source namesp
 from collections.abc import Awaitable, Callable
 
 from virtshape.admission.clones import GROUP, CloneSources, explain_forbidden_clone
+from virtshape.api.core.serviceaccount import name_account_user
 from virtshape.api.kinds import Kind
-from virtshape.apiserver.auth.authentication import AUTHENTICATED, SERVICE_ACCOUNTS, User, account_user_name
+from virtshape.apiserver.auth.authentication import AUTHENTICATED, User, account_groups
 from virtshape.apiserver.auth.authorization import Attributes, Decision, forbidden_object_error
 
 Authorize = Callable[[User, Attributes], Awaitable[Decision]]
+
+
+def clone_attributes(namespace: str) -> Attributes:
+    """Return the permission needed to clone from a namespace."""
+    return Attributes("create", GROUP, "datavolumes", "source", namespace)
 
 
 async def require_clone_permission(
@@ -20,7 +26,7 @@ async def require_clone_permission(
     """Raise StatusError 403 unless the author of an object, or its service account, may clone from all sources."""
     users = [user, *([_service_account_user(namespace, sources.account)] if sources.account else [])]
     for source in sources.namespaces:
-        wanted = Attributes("create", GROUP, "datavolumes", "source", source)
+        wanted = clone_attributes(source)
         for one in users:
             if (await authorize(one, wanted)).allowed:
                 break
@@ -30,5 +36,4 @@ async def require_clone_permission(
 
 
 def _service_account_user(namespace: str, account: str) -> User:
-    groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{namespace}", AUTHENTICATED)
-    return User(account_user_name(namespace, account), groups)
+    return User(name_account_user(namespace, account), (*account_groups(namespace), AUTHENTICATED))

@@ -6,10 +6,11 @@ The rules are in the admission package, which the webhook uses too. All of them 
 
 from typing import Final
 
-from virtshape.admission.accounts import APISERVER, CONTROLLER, list_trusted, name_user
+from virtshape.admission.accounts import APISERVER, CONTROLLER, find_trusted_users
 from virtshape.admission.admit import admit, has_rules
 from virtshape.admission.clones import find_clone_request, search_clone_sources
 from virtshape.admission.submission import Submission
+from virtshape.api.core.serviceaccount import name_account_user
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.admission.clones import require_clone_permission
 from virtshape.apiserver.admission.storestate import StoreState
@@ -19,9 +20,10 @@ from virtshape.apiserver.route import Route
 from virtshape.resolve.search import run_search
 
 _NAMESPACE: Final = "kubevirt"
-_TRUSTED: Final = list_trusted(_NAMESPACE)
-CONTROLLER_USER: Final = User(name_user(_NAMESPACE, CONTROLLER), (MASTERS, AUTHENTICATED))
-APISERVER_USER: Final = User(name_user(_NAMESPACE, APISERVER), (MASTERS, AUTHENTICATED))
+_TRUSTED: Final = find_trusted_users(_NAMESPACE, MASTERS)
+"""The group excludes tokens of service accounts that a user created under one of these names."""
+CONTROLLER_USER: Final = User(name_account_user(_NAMESPACE, CONTROLLER), (MASTERS, AUTHENTICATED))
+APISERVER_USER: Final = User(name_account_user(_NAMESPACE, APISERVER), (MASTERS, AUTHENTICATED))
 
 
 class KubeVirtAdmission:
@@ -43,16 +45,9 @@ class KubeVirtAdmission:
         if request is not None:
             sources = run_search(search_clone_sources(request), self._state.find)
             await require_clone_permission(sources, user, route.kind, route.namespace, route.name, self._authorize)
-        return run_search(admit(submission, self._state, trusted=is_system(user)), self._state.answer)
+        return run_search(
+            admit(submission, self._state, trusted=_TRUSTED.includes(user.name, user.groups)), self._state.answer
+        )
 
     async def _authorize(self, user: User, wanted: Attributes) -> Decision:
         return self._authorizer.authorize(user, wanted)
-
-
-def is_system(user: User) -> bool:
-    """
-    Return True for the server's own controllers and actions.
-
-    The group check excludes tokens of service accounts that a user created under one of these names.
-    """
-    return user.name in _TRUSTED and MASTERS in user.groups

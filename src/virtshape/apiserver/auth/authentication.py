@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from virtshape.api.core.serviceaccount import name_account_user
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.tokens import ISSUER, Claims, NamedObject, TokenError, TokenSigner, is_web_token
 from virtshape.apiserver.auth.userregistry import RegistryEntry, UserRegistry
@@ -17,7 +18,6 @@ from virtshape.apiserver.auth.userregistry import RegistryEntry, UserRegistry
 AUTHENTICATED = "system:authenticated"
 MASTERS = "system:masters"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
-SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 REMEMBERED_SECONDS = 5.0
 REMEMBERED_TOKENS = 10_000
 NO_EXTRA: Mapping[str, tuple[str, ...]] = {}
@@ -125,7 +125,7 @@ class Authenticator:
     def _identify_account(self, claims: Claims) -> TokenIdentity:
         stated = claims.kubernetes
         account, namespace = stated.serviceaccount, stated.namespace
-        if claims.sub != account_user_name(namespace, account.name):
+        if claims.sub != name_account_user(namespace, account.name):
             raise TokenError("the token's subject is not its service account")
         self._check_lives("serviceaccounts", namespace, account)
         extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims.jti}",)}
@@ -161,11 +161,6 @@ def read_certificate(peer: Mapping[str, Any] | None) -> ClientCertificate | None
 def unauthorized() -> StatusError:
     """Return the 401 error; it gives no details that would help an attacker."""
     return StatusError(401, "Unauthorized", "Unauthorized")
-
-
-def account_user_name(namespace: str, name: str) -> str:
-    """Return the user name of a service account."""
-    return f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}"
 
 
 def account_groups(namespace: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ Roles and bindings are indexed by subject. Decisions are cached until a role or 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from virtshape.api.core.serviceaccount import name_account_user
 from virtshape.api.rbac import (
     ClusterRole,
     ClusterRoleBinding,
@@ -18,7 +19,7 @@ from virtshape.api.rbac import (
 )
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.aggregation import aggregate_rules
-from virtshape.apiserver.auth.authentication import MASTERS, User, account_user_name
+from virtshape.apiserver.auth.authentication import MASTERS, User
 from virtshape.apiserver.auth.rules import EVERYTHING, permits_path, permits_resource, quote
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
@@ -209,7 +210,7 @@ def describe_refusal(user: User, wanted: Attributes) -> str:
 def _subject_key(subject: Subject, namespace: str) -> str:
     if subject.kind != "ServiceAccount":
         return f"{subject.kind} {subject.name}"
-    return f"User {account_user_name(subject.namespace or namespace, subject.name)}"
+    return f"User {name_account_user(subject.namespace or namespace, subject.name)}"
 
 
 def _namespace(binding: Binding) -> str:

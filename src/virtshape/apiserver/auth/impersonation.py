@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
+from virtshape.api.core.serviceaccount import USER_PREFIX
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import (
     AUTHENTICATED,
-    SERVICE_ACCOUNT_PREFIX,
     User,
     account_groups,
 )
@@ -61,8 +61,8 @@ def _list_permissions(taken: User) -> Iterator[Attributes]:
 
 
 def _split_account(name: str) -> tuple[str, str]:
-    namespace, _, account = name.removeprefix(SERVICE_ACCOUNT_PREFIX).partition(":")
-    return (namespace, account) if name.startswith(SERVICE_ACCOUNT_PREFIX) and namespace else ("", "")
+    namespace, _, account = name.removeprefix(USER_PREFIX).partition(":")
+    return (namespace, account) if name.startswith(USER_PREFIX) and namespace else ("", "")
 
 
 def _complete_groups(taken: User) -> tuple[str, ...]:

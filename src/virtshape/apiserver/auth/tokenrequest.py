@@ -8,11 +8,12 @@ from uuid import uuid4
 
 import msgspec
 
+from virtshape.api.core.serviceaccount import name_account_user
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import Cause, StatusError
 from virtshape.api.timestamp import format_timestamp
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
-from virtshape.apiserver.auth.authentication import FindUid, account_user_name
+from virtshape.apiserver.auth.authentication import FindUid
 from virtshape.apiserver.auth.tokens import (
     ISSUER,
     MAX_TOKEN_CHARACTERS,
@@ -49,7 +50,7 @@ def answer_token_request(
         jti=str(uuid4()),
         kubernetes=_kubernetes_claims(namespace, NamedObject(name, account_uid), spec.bound_object_ref, find_uid),
         nbf=issued,
-        sub=account_user_name(namespace, name),
+        sub=name_account_user(namespace, name),
     )
     token = signer.sign(claims)
     if len(token) > MAX_TOKEN_CHARACTERS:

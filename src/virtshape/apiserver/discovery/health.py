@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from virtshape.supervise.checks import Check
 
-CONTENT_TYPE = "text/plain; charset=utf-8"
 ENDPOINTS = ("healthz", "livez", "readyz")
 WITHHELD = "reason withheld"
 

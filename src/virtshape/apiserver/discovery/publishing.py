@@ -7,11 +7,10 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.discovery.aggregated import GROUP, KIND, VERSION, write_aggregated_discovery
 from virtshape.apiserver.discovery.discovery import write_discovery
 from virtshape.apiserver.discovery.document import Document
-from virtshape.apiserver.discovery.health import CONTENT_TYPE as PLAIN_TEXT
 from virtshape.apiserver.discovery.health import ENDPOINTS, answer_check, answer_health, list_health_paths
 from virtshape.apiserver.discovery.version import write_root, write_version
 from virtshape.apiserver.encoding.negotiation import ACCEPTED, choose_form
-from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
 from virtshape.apiserver.openapi.documents import write_v2, write_v2_protobuf, write_v3, write_v3_index
 from virtshape.apiserver.responses import NO_CACHE
 from virtshape.apiserver.routeerrors import unsupported_method_error

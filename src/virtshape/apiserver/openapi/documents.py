@@ -18,6 +18,7 @@ from virtshape.api.status import Status
 from virtshape.apiserver.discovery.discovery import group_path, list_kinds
 from virtshape.apiserver.discovery.document import Document, make_document, make_json_document
 from virtshape.apiserver.managedfields.listtypes import BUILT_IN_GROUPS
+from virtshape.apiserver.message import PLAIN_TEXT
 from virtshape.apiserver.openapi.mergerules import apply_merge_rules
 from virtshape.apiserver.openapi.paths import write_v2_paths, write_v3_paths
 from virtshape.apiserver.openapi.protobuf import encode_document
@@ -55,7 +56,7 @@ def write_v3_index() -> Document:
         for key in group_versions
     }
     # same label as Kubernetes
-    return make_json_document({"paths": paths}, "text/plain; charset=utf-8")
+    return make_json_document({"paths": paths}, PLAIN_TEXT)
 
 
 @cache

@@ -7,10 +7,10 @@ Permission to expand VMs in one namespace does not include claims, snapshots and
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from virtshape.admission.clones import GROUP as CLONE_GROUP
 from virtshape.admission.clusterstate import CONFIGURATION
 from virtshape.api.kinds import KINDS
 from virtshape.api.status import StatusError
+from virtshape.apiserver.admission.clones import clone_attributes
 from virtshape.apiserver.auth.authorization import Attributes, Decision, forbidden_object_error
 from virtshape.resolve.reference import Reference
 
@@ -46,7 +46,7 @@ async def _require(reference: Reference, authorize: Authorize) -> None:
     plural = next(kind.plural for kind in KINDS if (kind.group, kind.kind) == (reference.group, reference.kind))
     wanted = (
         Attributes("get", reference.group, plural, "", reference.namespace, reference.name),
-        Attributes("create", CLONE_GROUP, "datavolumes", "source", reference.namespace),
+        clone_attributes(reference.namespace),
     )
     for one in wanted:
         if (await authorize(one)).allowed:

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal
 
-from virtshape.admission.accounts import name_user
+from virtshape.api.core.serviceaccount import name_account_user
 from virtshape.api.model import JsonObject
 
 Component = Literal["webhook", "controller", "apiserver"]
@@ -35,7 +35,7 @@ def name_secret(component: Component) -> str:
 
 def name_account(component: Component, namespace: str) -> str:
     """Return the user name of the component's service account."""
-    return name_user(namespace, name_component(component))
+    return name_account_user(namespace, name_component(component))
 
 
 def label(component: Component | None = None) -> dict[str, str]:

@@ -2,9 +2,10 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from typing import Final
 
+from virtshape.admission.accounts import TrustedUsers
 from virtshape.admission.admit import complete, has_rules, validate
 from virtshape.admission.clones import CloneSources, find_clone_request, search_clone_sources
 from virtshape.admission.clusterstate import Admitted, Steps
@@ -49,10 +50,10 @@ class Counts:
 class Webhook:
     """Handles reviews from the API server; `trusted` are the service accounts of virtshape's components."""
 
-    def __init__(self, context: AdmissionContext, authorizer: DelegatedAuthorizer, trusted: Collection[str]) -> None:
+    def __init__(self, context: AdmissionContext, authorizer: DelegatedAuthorizer, trusted: TrustedUsers) -> None:
         self._context = context
         self._authorizer = authorizer
-        self._trusted = frozenset(trusted)
+        self._trusted = trusted
         self.counts = Counts()
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
@@ -118,7 +119,7 @@ class Webhook:
 
     async def _mutate(self, review: AdmissionRequest, kind: Kind) -> Admitted:
         submission, cluster = Submission(kind, review.new or {}, review.old), self._context.cluster
-        trusted = review.user_info.username in self._trusted
+        trusted = self._trusted.includes(review.user_info.username, review.user_info.groups)
         if _infers(submission.new):  # the inferred values, or the error, reveal data of the source objects
             request = find_clone_request(submission, review.namespace)
             if request is not None:
@@ -128,7 +129,7 @@ class Webhook:
 
     async def _validate(self, review: AdmissionRequest, kind: Kind) -> Admitted:
         submission, cluster = Submission(kind, review.new or {}, review.old), self._context.cluster
-        trusted = review.user_info.username in self._trusted
+        trusted = self._trusted.includes(review.user_info.username, review.user_info.groups)
         request = find_clone_request(submission, review.namespace)
 
         def start() -> Steps[tuple[Admitted, CloneSources]]:

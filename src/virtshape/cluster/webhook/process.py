@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from virtshape.admission.accounts import list_trusted
+from virtshape.admission.accounts import find_trusted_users
 from virtshape.client.access import Access
 from virtshape.client.informer import Informers
 from virtshape.cluster.admissioncontext import AdmissionContext
@@ -33,7 +33,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
     async with open_connection(access, MANAGER) as api:
         informers = Informers(TrimmingClient(api.client))
         context = AdmissionContext(api.client, informers)
-        webhook = Webhook(context, DelegatedAuthorizer(api.client), list_trusted(namespace))
+        webhook = Webhook(context, DelegatedAuthorizer(api.client), find_trusted_users(namespace))
         source = settings.tls.find_source(api.client, COMPONENT)
         server = Server(
             webhook.handle,
