@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests `make up` and `make test` in blank Debian installations with only git, make, python3 and ca-certificates.
 #
-#     tools/fresh/check.sh                     # the cases that CI runs: bookworm/container and trixie/user
+#     tools/fresh/check.sh                     # what CI runs: bookworm/container, trixie/user, trixie/root
 #     tools/fresh/check.sh trixie/user         # one case: SUITE/root, SUITE/user or SUITE/container
 #     FRESH_TESTS=tests/unit tools/fresh/check.sh sid/root
 #
@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.."
 here=$PWD/tools/fresh
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/virtshape/fresh
 cases=("$@")
-[ ${#cases[@]} -gt 0 ] || cases=(bookworm/container trixie/user)
+[ ${#cases[@]} -gt 0 ] || cases=(bookworm/container trixie/user trixie/root)
 tests=${FRESH_TESTS-tests/unit/launcher/images tests/unit/launcher/node tests/unit/engine}
 seconds=${FRESH_SECONDS:-1200}
 
