@@ -139,7 +139,7 @@ def measure(ground: Ground) -> Iterator[str]:
         yield from measure_admission(ground, webhook)
         yield ""
         with ground.site.running("controller", *AT_WORK) as controller:
-            retry(lambda: _insist(controller.read_figure("virtshape_leader") == 1))
+            retry(lambda: _insist(controller.read_metric("virtshape_leader") == 1))
             yield "| work | goal | virtshape |"
             yield "| --- | --- | --- |"
             yield from measure_starts(ground, webhook, controller)
@@ -232,12 +232,12 @@ def wait_until_calm(controller: ComponentProcess) -> None:
 
 def read_cpu(worker: ComponentProcess) -> float:
     """Return the CPU seconds that a component has used."""
-    return worker.read_figure("process_cpu_seconds_total")
+    return worker.read_metric("process_cpu_seconds_total")
 
 
 def read_memory(worker: ComponentProcess) -> str:
     """Return the memory of a component, for the table."""
-    return f"{worker.read_figure('process_resident_memory_bytes') / (1 << 20):.0f} MB"
+    return f"{worker.read_metric('process_resident_memory_bytes') / (1 << 20):.0f} MB"
 
 
 def read_histogram(worker: ComponentProcess) -> dict[float, int]:

@@ -1,7 +1,7 @@
 """
-The programs of a control plane: those of $KUBEBUILDER_ASSETS, of PATH, or those that `tools/cluster/build.sh` made.
+Find the binaries of a control plane: in $KUBEBUILDER_ASSETS, on PATH, or built by `tools/cluster/build.sh`.
 
-Tests that need one that is not there are skipped, and the reason names it.
+Tests that need a missing binary are skipped with its name.
 """
 
 import os
@@ -16,7 +16,7 @@ ADVICE = "put it on PATH or into $KUBEBUILDER_ASSETS, or run tools/cluster/build
 
 
 class Binaries(NamedTuple):
-    """Where each program is."""
+    """Paths of the binaries."""
 
     etcd: Path
     apiserver: Path
@@ -27,7 +27,7 @@ NAMES = ("etcd", "kube-apiserver", "kube-controller-manager")
 
 
 def find_binary(name: str) -> Path | None:
-    """Find a program; the one named by the environment first, what was built last."""
+    """Return the path of a binary: from the environment, PATH or the build directory, in this order."""
     folders = [Path(folder) for folder in (os.environ.get("KUBEBUILDER_ASSETS"),) if folder]
     on_path = shutil.which(name)
     built = sorted(CACHE.glob(f"cluster-*/{name}"), key=lambda path: path.stat().st_mtime, reverse=True)
@@ -36,7 +36,7 @@ def find_binary(name: str) -> Path | None:
 
 
 def find_binaries() -> Binaries | str:
-    """All programs, or the words that say which are missing."""
+    """Return all binaries, or a message that names the missing ones."""
     found = [find_binary(name) for name in NAMES]
     missing = [name for name, path in zip(NAMES, found, strict=True) if path is None]
     if missing:
@@ -45,7 +45,7 @@ def find_binaries() -> Binaries | str:
 
 
 def require_binaries() -> Binaries:
-    """All programs; without them the test that asks is skipped."""
+    """Return all binaries; skip the test if one is missing."""
     found = find_binaries()
     if isinstance(found, Binaries):
         return found

@@ -1,4 +1,4 @@
-"""One real control plane for all tests here, and a kubectl that is its admin."""
+"""A real control plane for all cluster tests, and kubectl as its admin."""
 
 import itertools
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="package", params=list_kubectls()[-1:])
 def cluster(request: pytest.FixtureRequest, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    """The newest kubectl, as the admin; objects say for themselves which namespace they are in."""
+    """The newest kubectl as the admin; objects state their own namespaces."""
     return Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
 
 
 @pytest.fixture
 def namespace(plane: ControlPlane) -> str:
-    """A namespace of the test's own."""
+    """A separate namespace for the test."""
     name = f"test-{next(_numbers)}"
     tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     code, answer = plane.request("POST", "/api/v1/namespaces", tree)

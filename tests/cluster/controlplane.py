@@ -1,7 +1,7 @@
 """
-A real control plane on loopback: etcd, kube-apiserver and, where asked for, kube-controller-manager.
+A real control plane on loopback: etcd, kube-apiserver and, optionally, kube-controller-manager.
 
-There are no nodes: tests play kubelets themselves. Every process is a child of this one and ended by its id.
+It has no nodes: tests act as kubelets. Every process is a child of this one and is stopped by its id.
 """
 
 import contextlib
@@ -25,18 +25,18 @@ from virtshape.apiserver.auth.kubeconfig import ClientKey, Server, render_kubeco
 HOST = "127.0.0.1"
 TIMEOUT = 240.0
 FRONT_PROXY = "front-proxy-client"
-# Both need what is not here: a kubelet that tells of its node, and pods that trust the server.
+# Both would need a kubelet that reports its node, and pods that trust the server.
 WITHOUT = ("node-lifecycle-controller", "root-ca-certificate-publisher-controller")
 SERVICE_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost", HOST, "10.0.0.1")
 
 
 class Child:
-    """One process, with its log in a file; it can be started again."""
+    """A process with a log file that can be restarted."""
 
-    def __init__(self, path: Path, log: Path, words: Sequence[str]) -> None:
+    def __init__(self, path: Path, log: Path, arguments: Sequence[str]) -> None:
         self.name = path.name
         self.log = log
-        self._line = [str(path), *words]
+        self._line = [str(path), *arguments]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -45,12 +45,12 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its id, while it runs."""
-        assert self._process is not None, f"{self.name} does not run"
+        """The PID of the running process."""
+        assert self._process is not None, f"{self.name} is not running"
         return self._process.pid
 
     def stop(self, number: int = signal.SIGTERM) -> None:
-        """End it with a signal, and with a harder one if that does not help."""
+        """Stop the process with a signal; kill it after a timeout."""
         process, self._process = self._process, None
         if process is None or process.poll() is not None:
             return
@@ -62,7 +62,7 @@ class Child:
             process.wait()
 
     def wait(self, is_ready: Callable[[], bool]) -> None:
-        """Wait until it is ready; RuntimeError with the end of its log if it ends or takes too long."""
+        """Wait until the process is ready; raise RuntimeError with the end of its log if it exits or times out."""
         deadline = time.monotonic() + TIMEOUT
         while not is_ready():
             ended = self._process is None or self._process.poll() is not None
@@ -73,7 +73,7 @@ class Child:
 
 
 class ControlPlane:
-    """A control plane, from the beginning of its `with` block to its end."""
+    """A control plane that runs during its `with` block."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class ControlPlane:
         without: Sequence[str] = (),
         durable: bool = False,
     ) -> None:
-        """`without` names controllers whose work the test does itself."""
+        """`without` names controllers that the test replaces."""
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self.authority = Authority.create(make_key(), "test-cluster")
@@ -95,8 +95,8 @@ class ControlPlane:
         self.kubeconfig = self.write_kubeconfig("admin", "system:masters")
         self.etcd = self._child(binaries.etcd, self._list_etcd_flags(etcd_peer_port, durable=durable))
         self.apiserver = self._child(binaries.apiserver, self._list_apiserver_flags())
-        words = self._list_controller_flags(controllers_port, [*WITHOUT, *without])
-        self.controllers = self._child(binaries.controller_manager, words) if with_controllers else None
+        arguments = self._list_controller_flags(controllers_port, [*WITHOUT, *without])
+        self.controllers = self._child(binaries.controller_manager, arguments) if with_controllers else None
         self._trust = ssl.create_default_context(cadata=self.authority.pem.decode())
         self._trust.load_cert_chain(directory / "admin.crt", directory / "admin.key")
 
@@ -121,12 +121,12 @@ class ControlPlane:
                 child.stop()
 
     def start_apiserver(self) -> None:
-        """Start the API server, also again after it was stopped, and wait for it."""
+        """Start or restart the API server and wait until it is ready."""
         self.apiserver.start()
         self.apiserver.wait(self._is_ready)
 
     def request(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
-        """Ask the API as the admin; the code and what was answered."""
+        """Send a request as the admin; return the status code and the body."""
         connection = http.client.HTTPSConnection(HOST, self.port, context=self._trust, timeout=TIMEOUT)
         with contextlib.closing(connection):
             body = None if tree is None else json.dumps(tree)
@@ -137,7 +137,7 @@ class ControlPlane:
             return answer.status, json.loads(text) if is_json else text.decode()
 
     def compact(self, revision: int) -> None:
-        """Have etcd forget what was before a revision, now rather than after minutes."""
+        """Compact etcd up to a revision, instead of waiting for the periodic compaction."""
         connection = http.client.HTTPConnection(HOST, self._etcd_port, timeout=TIMEOUT)
         with contextlib.closing(connection):
             connection.request("POST", "/v3/kv/compaction", json.dumps({"revision": str(revision), "physical": True}))
@@ -146,7 +146,7 @@ class ControlPlane:
             assert answer.status == 200, text
 
     def write_kubeconfig(self, user: str, *groups: str) -> Path:
-        """A kubeconfig for a user of these groups, known by a certificate."""
+        """Write a kubeconfig with a client certificate for a user in these groups."""
         credential = self.authority.issue_client(user, groups)
         self._write_credential(user, credential)
         secret = ClientKey(credential.certificate, credential.key)
@@ -166,8 +166,8 @@ class ControlPlane:
             return self.request("GET", "/readyz")[0] == 200
         return False
 
-    def _child(self, path: Path, words: Sequence[str]) -> Child:
-        return Child(path, self.directory / f"{path.name}.log", words)
+    def _child(self, path: Path, arguments: Sequence[str]) -> Child:
+        return Child(path, self.directory / f"{path.name}.log", arguments)
 
     def _write_files(self) -> None:
         self._write("ca.crt", self.authority.pem)
@@ -213,7 +213,7 @@ class ControlPlane:
                 "authorization-mode": "Node,RBAC",
                 "bind-address": HOST,
                 "client-ca-file": files / "ca.crt",
-                "disable-admission-plugins": "TaintNodesByCondition",  # nobody here would take such taints away again
+                "disable-admission-plugins": "TaintNodesByCondition",  # no node controller removes such taints here
                 "endpoint-reconciler-type": "none",
                 "etcd-servers": f"http://{HOST}:{self._etcd_port}",
                 "profiling": "false",
@@ -252,7 +252,7 @@ def _write_flags(flags: dict[str, object]) -> list[str]:
 
 
 def find_ports(count: int) -> list[int]:
-    """Ports that are free, each another; they stay so while programs start that take a while to come to them."""
+    """Return distinct free ports outside the ephemeral range, so that they stay free until programs bind them."""
     found: set[int] = set()
     while len(found) < count:
         found.add(find_free_port())

@@ -1,4 +1,4 @@
-"""Our installation on the control plane of a test: applied as users apply it, and taken away again."""
+"""Install virtshape on a control plane as users do, and remove it."""
 
 import copy
 import subprocess
@@ -15,26 +15,26 @@ from virtshape.cluster.manifests.build import build_parts
 from virtshape.cluster.manifests.options import Options
 
 COMMAND = Path(sys.executable).parent / "virtshape"
-ASKING = "mutatingwebhookconfigurations,validatingwebhookconfigurations,apiservices"
+WEBHOOK_KINDS = "mutatingwebhookconfigurations,validatingwebhookconfigurations,apiservices"
 TIMEOUT = 100.0
 
 
 def print_manifests(*arguments: str) -> str:
-    """What `virtshape manifests` prints."""
+    """Return the output of `virtshape manifests`."""
     ran = subprocess.run([COMMAND, "manifests", *arguments], capture_output=True, text=True, check=True)
     assert not ran.stderr, ran.stderr
     return ran.stdout
 
 
 def apply_kinds(kubectl: Kubectl) -> None:
-    """Have the cluster know all our kinds, and nothing that has a say in their objects, nor in their versions."""
+    """Apply only the CRDs, without webhooks and without conversion."""
     definitions = build_parts(Options(cdi=True))["crds"]
     kubectl.apply(*({**tree, "spec": {**tree["spec"], "conversion": {"strategy": "None"}}} for tree in definitions))
     wait_for_kinds(kubectl)
 
 
 def wait_for_kinds(kubectl: Kubectl) -> None:
-    """Wait until all definitions are served."""
+    """Wait until all CRDs are served."""
     names = [tree["metadata"]["name"] for tree in build_parts(Options(cdi=True))["crds"]]
     present = {tree["metadata"]["name"] for tree in kubectl.get("crds")["items"]}
     wanted = [name for name in names if name in present]
@@ -42,17 +42,17 @@ def wait_for_kinds(kubectl: Kubectl) -> None:
 
 
 def remove_webhooks(kubectl: Kubectl) -> None:
-    """Have the API server ask nobody any more: there is no pod that could answer."""
-    kubectl("delete", ASKING, "--selector=app.kubernetes.io/part-of=virtshape", "--ignore-not-found")
+    """Remove the webhook configurations, because no pod serves them."""
+    kubectl("delete", WEBHOOK_KINDS, "--selector=app.kubernetes.io/part-of=virtshape", "--ignore-not-found")
 
 
 def read_lines(output: str) -> dict[str, str]:
-    """What kubectl did with each object, by its name."""
+    """Return the result that kubectl printed for each object."""
     return {name: what for name, _, what in (line.partition(" ") for line in output.splitlines())}
 
 
 def retry(attempt: Any) -> Any:
-    """Try until it succeeds: some facts take the control plane a moment."""
+    """Retry until the attempt succeeds; some changes take effect asynchronously."""
     deadline = time.monotonic() + TIMEOUT
     while True:
         try:
@@ -65,9 +65,9 @@ def retry(attempt: Any) -> Any:
 
 def route_here(trees: list[JsonObject], ports: Mapping[str, int]) -> list[JsonObject]:
     """
-    The same installation with its Services leading to this machine, each to a port of its own.
+    Return the installation with its Services routed to separate ports of this machine.
 
-    Everything else stays: the names that the API server calls by, and so the certificates that it expects.
+    The DNS names stay the same, and so do the certificates that the API server expects.
     """
     return [_reroute(tree, ports) for tree in copy.deepcopy(trees)]
 
@@ -82,7 +82,7 @@ def _reroute(tree: JsonObject, ports: Mapping[str, int]) -> JsonObject:
 
 
 def _find_references(tree: Any) -> Iterator[JsonObject]:
-    """Wherever an object says which Service to call."""
+    """Yield all references of an object to Services."""
     nested = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
     if isinstance(tree, dict) and isinstance(tree.get("service"), dict) and "port" in tree["service"]:
         yield tree["service"]

@@ -1,4 +1,4 @@
-"""Who may do what on a real API server: our components no more than they need, people as their roles say."""
+"""Permissions on a real API server: components have only what they need, and users what their roles allow."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def installed(cluster: Kubectl) -> Iterator[Kubectl]:
 
 
 def may(plane: ControlPlane, user: str, question: str, namespace: str = "default", *groups: str) -> bool:
-    """What the API server answers of a user; a question is `verb resource[.group][/subresource][:name]`."""
+    """Return the API server's access review of a user; a question is `verb resource[.group][/subresource][:name]`."""
     verb, what = question.split()
     what, _, name = what.partition(":")
     what, _, subresource = what.partition("/")
@@ -114,7 +114,7 @@ NOT_FOR = {
 
 
 def test_component_has_the_permissions_it_needs(plane: ControlPlane) -> None:
-    def check() -> None:  # rights are in force a moment after they are there
+    def check() -> None:  # RBAC changes take effect asynchronously
         for component, questions in NEEDED.items():
             user = name_account(component)
             assert [question for question in questions if not may(plane, user, question)] == [], component
@@ -129,19 +129,19 @@ def test_component_has_no_other_permissions(plane: ControlPlane) -> None:
         assert [question for question in refused if may(plane, user, question)] == [], component
 
 
-AT_HOME: dict[str, tuple[str, str, bool]] = {
-    "a webhook keeps its certificate": ("webhook", "update secrets:virtshape-webhook-tls", True),
-    "a webhook follows its certificate": ("webhook", "watch secrets:virtshape-webhook-tls", True),
-    "a webhook has no other secret": ("webhook", "get secrets:virtshape-apiserver-tls", False),
-    "the aggregated API keeps its certificate": ("apiserver", "update secrets:virtshape-apiserver-tls", True),
-    "a controller leads by a lease": ("controller", "update leases.coordination.k8s.io:virtshape-controller", True),
-    "a controller makes the lease": ("controller", "create leases.coordination.k8s.io", True),
-    "a controller takes no other lease": ("controller", "update leases.coordination.k8s.io:other", False),
-    "a controller reads no secret": ("controller", "get secrets:virtshape-webhook-tls", False),
+OWN_NAMESPACE: dict[str, tuple[str, str, bool]] = {
+    "webhook updates its certificate": ("webhook", "update secrets:virtshape-webhook-tls", True),
+    "webhook watches its certificate": ("webhook", "watch secrets:virtshape-webhook-tls", True),
+    "webhook reads no other Secret": ("webhook", "get secrets:virtshape-apiserver-tls", False),
+    "aggregated API updates its certificate": ("apiserver", "update secrets:virtshape-apiserver-tls", True),
+    "controller renews its lease": ("controller", "update leases.coordination.k8s.io:virtshape-controller", True),
+    "controller creates its lease": ("controller", "create leases.coordination.k8s.io", True),
+    "controller updates no other lease": ("controller", "update leases.coordination.k8s.io:other", False),
+    "controller reads no Secret": ("controller", "get secrets:virtshape-webhook-tls", False),
 }
 
 
-@pytest.mark.parametrize(("component", "question", "answer"), AT_HOME.values(), ids=AT_HOME.keys())
+@pytest.mark.parametrize(("component", "question", "answer"), OWN_NAMESPACE.values(), ids=OWN_NAMESPACE.keys())
 def test_component_has_the_permissions_it_needs_in_its_own_namespace(
     plane: ControlPlane, component: str, question: str, answer: bool
 ) -> None:
@@ -155,7 +155,7 @@ def test_aggregated_api_reads_its_client_ca(plane: ControlPlane) -> None:
 
 
 SUBRESOURCES = "subresources.kubevirt.io"
-PEOPLE = {
+USER_ROLES = {
     "get virtualmachines.kubevirt.io": ("view", "edit", "admin"),
     "list virtualmachineinstancetypes.instancetype.kubevirt.io": ("view", "edit", "admin"),
     "get datavolumes.cdi.kubevirt.io": ("view", "edit", "admin"),
@@ -174,9 +174,9 @@ def test_cluster_roles_cover_our_kinds(installed: Kubectl, plane: ControlPlane, 
     kubectl = installed.in_namespace(namespace)
     kubectl("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}er")
 
-    def check() -> None:  # the controller that gathers roles needs a moment
-        allowed = {question for question in PEOPLE if may(plane, f"{role}er", question, namespace)}
-        assert allowed == {question for question, roles in PEOPLE.items() if role in roles}
+    def check() -> None:  # role aggregation is asynchronous
+        allowed = {question for question in USER_ROLES if may(plane, f"{role}er", question, namespace)}
+        assert allowed == {question for question, roles in USER_ROLES.items() if role in roles}
 
     retry(check)
 

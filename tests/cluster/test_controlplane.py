@@ -1,4 +1,4 @@
-"""The control plane that these tests stand on is a real one."""
+"""The control plane of the cluster tests works as a real one."""
 
 import signal
 import time
@@ -14,7 +14,7 @@ TIMEOUT = 100.0
 def until(is_so: Callable[[], bool]) -> None:
     deadline = time.monotonic() + TIMEOUT
     while not is_so():
-        assert time.monotonic() < deadline, "it never came to be"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.1)
 
 

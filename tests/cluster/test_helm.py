@@ -1,4 +1,4 @@
-"""The chart on a real API server: installed, changed, and taken away without the kinds."""
+"""The Helm chart on a real API server: installation, upgrade, and removal without the CRDs."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ SYSTEM = "virtshape-system"
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[ControlPlane]:
-    """A control plane that nobody has touched."""
+    """A new control plane."""
     with ControlPlane(require_binaries(), tmp_path / "plane", with_controllers=False) as running:
         yield running
 

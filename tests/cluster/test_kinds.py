@@ -1,4 +1,4 @@
-"""Our kinds on a real API server: their schemas, names, columns and what `kubectl explain` says of them."""
+"""Our CRDs on a real API server: schemas, names, columns and `kubectl explain`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -38,7 +38,7 @@ def kinds(cluster: Kubectl) -> Kubectl:
 
 
 def walk(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Each field below a schema, with its path."""
+    """Yield each field below a schema with its path."""
     for name, nested in (schema.get("properties") or {}).items():
         yield f"{path}.{name}", nested
         yield from walk(nested, f"{path}.{name}")
@@ -48,7 +48,7 @@ def walk(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def find_published(plane: ControlPlane, kind: Kind) -> Any:
-    """The schema that the API server shows of a kind, which it does a moment after it serves the kind."""
+    """Return the published schema of a kind; it is published shortly after the kind is served."""
     code, document = plane.request("GET", f"/openapi/v3/apis/{kind.api_version}")
     assert code == 200, document
     published = [
@@ -114,10 +114,10 @@ def test_status_of_a_vm_is_written_separately(kinds: Kubectl, namespace: str) ->
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown field": ({"cpus": 1}, 'unknown field "spec.cpus"'),
-    "a wrong type": ({"cpu": {"guest": "two"}}, "spec.cpu.guest"),
-    "no amount": ({"memory": {"guest": "much"}}, "spec.memory.guest"),
-    "what excludes each other": ({"cpu": {"guest": 4, "topology": {"cores": 4}}}, "are mutually exclusive"),
+    "unknown field": ({"cpus": 1}, 'unknown field "spec.cpus"'),
+    "wrong type": ({"cpu": {"guest": "two"}}, "spec.cpu.guest"),
+    "invalid quantity": ({"memory": {"guest": "much"}}, "spec.memory.guest"),
+    "mutually exclusive fields": ({"cpu": {"guest": 4, "topology": {"cores": 4}}}, "are mutually exclusive"),
 }
 
 

@@ -1,4 +1,4 @@
-"""What `virtshape manifests` prints, a real API server takes: at once, without a warning, again and again."""
+"""The output of `virtshape manifests` is accepted by a real API server in one apply, without warnings, repeatedly."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,9 +11,9 @@ from virtshape.api.yaml import write_yaml
 
 VARIANTS = {
     "default": (),
-    "all that is optional": ("--catalog", "--cdi"),
+    "all options": ("--catalog", "--cdi"),
     "no runtime": ("--runtime=none",),
-    "an own place": ("--namespace=vms", "--image=example.com:5000/a/virtshape:2", "--replicas=3"),
+    "other namespace and image": ("--namespace=vms", "--image=example.com:5000/a/virtshape:2", "--replicas=3"),
     "cert-manager": ("--webhook-cert=cert-manager",),
     "monitored": ("--service-monitor",),
 }
@@ -24,7 +24,7 @@ STAND_INS = {
 
 
 def define_fake_kind(group: str, kind: str) -> dict[str, Any]:
-    """A kind that somebody else brings, with no idea of its fields."""
+    """Build a CRD of another project that accepts any fields."""
     plural = f"{kind.lower()}s"
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
@@ -41,13 +41,13 @@ def define_fake_kind(group: str, kind: str) -> dict[str, Any]:
 
 
 def list_changed(done: dict[str, str]) -> list[str]:
-    """What was changed; kubectl replaces the selector of a budget each time, also by itself."""
+    """Return the changed objects, except PodDisruptionBudgets, whose selectors kubectl replaces every time."""
     return [name for name, what in done.items() if what != "unchanged" and "poddisruptionbudget" not in name]
 
 
 @pytest.fixture(scope="module")
 def bare(cluster: Kubectl) -> Kubectl:
-    """A cluster that knows what others bring."""
+    """A cluster with the CRDs of other projects."""
     stand_ins = [define_fake_kind(group, kind) for group, kinds in STAND_INS.items() for kind in kinds]
     cluster.apply(*stand_ins)
     names = [tree["metadata"]["name"] for tree in stand_ins]
@@ -57,7 +57,7 @@ def bare(cluster: Kubectl) -> Kubectl:
 
 @pytest.fixture
 def quiet(bare: Kubectl) -> Iterator[Kubectl]:
-    """The same, with nobody to be asked afterwards."""
+    """The same cluster; webhooks are removed afterwards."""
     yield bare
     remove_webhooks(bare)
 
@@ -92,9 +92,9 @@ def test_tools_only_manifest_needs_no_crd_of_ours(quiet: Kubectl) -> None:
 
 
 FLOWS = {
-    "a lease": ("controller", "/apis/coordination.k8s.io/v1/namespaces/virtshape-system/leases/a", "virtshape-leases"),
-    "a list": ("controller", "/apis/kubevirt.io/v1/virtualmachines", "virtshape"),
-    "a lookup": ("webhook", "/api/v1/namespaces/default/persistentvolumeclaims/a", "virtshape"),
+    "lease": ("controller", "/apis/coordination.k8s.io/v1/namespaces/virtshape-system/leases/a", "virtshape-leases"),
+    "list": ("controller", "/apis/kubevirt.io/v1/virtualmachines", "virtshape"),
+    "get": ("webhook", "/api/v1/namespaces/default/persistentvolumeclaims/a", "virtshape"),
 }
 
 
@@ -103,7 +103,7 @@ def test_components_have_their_own_priority_level(quiet: Kubectl, component: str
     quiet("apply", "-f", "-", stdin=print_manifests())
     account = f"--as=system:serviceaccount:virtshape-system:virtshape-{component}"
 
-    def check() -> None:  # a schema is in force a moment after it is there
+    def check() -> None:  # a schema takes effect asynchronously
         schema = quiet.get("flowschema", flow)
         conditions = {each["type"]: each["status"] for each in schema["status"]["conditions"]}
         assert conditions == {"Dangling": "False"}
@@ -135,7 +135,7 @@ def test_write_without_a_reachable_webhook_is_rejected_with_a_reason(quiet: Kube
         "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}},
     }
     kubectl, text = quiet.in_namespace(namespace), write_yaml(flavor)
-    # What the API server asks of whom, and which namespaces it leaves out, is in force a moment after it is there.
+    # Webhook configurations and their namespace selectors take effect asynchronously.
     retry(lambda: kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=text))
     refusal = kubectl.run_rejected("apply", "-f", "-", stdin=text)
     assert 'failed calling webhook "flavor.validate.virtshape.io"' in refusal

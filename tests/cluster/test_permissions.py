@@ -1,4 +1,4 @@
-"""The rights that a component is given are enough: it runs as its own account and is never refused anything."""
+"""Each component runs with its own service account without a forbidden request."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ def installed(cluster: Kubectl) -> Kubectl:
 
 @contextmanager
 def running(component: str, plane: ControlPlane, cluster: Kubectl, directory: Path, *arguments: str) -> Iterator[Path]:
-    """A component as its own account; the file that it logs to. Nothing that it logs may tell of a refusal."""
+    """Run a component with its service account; yield its log file, which must not contain forbidden requests."""
     token = cluster.in_namespace(SYSTEM)("create", "token", f"virtshape-{component}")
     kubeconfig, log = directory / f"{component}.kubeconfig", directory / f"{component}.log"
     kubeconfig.write_text(render_kubeconfig(Server(plane.url, plane.authority.pem), component, token.strip()))
@@ -86,7 +86,7 @@ def test_controller_works_with_its_permissions(
 
 @pytest.fixture
 def routed(cluster: Kubectl) -> Iterator[dict[str, int]]:
-    """An installation whose Services lead to this machine; the port of each component."""
+    """An installation whose Services are routed to this machine; the port of each component."""
     found = dict(zip(("virtshape-webhook", "virtshape-apiserver"), find_ports(2), strict=True))
     cluster("delete", "service", "--namespace", SYSTEM, "--ignore-not-found", *found)
     cluster.apply(*route_here(build_manifests(Options(cdi=True, catalog=True)), found))
@@ -136,23 +136,23 @@ LAUNCHER_POD = {
 }
 EXEC_COMMAND = ("python3", "-m", "virtshape.launcher.pod.visit", "console")
 EXECS = {
-    "a visit": ("virt-launcher-web-0", "compute", EXEC_COMMAND, "does not have a host assigned"),
-    "another command": ("virt-launcher-web-0", "compute", ("cat", "/etc/shadow"), "may only run"),
-    "a command that only mentions a visit": (
+    "stream command": ("virt-launcher-web-0", "compute", EXEC_COMMAND, "does not have a host assigned"),
+    "other command": ("virt-launcher-web-0", "compute", ("cat", "/etc/shadow"), "may only run"),
+    "command that contains the stream command": (
         "virt-launcher-web-0",
         "compute",
         ("sh", "-c", "cat /etc/shadow", "virtshape.launcher.pod.visit"),
         "may only run",
     ),
-    "a visit behind another interpreter": (
+    "stream command with another interpreter": (
         "virt-launcher-web-0",
         "compute",
         ("env", "PYTHONPATH=/tmp", *EXEC_COMMAND),
         "may only run",
     ),
     "an unknown action": ("virt-launcher-web-0", "compute", (*EXEC_COMMAND[:3], "shell"), "may only run"),
-    "another container": ("virt-launcher-web-0", "other", EXEC_COMMAND, "may only run"),
-    "another pod": ("other", "compute", EXEC_COMMAND, "may only run"),
+    "other container": ("virt-launcher-web-0", "other", EXEC_COMMAND, "may only run"),
+    "other pod": ("other", "compute", EXEC_COMMAND, "may only run"),
 }
 
 
@@ -161,7 +161,7 @@ def test_aggregated_api_can_exec_into_guest_pods_and_nothing_else(installed: Kub
     kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
     user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-apiserver"
 
-    def check() -> None:  # a policy is in force a moment after it is there
+    def check() -> None:  # a policy takes effect asynchronously
         for name, (pod, container, command, answer) in EXECS.items():
             assert answer in kubectl.run_rejected("exec", user, pod, "-c", container, "--", *command), name
 
@@ -170,10 +170,10 @@ def test_aggregated_api_can_exec_into_guest_pods_and_nothing_else(installed: Kub
 
 
 POD_CHANGES = {
-    "an annotation": ("virt-launcher-web-0", {"metadata": {"annotations": {"virtshape.io/paused": "true"}}}, True),
-    "another image": ("virt-launcher-web-0", {"spec": {"containers": [{"name": "compute", "image": "evil"}]}}, False),
-    "a label": ("virt-launcher-web-0", {"metadata": {"labels": {"app": "other"}}}, False),
-    "another pod": ("other", {"metadata": {"annotations": {"virtshape.io/paused": "true"}}}, False),
+    "annotation": ("virt-launcher-web-0", {"metadata": {"annotations": {"virtshape.io/paused": "true"}}}, True),
+    "other image": ("virt-launcher-web-0", {"spec": {"containers": [{"name": "compute", "image": "evil"}]}}, False),
+    "label": ("virt-launcher-web-0", {"metadata": {"labels": {"app": "other"}}}, False),
+    "other pod": ("other", {"metadata": {"annotations": {"virtshape.io/paused": "true"}}}, False),
 }
 
 
@@ -182,7 +182,7 @@ def test_aggregated_api_can_only_annotate_guest_pods(installed: Kubectl, namespa
     kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
     user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-apiserver"
 
-    def check() -> None:  # a policy is in force a moment after it is there
+    def check() -> None:  # a policy takes effect asynchronously
         for name, (pod, patch, allowed) in POD_CHANGES.items():
             arguments = ("patch", user, "pod", pod, "--type=strategic", "-p", json.dumps(patch))
             if allowed:

@@ -1,7 +1,7 @@
 """
-Our tools beside a stock KubeVirt, with the account that `virtshape manifests --with-kubevirt` gives them.
+Tools with a stock KubeVirt and the service account of `virtshape manifests --with-kubevirt`.
 
-The plane has KubeVirt's kinds at the versions that it serves, and nothing of ours: no webhook, no controller.
+The control plane has KubeVirt's CRDs at its versions, and none of our components.
 """
 
 import json
@@ -61,7 +61,7 @@ REVISION: dict[str, Any] = {
 
 
 def make_stock(tree: dict[str, Any]) -> dict[str, Any]:
-    """A definition as a stock KubeVirt has it: no newer version of instance types, and nobody to convert them."""
+    """Return a CRD of stock KubeVirt: without v1beta2 instance types and without conversion."""
     spec = {key: value for key, value in tree["spec"].items() if key != "conversion"}
     if spec["group"] == "instancetype.kubevirt.io":
         spec["versions"] = [{**one, "storage": True} for one in spec["versions"] if one["name"] == STOCK]
@@ -70,7 +70,7 @@ def make_stock(tree: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    """The admin of a plane with KubeVirt's kinds, with what is ours applied there."""
+    """kubectl as the admin of a control plane with KubeVirt's CRDs and our tool manifests."""
     directory = tmp_path_factory.mktemp("stock")
     with ControlPlane(require_binaries(), directory / "plane", with_controllers=False) as plane:
         kubectl = Kubectl(find_kubectl(), plane.kubeconfig, directory, "")

@@ -83,10 +83,10 @@ def answer_spread_check(question: JsonObject) -> JsonObject:
 
 
 def answer_validate_instancetype(question: JsonObject) -> JsonObject:
-    def judge(found: Any) -> CheckResult:
+    def list_causes(found: Any) -> CheckResult:
         return check_instancetype(found.spec, found.api_version.partition("/")[2])
 
-    return _validate(question, judge)
+    return _validate(question, list_causes)
 
 
 def answer_validate_preference(question: JsonObject) -> JsonObject:
@@ -144,16 +144,16 @@ def _find_present_shape(vm: VirtualMachine, objects: Objects) -> Shape:
     return Shape(instancetype, preference, default_layout(vm))
 
 
-def _validate(question: JsonObject, judge: Callable[[Any], CheckResult]) -> JsonObject:
+def _validate(question: JsonObject, list_causes: Callable[[Any], CheckResult]) -> JsonObject:
     if question["operation"] not in ("CREATE", "UPDATE"):
         return {"allowed": True}
     try:
-        verdict = judge(object_from_tree(question["object"]))
+        verdict = list_causes(object_from_tree(question["object"]))
     except DecodeError as error:
         return _refusal(error)
     if verdict.causes:
-        words = ", ".join(cause.message for cause in verdict.causes)
-        return _refusal(StatusError(422, "Invalid", words, verdict.causes))
+        message = ", ".join(cause.message for cause in verdict.causes)
+        return _refusal(StatusError(422, "Invalid", message, verdict.causes))
     return {"allowed": True, "warnings": verdict.warnings}
 
 
@@ -209,7 +209,7 @@ ANSWERS: dict[str, Callable[[JsonObject], JsonObject]] = {
 
 
 def answer(op: str, question: JsonObject) -> JsonObject:
-    """What virtshape says to one question."""
+    """Return virtshape's result for one vector."""
     try:
         return ANSWERS[op](question)
     except StatusError as error:
@@ -222,7 +222,7 @@ def main() -> None:
         question = json.loads(line)
         try:
             result = answer(question["op"], question["input"])
-        except Exception:  # noqa: BLE001 - the protocol has a word for a crash
+        except Exception:  # noqa: BLE001 - the protocol reports crashes
             traceback.print_exc()
             result = {"crash": True}
         sys.stdout.write(json.dumps({"id": question["id"], "result": result}) + "\n")

@@ -1,7 +1,7 @@
 """
-Compares an answer with the recorded one: structure and values count, the words of a sentence do not.
+Compare a result with the recorded one: structure and values must match, message texts need not.
 
-Go leaves out zero values that mean "not set" and always writes some structs; either form is taken for the other.
+Go omits zero values that mean "not set" and always writes some structs; both forms are equal here.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ _DEFAULT_KINDS = ("virtualmachineclusterinstancetype", "virtualmachineclusterpre
 
 
 def compare(want: Any, got: Any, path: str = "") -> Iterator[str]:
-    """Every place where the answer is not the recorded one."""
-    if path == "" and "panic" in want:  # the recorded program crashed; any answer is better
+    """Return every difference between the result and the recorded one."""
+    if path == "" and "panic" in want:  # the recorded program crashed; any result is accepted
         return
-    if path == "" and want.get("goText"):  # the words of a decoder: only the refusal counts
+    if path == "" and want.get("goText"):  # decoder messages differ: only the rejection is compared
         if not got.get("error") and got.get("allowed") is not False:
             yield "a refusal was expected"
         return

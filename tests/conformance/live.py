@@ -1,8 +1,8 @@
 """
-Vectors put to a running system: their objects are stored, their VM is posted, and the answer is read as a vector's.
+Run vectors against a running server: store their objects, post their VM and return the response as a vector result.
 
-The VM is only tried. Recorded steps looked at nothing but matchers, a server looks at the whole VM: what it lacks
-beside them is added first.
+The VM is posted as a dry run. The recorded steps validated only matchers, a server validates the complete VM: other
+required fields are added first.
 """
 
 import json
@@ -22,7 +22,7 @@ def read_vectors(folder: Path, op: str) -> list[JsonObject]:
 
 
 class Live:
-    """Asks a running system."""
+    """Runs vectors against a running server."""
 
     def __init__(self, server: LoopbackServer, client: Client) -> None:
         self._serving = server
@@ -35,7 +35,7 @@ class Live:
         assert reply.status == 200, reply.body
 
     def request(self, question: JsonObject) -> Response:
-        """What the system says to the vector's VM, beside the vector's objects."""
+        """Return the response to the vector's VM, with the vector's objects stored."""
         stored: list[str] = []
         try:
             stored += map(self._store, question.get("objects") or ())
@@ -49,7 +49,7 @@ class Live:
         self._enter(vm["metadata"]["namespace"])
         if question.get("operation", "CREATE") == "CREATE":
             return self._client.post(path_of(vm).rpartition("/")[0], vm, dryRun="All", fieldValidation="Ignore")
-        # What stands already may be what no system stores nowadays.
+        # Stored objects may be invalid for today's admission.
         self._serving.store_directly(complete_vm(question["oldVM"]))
         stored.append(path_of(vm))
         version = self._client.get(stored[-1]).tree["metadata"]["resourceVersion"]
@@ -79,7 +79,7 @@ def path_of(tree: JsonObject) -> str:
 
 
 def complete_vm(vm: JsonObject) -> JsonObject:
-    """The VM with a namespace, memory, room for what its templates make, and volumes that use them."""
+    """Return the VM with a namespace, memory, storage for its templates and volumes that use them."""
     spec = vm["spec"]
     guest = _with_memory(spec, spec["template"]["spec"])
     templates = [_with_claim(template) for template in spec.get("dataVolumeTemplates") or ()]
@@ -91,7 +91,7 @@ def complete_vm(vm: JsonObject) -> JsonObject:
 
 
 def _with_memory(spec: JsonObject, guest: JsonObject) -> JsonObject:
-    """The guest with memory, if nothing else is sure to say how much it has."""
+    """Return the guest with memory, unless another field sets it."""
     domain = guest["domain"]
     matcher = spec.get("instancetype") or spec.get("flavor") or {}
     is_sized = matcher and matcher.get("inferFromVolumeFailurePolicy") != "Ignore"

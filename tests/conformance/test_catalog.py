@@ -1,4 +1,4 @@
-"""The built-in catalog, custom sizes aside, has the names, specs and labels of the common KubeVirt one."""
+"""The built-in catalog, except custom sizes, has the names, specs and labels of KubeVirt's common instance types."""
 
 import os
 from collections.abc import Iterator

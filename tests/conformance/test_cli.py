@@ -1,4 +1,4 @@
-"""Our `virtctl create` prints the objects of KubeVirt's, and refuses the command lines that it refuses."""
+"""`virtctl create` prints the same objects as KubeVirt's, and rejects the same command lines."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from tests.support.commands import call_virtctl
 
 from virtshape.api.model import JsonObject
 
-# Structs that KubeVirt writes even when there is nothing in them.
+# Structs that KubeVirt writes even if they are empty.
 ALWAYS_WRITTEN = {"devices", "metadata", "resources", "status"}
 RANDOM_NAME = re.compile(r"\b(imported-volume|vm)-[a-z0-9]{5}\b")
 
@@ -23,8 +23,8 @@ def _load() -> list[JsonObject]:
     return cases
 
 
-def _settle(tree: JsonObject) -> JsonObject:
-    """Make random names equal and leave out what is empty."""
+def _normalize(tree: JsonObject) -> JsonObject:
+    """Replace random names and remove empty values."""
     settled = _prune(json.loads(RANDOM_NAME.sub(r"\1-RANDOM", json.dumps(tree))))
     assert isinstance(settled, dict)
     return settled
@@ -53,6 +53,6 @@ def test_command_line_output_matches_the_recording(
     outcome = call_virtctl(*case["argv"])
     assert (outcome.status == 0) == (case["exit"] == 0), outcome.err or case.get("error")
     if "object" in case:
-        assert _settle(outcome.tree) == _settle(case["object"])
+        assert _normalize(outcome.tree) == _normalize(case["object"])
     else:
         assert outcome.err.startswith("error: ")

@@ -1,4 +1,4 @@
-"""Discovery says what a real Kubernetes API server says of the same kinds, wherever both have them."""
+"""Discovery documents match those of a real Kubernetes API server for all common kinds."""
 
 import json
 import os
@@ -19,13 +19,13 @@ from virtshape.apiserver.openapi.documents import write_v2, write_v3_index
 FOLDER = os.environ.get("VIRTSHAPE_WIRE")
 AGGREGATED = f"as={aggregated.KIND}"
 
-# Kinds of KubeVirt that we have no use for.
+# KubeVirt kinds that virtshape does not have.
 LEFT_OUT = {
     "virtualmachineinstancemigrations",
     "virtualmachineinstancepresets",
     "virtualmachineinstancereplicasets",
 }
-# What the comparison leaves aside: words, and what differs from server to server.
+# Fields that are not compared: descriptions, and values that differ between servers.
 NOT_COMPARED = {"description", "storageVersionHash"}
 
 
@@ -36,7 +36,7 @@ def _recordings() -> None:
 
 
 def list_exchanges() -> Iterator[Any]:
-    """The requests for documents that were answered with one."""
+    """Return the recorded requests that returned a document."""
     for path in sorted(Path(FOLDER).glob("*discovery*.json")) if FOLDER else []:
         for number, step in enumerate(json.loads(path.read_text())["steps"]):
             if step["request"]["path"].removeprefix("/") not in ENDPOINTS and step["response"]["status"] == 200:
@@ -65,7 +65,7 @@ def find_document(path: str, accept: str) -> Document:
 
 
 def find_missing(expected: Any, actual: Any, place: str = "") -> Iterator[str]:
-    """Where `actual` lacks what `expected` has; elements of lists may stand anywhere."""
+    """Return the paths of `expected` that `actual` does not have; list elements may be in any order."""
     match expected, actual:
         case dict(), dict():
             for key in expected.keys() - NOT_COMPARED:
@@ -77,7 +77,7 @@ def find_missing(expected: Any, actual: Any, place: str = "") -> Iterator[str]:
             for element in expected:
                 if is_left_out(element) or any(not list(find_missing(element, other)) for other in actual):
                     continue
-                twin = find_twin(element, actual)
+                twin = find_counterpart(element, actual)
                 yield from find_missing(element, twin, f"{place}[{identify(element)}]")
         case _:
             if expected != actual:
@@ -85,14 +85,14 @@ def find_missing(expected: Any, actual: Any, place: str = "") -> Iterator[str]:
 
 
 def identify(element: Any) -> Any:
-    """What an element of a list is known by."""
+    """Return the key of a list element."""
     if isinstance(element, dict):
         named = element.get("metadata", element)
         return next((named[key] for key in ("name", "resource", "version", "groupVersion") if key in named), None)
     return element
 
 
-def find_twin(element: Any, others: list[Any]) -> Any:
+def find_counterpart(element: Any, others: list[Any]) -> Any:
     return next((other for other in others if identify(other) == identify(element)), None)
 
 

@@ -1,4 +1,4 @@
-"""Lint finds an error in what KubeVirt was recorded to refuse, and none in what it was recorded to take."""
+"""Lint finds an error in every object that KubeVirt rejected, and none in those that it accepted."""
 
 import json
 import os
@@ -36,7 +36,7 @@ VMS = [case for case in _load("admitVM.jsonl") if "configuration" not in case["i
 def test_vm_findings_match_the_recording(case: JsonObject) -> None:
     objects, vm = case["input"].get("objects") or [], case["input"]["vm"]
     errors = _find_errors(*objects, {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", **vm})
-    if "missing-reference" not in errors:  # recorded where what is missing is put up with
+    if "missing-reference" not in errors:  # recorded with missing objects allowed
         assert bool(errors & SHAPE_RULES) != case["expect"]["allowed"]
 
 

@@ -1,4 +1,4 @@
-"""Admission answers over HTTP as KubeVirt did: the verdict, the causes, and what becomes of a VM's matchers."""
+"""Admission over HTTP matches KubeVirt: the decision, the causes and the resulting matchers."""
 
 import os
 import re
@@ -16,39 +16,39 @@ from virtshape.api.model import JsonObject
 
 FOLDER = os.environ.get("VIRTSHAPE_VECTORS")
 LENIENT: JsonObject = {"instancetype": {"missingReference": "Defer"}, "emulatedMachines": ["*"]}
-"""So that what was recorded with made-up names counts: objects may come later, and every machine type exists."""
+"""Configuration for vectors with arbitrary names: missing objects and all machine types are allowed."""
 
 
 class Cause(NamedTuple):
-    """One cause of a refusal."""
+    """One cause of a rejection."""
 
     type: str
     field: str
     message: str
 
 
-# What a whole server tells beside the recorded step: the rule, the causes that it gives, and why it tells more.
+# Causes that a complete server reports in addition to the recorded step: the rule, the causes and the reason.
 STRICTER: dict[str, tuple[str, str]] = {
-    # Recorded before anything looked for the object; whatever looks for it refuses such a kind.
-    "the kind exists": ("FieldValueNotSupported", r"spec\.(instancetype|preference)\.kind"),
-    # Recorded where nothing but matchers is looked at; KubeVirt's own validation refuses these as well.
-    "a volume has a source": ("FieldValueInvalid", r"spec\.template\.spec\.volumes\[0\]"),
-    "a template has one origin": ("FieldValueInvalid", r"spec\.dataVolumeTemplates\[0\]\.spec(\.source.*)?"),
-    # KubeVirt stops at the first of several; here all of them are told at once.
-    "conflicts are all told": ("FieldValueInvalid", r"spec\.template\.spec\.domain\.cpu\.cores"),
-    "requirements are all told": ("FieldValueNotFound", r"spec\.(instancetype|template\.spec\.domain\.memory)"),
-    "failed inferences are all told": (r"FieldValue(Invalid|NotFound)", r"spec\.preference\.inferFromVolume"),
+    # Recorded before the lookup of the object, which rejects such a kind.
+    "unknown kind": ("FieldValueNotSupported", r"spec\.(instancetype|preference)\.kind"),
+    # Recorded with matcher validation only; KubeVirt's complete validation rejects these as well.
+    "volume without a source": ("FieldValueInvalid", r"spec\.template\.spec\.volumes\[0\]"),
+    "template with two sources": ("FieldValueInvalid", r"spec\.dataVolumeTemplates\[0\]\.spec(\.source.*)?"),
+    # KubeVirt reports only the first of several; virtshape reports all of them.
+    "all conflicts are reported": ("FieldValueInvalid", r"spec\.template\.spec\.domain\.cpu\.cores"),
+    "all requirements are reported": ("FieldValueNotFound", r"spec\.(instancetype|template\.spec\.domain\.memory)"),
+    "all failed inferences are reported": (r"FieldValue(Invalid|NotFound)", r"spec\.preference\.inferFromVolume"),
 }
 
-# How many of an operation's vectors each rule tells more about; all others are answered just as recorded.
+# Number of vectors of each operation for which a rule adds causes; all others match the recording.
 COUNTS: dict[str, dict[str, int]] = {
-    "admitVM": {"conflicts are all told": 1, "requirements are all told": 40},
-    "matcher": {"the kind exists": 5},
+    "admitVM": {"all conflicts are reported": 1, "all requirements are reported": 40},
+    "matcher": {"unknown kind": 5},
     "infer": {
-        "the kind exists": 28,
-        "a volume has a source": 4,
-        "a template has one origin": 6,
-        "failed inferences are all told": 25,
+        "unknown kind": 28,
+        "volume without a source": 4,
+        "template with two sources": 6,
+        "all failed inferences are reported": 25,
     },
 }
 
@@ -69,7 +69,7 @@ def read_causes(reply: Response) -> list[Cause]:
 
 
 def find_rule(cause: Cause) -> str | None:
-    """The rule that lets the server tell more than was recorded, if there is one for this."""
+    """Return the rule that allows this additional cause, if any."""
     for rule, (kind, field) in STRICTER.items():
         if re.fullmatch(kind, cause.type) and re.fullmatch(field, cause.field):
             return rule
@@ -77,35 +77,35 @@ def find_rule(cause: Cause) -> str | None:
 
 
 class Verdict(NamedTuple):
-    """Where an answer is another one than the recorded one, and the rules by which it tells more."""
+    """Differences from the recording, and the rules that allowed additional causes."""
 
     failures: list[str]
     rules: set[str]
 
 
-def judge(expected: JsonObject, reply: Response) -> Verdict:
+def compare_response(expected: JsonObject, reply: Response) -> Verdict:
     allowed = expected.get("allowed", "error" not in expected)
     if reply.status in (200, 201):
-        return Verdict(_judge_matchers(expected, reply) if allowed else [f"accepted, expected {expected}"], set())
+        return Verdict(_compare_matchers(expected, reply) if allowed else [f"accepted, expected {expected}"], set())
     reported = read_causes(reply)
     more = reported if allowed else _leave_out_recorded(expected, reported)
     if not reported or more is None:
         return Verdict([f"expected {expected}, got {reply.body.decode()}"], set())
     rules = [find_rule(cause) for cause in more]
-    failures = [f"told beside what was recorded: {c}" for c, rule in zip(more, rules, strict=True) if rule is None]
+    failures = [f"not in the recording: {c}" for c, rule in zip(more, rules, strict=True) if rule is None]
     return Verdict(failures, {rule for rule in rules if rule is not None})
 
 
 def _leave_out_recorded(expected: JsonObject, reported: list[Cause]) -> list[Cause] | None:
-    """What is told beside what was recorded, which comes first; None if that is not told."""
+    """Return the reported causes after the recorded ones, or None if a recorded cause is missing."""
     if expected.get("causes"):
         wanted = [(cause["type"], cause["field"]) for cause in expected["causes"]]
         return reported[len(wanted) :] if [cause[:2] for cause in reported[: len(wanted)]] == wanted else None
-    words = expected.get("error") or expected["message"]
-    return reported[1:] if reported and reported[0].message.startswith(words) else None
+    message = expected.get("error") or expected["message"]
+    return reported[1:] if reported and reported[0].message.startswith(message) else None
 
 
-def _judge_matchers(expected: JsonObject, reply: Response) -> list[str]:
+def _compare_matchers(expected: JsonObject, reply: Response) -> list[str]:
     if "vm" not in expected:
         return []
     roles = ("instancetype", "preference")
@@ -123,8 +123,8 @@ def test_running_server_matches_the_recording(live: Live, op: str) -> None:
         if configuration != configured:
             live.configure(configuration)
             configured = configuration
-        verdict = judge(vector["expect"], live.request(vector["input"]))
-        failures += [f"{vector['id']}: {words}" for words in verdict.failures]
+        verdict = compare_response(vector["expect"], live.request(vector["input"]))
+        failures += [f"{vector['id']}: {message}" for message in verdict.failures]
         counts.update(verdict.rules)
     assert not failures, "\n".join(failures[:20])
     assert dict(counts) == COUNTS[op]

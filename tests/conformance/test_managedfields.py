@@ -1,4 +1,4 @@
-"""Writes that a real API server answered leave the same owners of fields here."""
+"""managedFields after a write match those of a real API server."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def _recordings() -> None:
 
 
 class Exchange:
-    """A request that was answered, and what it was about."""
+    """A recorded request and its response."""
 
     def __init__(self, request: JsonObject, response: JsonObject) -> None:
         self.method: str = request["method"]
@@ -66,7 +66,7 @@ def exchanges(path: Path) -> Iterator[Exchange]:
 
 
 def writes(path: Path) -> Iterator[tuple[Exchange, JsonObject | None]]:
-    """Yield each write that made an object, with the object before it."""
+    """Yield each successful write with the object before it."""
     known: dict[tuple[str, str], JsonObject] = {}
     for exchange in exchanges(path):
         metadata = exchange.answer.get("metadata") or {}
@@ -122,7 +122,7 @@ def test_rejected_apply_has_the_recorded_message(path: Path) -> None:
 
 
 def _written(exchange: Exchange) -> JsonObject:
-    """What was to be stored, before admission had its say."""
+    """Return the object of the request, before admission."""
     new: JsonObject | None = exchange.body
     if exchange.method == "PATCH" or new is None:
         new = exchange.answer

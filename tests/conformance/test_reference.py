@@ -1,4 +1,4 @@
-"""Our kinds have every field of KubeVirt's, with the same type, and only the additions named here."""
+"""Our kinds have every field of KubeVirt with the same type, and only the additions listed here."""
 
 import json
 import os
@@ -31,9 +31,9 @@ ADDITIONS = {
     "v1.VirtualMachineSpec.flavor: ours alone",
     "v1.VirtualMachineStatus.effective: ours alone",
     "v1.VirtualMachineStatus.flavorRef: ours alone",
-    "v1beta1.CPUInstancetype.guest: optional, not required",  # a topology may stand in its place
+    "v1beta1.CPUInstancetype.guest: optional, not required",  # a topology can replace it
     "v1beta1.CPUInstancetype.topology: ours alone",
-    "v1beta1.DataVolumeSourceHTTP.checksum: ours alone",  # newer versions of CDI have it
+    "v1beta1.DataVolumeSourceHTTP.checksum: ours alone",  # added in newer versions of CDI
 }
 OPTIONAL_SIZES = {
     "v1beta1.MemoryInstancetype.guest: optional, not required",
@@ -41,7 +41,7 @@ OPTIONAL_SIZES = {
     "v1beta1.VirtualMachineInstancetypeSpec.memory: optional, not required",
 }
 
-# OpenAPI has no word for unsigned numbers, and Python none for short floats: ours hold all that theirs do.
+# OpenAPI has no unsigned integers and Python no 32-bit floats: our types accept all their values.
 WIDER_NUMBERS = {
     "v1.ComponentConfig.replicas",
     "v1.CustomBlockSize.discardGranularity",
@@ -87,7 +87,7 @@ def test_every_addition_exists(reference: JsonObject) -> None:
 
 def find_differences(definitions: JsonObject, name: str, kind: type[Struct]) -> set[str]:
     ours = structural_schema(kind)
-    del ours["properties"]["metadata"]  # which the schema of a kind leaves to the server; a VM's template has it too
+    del ours["properties"]["metadata"]  # metadata is not in the schema of a kind, but in that of a VM's template
     missing = {f"{name}.metadata: missing"}
     return set(_compare_objects(definitions, name, ours)) - missing
 
@@ -123,7 +123,7 @@ def _compare(definitions: JsonObject, path: str, theirs: JsonObject, ours: JsonO
 
 
 def _outline(schema: JsonObject) -> JsonObject:
-    """What both must agree on of a schema, children aside."""
+    """Return the parts of a schema that must match, without its children."""
     names = schema.get("type", "any")
     named = {"type": names} if isinstance(names, str) else {"type": names[0]}
     if "x-kubernetes-int-or-string" in schema or (isinstance(names, list) and "number" in names):

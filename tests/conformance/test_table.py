@@ -1,4 +1,4 @@
-"""Tables and partial objects have the form that a real Kubernetes API server gives them."""
+"""Tables and partial objects match those of a real Kubernetes API server."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def _recordings() -> None:
 
 
 def read_answers(name: str) -> Iterator[JsonObject]:
-    """The bodies of a scenario's answers, in order."""
+    """Return the response bodies of a recording in order."""
     for step in json.loads(Path(FOLDER or "", f"{name}.json").read_text())["steps"]:
         for exchange in step.get("http", [step]):
             if isinstance(body := exchange.get("response", {}).get("body"), dict):
@@ -32,7 +32,7 @@ def read_answers(name: str) -> Iterator[JsonObject]:
 
 
 def drop_messages(table: JsonObject) -> JsonObject:
-    """The table without the descriptions of its columns."""
+    """Return the table without column descriptions."""
     columns = [
         {key: value for key, value in column.items() if key != "description"} for column in table["columnDefinitions"]
     ]

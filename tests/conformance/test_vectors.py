@@ -1,7 +1,7 @@
 """
-The engine, resolving and admission answer as KubeVirt did: all recorded vectors where they are, a sample always.
+Engine, resolution and admission match KubeVirt: all recorded vectors if available, and always a sample.
 
-The folder of the vectors has its own idea of what counts as equal, in its `check.py`; the sample is held to ours.
+The folder of the vectors compares with its own `check.py`; the sample is compared with `compare.py`.
 """
 
 import importlib.util
@@ -62,12 +62,12 @@ def report(failures: list[str], asked: int) -> str:
 @pytest.mark.parametrize("op", ANSWERS)
 def test_every_vector_matches_the_recording(op: str) -> None:
     folder = find_folder()
-    judge = load_answer_module(folder)
+    check = load_answer_module(folder)
     vectors = [vector for vector in read_folder(folder) if vector["op"] == op]
     failures = []
     for vector in vectors:
         got = ask(vector)
-        wrong = judge(op, vector["expect"], got)
+        wrong = check(op, vector["expect"], got)
         if wrong:
             failures.append(f"{vector['id']}: {got.get('traceback') or '; '.join(wrong)}")
     assert vectors, f"no vectors for {op} in VIRTSHAPE_VECTORS"

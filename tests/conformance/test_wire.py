@@ -1,4 +1,4 @@
-"""Recordings of a real Kubernetes API server, replayed over TLS: what it answered is answered here, but by design."""
+"""Recordings of a real Kubernetes API server, replayed over TLS; responses match except for listed differences."""
 
 import json
 import os
@@ -17,13 +17,13 @@ FOLDER = os.environ.get("VIRTSHAPE_WIRE")
 FORGOTTEN = "forgotten"
 TIMEOUT = 600.0
 
-# The recordings in which an answer is another one by design, each with the reason.
+# Recordings with intended differences, each with the reason.
 DEVIATIONS = {
-    "create-schema-vm.kv": "a VM without a template is told so at the field, as of any kind",
+    "create-schema-vm.kv": "a missing template is reported at its field, as for any kind",
     "discovery-aggregated-apis": "kubevirt.io has no migrations, presets and replica sets here",
-    "kv-vm-instancetype-conflict": "all conflicts over memory are told at once, not the first alone",
-    "kv-vm-invalid-spec": "memory of nought is refused",
-    "kv-vmi-create": "sockets and memory have no maximum unless somebody sets one; the guest's memory is requested",
+    "kv-vm-instancetype-conflict": "all memory conflicts are reported, not only the first",
+    "kv-vm-invalid-spec": "zero memory is rejected",
+    "kv-vmi-create": "sockets and memory have no maximum unless set; guest memory is requested",
     "table-get": "instance types have columns for vCPUs, memory, topology and dedicated CPUs",
 }
 
@@ -36,7 +36,7 @@ def _recordings() -> None:
 
 @pytest.fixture
 def system(tmp_path: Path) -> Iterator[LoopbackServer]:
-    """A system that forgets its history on a signal, which is how the replay can ask for it."""
+    """A server that compacts its history on a signal, so that the replay can request it."""
     with LoopbackServer(tmp_path / "data", tls=True, catalog=True) as server:
 
         def forget(*_: object) -> None:
@@ -49,15 +49,15 @@ def system(tmp_path: Path) -> Iterator[LoopbackServer]:
 
 
 def list_recordings() -> list[Path]:
-    """All but those that were made without KubeVirt's admission where it had a say."""
+    """Return the recordings, except those that lack KubeVirt's admission where it matters."""
     paths = sorted(Path(FOLDER or "").glob("*.json"))
     return [path for path in paths if "no-webhooks" not in json.loads(path.read_text()).get("needs", [])]
 
 
 def replay(system: LoopbackServer, directory: Path) -> dict[str, Any]:
-    """What became of each recording: `pass`, `skipped`, or its differences."""
+    """Return the result of each recording: `pass`, `skipped` or its differences."""
     results, forgotten = directory / "results.json", directory / FORGOTTEN
-    words = {
+    output = {
         "--url": system.url,
         "--token": system.token,
         "--ca": str(directory / "data" / "pki" / "ca.crt"),
@@ -68,7 +68,7 @@ def replay(system: LoopbackServer, directory: Path) -> dict[str, Any]:
         "--json": str(results),
     }
     script = str(Path(FOLDER or "", "replay.py"))
-    options = [word for pair in words.items() for word in pair]
+    options = [word for pair in output.items() for word in pair]
     command = [sys.executable, script, *options, *map(str, list_recordings())]
     subprocess.run(command, check=False, timeout=TIMEOUT, stdout=subprocess.DEVNULL)
     outcomes: dict[str, Any] = json.loads(results.read_text())

@@ -1,4 +1,4 @@
-"""The servers to run each test on; the real one is started once, and only if some test is to run on it."""
+"""The servers that each contract test runs on; the real one is started once, if a test needs it."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +12,7 @@ from tests.support.systems import TRANSPORTS
 
 @pytest.fixture(scope="package")
 def bare_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A control plane without controllers, so that nobody else writes anything."""
+    """A control plane without controllers, so that only tests write objects."""
     with ControlPlane(require_binaries(), tmp_path_factory.mktemp("bare"), with_controllers=False) as running:
         install_kinds(running)
         yield running

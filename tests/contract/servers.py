@@ -1,7 +1,7 @@
 """
-The servers that every Client must get on with: our own, reached in two ways, and a real kube-apiserver.
+Servers for contract tests of clients: the standalone server over two transports, and a real kube-apiserver.
 
-Each is empty but for what every cluster has, and knows our kinds.
+Each has only the default objects of a cluster, and serves our kinds.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -34,10 +34,10 @@ LEFTOVERS = (
 
 
 class Served(NamedTuple):
-    """A client with all rights, and a way to have its server forget all but the newest state."""
+    """A client with all permissions, and a function that compacts the server's history."""
 
     client: RestClient
-    forget: Callable[[], Awaitable[None]]
+    compact: Callable[[], Awaitable[None]]
 
 
 Serve = Callable[[Path], AbstractAsyncContextManager[Served]]
@@ -45,37 +45,37 @@ Serve = Callable[[Path], AbstractAsyncContextManager[Served]]
 
 @asynccontextmanager
 async def serve_own(form: Transport, directory: Path) -> AsyncIterator[Served]:
-    """Our own server, for as long as the block lasts."""
+    """Run the standalone server until the block ends."""
     async with open_system(form, directory) as system:
         store = system.system.store
 
-        async def forget() -> None:
+        async def compact() -> None:
             await store.compact(store.revision - 1)
 
-        yield Served(system.client, forget)
+        yield Served(system.client, compact)
 
 
 @asynccontextmanager
 async def use_plane(plane: ControlPlane) -> AsyncIterator[Served]:
-    """A real server that runs already, without what was left there."""
+    """Use a running control plane, without objects of earlier tests."""
     for path in LEFTOVERS:
         code, answer = plane.request("DELETE", path)
         assert code == 200, answer
     client = RestClient(HttpTransport(find_access(path=str(plane.kubeconfig))), manager="tester")
 
-    async def forget() -> None:
+    async def compact() -> None:
         plane.compact(int((await client.list(ConfigMap)).revision) - 1)
-        plane.apiserver.stop()  # while it runs it remembers by itself
+        plane.apiserver.stop()  # the API server has a watch cache, which a restart clears
         plane.start_apiserver()
 
     try:
-        yield Served(client, forget)
+        yield Served(client, compact)
     finally:
         await client.close()
 
 
 def install_kinds(plane: ControlPlane) -> None:
-    """Have a real server know our kinds and roles, with versions that differ in nothing but their name."""
+    """Install our CRDs and roles on a real server, without conversion between versions."""
     names = list_names(Options())
     for name in names:
         code, answer = plane.request("POST", DEFINITIONS, write_definition(name))

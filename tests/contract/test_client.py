@@ -344,7 +344,7 @@ async def test_rejected_watch_raises_at_once(serve: Serve, tmp_path: Path) -> No
 
 async def test_compacted_history_returns_410(serve: Serve, tmp_path: Path) -> None:
     async with serve(tmp_path) as served:
-        await _forget(served)
+        await _compact(served)
         async with aclosing(served.client.watch(ConfigMap, NS, revision="1")) as events:
             with pytest.raises(GoneError) as caught:
                 await anext(events)
@@ -358,17 +358,17 @@ async def test_expired_page_has_a_token_to_continue(serve: Serve, tmp_path: Path
         for name in "abc":
             await served.client.create(build_map(name))
         first = await served.client.list(ConfigMap, NS, limit=1)
-        await _forget(served)
+        await _compact(served)
         with pytest.raises(GoneError) as caught:
             await served.client.list(ConfigMap, NS, limit=1, continuation=first.continuation)
         rest = await served.client.list(ConfigMap, NS, continuation=caught.value.continuation or "")
         assert names(rest)[:2] == ["b", "c"]
 
 
-async def _forget(served: Served) -> None:
+async def _compact(served: Served) -> None:
     for number in range(3):
         await served.client.create(build_map(f"forget-{number}"))
-    await served.forget()
+    await served.compact()
 
 
 async def test_deletion_honors_preconditions(serve: Serve, tmp_path: Path) -> None:

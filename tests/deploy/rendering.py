@@ -1,4 +1,4 @@
-"""The other forms of an installation, rendered by the tools that people render them with."""
+"""Render the Helm chart and the kustomize base with their tools."""
 
 import shutil
 import subprocess
@@ -20,14 +20,14 @@ Objects = dict[tuple[str, str, str], JsonObject]
 
 
 def find_helm() -> Path:
-    """The Helm on PATH, or the one that `tools/helm/build.sh` made."""
+    """Return Helm from PATH or from `tools/helm/build.sh`."""
     on_path = shutil.which("helm")
     found = [*sorted(CACHE.glob("helm-*")), *([Path(on_path)] if on_path else [])]
     return found[-1] if found else _miss("no helm: put it on PATH, or run tools/helm/build.sh, which builds it with Go")
 
 
 def find_kubectl() -> Path:
-    """A kubectl that has kustomize in it."""
+    """Return a kubectl with built-in kustomize."""
     found = {version: path for version, path in find_kubectls().items() if version >= (1, 30)}
     return found[max(found)] if found else _miss("no current kubectl: tools/kubectl/build.sh makes one with Go")
 
@@ -37,30 +37,30 @@ def _miss(reason: str) -> Any:
 
 
 def run(*arguments: str | Path) -> str:
-    """Run a command to its end; what it printed."""
+    """Run a command and return its output."""
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
 
 def render_chart(*arguments: str, namespace: str = "virtshape-system") -> Objects:
-    """What Helm makes of the chart."""
+    """Return the chart as Helm renders it."""
     place = ("--namespace", namespace, "--kube-version", KUBERNETES)
     return read_objects(run(find_helm(), "template", "virtshape", CHART, *place, *arguments))
 
 
 def render_base() -> Objects:
-    """What kustomize makes of the base."""
+    """Return the base as kustomize renders it."""
     return read_objects(run(find_kubectl(), "kustomize", BASE))
 
 
 def read_objects(text: str) -> Objects:
-    """All objects of a text, by what they are."""
+    """Return all objects of a YAML text by kind, namespace and name."""
     return identify(tree for tree in yaml.load_all(text, yaml.CSafeLoader) if tree is not None)
 
 
 def identify(trees: Any) -> Objects:
-    """Objects by what they are; none of them twice."""
+    """Return objects by kind, namespace and name; fail on duplicates."""
     objects: Objects = {}
     for tree in trees:
         metadata = tree["metadata"]

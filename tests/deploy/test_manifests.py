@@ -1,4 +1,4 @@
-"""The kustomize base and the Helm chart are what the command prints, whatever is chosen."""
+"""The kustomize base and the Helm chart match the output of `virtshape manifests` for all options."""
 
 import sys
 from pathlib import Path
@@ -27,12 +27,12 @@ EVERYTHING = Options(
 CHOICES = {
     "nothing": Options(),
     "replicas": Options(replicas=3),
-    "an image": Options(image="example.com/a:1", launcher_image="example.com/b:1"),
-    "the catalog": Options(catalog=True),
-    "the kinds of CDI": Options(cdi=True),
+    "image": Options(image="example.com/a:1", launcher_image="example.com/b:1"),
+    "catalog": Options(catalog=True),
+    "CDI kinds": Options(cdi=True),
     "cert-manager": Options(webhook_cert="cert-manager"),
     "no runtime": Options(runtime="none"),
-    "a monitor": Options(service_monitor=True),
+    "monitoring": Options(service_monitor=True),
     "everything": EVERYTHING,
     "everything with guests": replace(EVERYTHING, runtime="pod", namespace="123"),
 }
@@ -46,8 +46,8 @@ def list_values(options: Options) -> list[str]:
     return arguments + [f"--set={name}={str(value).lower()}" for name, value in others.items()]
 
 
-def drop_keeping(objects: Objects) -> Objects:
-    """The objects without what only Helm needs to know."""
+def drop_resource_policy(objects: Objects) -> Objects:
+    """Return the objects without Helm's resource policy annotations."""
     for tree in objects.values():
         metadata = tree["metadata"]
         annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != KEEP}
@@ -67,9 +67,9 @@ def test_kustomize_base_matches_the_command_output() -> None:
 
 @pytest.mark.parametrize("options", CHOICES.values(), ids=CHOICES.keys())
 def test_chart_matches_the_command_output(options: Options) -> None:
-    rendered = drop_keeping(render_chart(*list_values(options), namespace=options.namespace))
+    rendered = drop_resource_policy(render_chart(*list_values(options), namespace=options.namespace))
     wanted = identify(build_manifests(options))
-    del wanted["Namespace", "", options.namespace]  # which is Helm's to make
+    del wanted["Namespace", "", options.namespace]  # which Helm creates
     assert rendered.keys() == wanted.keys()
     assert rendered == wanted
 

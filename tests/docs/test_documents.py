@@ -1,4 +1,4 @@
-"""What the documents show is what the commands print."""
+"""Commands in the documentation print the documented output."""
 
 import os
 import shlex
@@ -14,7 +14,7 @@ OURS = ("virtctl", "virtshape", "cat")
 
 
 def _sessions() -> list[tuple[str, str, str]]:
-    """Each command of ours in the documents that needs no server: the file, the line, the output shown below it."""
+    """Yield each documented command that needs no server: file, command line and output."""
     return [
         (document.name, session.line, session.output)
         for document in list_documents()
@@ -25,14 +25,14 @@ def _sessions() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("document", "line", "output"), _sessions(), ids=lambda text: str(text)[:60].strip())
 def test_command_prints_the_documented_output(document: str, line: str, output: str, tmp_path: Path) -> None:
-    program, *words = shlex.split(line)
+    program, *arguments = shlex.split(line)
     found = COMMANDS / program
     ran = subprocess.run(
-        [found if found.exists() else program, *words],
+        [found if found.exists() else program, *arguments],
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},  # where nothing names a server
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},  # no kubeconfig is found here
         check=False,
     )
     assert ran.stdout == output, f"{document}: $ {line}\n{ran.stderr}"

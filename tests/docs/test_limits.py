@@ -1,4 +1,4 @@
-"""The figures of docs/limits.md are those of the code, and every row of it and of SECURITY.md names a test."""
+"""The limits in docs/limits.md match the code, and every row of it and of SECURITY.md names a test."""
 
 import ast
 import importlib
@@ -66,7 +66,7 @@ def test_every_row_names_an_existing_test(row: Row) -> None:
 
 
 def _read_figure(text: str) -> int | None:
-    """The number that a cell begins with, in bytes or seconds if it has such a unit; None if it is in words."""
+    """Return the number at the start of a cell, converted to bytes or seconds; None if it is not a number."""
     found = _FIGURE.match(text)
     return int(found[1].replace(",", "")) * UNITS.get(found[2] or "", 1) if found else None
 

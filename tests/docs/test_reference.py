@@ -1,4 +1,4 @@
-"""The reference is what the commands and structs say now."""
+"""docs/reference matches the current commands and structs."""
 
 import subprocess
 import sys

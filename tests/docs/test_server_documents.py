@@ -1,8 +1,8 @@
 """
-What the documents show of the server is what it answers to real kubectls, an old one and a current one.
+Documented server sessions, run with real kubectls: an old and a current version.
 
-Commands of one document run in order against a server of its own. `...` in an output stands for anything, ages and
-the width of columns do not count, and what takes the server a moment is asked for again.
+Commands of one document run in order against a separate server. `...` in an output matches anything, ages and column
+widths are ignored, and commands that only read are retried.
 """
 
 import os
@@ -24,21 +24,21 @@ TIMEOUT = 300.0
 _MAY_TAKE = re.compile(
     r"kubectl (?:get|describe|explain|auth)\b|console .*--log|expand --vm|virtshape (?:status|user list)"
 )
-"""Commands that only read, and whose answers take a moment to become what they should."""
+"""Commands that only read; they are retried until the output matches."""
 
 BY_OLDER: list[tuple[tuple[int, int], str, str]] = [
     (
-        (1, 24),  # the first that leaves validation to the server
+        (1, 24),  # the first version with server-side validation
         "kubectl apply -f examples/broken",
         'error: error validating "examples/broken/vm.yaml": error validating data: ...unknown field "buss" in ...',
     ),
     (
-        (1, 27),  # the first that explains from OpenAPI v3
+        (1, 27),  # the first version that explains from OpenAPI v3
         "kubectl explain vm.spec.template.spec.domain.cpu.guest",
         "KIND: VirtualMachine VERSION: kubevirt.io/v1 FIELD: guest <integer> DESCRIPTION: Number of vCPUs, ...",
     ),
 ]
-"""Commands whose output kubectl words by itself: before this version, it prints this."""
+"""Output that depends on the kubectl version: versions before this one print this."""
 
 
 def _find_documents() -> list[Path]:
@@ -55,7 +55,7 @@ def _normalize(text: str) -> str:
 
 
 def _expect(line: str, output: str, version: tuple[int, int]) -> str:
-    """What this kubectl prints where the document shows `output`."""
+    """Return the output that this kubectl version prints in place of `output`."""
     return next((older for since, command, older in BY_OLDER if command == line and version < since), output)
 
 
@@ -80,7 +80,7 @@ def test_server_prints_the_documented_output(document: Path, kubectl: Path, tmp_
                 expected = _expect(line, output, find_version(kubectl))
                 shown = _run(line, expected, tmp_path, environment)
                 assert _matches(expected, shown), f"{document.name}: $ {line}\n{shown}"
-        finally:  # a guest would outlive the test
+        finally:  # guests would survive the test
             _run("kubectl delete vm --all --all-namespaces --timeout=60s", "...", tmp_path, environment)
 
 

@@ -1,7 +1,7 @@
 """
-QEMU's guest agent for the demo guest, on a disk of its own.
+QEMU guest agent for the demo guest, on a separate disk.
 
-Debian's, with what it looks at in a guest: the name of the system, and a command that shuts it down.
+Debian's package, with the files that it needs in a guest: os-release and a shutdown command.
 """
 
 from pathlib import Path
@@ -38,7 +38,7 @@ exec $what -f
 
 
 def build_agent(directory: Path) -> Path:
-    """An archive with the agent; ToolError if there are no packages."""
+    """Build an archive with the agent; raise ToolError if packages are missing."""
     tree = unpack_packages(directory, PACKAGES, _WANTED)
     target = directory / "agent.tar"
     with ProgramArchive(target) as archive:

@@ -1,4 +1,4 @@
-"""One running system for most tests, one with guests, a namespace for each test, and every kubectl there is."""
+"""A server for most tests, a server with guests, a namespace for each test, and all available kubectls."""
 
 import itertools
 import shutil
@@ -28,7 +28,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 
 @pytest.fixture(scope="session")
 def demo(request: pytest.FixtureRequest) -> DemoGuest:
-    """The demo guest's files; skips where no guest can run."""
+    """The files of the demo guest; skips on machines that cannot run guests."""
     if missing_packages := find_missing_packages():
         pytest.skip(f"no guest can run here without {', '.join(missing_packages)}")
     return get_demo(request.config)
@@ -38,7 +38,7 @@ def demo(request: pytest.FixtureRequest) -> DemoGuest:
 def guests(
     request: pytest.FixtureRequest, demo: DemoGuest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Guests]:
-    """A system that runs guests, and has the demo guest already."""
+    """A server that runs guests and has the demo image."""
     data = tmp_path_factory.mktemp("guests") / "data"
     (data / "images" / "demo").mkdir(mode=0o700, parents=True)
     for path in (*demo, *get_demo(request.config, "full")):
@@ -54,13 +54,13 @@ def guests(
 
 @pytest.fixture(scope="session", params=list_kubectls())
 def cluster(request: pytest.FixtureRequest, system: System, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    """Each kubectl, as the admin."""
+    """Each kubectl as the admin."""
     return Kubectl(request.param, system.kubeconfig, tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture
 def namespace(system: System) -> str:
-    """A namespace of the test's own, with the account that each is given in a moment."""
+    """A namespace for the test, with its default service account."""
     name = f"test-{next(_numbers)}"
     tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     code, answer = system.request("POST", "/api/v1/namespaces", tree)
@@ -78,5 +78,5 @@ def kubectl(cluster: Kubectl, namespace: str) -> Kubectl:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A data directory that is not there yet."""
+    """The path of a data directory that does not exist yet."""
     return tmp_path / "data"

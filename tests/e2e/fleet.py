@@ -1,7 +1,7 @@
 """
-Very many VMs in one namespace, beside a system that is killed and started again while they are made and unmade.
+Many VMs on a server that is killed and restarted while they are created and deleted.
 
-What the system acknowledged has to hold; what it did not is asked for again.
+Acknowledged requests must be persistent; other requests are repeated.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ ACTIONS = f"/apis/subresources.kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmach
 
 
 class Fleet:
-    """The VMs, and the system that has them."""
+    """The VMs and their server."""
 
     def __init__(self, directory: Path, size: int) -> None:
         self.names = [f"vm-{number:04}" for number in range(size)]
@@ -43,14 +43,14 @@ class Fleet:
         return System(self.directory, "--launcher", "simulate")
 
     def kill(self) -> None:
-        """Kill the system where it stands, and start it again."""
+        """Kill the server and restart it."""
         self._disconnect()
         self._system.stop(signal.SIGKILL)
         self._system = self._start()
         self.kills += 1
 
     def close(self) -> str:
-        """Stop the system; its log."""
+        """Stop the server and return its log."""
         self._disconnect()
         self._system.stop()
         return self._system.log.read_text()
@@ -61,7 +61,7 @@ class Fleet:
         self._connection = None
 
     def request(self, method: str, path: str, tree: object = None) -> tuple[int, Any]:
-        """Ask the API; the code and the tree answered."""
+        """Send a request; return the status code and the decoded body."""
         if self._connection is None:
             self._connection = self._system.connect()
             self._headers = {"Authorization": f"Bearer {self._system.config['token']}"}
@@ -73,14 +73,14 @@ class Fleet:
         return answer.status, json.loads(data) if data else None
 
     def list(self, path: str) -> list[JsonObject]:
-        """All objects there."""
+        """Return all objects at a path."""
         code, tree = self.request("GET", path)
         assert code == 200, tree
         items: list[JsonObject] = tree["items"]
         return items
 
     def create(self) -> Iterator[int]:
-        """Create the namespace, what the VMs refer to, and the VMs; how many there are so far."""
+        """Create the namespace, the referenced objects and the VMs; yield the number of VMs so far."""
         self.request("POST", "/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": NAMESPACE}})
         self.request("POST", SIZES, build_instancetype())
         matcher = {"name": "small", "kind": "VirtualMachineInstancetype"}
@@ -90,18 +90,18 @@ class Fleet:
             yield number + 1
 
     def act(self, action: str) -> Iterator[int]:
-        """Start or stop all VMs; how many were asked so far."""
+        """Start or stop all VMs; yield the number of requests so far."""
         for number, name in enumerate(self.names):
             code, answer = self.request("PUT", f"{ACTIONS}/{name}/{action}")
             assert code == 202, answer
             yield number + 1
 
     def count_states(self) -> Counter[str]:
-        """How many VMs there are of each state."""
+        """Return the number of VMs by state."""
         return Counter((vm.get("status") or {}).get("printableStatus", "") for vm in self.list(MACHINES))
 
     def wait(self, holds: Callable[[], object], what: str) -> None:
-        """Wait until it holds."""
+        """Wait until a condition is true."""
         deadline = time.monotonic() + TIMEOUT
         while not holds():
             assert time.monotonic() < deadline, f"{what}: {self.count_states()}"
@@ -110,7 +110,7 @@ class Fleet:
 
 @contextlib.contextmanager
 def run_fleet(directory: Path, size: int) -> Iterator[Fleet]:
-    """The VMs to be, and at the end a look at what the system had to say."""
+    """Run a fleet, and check the server's log at the end."""
     fleet = Fleet(directory / "data", size)
     try:
         yield fleet

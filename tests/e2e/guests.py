@@ -1,4 +1,4 @@
-"""Real guests for tests: VMs on a running system, and what their guests say of themselves over the serial line."""
+"""Real guests for tests: VMs on a running server, and the reports of their guests on the serial console."""
 
 import json
 import re
@@ -26,7 +26,7 @@ R = TypeVar("R")
 def build_guest(
     name: str, image: str = DEMO, *, domain: JsonObject | None = None, grace: int = 20, **spec: Any
 ) -> JsonObject:
-    """A VM that boots the demo guest from its first disk, small and quick to stop."""
+    """Build a small VM that boots the demo guest and stops quickly."""
     template: JsonObject = {
         "terminationGracePeriodSeconds": grace,
         "domain": {"memory": {"guest": "192Mi"}, "devices": {}, **(domain or {})},
@@ -41,7 +41,7 @@ def build_guest(
 
 
 def build_instancetype_or_preference(kind: str, name: str, **spec: Any) -> JsonObject:
-    """An instance type or a preference of this namespace."""
+    """Build a namespaced instance type or preference."""
     return {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
         "kind": f"VirtualMachine{kind}",
@@ -51,13 +51,13 @@ def build_instancetype_or_preference(kind: str, name: str, **spec: Any) -> JsonO
 
 
 class Guests:
-    """The VMs of one system."""
+    """The VMs of one server."""
 
     def __init__(self, system: System) -> None:
         self.system = system
 
     def create(self, *trees: JsonObject) -> None:
-        """Store objects."""
+        """Create objects."""
         homes = {"v1": CORE, "kubevirt.io/v1": KUBEVIRT, "cdi.kubevirt.io/v1beta1": CDI}
         for tree in trees:
             home = homes.get(tree["apiVersion"], INSTANCETYPES)
@@ -65,23 +65,23 @@ class Guests:
             assert code == 201, answer
 
     def vm(self, name: str) -> JsonObject:
-        """A VM."""
+        """Return a VM."""
         tree: JsonObject = self.system.request("GET", f"{KUBEVIRT}/virtualmachines/{name}")[1]
         return tree
 
     def vmi(self, name: str) -> JsonObject | None:
-        """The instance of a VM, if it has one."""
+        """Return the instance of a VM, if it has one."""
         code, tree = self.system.request("GET", f"{KUBEVIRT}/virtualmachineinstances/{name}")
         return tree if code == 200 else None
 
     def patch(self, path: str, **tree: Any) -> None:
-        """Change an object."""
+        """Patch an object."""
         merge = "application/merge-patch+json"
         code, answer = self.system.request("PATCH", path, tree, **{"Content-Type": merge})
         assert code == 200, answer
 
     def act(self, kind: str, name: str, action: str) -> None:
-        """Have something done with a VM or an instance."""
+        """Send an action for a VM or an instance."""
         with_code = self.system.connect()
         headers = {"Authorization": f"Bearer {self.system.config['token']}"}
         with_code.request("PUT", f"{ACTIONS}/{kind}/{name}/{action}", b"", headers)
@@ -90,7 +90,7 @@ class Guests:
         with_code.close()
 
     def wait_for_phase(self, name: str, phase: str, *, other_than: str = "") -> JsonObject:
-        """The instance, once it is in this phase; another one than that of a uid."""
+        """Wait until an instance with another uid than `other_than` is in this phase, and return it."""
 
         def look() -> JsonObject | None:
             vmi = self.vmi(name)
@@ -100,17 +100,17 @@ class Guests:
 
         return eventually(look, lambda: f"{name} is not {phase}: {json.dumps(self.vmi(name), indent=1)}")
 
-    def wait_for_status(self, name: str, word: str) -> JsonObject:
-        """The VM, once its state is this word."""
+    def wait_for_status(self, name: str, status: str) -> JsonObject:
+        """Wait until the VM has this printable status, and return it."""
 
         def look() -> JsonObject | None:
             vm = self.vm(name)
-            return vm if vm.get("status", {}).get("printableStatus") == word else None
+            return vm if vm.get("status", {}).get("printableStatus") == status else None
 
-        return eventually(look, lambda: f"{name} is not {word}: {json.dumps(self.vm(name).get('status'), indent=1)}")
+        return eventually(look, lambda: f"{name} is not {status}: {json.dumps(self.vm(name).get('status'), indent=1)}")
 
     def read_console(self, name: str) -> str:
-        """All that a guest has written to its serial console."""
+        """Return the serial console output of a guest."""
         connection = self.system.connect()
         headers = {"Authorization": f"Bearer {self.system.config['token']}"}
         connection.request("GET", f"{ACTIONS}/virtualmachineinstances/{name}/consolelog", headers=headers)
@@ -120,7 +120,7 @@ class Guests:
         return text if answer.status == 200 else ""
 
     def read_shape(self, name: str) -> JsonObject:
-        """What a guest says of itself, once it does."""
+        """Wait for the JSON line that a guest prints about itself, and return it."""
 
         def look() -> JsonObject | None:
             lines = [line for line in self.read_console(name).splitlines(keepends=True) if line.endswith("\n")]
@@ -129,23 +129,23 @@ class Guests:
         return eventually(look, lambda: f"{name} says nothing of itself: {self.read_console(name)[-2000:]}")
 
     def read_now(self, name: str) -> JsonObject:
-        """What a guest finds at this moment, asked over the port that it has open for the web."""
+        """Query the web server of a guest for its current state."""
         with urllib.request.urlopen(f"http://{self.wait_for_ports(name)[80]}/cgi-bin/shape", timeout=TIMEOUT) as answer:
             shape: JsonObject = json.load(answer)
             return shape
 
     def wait_for_ports(self, name: str) -> dict[int, str]:
-        """Where the ports are that an instance names, once they are open."""
-        words: str = self.wait_for_condition(name, "PortsOpen")["message"]
-        return {int(port): here for port, here in re.findall(r"tcp (\d+) of \w+ is ([\d.:]+)", words)}
+        """Wait until the ports of an instance are open, and return their addresses."""
+        message: str = self.wait_for_condition(name, "PortsOpen")["message"]
+        return {int(port): here for port, here in re.findall(r"tcp (\d+) of \w+ is ([\d.:]+)", message)}
 
     def conditions(self, name: str, kind: str = "virtualmachineinstances") -> dict[str, JsonObject]:
-        """The conditions of an instance or a VM, by their types."""
+        """Return the conditions of an instance or a VM by type."""
         code, tree = self.system.request("GET", f"{KUBEVIRT}/{kind}/{name}")
         return {one["type"]: one for one in tree.get("status", {}).get("conditions", [])} if code == 200 else {}
 
     def wait_for_condition(self, name: str, condition: str, reason: str = "") -> JsonObject:
-        """A condition of an instance, once it has it, for this reason if one is given."""
+        """Wait until an instance has this condition, with this reason if given, and return it."""
 
         def look() -> JsonObject | None:
             found = self.conditions(name).get(condition)
@@ -154,7 +154,7 @@ class Guests:
         return eventually(look, lambda: f"{name} has no {condition} {reason}: {json.dumps(self.vmi(name), indent=1)}")
 
     def wait_for_text(self, name: str, text: str) -> str:
-        """All that a guest has written to its console, once these words are among it."""
+        """Wait until a guest has printed a text on its console, and return the output."""
         written = eventually(
             lambda: shown if text in (shown := self.read_console(name)) else None,
             lambda: f"{name} has not written {text!r}: {self.read_console(name)[-2000:]}",
@@ -162,7 +162,7 @@ class Guests:
         return written.replace("\r", "")
 
     def wait_for_node(self) -> JsonObject:
-        """The node that this machine is, once the system has told of it."""
+        """Wait until the node object of this machine exists, and return it."""
 
         def look() -> JsonObject | None:
             nodes: list[JsonObject] = self.system.request("GET", "/api/v1/nodes")[1]["items"]
@@ -171,28 +171,28 @@ class Guests:
         return eventually(look, lambda: "the system has no node")
 
     def list_events(self, name: str) -> list[JsonObject]:
-        """What is told of objects of a name."""
+        """Return the events about objects with this name."""
         events = self.system.request("GET", f"{CORE}/events")[1]["items"]
         return [one for one in events if one["involvedObject"]["name"] == name]
 
     def wait_for_event_text(self, name: str, message: str) -> None:
-        """Wait until these words are told of objects of a name; what happens is told a moment later."""
+        """Wait until an event about an object with this name contains a text."""
         eventually(
             lambda: message in self.read_event_text(name) or None,
             lambda: f"no {message!r} in {self.read_event_text(name)}",
         )
 
     def read_event_text(self, name: str) -> str:
-        """The words of all that is told of objects of a name."""
+        """Return the messages of all events about objects with this name."""
         return "\n".join(one["message"] for one in self.list_events(name))
 
     def delete_all(self) -> None:
-        """Have all VMs gone that there still are."""
+        """Delete all VMs."""
         vms = self.system.request("GET", f"{KUBEVIRT}/virtualmachines")[1]["items"]
         self.delete(*(vm["metadata"]["name"] for vm in vms))
 
     def delete(self, *names: str) -> None:
-        """Have VMs gone, with their guests."""
+        """Delete VMs and wait until their guests are gone."""
         for name in names:
             self.system.request("DELETE", f"{KUBEVIRT}/virtualmachines/{name}")
         for name in names:
@@ -211,7 +211,7 @@ class Guests:
 
 
 def eventually(look: Callable[[], R | None], otherwise: Callable[[], str], patience: float = TIMEOUT) -> R:
-    """What looking finds, in the end."""
+    """Poll until `look` returns a value, and return it."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         found = look()

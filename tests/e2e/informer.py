@@ -1,7 +1,7 @@
 """
-A cache that follows the server as client-go's reflector does, and complains of every change that is missed or doubled.
+A cache that works like client-go's reflector and reports missed or repeated events.
 
-List in pages, watch from there with bookmarks, watch again when a watch ends, list again when history is gone.
+It lists in pages, watches with bookmarks, resumes ended watches, and lists again if history is compacted.
 """
 
 import http.client
@@ -18,7 +18,7 @@ PAUSE_SECONDS = 0.05
 
 
 class Change(NamedTuple):
-    """One change, as told by a watch."""
+    """One watch event."""
 
     type: str
     name: str
@@ -26,7 +26,7 @@ class Change(NamedTuple):
 
 
 class Informer:
-    """Follows one resource in a thread of its own; watches last some seconds, with pauses in between."""
+    """Follows one resource in a thread; watches last a few seconds, with pauses in between."""
 
     def __init__(self, system: System, seconds: int = 1, pause: float = 0.0) -> None:
         self.system = system
@@ -42,13 +42,13 @@ class Informer:
         self._thread.start()
 
     def catch_up(self, version: int) -> None:
-        """Wait until it knows of a version, then end it."""
+        """Wait until the cache has reached a version, then stop."""
         wait_until(
             lambda: self.version >= version, lambda: f"at {self.version} of {version} after {self.watches} watches"
         )
         self._ending.set()
         self._thread.join(TIMEOUT)
-        assert not self._thread.is_alive(), "its watch does not end"
+        assert not self._thread.is_alive(), "the watch did not end"
 
     def _run(self) -> None:
         has_state = False
@@ -58,7 +58,7 @@ class Informer:
                     self._list()
                 has_state = self._watch()
                 self._ending.wait(self._pause)
-            except (OSError, ssl.SSLError, http.client.HTTPException):  # the server is away for a moment
+            except (OSError, ssl.SSLError, http.client.HTTPException):  # the server is restarting
                 self._ending.wait(PAUSE_SECONDS)
 
     def _list(self) -> None:
@@ -78,7 +78,7 @@ class Informer:
         self.lists += 1
 
     def _watch(self) -> bool:
-        """Take in what one watch tells; whether another can go on from there."""
+        """Process one watch; return True if another watch can resume from there."""
         self.watches += 1
         query = {"watch": 1, "resourceVersion": self.version, "timeoutSeconds": self._seconds}
         connection = self.system.connect()

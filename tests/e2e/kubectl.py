@@ -1,7 +1,7 @@
 """
-Real kubectls: those that are on this machine, each called as a user calls it.
+Run the kubectls that are installed on this machine.
 
-The tools in `tools/kubectl` put an old and a current one where these tests look for them.
+`tools/kubectl` installs an old and a current version.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ TIMEOUT = 120.0
 
 
 class KubectlResult(NamedTuple):
-    """What became of a call."""
+    """Exit status and output of a kubectl run."""
 
     status: int
     out: str
@@ -34,7 +34,7 @@ class KubectlResult(NamedTuple):
 
 
 class Kubectl:
-    """A kubectl of some version, with a kubeconfig and a home of its own."""
+    """A kubectl binary with its own kubeconfig and home directory."""
 
     def __init__(self, path: Path, kubeconfig: Path, home: Path, namespace: str = "default") -> None:
         self.path = path
@@ -50,7 +50,7 @@ class Kubectl:
         return Kubectl(self.path, kubeconfig, self._home, namespace or self.namespace)
 
     def run(self, *arguments: str | Path, stdin: str = "", **environment: str) -> KubectlResult:
-        """Call it, whatever comes of it."""
+        """Run kubectl and return its result."""
         result = subprocess.run(
             self.line(*arguments),
             input=stdin,
@@ -63,27 +63,27 @@ class Kubectl:
         return KubectlResult(result.returncode, result.stdout, result.stderr)
 
     def __call__(self, *arguments: str | Path, stdin: str = "", **environment: str) -> str:
-        """Call it; what it printed, if all went well."""
+        """Run kubectl, check that it succeeds and return its output."""
         result = self.run(*arguments, stdin=stdin, **environment)
         assert result.status == 0, f"kubectl {' '.join(map(str, arguments))}: {result.out}{result.err}"
         return result.out
 
     def run_rejected(self, *arguments: str | Path, stdin: str = "") -> str:
-        """Call it; why it was refused."""
+        """Run kubectl, check that it fails and return its error output."""
         result = self.run(*arguments, stdin=stdin)
         assert result.status != 0, result.out
         return result.err
 
     def get(self, *arguments: str | Path) -> Any:
-        """What `get -o json` shows."""
+        """Return the object of `get -o json`."""
         return json.loads(self("get", *arguments, "-o", "json"))
 
     def apply(self, *trees: Any, arguments: tuple[str, ...] = ()) -> str:
-        """Apply objects from a file, as most people do."""
+        """Apply objects from a file."""
         return self("apply", *arguments, "-f", write_manifest(str(self._home / "apply.yaml"), *trees))
 
     def start(self, *arguments: str | Path) -> "subprocess.Popen[str]":
-        """Call it and let it run."""
+        """Start kubectl in the background."""
         return subprocess.Popen(
             self.line(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
         )
@@ -98,7 +98,7 @@ class Kubectl:
 
 @cache
 def find_version(path: Path) -> tuple[int, int]:
-    """Its version, as in (1, 37)."""
+    """Return the version as (major, minor)."""
     result = subprocess.run([path, "version", "--client", "-o", "json"], capture_output=True, text=True, check=True)
     version = re.match(r"v(\d+)\.(\d+)", json.loads(result.stdout)["clientVersion"]["gitVersion"])
     assert version is not None
@@ -106,17 +106,17 @@ def find_version(path: Path) -> tuple[int, int]:
 
 
 def drop_namespace_of_deletion(text: str) -> str:
-    """Drop the namespace that kubectl names since 1.33 where it says that it has deleted something."""
+    """Remove the namespace that kubectl 1.33 and later print after deleting an object."""
     return re.sub(r"(?<= deleted) from \S+ namespace$", "", text, flags=re.MULTILINE)
 
 
 def find_kubectls() -> dict[tuple[int, int], Path]:
-    """All that can be found, one of each version, the oldest first."""
+    """Return one kubectl of each installed version, oldest first."""
     on_path = shutil.which("kubectl")
     paths = [*sorted(CACHE.glob("kubectl-*")), *([Path(on_path)] if on_path else [])]
     found = {}
     for path in paths:
-        with contextlib.suppress(OSError, subprocess.CalledProcessError):  # one that does not work here is none
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):  # ignore binaries that do not run here
             found[find_version(path)] = path
     return dict(sorted(found.items()))
 

@@ -1,4 +1,4 @@
-"""Clients that write as fast as they can, for tests to see what becomes of it."""
+"""Load generator: clients that write as fast as they can."""
 
 import contextlib
 import http.client
@@ -11,11 +11,11 @@ from tests.e2e.manifests import build_config_map
 from tests.e2e.system import TIMEOUT, System, wait_until
 
 ObjectHistory = list[tuple[str, int]]
-"""What became of one object: changes with their versions, 0 where the answer does not tell."""
+"""The history of one object: changes with their versions, 0 if the response has none."""
 
 
 class Load:
-    """Clients that write objects as fast as they can, and know what was acknowledged."""
+    """Clients that write objects as fast as they can and record acknowledged writes."""
 
     def __init__(self, system: System, clients: int = 4, prefix: str = "c", *, only_creates: bool = False) -> None:
         self.stories: dict[str, ObjectHistory] = defaultdict(list)
@@ -28,18 +28,18 @@ class Load:
             thread.start()
 
     def stop(self) -> None:
-        """Stop, and wait for the answers."""
+        """Stop the clients and wait for pending responses."""
         self._ending.set()
         for thread in self._threads:
             thread.join(TIMEOUT)
-        assert not any(thread.is_alive() for thread in self._threads), "an answer is still to come"
+        assert not any(thread.is_alive() for thread in self._threads), "a response is missing"
 
     def wait_for(self, count: int) -> None:
-        """Wait until so many objects, or more, were acknowledged."""
+        """Wait until at least `count` objects were acknowledged."""
         wait_until(lambda: len(self.stories) >= count, lambda: f"only {len(self.stories)} are acknowledged")
 
     def end(self) -> int:
-        """Stop; the version of the server after all that was written."""
+        """Stop the clients and return the resourceVersion after all writes."""
         self.stop()
         _, listed = self._system.request("GET", PATH)
         return int(listed["metadata"]["resourceVersion"])
@@ -52,7 +52,7 @@ class Load:
             headers = {"Authorization": f"Bearer {self._system.config['token']}", "Content-Type": "application/json"}
             patching = headers | {"Content-Type": "application/merge-patch+json"}
 
-            def tell(kind: str, name: str, method: str, path: str, tree: object, headers: dict[str, str]) -> None:
+            def write(kind: str, name: str, method: str, path: str, tree: object, headers: dict[str, str]) -> None:
                 line.request(method, path, None if tree is None else json.dumps(tree), headers)
                 answer = line.getresponse()
                 reported = json.loads(answer.read())
@@ -63,9 +63,9 @@ class Load:
                 if self._ending.is_set():
                     return
                 name = f"{self._prefix}{number}-{count}"
-                tell("ADDED", name, "POST", PATH, build_config_map(name), headers)
+                write("ADDED", name, "POST", PATH, build_config_map(name), headers)
                 if self._only_creates:
                     continue
-                tell("MODIFIED", name, "PATCH", f"{PATH}/{name}", {"data": {"a": "2"}}, patching)
+                write("MODIFIED", name, "PATCH", f"{PATH}/{name}", {"data": {"a": "2"}}, patching)
                 if count % 2:
-                    tell("DELETED", name, "DELETE", f"{PATH}/{name}", None, headers)
+                    write("DELETED", name, "DELETE", f"{PATH}/{name}", None, headers)

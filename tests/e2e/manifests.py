@@ -1,4 +1,4 @@
-"""Manifests that the end-to-end tests apply: small, and complete enough to be admitted."""
+"""Builders of small, valid manifests for end-to-end tests."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ SIZES = "instancetype.kubevirt.io"
 
 
 def build_vm(name: str = "web", labels: dict[str, str] | None = None, **spec: Any) -> JsonObject:
-    """A VM that names a size and a guest of the catalog."""
+    """Build a VM with an instance type and a preference of the catalog."""
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -31,7 +31,7 @@ def build_vm(name: str = "web", labels: dict[str, str] | None = None, **spec: An
 def build_instancetype(
     name: str = "small", version: str = "v1beta2", vcpus: int = 2, memory: str = "2Gi"
 ) -> JsonObject:
-    """An instance type of one namespace."""
+    """Build a namespaced instance type."""
     return {
         "apiVersion": f"{SIZES}/{version}",
         "kind": "VirtualMachineInstancetype",
@@ -41,5 +41,5 @@ def build_instancetype(
 
 
 def build_config_map(name: str = "settings", **data: str) -> JsonObject:
-    """A ConfigMap."""
+    """Build a ConfigMap."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data or {"a": "1"}}

@@ -26,14 +26,14 @@ class Growth:
 
 
 @contextlib.contextmanager
-def measure_growth(system: System, settle_seconds: float = 1.0) -> Iterator[Growth]:
+def measure_growth(system: System, pause_seconds: float = 1.0) -> Iterator[Growth]:
     """Measure the peak of the server's resident memory within the block, above what it was before."""
     growth, pid = Growth(), system.process.pid
     before = _read_memory(pid, "VmRSS")
     Path(f"/proc/{pid}/clear_refs").write_text(_RESET_PEAK)
     yield growth
-    time.sleep(settle_seconds)
-    assert system.request("GET", "/version")[0] == 200, "the server does not answer any more"
+    time.sleep(pause_seconds)
+    assert system.request("GET", "/version")[0] == 200, "the server does not respond"
     growth.bytes = _read_memory(pid, "VmHWM") - before
 
 
@@ -53,7 +53,7 @@ class RawConnection:
         self._token = system.config["token"].encode()
 
     def format(self, method: bytes, path: bytes, *headers: bytes, body: bytes = b"") -> bytes:
-        """A request with the admin's credentials."""
+        """Return a request with the admin's credentials."""
         lines = [b"%b %b HTTP/1.1" % (method, path), b"host: x", b"authorization: Bearer " + self._token, *headers]
         if body:
             lines.append(b"content-length: %d" % len(body))

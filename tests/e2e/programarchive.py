@@ -1,4 +1,4 @@
-"""Programs for the demo guest on a disk of their own: an archive that a script in the guest unpacks."""
+"""Archives of programs for the demo guest, unpacked from a separate disk by a script in the guest."""
 
 import io
 import re
@@ -11,7 +11,7 @@ _LIBRARY: Final = re.compile(r"(.+\.so\.\d+)\.[\d.]+")
 
 
 class ProgramArchive:
-    """An archive that is being packed."""
+    """Writes an archive."""
 
     def __init__(self, target: Path) -> None:
         self._archive = tarfile.open(target, "w")  # noqa: SIM115 - closed with this
@@ -25,7 +25,7 @@ class ProgramArchive:
         self._archive.close()
 
     def add_programs(self, tree: Path) -> None:
-        """Add the files below a directory, libraries also under the names that programs know them by."""
+        """Add the files below a directory, and links for the sonames of libraries."""
         for path in sorted(tree.rglob("*")):
             if path.is_file():
                 place = path.relative_to(tree)
@@ -42,13 +42,13 @@ class ProgramArchive:
         self._archive.addfile(member, io.BytesIO(content))
 
     def make_directory(self, name: str) -> None:
-        """Add a directory of root's own."""
+        """Add a directory that only root may access."""
         member = tarfile.TarInfo(name)
         member.type, member.mode = tarfile.DIRTYPE, 0o700
         self._archive.addfile(member)
 
     def link(self, name: str, target: str) -> None:
-        """Add another name for something."""
+        """Add a symbolic link."""
         member = tarfile.TarInfo(name)
         member.type, member.linkname = tarfile.SYMTYPE, target
         self._archive.addfile(member)

@@ -1,7 +1,7 @@
 """
-An ssh server for the demo guest, on a disk of its own.
+An ssh server for the demo guest, on a separate disk.
 
-Made from Debian packages, with a minimal server's end of the protocol that `scp -O` speaks.
+Built from Debian packages, with a minimal server for the protocol of `scp -O`.
 """
 
 from pathlib import Path
@@ -41,7 +41,7 @@ take 1 >/dev/null
 
 
 def build_sshd(directory: Path, public_key: str) -> Path:
-    """An archive with an ssh server that lets the owner of a key in as root; ToolError if there are no packages."""
+    """Build an archive with an ssh server that accepts a key for root; raise ToolError if packages are missing."""
     tree = unpack_packages(directory, PACKAGES, _WANTED)
     target = directory / "sshd.tar"
     with ProgramArchive(target) as archive:

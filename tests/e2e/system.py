@@ -1,4 +1,4 @@
-"""A system started as users start it, in a process of its own, for tests to talk to and to stop as they like."""
+"""Run `virtshape up` in a separate process, send requests to it and stop it."""
 
 import contextlib
 import http.client
@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 class System:
-    """One `virtshape up`."""
+    """A running `virtshape up`."""
 
     def __init__(self, directory: Path, *arguments: str, listen: str = "127.0.0.1:0") -> None:
         self.directory = directory
@@ -56,7 +56,7 @@ class System:
 
     @property
     def config(self) -> Mapping[str, str]:
-        """What the admin's kubeconfig says of server and user."""
+        """The cluster and user of the admin's kubeconfig."""
         tree = yaml.safe_load(self.kubeconfig.read_text())
         return {**tree["clusters"][0]["cluster"], **tree["users"][0]["user"]}
 
@@ -65,12 +65,12 @@ class System:
         return self.config["server"]
 
     def read_audit_log(self) -> list[dict[str, Any]]:
-        """The lines of the audit log that are there as a whole."""
+        """Return the complete lines of the audit log."""
         lines = (self.directory / "audit.log").read_text().splitlines(keepends=True)
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def request(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
-        """Ask the API directly, as the admin unless the headers say otherwise; the code and the tree answered."""
+        """Send a request, as the admin by default; return the status code and the decoded body."""
         given = {"Authorization": f"Bearer {self.config['token']}", "Content-Type": "application/json"} | headers
         body = None if tree is None else json.dumps(tree)
         with contextlib.closing(self.connect()) as connection:
@@ -79,13 +79,13 @@ class System:
             return answer.status, json.loads(answer.read())
 
     def connect(self) -> http.client.HTTPSConnection:
-        """A connection that trusts the authority of this system."""
+        """Open a connection that trusts this server's CA."""
         address = urlsplit(self.url)
         trust = ssl.create_default_context(cadata=b64decode(self.config["certificate-authority-data"]).decode())
         return http.client.HTTPSConnection(str(address.hostname), address.port, context=trust, timeout=TIMEOUT)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """End it with a signal; its exit status."""
+        """Stop the server with a signal and return its exit status."""
         self.process.send_signal(number)
         status = self.process.wait(TIMEOUT)
         if self.process.stdout is not None:
@@ -105,7 +105,7 @@ class System:
 def call_virtshape(
     *arguments: str | Path, prefix: Sequence[str] = (), **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run one of our commands to its end; `prefix` is a command that starts it."""
+    """Run a virtshape command; `prefix` is a wrapper command."""
     return subprocess.run(
         [*prefix, COMMAND, *arguments],
         capture_output=True,
@@ -117,7 +117,7 @@ def call_virtshape(
 
 
 def wait_until(look: Callable[[], R], message: str | Callable[[], str], patience: float = TIMEOUT) -> R:
-    """Wait until something is so; what looking finds then."""
+    """Poll until `look` returns a value, and return it."""
     deadline = time.monotonic() + patience
     while not (found := look()):
         assert time.monotonic() < deadline, message if isinstance(message, str) else message()

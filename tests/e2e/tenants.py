@@ -1,4 +1,4 @@
-"""Users with the role edit in one namespace each, who talk to a running system as an attacker would."""
+"""Users with the role edit in one namespace, for tests of attacks on a running server."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ class Answer(NamedTuple):
 
 
 class Tenant:
-    """A user who may edit one namespace, and nothing else."""
+    """A user with the role edit in one namespace only."""
 
     def __init__(self, system: System, namespace: str) -> None:
         self.system = system
@@ -60,7 +60,7 @@ class Tenant:
         return found
 
     def wait_for_phase(self, name: str, *phases: str) -> JsonObject:
-        """Wait until a DataVolume is in one of these phases; the DataVolume."""
+        """Wait until a DataVolume is in one of these phases, and return it."""
 
         def look() -> JsonObject | None:
             found = self.get(f"{self.volumes}/{name}")
@@ -77,7 +77,7 @@ class Tenant:
         )
 
     def request_token(self, name: str) -> tuple[int, Any]:
-        """Ask for a token to upload with."""
+        """Request an upload token."""
         body = {
             "apiVersion": "upload.cdi.kubevirt.io/v1beta1",
             "kind": "UploadTokenRequest",
@@ -89,7 +89,7 @@ class Tenant:
         )
 
     def upload(self, name: str, body: bytes, path: str = "/v1beta1/upload") -> Answer:
-        """Upload something to a claim."""
+        """Upload data to a claim."""
         code, answer = self.request_token(name)
         if code != 201:
             return Answer(code, json.dumps(answer))
@@ -102,6 +102,6 @@ class Tenant:
 
 
 def read_message(volume: JsonObject) -> str:
-    """Return what a DataVolume says of its filling."""
+    """Return the message of a DataVolume's Running condition."""
     conditions = volume.get("status", {}).get("conditions", [])
     return next((one.get("message", "") for one in conditions if one["type"] == "Running"), "")

@@ -1,4 +1,4 @@
-"""Who gets in, and what they may do there."""
+"""Authentication and authorization with kubectl."""
 
 import contextlib
 import http.client
@@ -22,7 +22,7 @@ AddUser = Callable[..., Kubectl]
 
 @pytest.fixture
 def add_user(kubectl: Kubectl, system: System, tmp_path: Path) -> AddUser:
-    """Make a user of the system; their kubectl."""
+    """Return a function that creates a user and returns their kubectl."""
 
     def add(name: str, *arguments: str) -> Kubectl:
         name = f"{name}-{kubectl.namespace}"
@@ -126,14 +126,17 @@ def test_user_is_listed_and_removed(system: System, namespace: str) -> None:
     def try_again() -> int:
         return system.request("GET", machines, Authorization=f"Bearer {token}")[0]
 
-    assert try_again() in (403, 401)  # at once, with the binding; who it is may be remembered for some seconds
+    assert try_again() in (
+        403,
+        401,
+    )  # the binding is removed immediately; authentication may be cached for some seconds
     wait_until(lambda: try_again() == 401, "the token is still known")
 
 
 def test_service_account_tokens_are_issued(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl("create", "serviceaccount", "robot")
     if kubectl.version < (1, 24):
-        assert "unknown" in kubectl.run_rejected("create", "token", "robot"), "older ones ask for no tokens"
+        assert "unknown" in kubectl.run_rejected("create", "token", "robot"), "older versions do not create tokens"
         return
     kubectl("create", "rolebinding", "robot", "--clusterrole=view", f"--serviceaccount={kubectl.namespace}:robot")
     config = yaml.safe_load(kubectl.kubeconfig.read_text())
@@ -195,10 +198,10 @@ def test_client_certificate_of_another_ca_is_rejected(system: System, tmp_path: 
     connection = system.connect()
     connection._context.load_cert_chain(certificate, key)  # type: ignore[attr-defined]  # noqa: SLF001 - no other way
     with contextlib.closing(connection), pytest.raises((ssl.SSLError, ConnectionError)):
-        _ask_for_machines(connection)
+        _request_vms(connection)
 
 
-def _ask_for_machines(connection: http.client.HTTPSConnection) -> bytes:
+def _request_vms(connection: http.client.HTTPSConnection) -> bytes:
     connection.request("GET", "/apis/kubevirt.io/v1/virtualmachines")
     return connection.getresponse().read()
 

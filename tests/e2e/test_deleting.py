@@ -1,4 +1,4 @@
-"""How objects go."""
+"""Deletion of objects with kubectl."""
 
 import pytest
 from tests.e2e.kubectl import Kubectl

@@ -148,7 +148,7 @@ def test_guests_keep_running_unless_down_stops_them(demo: DemoGuest, tmp_path: P
         guests = Guests(system)
         guests.create(build_guest("steady", grace=60))
         guests.wait_for_phase("steady", "Running")
-        guests.read_shape("steady")  # its system is up and hears the power button
+        guests.read_shape("steady")  # the guest has booted and reacts to the power button
         left = stop_and_read(system)
         assert "1 guest keeps running: default/steady\n" in left
         assert f"virtshape down --guests --data-dir {data}" in left

@@ -1,4 +1,4 @@
-"""A thousand VMs started, stopped and deleted, while the system is killed again and again."""
+"""A thousand VMs are started, stopped and deleted while the server is killed repeatedly."""
 
 from pathlib import Path
 
@@ -22,8 +22,8 @@ def check_running(fleet: Fleet) -> None:
 
 
 def check_stopped(fleet: Fleet) -> None:
-    fleet.wait(lambda: fleet.list(INSTANCES) == [], "instances are left")  # the last of those that have ended
-    fleet.wait(lambda: not any(vm["status"].get("created") for vm in fleet.list(MACHINES)), "instances are told of")
+    fleet.wait(lambda: fleet.list(INSTANCES) == [], "instances are left")  # the last ended guests
+    fleet.wait(lambda: not any(vm["status"].get("created") for vm in fleet.list(MACHINES)), "instances have events")
     vms = fleet.list(MACHINES)
     assert [vm["metadata"]["name"] for vm in vms] == fleet.names
     assert not any(vm["status"].get("stateChangeRequests") for vm in vms)

@@ -1,4 +1,4 @@
-"""A server whose disk is full refuses writes with a clear Status, says so in `/readyz`, and recovers by itself."""
+"""A server with a full disk rejects writes with a Status, reports it in `/readyz`, and recovers automatically."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 @contextlib.contextmanager
 def small_file_system(directory: Path) -> Iterator[Path]:
-    """A file system of a few MiB in memory."""
+    """Mount a file system of a few MiB in memory."""
     directory.mkdir()
     command = ["/bin/mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(directory)]
     mounted = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -32,7 +32,7 @@ def small_file_system(directory: Path) -> Iterator[Path]:
 
 
 def fill(directory: Path) -> Path:
-    """Fill what is left of a file system with a file."""
+    """Fill the free space of a file system with a file."""
     path = directory / "ballast"
     with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
@@ -51,7 +51,7 @@ def get(system: System, path: str) -> tuple[int, str]:
         return answer.status, answer.read().decode()
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs a file system of its own")
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs a separate file system")
 def test_full_disk_fails_writes_and_readiness_until_space_is_free(tmp_path: Path) -> None:
     with (
         small_file_system(tmp_path / "disk") as disk,
@@ -61,7 +61,7 @@ def test_full_disk_fails_writes_and_readiness_until_space_is_free(tmp_path: Path
         assert get(system, "/readyz") == (200, "ok")
         ballast = fill(disk)
         status: dict[str, Any] = {}
-        for number in range(60):  # until what SQLite had room for already is used up
+        for number in range(60):  # until SQLite has used its preallocated space
             code, status = system.request("POST", CONFIG_MAPS, build_config_map(f"c{number}"))
             if code != 201:
                 break

@@ -1,7 +1,7 @@
 """
-Requests of clients written in Go, made with the libraries that KubeVirt's own are made of.
+Requests of a Go client that uses the same libraries as KubeVirt's clients.
 
-`tools/goclient` makes them. What is asked, and how the answers are read, is what KubeVirt's virtctl does.
+`tools/goclient` builds it. It sends and parses requests as KubeVirt's virtctl does.
 """
 
 import os
@@ -26,16 +26,16 @@ MAX_ERROR_BODY_BYTES = 1024
 
 
 class GoClient:
-    """The client, with a kubeconfig."""
+    """The client with a kubeconfig."""
 
     def __init__(self, path: Path, kubeconfig: Path) -> None:
         self.path = path
         self.environment = {"HOME": str(kubeconfig.parent), "KUBECONFIG": str(kubeconfig), "PATH": os.environ["PATH"]}
 
-    def __call__(self, *arguments: str | Path, said: bytes = b"") -> KubectlResult:
+    def __call__(self, *arguments: str | Path, stdin: bytes = b"") -> KubectlResult:
         result = subprocess.run(
             [self.path, *arguments],
-            input=said,
+            input=stdin,
             capture_output=True,
             check=False,
             env=self.environment,
@@ -49,7 +49,7 @@ class GoClient:
 
 @pytest.fixture(scope="module")
 def path() -> Path:
-    """Where the client is; without it these tests are skipped."""
+    """The path of the client; tests are skipped without it."""
     built = sorted(CACHE.glob("goclient-*"), key=lambda path: path.stat().st_mtime)
     if built:
         return built[-1]
@@ -63,7 +63,7 @@ def client(path: Path, guests: Guests) -> GoClient:
 
 @pytest.fixture(scope="module")
 def asked(guests: Guests, client: GoClient) -> Iterator[str]:
-    """A VM that the client has started, once its guest waits to be told something."""
+    """A VM started by the client, whose guest shows its prompt."""
     guests.create(build_guest(NAME, runStrategy="Halted"))
     guests.wait_for_status(NAME, "Stopped")
     assert client.put(f"{VMS}/{NAME}/start", "{}") == (0, "202\n", "")
@@ -77,18 +77,18 @@ def test_version_is_found_through_the_subresource_group(client: GoClient) -> Non
 
 
 REFUSALS: dict[str, tuple[str, str, str]] = {
-    "an unknown VM": ("put", f"{VMS}/nobody/start", 'virtualmachine.kubevirt.io "nobody" not found\n'),
-    "an unknown console": (
+    "unknown VM": ("put", f"{VMS}/missing/start", 'virtualmachine.kubevirt.io "missing" not found\n'),
+    "console of an unknown VM": (
         "stream",
-        f"{VMIS}/nobody/console",
-        '404: virtualmachineinstance.kubevirt.io "nobody" not found\n',
+        f"{VMIS}/missing/console",
+        '404: virtualmachineinstance.kubevirt.io "missing" not found\n',
     ),
-    "a port that is none": (
+    "port out of range": (
         "stream",
         f"{VMIS}/{NAME}/portforward/70000/tcp",
         '400: invalid port "70000": must be 1-65535\n',
     ),
-    "an unknown protocol": (
+    "unknown protocol": (
         "stream",
         f"{VMIS}/{NAME}/portforward/80/sctp",
         '400: unsupported protocol "sctp": must be tcp or udp\n',
@@ -147,16 +147,16 @@ def test_vnc_stream_is_a_vnc_server(client: GoClient, asked: str) -> None:
 
 
 def query_web_server(client: GoClient, port: str) -> KubectlResult:
-    """What came of a question to the web server in a guest, once that answers: it may still be joining its network."""
+    """Query the web server in a guest until its network is up, and return the result."""
 
     def look() -> KubectlResult | None:
-        result = client("stream", port, said=b"GET /shape.json HTTP/1.0\r\n\r\n")
+        result = client("stream", port, stdin=b"GET /shape.json HTTP/1.0\r\n\r\n")
         return result if result.out else None
 
-    return eventually(look, lambda: "nobody answers")
+    return eventually(look, lambda: "the port is not open")
 
 
-@pytest.mark.parametrize("kind", [VMS, VMIS], ids=["of a VM", "of an instance"])
+@pytest.mark.parametrize("kind", [VMS, VMIS], ids=["VM", "instance"])
 def test_port_stream_ends_with_the_response(client: GoClient, asked: str, kind: str) -> None:
     result = query_web_server(client, f"{kind}/{asked}/portforward/80/tcp")
     assert (result.status, result.err) == (0, "")
@@ -202,7 +202,7 @@ def test_stream_requires_permission(guests: Guests, path: Path, asked: str, tmp_
 
     port = f"{VMIS}/{asked}/portforward/80/tcp"
     guests.wait_for_phase(asked, "Running")
-    assert query_web_server(add("editor", "edit"), port).err == "", "by its certificate"
+    assert query_web_server(add("editor", "edit"), port).err == "", "the user authenticates with a certificate"
     refused = add("onlooker", "view")("stream", port)
     assert refused.err.startswith("403: ")
     assert 'User "onlooker" cannot get resource "virtualmachineinstances/portforward"' in refused.err

@@ -1,4 +1,4 @@
-"""A guest with QEMU's agent in it: what it tells is in the instance and in answers, and it does what it is asked."""
+"""A guest with the QEMU guest agent: information in the instance status and through the API, reboot and shutdown."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ NAME = "told"
 
 @pytest.fixture(scope="module")
 def reported(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JsonObject]:
-    """An instance whose guest's agent has told of itself."""
+    """An instance whose guest agent has reported its information."""
     try:
         archive = build_agent(tmp_path_factory.mktemp("agent"))
     except ImageError as error:
@@ -39,7 +39,7 @@ def reported(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def find_reported(guests: Guests) -> JsonObject | None:
-    """The instance, once the agent has told of all that there is to tell of; it does not tell of all at once."""
+    """Wait until the agent has reported all information, and return the instance."""
     vmi = guests.vmi(NAME) or {}
     status = vmi.get("status", {})
     cards = [one for one in status.get("interfaces", []) if one.get("interfaceName") == "eth0"]
@@ -87,6 +87,6 @@ def test_agent_reboots_and_shuts_down_the_guest(guests: Guests, reported: JsonOb
         lambda: guests.read_console(NAME).count("the agent runs") == 2 or None, lambda: guests.read_event_text(NAME)
     )
     guests.wait_for_condition(NAME, "AgentConnected")
-    assert (guests.vmi(NAME) or {})["metadata"]["uid"] == reported["metadata"]["uid"], "it is the same instance"
+    assert (guests.vmi(NAME) or {})["metadata"]["uid"] == reported["metadata"]["uid"], "the instance must stay the same"
     guests.act("virtualmachines", NAME, "stop")
     guests.wait_for_status(NAME, "Stopped")

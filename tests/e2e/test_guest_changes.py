@@ -1,4 +1,4 @@
-"""What guests get and keep while they live: more vCPUs and memory, open ports, and state that outlives a restart."""
+"""Changes of running guests: added vCPUs and memory, open ports, and persistent state."""
 
 import urllib.error
 import urllib.request
@@ -41,7 +41,7 @@ def test_running_guest_is_resized_with_its_vm(guests: Guests) -> None:
         vmi = guests.wait_for_phase("growing", "Running")
         return vmi if vmi["status"]["memory"] == sizes else None
 
-    vmi = eventually(find_reported, lambda: f"its growth is not told of: {guests.vmi('growing')}")
+    vmi = eventually(find_reported, lambda: f"the new size is not reported: {guests.vmi('growing')}")
     assert (vmi["metadata"]["uid"], before["sockets"]) == (uid, 1)
     assert vmi["status"]["currentCPUTopology"]["sockets"] == 3
     assert "RestartRequired" not in guests.conditions("growing", "virtualmachines")

@@ -1,4 +1,4 @@
-"""Disks of guests that really run: every kind of volume, seen from inside, and disks that guests boot from."""
+"""Disks of real guests: every kind of volume as seen by the guest, and boot disks."""
 
 import gzip
 import json
@@ -36,7 +36,7 @@ echo "all is read"
 
 @pytest.fixture
 def settings(guests: Guests) -> Iterator[Path]:
-    """The machine's own settings, to be written by the test."""
+    """The configuration file of the server, written by the test."""
     path = guests.system.directory / "config.yaml"
     yield path
     path.unlink(missing_ok=True)
@@ -170,8 +170,8 @@ def test_read_write_once_claim_is_not_given_to_a_second_guest(guests: Guests) ->
     guests.create(build_claim("shared"), build_guest("first", grace=0, volumes=volumes))
     guests.wait_for_phase("first", "Running")
     guests.create(build_guest("second", grace=0, volumes=volumes))
-    words = "PersistentVolumeClaim shared (ReadWriteOnce) is in use by VirtualMachineInstance first"
-    assert guests.wait_for_condition("second", "Synchronized", "ClaimInUse")["message"] == words
+    message = "PersistentVolumeClaim shared (ReadWriteOnce) is in use by VirtualMachineInstance first"
+    assert guests.wait_for_condition("second", "Synchronized", "ClaimInUse")["message"] == message
     guests.delete("first")
     guests.wait_for_phase("second", "Running")
     guests.delete("second")
@@ -187,8 +187,8 @@ def test_two_guests_share_a_read_write_many_claim(guests: Guests) -> None:
     claim = build_claim("common")
     claim["spec"]["accessModes"] = ["ReadWriteMany"]
     guests.create(claim)
-    words = {"writer": (WRITE, "it is written"), "reader": (READ, "it says: from one to the other")}
-    for name, (script, said) in words.items():
+    scripts = {"writer": (WRITE, "it is written"), "reader": (READ, "it says: from one to the other")}
+    for name, (script, output) in scripts.items():
         volumes: list[JsonObject] = [
             {"name": "common", "persistentVolumeClaim": {"claimName": "common"}},
             {"name": "seed", "cloudInitNoCloud": {"userData": script}},
@@ -197,6 +197,6 @@ def test_two_guests_share_a_read_write_many_claim(guests: Guests) -> None:
         disks[1]["shareable"] = True
         domain = {"memory": {"guest": "192Mi"}, "devices": {"disks": disks}}
         guests.create(build_guest(name, grace=0, domain=domain, volumes=volumes))
-        guests.wait_for_text(name, said)
+        guests.wait_for_text(name, output)
     guests.wait_for_status("writer", "Running")
-    guests.delete(*words)
+    guests.delete(*scripts)

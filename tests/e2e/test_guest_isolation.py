@@ -39,7 +39,7 @@ CLOSED = ("api", "loopback", "resolver-as-web", "neighbour", "machine", "machine
 
 
 def build_victim() -> JsonObject:
-    """A guest with a web server, whose port is open on the machine's loopback address."""
+    """Build a guest with a web server whose port is open on the machine's loopback address."""
     interface = {"name": "default", "masquerade": {}, "ports": [{"port": 80}]}
     tree = build_guest("victim", domain={"devices": {"interfaces": [interface]}})
     tree["spec"]["template"]["spec"]["networks"] = [{"name": "default", "pod": {}}]
@@ -54,7 +54,7 @@ def build_attacker(script: str) -> JsonObject:
 
 @pytest.fixture
 def isolated(demo: DemoGuest, tmp_path: Path) -> Iterator[Guests]:
-    """A system in a network of its own, on a machine whose resolver is on loopback."""
+    """A server in a separate network namespace, with a resolver on loopback."""
     data = tmp_path / "data"
     (data / "images" / "demo").mkdir(mode=0o700, parents=True)
     for path in demo:
@@ -72,7 +72,7 @@ def isolated(demo: DemoGuest, tmp_path: Path) -> Iterator[Guests]:
 
 
 def attack(guests: Guests) -> str:
-    """Have one guest try to reach everything; what it says about that."""
+    """Let one guest try to reach every address, and return its output."""
     guests.create(build_victim())
     neighbour = guests.wait_for_ports("victim")[80].rpartition(":")[2]
     guests.read_now("victim")
@@ -86,7 +86,7 @@ def attack(guests: Guests) -> str:
 
 @pytest.fixture
 def broken_pasta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine on which pasta cannot be used; guests' users can run it too."""
+    """Replace pasta with a program that fails."""
     with tempfile.TemporaryDirectory(prefix="broken-") as name:
         program = Path(name) / "pasta"
         program.parent.chmod(0o755)
@@ -100,9 +100,9 @@ def broken_pasta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_guest_without_a_network_namespace_reaches_nothing(isolated: Guests) -> None:
     reported = attack(isolated)
     assert [name for name in ("internet", *CLOSED) if f"attack: no way to {name}\n" not in reported] == [], reported
-    words = isolated.wait_for_condition("attacker", "StandIn")["message"]
-    assert "outgoing traffic is blocked" in words
-    assert "starting pasta failed" in words
+    message = isolated.wait_for_condition("attacker", "StandIn")["message"]
+    assert "outgoing traffic is blocked" in message
+    assert "starting pasta failed" in message
     conditions = {one["type"]: one for one in isolated.wait_for_node()["status"]["conditions"]}
     assert conditions["GuestNetworkReady"]["status"] == "False"
 

@@ -1,4 +1,4 @@
-"""Guests on a bridge of the machine: reached like any other machine there, and nothing is left of them behind."""
+"""Guests on a bridge of the machine are reachable there, and leave no devices behind."""
 
 import json
 import os
@@ -22,7 +22,7 @@ echo "eth0 is on the bridge"
 
 
 def build_plugged(name: str) -> JsonObject:
-    """A guest whose only interface has several queues and is on a network of the machine's."""
+    """Build a guest whose only interface has several queues and is on a network of the machine."""
     tree = build_guest(
         name,
         domain={
@@ -42,7 +42,7 @@ def build_plugged(name: str) -> JsonObject:
 
 @pytest.fixture
 def settings(guests: Guests) -> Iterator[Path]:
-    """The machine's own settings."""
+    """The configuration file of the server."""
     path = guests.system.directory / "config.yaml"
     path.write_text(json.dumps({"networks": {"office": BRIDGE}}))
     yield path
@@ -54,7 +54,7 @@ def _read_shape() -> JsonObject | None:
         with urllib.request.urlopen(f"http://{THERE}/shape.json", timeout=TIMEOUT) as answer:
             shape: JsonObject = json.load(answer)
             return shape
-    except OSError:  # it is plugged in, and nobody has found it yet
+    except OSError:  # the interface is up, but ARP has not resolved it yet
         return None
 
 
@@ -62,11 +62,11 @@ def _read_shape() -> JsonObject | None:
 @pytest.mark.usefixtures("settings")
 def test_guest_joins_a_bridge_once_it_exists(guests: Guests) -> None:
     guests.create(build_plugged("plugged"))
-    words = f"the network of the interface lan: this host has no bridge {BRIDGE}"
-    assert guests.wait_for_condition("plugged", "Synchronized", "NetworkNotReady")["message"] == words
+    message = f"the network of the interface lan: this host has no bridge {BRIDGE}"
+    assert guests.wait_for_condition("plugged", "Synchronized", "NetworkNotReady")["message"] == message
     with create_bridge(BRIDGE, HERE):
         guests.wait_for_text("plugged", "eth0 is on the bridge")
-        (card,) = eventually(_read_shape, lambda: f"nobody answers at {THERE}")["nics"]
+        (card,) = eventually(_read_shape, lambda: f"no response from {THERE}")["nics"]
         assert (card["driver"], card["mac"], card["queues"]) == ("virtio_net", "02:00:5e:10:00:07", 2)
         (device,) = list_bridge_ports(BRIDGE)
         guests.delete("plugged")

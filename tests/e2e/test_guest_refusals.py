@@ -1,4 +1,4 @@
-"""Starts that cannot be: each says why, in words, as a condition and as an event, and goes on once it can."""
+"""VMs that cannot start report the reason in a condition and an event, and start once it is resolved."""
 
 import json
 import os
@@ -17,12 +17,12 @@ INSTANCES = "virtualmachineinstances"
 
 
 class Reason(NamedTuple):
-    """Something that keeps a guest from starting, and how that is told."""
+    """A reason that prevents a start, and how it is reported."""
 
     status: str
-    """The state of the VM in one word."""
+    """The printable status of the VM."""
     condition: str
-    """The condition that tells it, of the instance unless there is none yet."""
+    """The condition with the reason, of the instance or, before it exists, of the VM."""
     reason: str
     message: str
     domain: JsonObject | None = None
@@ -144,7 +144,7 @@ REASONS: dict[str, Reason] = {
 
 @pytest.fixture
 def failed(guests: Guests) -> Iterator[None]:
-    """A DataVolume that cannot be filled."""
+    """A DataVolume whose import fails."""
     volume: JsonObject = {
         "apiVersion": "cdi.kubevirt.io/v1beta1",
         "kind": "DataVolume",
@@ -161,7 +161,7 @@ def failed(guests: Guests) -> Iterator[None]:
 
 @pytest.fixture
 def permitted(guests: Guests) -> Iterator[None]:
-    """A configuration by which admission lets pass what the machine does not have."""
+    """A configuration with which admission accepts devices that the machine does not have."""
     devices = [{"pciVendorSelector": "10DE:1EB8", "resourceName": "example.org/gpu"}]
     configuration = {
         "developerConfiguration": {"featureGates": ["WorkloadEncryptionSEV"]},
@@ -213,7 +213,7 @@ def test_guest_starts_once_the_missing_requirement_exists(guests: Guests) -> Non
 
 
 def test_substitutions_are_reported(guests: Guests) -> None:
-    """Whether KVM works here or not: one of the two needs a stand-in for what the other has."""
+    """With or without KVM, one of the two guests uses a substitute."""
     domain = {"cpu": {"model": "host-passthrough"}, "memory": {"guest": "192Mi"}}
     guests.create(build_guest("standing-in", grace=0, domain=domain))
     guests.wait_for_phase("standing-in", "Running")
@@ -221,7 +221,7 @@ def test_substitutions_are_reported(guests: Guests) -> None:
     has_kvm = "devices.kubevirt.io/kvm" in node["status"]["allocatable"]
     message = guests.conditions("standing-in").get("StandIn", {}).get("message", "")
     assert ("host-passthrough needs KVM" in message) is not has_kvm
-    guests.wait_for_status("standing-in", "Running")  # the VM, which tells the same by then
+    guests.wait_for_status("standing-in", "Running")  # the VM has the same condition by then
     assert guests.conditions("standing-in", MACHINES).get("StandIn", {}).get("message", "") == message
     guests.delete("standing-in")
 

@@ -1,4 +1,4 @@
-"""Guests that really run: what each finds inside itself is what its instance says, and it ends as it should."""
+"""Real guests: their hardware matches the instance, and they stop as requested."""
 
 import json
 import os
@@ -134,7 +134,7 @@ def test_windows_preference_reaches_the_guest(guests: Guests) -> None:
     assert [nic["driver"] for nic in found["nics"]] == ["e1000"]
     assert [disk["driver"] for disk in found["disks"]] == ["ahci", "ahci"]
     behind = datetime.now(UTC) - datetime.fromisoformat(found["clock"]["rtc"]).replace(tzinfo=UTC)
-    assert timedelta() <= behind < timedelta(minutes=10), "its clock shows UTC"
+    assert timedelta() <= behind < timedelta(minutes=10), "the guest's clock must show UTC"
     assert "hpet: no" in guests.wait_for_text("windows-like", "all is seen")
     guests.delete("windows-like")
 
@@ -205,14 +205,14 @@ def test_run_strategy_decides_after_a_panic_and_a_shutdown(guests: Guests) -> No
 
 
 def _do_inside(guests: Guests, name: str, line: str) -> str:
-    """Type a line at the console of a guest, once it has a prompt; the uid of its instance."""
+    """Type a command at the console of a guest and return the uid of its instance."""
     uid: str = guests.wait_for_phase(name, "Running")["metadata"]["uid"]
     guests.wait_for_text(name, PROMPT)
     command = [str(COMMAND.with_name("virtctl")), "console", name]
     with Terminal(command, {"KUBECONFIG": str(guests.system.kubeconfig)}) as terminal:
         terminal.wait_for(rb"Successfully connected")
         terminal.type(f"{line}\r".encode())
-        terminal.wait_for(re.escape(line).encode() + rb"\r\n")  # who leaves earlier may take it along
+        terminal.wait_for(re.escape(line).encode() + rb"\r\n")  # input is lost if the console closes earlier
     return uid
 
 

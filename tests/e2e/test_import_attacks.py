@@ -1,4 +1,4 @@
-"""Imports of a user who may edit one namespace: what they may not reach, and how much they may bring."""
+"""Attacks through imports by a user with the role edit: forbidden addresses and size limits."""
 
 import gzip
 import json
@@ -36,7 +36,7 @@ def dev(system: System) -> Tenant:
 
 @pytest.fixture
 def configure(system: System) -> Iterator[Any]:
-    """Write the configuration of the machine, for one test."""
+    """Write the configuration of the server for one test."""
     path = system.directory / "config.yaml"
     yield lambda **settings: path.write_text(json.dumps(settings))
     path.unlink(missing_ok=True)
@@ -47,7 +47,7 @@ def import_from(name: str, source: JsonObject, size: str | None = "8Mi") -> Json
 
 
 def wait_for_failure(dev: Tenant, name: str) -> str:
-    """Wait until the import has failed once; what the DataVolume says of it."""
+    """Wait until the import has failed once, and return the message of the DataVolume."""
 
     def look() -> str:
         volume = dev.get(f"{dev.volumes}/{name}")

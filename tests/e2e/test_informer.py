@@ -1,4 +1,4 @@
-"""An informer under load sees every change once, in order, whatever becomes of its watches and of the server."""
+"""An informer under load receives every event once and in order, across ended watches and server crashes."""
 
 import signal
 from collections import defaultdict
@@ -11,7 +11,7 @@ from tests.support.demo import find_free_port
 
 
 def _check(informer: Informer, load: Load) -> None:
-    """What was told is what was done: each change once, in order, at its version."""
+    """Check that the informer received each change once, in order and at its version."""
     reported: dict[str, ObjectHistory] = defaultdict(list)
     for change in informer.changes:
         reported[change.name].append((change.type, 0 if change.type == "DELETED" else change.version))
@@ -41,7 +41,7 @@ def test_informer_neither_misses_nor_repeats_events_under_load(data: Path) -> No
 
 
 def test_bookmarks_keep_an_idle_informer_current(data: Path) -> None:
-    """Without them it would have to list again once history has forgotten the last change that it saw."""
+    """Without bookmarks the informer would have to list again after compaction."""
     with System(data, "--no-controllers", "--no-catalog") as system:
         informer = Informer(system, seconds=3)
         _wait_until_watching(informer)
@@ -56,7 +56,7 @@ def test_bookmarks_keep_an_idle_informer_current(data: Path) -> None:
 
 
 def test_list_under_load_continues_as_a_watch(data: Path) -> None:
-    """Whoever begins late gets in the list what was before and in the watch what comes after, and nothing twice."""
+    """A late informer gets earlier changes from its list and later ones from its watch, without duplicates."""
     with System(data, "--no-controllers", "--no-catalog") as system:
         load = Load(system)
         informers = []

@@ -1,4 +1,4 @@
-"""A launcher that cannot start stops nothing else: VMs say why they do not start, and start once it is repaired."""
+"""A launcher that cannot start affects nothing else: VMs report the reason and start after the repair."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def find_condition(tree: Any, name: str) -> Any:
 def test_launcher_that_cannot_start_is_reported_everywhere_and_recovers(tmp_path: Path) -> None:
     require_qemu()
     data = tmp_path / "data"
-    obstacle = data / "cache" / "probe"  # the directory in which QEMU is asked what it can do
+    obstacle = data / "cache" / "probe"  # the directory for probing QEMU's capabilities
     obstacle.parent.mkdir(parents=True)
     obstacle.write_text("in the way")
     with System(data, "--launcher", "qemu", "--no-catalog") as system:

@@ -1,4 +1,4 @@
-"""What operators do beside starting and stopping: look, copy, check, let people in."""
+"""Maintenance commands: status, stop, backup, check and users."""
 
 import contextlib
 import json
@@ -75,7 +75,7 @@ def test_backup_is_consistent_and_can_be_run(data: Path, tmp_path: Path) -> None
         there = [int(item["metadata"]["name"].rpartition("-")[2]) for item in listed]
         writers = [item["metadata"]["name"].rpartition("-")[0] for item in listed]
         assert 0 < len(there) < len(load.stories)
-        for writer in set(writers):  # of each client a beginning, without gaps
+        for writer in set(writers):  # for each client a prefix of its writes, without gaps
             mine = sorted(count for count, who in zip(there, writers, strict=True) if who == writer)
             assert mine == list(range(len(mine)))
     again = call_virtshape("backup", copy, "--data-dir", data)
@@ -107,7 +107,7 @@ def test_users_are_created_and_removed_while_the_server_is_stopped(data: Path) -
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("arguments", "expected"),
     [
         (["user", "add", "bob"], "no virtshape system in"),
         (["user", "list"], "is not a data directory"),
@@ -116,8 +116,8 @@ def test_users_are_created_and_removed_while_the_server_is_stopped(data: Path) -
     ],
     ids=lambda each: each if isinstance(each, str) else " ".join(each),
 )
-def test_directory_without_a_server_is_reported(data: Path, words: list[str], expected: str) -> None:
-    result = call_virtshape(*words, "--data-dir", data)
+def test_directory_without_a_server_is_reported(data: Path, arguments: list[str], expected: str) -> None:
+    result = call_virtshape(*arguments, "--data-dir", data)
     assert result.returncode == 1
     assert expected in result.stderr
     assert not data.exists()

@@ -1,4 +1,4 @@
-"""What misbehaving clients cost the server: bounded memory, and nothing that others notice."""
+"""Misbehaving clients use bounded memory and do not affect other clients."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ CONFIGS = "/api/v1/namespaces/default/configmaps"
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
-    """A system with 16 ConfigMaps of almost 1 MiB."""
+    """A server with 16 ConfigMaps of almost 1 MiB."""
     with System(tmp_path_factory.mktemp("loaded") / "data") as running:
         for number in range(16):
             tree = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": f"large-{number}"}}
@@ -30,7 +30,7 @@ def raw(loaded: System) -> Iterator[RawConnection]:
 
 def test_pipelined_requests_wait_while_their_responses_are_not_read(loaded: System, raw: RawConnection) -> None:
     request = raw.format(b"GET", f"{CONFIGS}/large-1".encode())
-    with measure_growth(loaded, settle_seconds=3.0) as growth:
+    with measure_growth(loaded, pause_seconds=3.0) as growth:
         raw.send_until_blocked(request * 600)
     assert growth.mib < 24
 
@@ -45,7 +45,7 @@ def test_pipelined_requests_are_all_answered_once_their_responses_are_read(raw: 
 @pytest.mark.parametrize("target", [b"/version", b"/api/v1/secrets"])
 def test_pipelined_requests_without_credentials_wait(loaded: System, raw: RawConnection, target: bytes) -> None:
     request = b"GET %b HTTP/1.1\r\nhost: x\r\n\r\n" % target
-    with measure_growth(loaded, settle_seconds=3.0) as growth:
+    with measure_growth(loaded, pause_seconds=3.0) as growth:
         sent = raw.send_until_blocked(request * (10 * MIB // len(request)))
     assert growth.mib < 16
     assert sent < 8 * MIB
@@ -91,7 +91,7 @@ def test_slow_client_gets_the_complete_last_response(raw: RawConnection) -> None
 
 
 def _grow(system: System, count: int) -> None:
-    """Change an object of almost 1 MiB so many times."""
+    """Update an object of almost 1 MiB `count` times."""
     for number in range(count):
         tree = {"data": {"a": f"{number:04}" + "x" * 990_000}}
         code, _ = system.request(
@@ -105,7 +105,7 @@ def test_unread_watches_of_history_use_little_memory(loaded: System) -> None:
     since = listed["metadata"]["resourceVersion"]
     _grow(loaded, 40)
     connections = [RawConnection(loaded) for _ in range(8)]
-    with measure_growth(loaded, settle_seconds=3.0) as growth:
+    with measure_growth(loaded, pause_seconds=3.0) as growth:
         for connection in connections:
             path = f"{CONFIGS}?watch=true&resourceVersion={since}".encode()
             connection.socket.sendall(connection.format(b"GET", path))

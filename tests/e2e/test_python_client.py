@@ -17,8 +17,8 @@ APPLY = "application/apply-patch+yaml"
 
 @pytest.fixture
 def api(system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The client, as the admin."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))  # it keeps what it knows of the server in a file there
+    """The client with admin credentials."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # it caches discovery in a file there
     connected = config.new_client_from_config(str(system.kubeconfig))  # type: ignore[no-untyped-call]  # it has no types
     yield connected
     connected.close()
@@ -86,7 +86,7 @@ def test_watch_is_resumed(api: Any, namespace: str) -> None:
     writing.start()
     watching: Any = watch.Watch()  # type: ignore[no-untyped-call]  # it has no types
     seen: list[tuple[str, str]] = []
-    while len(seen) < 20:  # each turn ends after a second and goes on from what was seen last
+    while len(seen) < 20:  # each watch ends after a second and resumes from the last event
         for event in watching.stream(
             core.list_namespaced_config_map,
             namespace,

@@ -1,4 +1,4 @@
-"""What kubectl shows."""
+"""Output of kubectl commands that read."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from tests.e2e.manifests import build_config_map, build_instancetype, build_vm
 
 
 class Running:
-    """A call that goes on, and what it prints meanwhile."""
+    """A running kubectl and its output so far."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self.process = process
@@ -27,13 +27,13 @@ class Running:
             self._lines.put(line.rstrip("\n"))
 
     def read_lines(self, count: int) -> list[str]:
-        """The next lines, as many as these."""
+        """Return the next `count` lines."""
         return [self._lines.get(timeout=TIMEOUT) for _ in range(count)]
 
 
 @contextlib.contextmanager
 def _running(kubectl: Kubectl, *arguments: str) -> Iterator[Running]:
-    """A call that goes on until the block ends."""
+    """Run kubectl until the block ends."""
     process = kubectl.start(*arguments)
     try:
         yield Running(process)
@@ -170,7 +170,7 @@ def test_wait_for_deletion(kubectl: Kubectl) -> None:
         assert deleting.process.poll() is None
         kubectl("patch", "vm", "web", "--type=merge", "-p", '{"metadata": {"finalizers": null}}')
         assert deleting.process.wait(TIMEOUT) == 0
-    if kubectl.version >= (1, 30):  # older ones take an object that is gone already for an error
+    if kubectl.version >= (1, 30):  # older versions fail if the object is already deleted
         kubectl("wait", "vm/web", "--for=delete", f"--timeout={TIMEOUT:g}s")
 
 

@@ -1,4 +1,4 @@
-"""Starting, stopping, crashing, copying: what becomes of a system and of what it holds."""
+"""Start, stop and crash of a server, and the durability of its data."""
 
 import contextlib
 import json
@@ -117,12 +117,12 @@ def test_open_watch_is_ended_cleanly(data: Path) -> None:
             system.request("POST", SETTINGS, build_config_map())
             assert json.loads(watch.readline())["object"]["metadata"]["name"] == "settings"
             system.process.send_signal(signal.SIGTERM)
-            assert watch.read() == b""  # one that is only hung up on, when it was waited for, raises IncompleteRead
+            assert watch.read() == b""  # an aborted connection would raise IncompleteRead
         assert system.process.wait(TIMEOUT) == 0
 
 
 def test_write_in_progress_is_finished(data: Path) -> None:
-    """Every write that is sent before the signal is either answered as made and there again, or not answered."""
+    """Every write sent before the signal is either acknowledged and persistent, or not acknowledged."""
     with System(data) as system:
         made = _write_until(system, lambda: system.process.send_signal(signal.SIGTERM))
         assert system.process.wait(TIMEOUT) == 0
@@ -146,7 +146,7 @@ def test_acknowledged_writes_survive_a_kill(data: Path) -> None:
 
 
 def _write_until(system: System, end: Callable[[], object]) -> set[str]:
-    """Write from several clients at once, end the server meanwhile; what it had acknowledged."""
+    """Write from several clients while the server is stopped, and return the acknowledged writes."""
     load = Load(system, prefix=f"c{system.process.pid}-", only_creates=True)
     load.wait_for(100)
     end()

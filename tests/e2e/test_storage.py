@@ -1,4 +1,4 @@
-"""Volumes and images of a system in a process of its own: what its commands say, and what a kill leaves."""
+"""Volumes and images of a server process: output of commands, and recovery after a kill."""
 
 import gzip
 import hashlib
@@ -58,7 +58,7 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 
 
 def wait_until_removed(system: System) -> None:
-    """Wait until nothing is left of images, so that others may have their names."""
+    """Wait until all images are deleted, so that their names can be reused."""
     wait_until(lambda: not get(system, VOLUMES)["items"], "a volume is left")
     wait_until(lambda: not get(system, CLAIMS)["items"], "a claim is left")
     wait_until(lambda: not list((system.directory / "volumes").glob("*")), "bytes are left")
@@ -123,13 +123,13 @@ def test_container_image_is_added_as_an_image(running: System) -> None:
 
 
 def find_disk(system: System, claim: str) -> Path:
-    """The bytes of a claim."""
+    """Return the path of a claim's disk."""
     found: str = get(system, f"{CLAIMS}/{claim}")["spec"]["volumeName"]
     return system.directory / "volumes" / found / "disk.img"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+    ("arguments", "status", "message"),
     [
         (["no-such-file"], 1, "no-such-file does not exist"),
         (["http://127.0.0.1:1/disk", "--size", "1Gi"], 1, "golden was not added: http://127.0.0.1:1/disk"),
@@ -142,11 +142,11 @@ def find_disk(system: System, claim: str) -> Path:
     ids=["file", "address", "room", "size", "checksum", "kind", "namespace"],
 )
 def test_failed_image_add_leaves_nothing(
-    running: System, tmp_path: Path, arguments: list[str], status: int, said: str
+    running: System, tmp_path: Path, arguments: list[str], status: int, message: str
 ) -> None:
     (tmp_path / "disk").write_bytes(CONTENT)
     outcome = call(running, "add", "golden", *(word.format(file=tmp_path / "disk") for word in arguments))
-    assert (outcome.returncode, said in outcome.stderr) == (status, True), outcome.stderr
+    assert (outcome.returncode, message in outcome.stderr) == (status, True), outcome.stderr
     assert list_images(running) == []
     wait_until_removed(running)
 

@@ -42,14 +42,14 @@ def archive_claim(name: str, size: str = "8Mi") -> JsonObject:
 
 
 def read_peak(system: System) -> int:
-    """The most memory that the server has had since it was last reset, in bytes."""
+    """Return the server's peak memory since the last reset, in bytes."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc", str(system.process.pid), "status").read_text())
     assert found is not None
     return int(found[1]) * 1024
 
 
 def reset_peak(system: System) -> int:
-    """Begin to measure anew; the memory that the server has now, in bytes."""
+    """Reset the peak and return the server's current memory, in bytes."""
     Path("/proc", str(system.process.pid), "clear_refs").write_text("5")
     return read_peak(system)
 
@@ -158,7 +158,7 @@ def test_users_cannot_write_status_of_storage_objects(dev: Tenant, prod: Tenant)
 def own(claim: JsonObject, name: str, uid: str) -> JsonObject:
     owner = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume", "name": name, "uid": uid}
     claim["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
-    claim["metadata"]["finalizers"] = ["example.com/hold"]  # or the claim is collected with an owner that is not there
+    claim["metadata"]["finalizers"] = ["example.com/hold"]  # otherwise the garbage collector deletes the claim
     claim["metadata"]["annotations"][f"{CDI}.pod.ready"] = "true"
     return claim
 
@@ -170,7 +170,7 @@ def test_owner_reference_gives_no_access_to_a_disk_of_another_namespace(
     prod.wait_for_phase("root", "UploadReady")
     dev.create(own(build_claim("root"), "root", uid))
     dev.upload("root", EVIL, "/v1beta1/upload-async")
-    time.sleep(2)  # long enough for what was uploaded to be taken over
+    time.sleep(2)  # long enough for the upload to be processed
     assert not (system.directory / "uploads" / uid).exists()
     assert prod.get(f"{prod.volumes}/root")["status"]["phase"] == "UploadReady"
     assert prod.upload("root", b"good" * 1024).code == 200
@@ -199,8 +199,8 @@ def test_path_traversal_in_a_key_is_a_client_error(
     name = f"key-{request.node.callspec.indices['key']}"
     code, answer = dev.request("POST", dev.claims, own(build_claim(name), name, key))
     if code == 201:
-        said = dev.upload(name, EVIL, "/v1beta1/upload-async")
-        assert 400 <= said.code < 500 or said.code == 503, said
+        response = dev.upload(name, EVIL, "/v1beta1/upload-async")
+        assert 400 <= response.code < 500 or response.code == 503, response
     else:
         assert 400 <= code < 500, answer
     assert not list(system.directory.parent.glob("**/*escaped*"))

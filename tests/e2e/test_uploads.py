@@ -1,4 +1,4 @@
-"""Uploads to a system in a process of its own, over the requests that KubeVirt's clients make."""
+"""Uploads to a server process with the requests of KubeVirt's clients."""
 
 import gzip
 import io
@@ -80,8 +80,8 @@ WAYS: dict[str, tuple[str, bytes | list[bytes], dict[str, str]]] = {
     "newer": ("/v1beta1/upload", DISK, {}),
     "in chunks": (ASYNC, [DISK[:MIB], DISK[MIB:]], {}),
     "compressed": (ASYNC, gzip.compress(DISK), {}),
-    "a form": ("/v1beta1/upload-form", FORM % DISK, {"Content-Type": "multipart/form-data; boundary=b"}),
-    "a form in the background": (
+    "form": ("/v1beta1/upload-form", FORM % DISK, {"Content-Type": "multipart/form-data; boundary=b"}),
+    "asynchronous form": (
         "/v1beta1/upload-form-async",
         FORM % DISK,
         {"Content-Type": "multipart/form-data; boundary=b"},
@@ -98,7 +98,7 @@ def test_every_upload_path_works(
     uploader.wait_until_ready(name)
     assert uploader.send(uploader.get_token(name), body, path, **headers) == (200, "")
     if not path.endswith("async"):
-        assert uploader.annotation(name, "pod.phase") == "Succeeded", "the answer says that it is done"
+        assert uploader.annotation(name, "pod.phase") == "Succeeded", "a synchronous upload is complete when it returns"
     uploader.wait_until_filled(name)
     assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
 
@@ -118,11 +118,11 @@ def test_archive_is_unpacked_into_files(uploader: Uploader) -> None:
 
 UNUSABLE: dict[str, tuple[str, bytes, int, str]] = {
     "nothing": (ASYNC, b"", 400, "the upload is empty"),
-    "a larger disk": (ASYNC, bytes(9 * MIB), 400, "the image contains a disk of 9437184 bytes; at most 8388608"),
+    "larger disk": (ASYNC, bytes(9 * MIB), 400, "the image contains a disk of 9437184 bytes; at most 8388608"),
     "much too large": (ASYNC, bytes(80 * MIB), 400, "83886080 bytes do not fit into a claim of 8388608"),
     "broken": (ASYNC, b"QFI\xfb" + bytes(1000), 400, "its qcow2 header is damaged"),
-    "no form": ("/v1beta1/upload-form", DISK, 400, "not a form"),
-    "larger once it is unpacked": (SYNC, gzip.compress(bytes(100 * MIB)), 500, "Saving stream failed: "),
+    "not a form": ("/v1beta1/upload-form", DISK, 400, "not a form"),
+    "larger after decompression": (SYNC, gzip.compress(bytes(100 * MIB)), 500, "Saving stream failed: "),
 }
 
 
@@ -133,8 +133,8 @@ def test_unusable_upload_is_rejected_and_can_be_repeated(
     name = f"unusable-{request.node.callspec.id.replace(' ', '-')}"
     uploader.create(build_claim(name))
     uploader.wait_until_ready(name)
-    said = uploader.send(uploader.get_token(name), body, path)
-    assert (said.status, message in said.message) == (code, True), said
+    response = uploader.send(uploader.get_token(name), body, path)
+    assert (response.status, message in response.message) == (code, True), response
     wait_until(lambda: uploader.send(uploader.get_token(name), DISK).status == 200, "nothing else is taken")
     uploader.wait_until_filled(name)
     assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
@@ -150,8 +150,8 @@ def test_hostile_content_type_is_parsed_quickly(uploader: Uploader) -> None:
 
     before = read_cpu_seconds()
     for header in ("multipart/form-data;" * 3000, "multipart/form-data;" + "boundary" * 7500):
-        said = uploader.send(token, b"x", "/v1beta1/upload-form", **{"Content-Type": header})
-        assert (said.status, "not a form" in said.message) == (400, True)
+        response = uploader.send(token, b"x", "/v1beta1/upload-form", **{"Content-Type": header})
+        assert (response.status, "not a form" in response.message) == (400, True)
     assert read_cpu_seconds() - before < 1
 
 
@@ -167,10 +167,10 @@ def test_upload_requires_permission(uploader: Uploader) -> None:
     assert uploader.send("", DISK).status == 400
     assert uploader.send("nonsense", DISK).status == 401
     assert uploader.send(good[:-1] + ("0" if good[-1] != "0" else "1"), DISK).status == 401
-    assert uploader.send(uploader.system.config["token"], DISK).status == 401, "it is for uploads alone"
+    assert uploader.send(uploader.system.config["token"], DISK).status == 401, "an upload token is not an API token"
     assert uploader.send(good, method="GET").status == 405
     code, _ = uploader.system.request("GET", f"{CLAIMS}/guarded", Authorization=f"Bearer {good}")
-    assert code == 401, "a token to upload with is for uploads alone"
+    assert code == 401, "an upload token is not an API token"
     assert uploader.annotation("guarded", "pod.phase") == "Running"
 
 
@@ -236,8 +236,8 @@ def test_claim_waiting_for_its_first_consumer_is_not_ready_for_upload(uploader: 
     tree = build_claim("waiting")
     tree["spec"]["storageClassName"] = "local-wffc"
     uploader.create(tree)
-    said = uploader.send(uploader.get_token("waiting"), DISK)
-    assert said == (503, "PVC waiting is not ready for an upload\n")
+    response = uploader.send(uploader.get_token("waiting"), DISK)
+    assert response == (503, "PVC waiting is not ready for an upload\n")
 
 
 def test_large_upload_is_streamed_and_blocks_no_other_client(uploader: Uploader) -> None:
@@ -245,12 +245,12 @@ def test_large_upload_is_streamed_and_blocks_no_other_client(uploader: Uploader)
     uploader.wait_until_ready("large")
     token = uploader.get_token("large")
     before = _read_peak(uploader.system)
-    said: list[object] = []
-    sending = threading.Thread(target=lambda: said.append(uploader.send(token, _endless(500 * MIB))))
+    response: list[object] = []
+    sending = threading.Thread(target=lambda: response.append(uploader.send(token, _endless(500 * MIB))))
     sending.start()
     while sending.is_alive():
         assert uploader.system.request("GET", "/api/v1/namespaces/default")[0] == 200
-    assert said == [(200, "")]
+    assert response == [(200, "")]
     assert _read_peak(uploader.system) - before < 100 * MIB
     uploader.wait_until_filled("large")
 
@@ -294,7 +294,7 @@ def _endless(size: int) -> Iterator[bytes]:
 
 
 def _read_peak(system: System) -> int:
-    """The most memory that the server has had so far, in bytes."""
+    """Return the server's peak memory in bytes."""
     status = Path("/proc", str(system.process.pid), "status").read_text()
     found = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert found is not None

@@ -1,4 +1,4 @@
-"""One object, read and written at two versions."""
+"""Objects that are read and written at two API versions."""
 
 import json
 

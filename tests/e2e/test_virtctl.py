@@ -1,4 +1,4 @@
-"""virtctl as users call it: finding its server, showing who is asking, and saying what came of it."""
+"""virtctl commands: selection of the server, authentication and reported results."""
 
 import json
 import os
@@ -19,14 +19,14 @@ Virtctl = Callable[..., KubectlResult]
 
 @pytest.fixture(scope="module")
 def acting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
-    """A system where a user's own is looked for, with a VM."""
+    """A server in the user's default data directory, with a VM."""
     with System(tmp_path_factory.mktemp("state") / "virtshape", "--launcher", "simulate") as system:
-        code, answer = system.request("POST", machines(), build_vm())
+        code, answer = system.request("POST", vms_path(), build_vm())
         assert code == 201, answer
         yield system
 
 
-def machines(name: str = "") -> str:
+def vms_path(name: str = "") -> str:
     return f"/apis/kubevirt.io/v1/namespaces/default/virtualmachines/{name}".rstrip("/")
 
 
@@ -44,7 +44,7 @@ def virtctl(acting: System, tmp_path: Path) -> Virtctl:
 
 
 def read_state(system: System) -> str:
-    _, vm = system.request("GET", machines("web"))
+    _, vm = system.request("GET", vms_path("web"))
     return str((vm.get("status") or {}).get("printableStatus"))
 
 
@@ -53,10 +53,10 @@ def wait_for(system: System, state: str) -> None:
 
 
 def wait_for_instance(system: System, *, other_than: str = "") -> str:
-    """The uid of the VM's instance, once it runs; of another one than that of a uid."""
+    """Wait until the VM has a running instance with another uid than `other_than`, and return its uid."""
 
     def look() -> str:
-        code, vmi = system.request("GET", machines("web").replace("virtualmachines", "virtualmachineinstances"))
+        code, vmi = system.request("GET", vms_path("web").replace("virtualmachines", "virtualmachineinstances"))
         runs = code == 200 and vmi.get("status", {}).get("phase") == "Running"
         return str(vmi["metadata"]["uid"]) if runs and vmi["metadata"]["uid"] != other_than else ""
 
@@ -84,7 +84,7 @@ def add_user(system: System, path: Path, *arguments: str) -> Path:
 
 
 def write_plugin(kubeconfig: Path, path: Path) -> Path:
-    """The same access, with a program that prints the token in the place of the token."""
+    """Write a kubeconfig with an exec plugin that prints the token."""
     tree = yaml.safe_load(kubeconfig.read_text())
     token = tree["users"][0]["user"]["token"]
     credential = {
@@ -166,7 +166,7 @@ def test_names_are_completed(virtctl: Virtctl) -> None:
         asked = {"_VIRTCTL_COMPLETE": "bash_complete", "COMP_WORDS": f"virtctl {line}", "COMP_CWORD": "2"}
         return [line.partition(",")[2] for line in virtctl(**asked).out.splitlines() if line]
 
-    # Who completes does not wait for long, and then offers nothing.
+    # Completion has a short timeout and then returns nothing.
     assert wait_until(lambda: complete("start w"), "no VM is offered") == ["web"]
     assert complete("restart x") == []
     assert "u1.medium" in wait_until(lambda: complete("customize u1.m"), "no instance type is offered")
@@ -212,7 +212,7 @@ SIZES = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachin
 def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(acting: System, virtctl: Virtctl) -> None:
     assert acting.request("POST", SIZES, build_instancetype("shifting", vcpus=2))[0] == 201
     machine = build_vm("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"})
-    assert acting.request("POST", machines(), machine)[0] == 201
+    assert acting.request("POST", vms_path(), machine)[0] == 201
 
     def read_states() -> dict[str, str]:
         reported = json.loads(virtctl("drift", "left", "-o", "json").out)

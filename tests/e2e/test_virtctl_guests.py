@@ -1,4 +1,4 @@
-"""virtctl with guests that really run: their consoles, screens and ports, what becomes of them, and their disks."""
+"""virtctl with real guests: console, VNC, ports, lifecycle, ssh and uploads."""
 
 import http.client
 import json
@@ -30,7 +30,7 @@ NAME = "visited"
 
 
 class Virtctl:
-    """virtctl at one system, run to its end, beside the test, or in a terminal."""
+    """Run virtctl in the foreground, in the background or in a terminal."""
 
     def __init__(self, kubeconfig: Path, home: Path) -> None:
         self.environment = {
@@ -39,10 +39,10 @@ class Virtctl:
             "PATH": f"{VIRTCTL.parent}:{os.environ['PATH']}",
         }
 
-    def __call__(self, *arguments: str | Path, said: str = "") -> KubectlResult:
+    def __call__(self, *arguments: str | Path, stdin: str = "") -> KubectlResult:
         result = subprocess.run(
             [VIRTCTL, *arguments],
-            input=said,
+            input=stdin,
             capture_output=True,
             text=True,
             check=False,
@@ -60,8 +60,8 @@ class Virtctl:
         return Terminal([VIRTCTL, *arguments], self.environment)
 
     def type(self, line: str) -> str:
-        """What the guest answers to a line that is typed at its console."""
-        return self("console", NAME, said=f"{line}\n").out
+        """Type a line at the guest's console and return the output."""
+        return self("console", NAME, stdin=f"{line}\n").out
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def virtctl(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Virtctl
 
 @pytest.fixture(scope="module")
 def guest_name(guests: Guests) -> Iterator[str]:
-    """A VM whose guest has said all that it says by itself."""
+    """A VM whose guest has printed all its boot output."""
     guests.create(build_guest(NAME))
     guests.wait_for_text(NAME, PROMPT)
     yield NAME
@@ -87,7 +87,7 @@ def test_user_runs_a_command_at_the_console_and_detaches(virtctl: Virtctl, guest
         terminal.wait_for(rb"\r\n42\r\nLinux\r\n")
         terminal.type(b"echo asleep; sleep 600\r")
         terminal.wait_for(rb"\r\nasleep\r\n")
-        terminal.type(b"\x03")  # which is the guest's, not ours
+        terminal.type(b"\x03")  # printed by the guest, not by virtctl
         terminal.wait_for(rb"demo# ")
         terminal.type(b"\x1d")
         assert terminal.end() == 0
@@ -106,18 +106,18 @@ def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, guest_name: str) -> None:
     process = virtctl.start("vnc", guest_name, "--proxy-only")
     assert process.stdout is not None
     port = json.loads(process.stdout.readline())["port"]
-    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as viewer, viewer.makefile("rb") as said:
-        version = said.read(12)
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as viewer, viewer.makefile("rb") as stream:
+        version = stream.read(12)
         assert re.fullmatch(rb"RFB 003\.\d{3}\n", version)
         viewer.sendall(version)
-        (count,) = said.read(1)
-        assert 1 in said.read(count), "it lets one in without a password"
+        (count,) = stream.read(1)
+        assert 1 in stream.read(count), "VNC needs no password"
     assert process.wait(TIMEOUT) == 0
     process.communicate()
 
 
 def forward(virtctl: Virtctl, *arguments: str) -> tuple["subprocess.Popen[str]", list[int]]:
-    """Ports that are forwarded until the process ends."""
+    """Start port forwarding until the process ends."""
     process = virtctl.start("port-forward", f"vm/{NAME}", *arguments)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in arguments]
@@ -138,17 +138,17 @@ def test_ports_are_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, gu
             with urllib.request.urlopen(f"http://127.0.0.1:{web}/shape.json", timeout=TIMEOUT) as answer:
                 shape: JsonObject = json.load(answer)
                 return shape
-        except (OSError, http.client.HTTPException):  # the guest is still joining its network
+        except (OSError, http.client.HTTPException):  # the guest's network is not up yet
             return None
 
-    assert eventually(look, lambda: "nobody answers") == guests.read_shape(guest_name)
+    assert eventually(look, lambda: "the port is not open") == guests.read_shape(guest_name)
     with (
         socket.create_connection(("127.0.0.1", echo), timeout=TIMEOUT) as connection,
-        connection.makefile("rb") as said,
+        connection.makefile("rb") as stream,
     ):
         for word in (b"there", b"and back"):
             connection.sendall(word)
-            assert said.read(len(word)) == word
+            assert stream.read(len(word)) == word
     assert end(process)[0] == 0
 
 
@@ -157,7 +157,7 @@ def test_standard_input_and_output_are_connected_to_the_guest(
 ) -> None:
     guests.wait_for_text(guest_name, "eth0 has")
     result = virtctl(
-        "port-forward", "--stdio=true", f"vmi/{guest_name}/default", "80", said="GET /shape.json HTTP/1.0\r\n\r\n"
+        "port-forward", "--stdio=true", f"vmi/{guest_name}/default", "80", stdin="GET /shape.json HTTP/1.0\r\n\r\n"
     )
     assert (result.status, result.err) == (0, "")
     assert result.out.startswith("HTTP/1.")
@@ -177,7 +177,7 @@ def test_guest_is_paused_unpaused_and_reset(guests: Guests, virtctl: Virtctl, gu
     boots = count_boots(guests, guest_name)
     assert virtctl("reset", guest_name) == (0, f"VMI {guest_name} was scheduled to reset\n", "")
     wait_for_boot(guests, guest_name, boots + 1)
-    assert (guests.vmi(guest_name) or {})["metadata"]["uid"] == uid, "it is the same instance"
+    assert (guests.vmi(guest_name) or {})["metadata"]["uid"] == uid, "the instance must stay the same"
 
 
 def test_guest_is_soft_rebooted(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
@@ -188,7 +188,7 @@ def test_guest_is_soft_rebooted(guests: Guests, virtctl: Virtctl, guest_name: st
 
 
 def count_boots(guests: Guests, name: str) -> int:
-    """How often the guest has come as far as its prompt."""
+    """Return how often the guest has shown its prompt."""
     return len(re.findall(r'\{"sockets".*?demo# ', guests.read_console(name), re.DOTALL))
 
 
@@ -220,9 +220,9 @@ REFUSED = [
     (["fslist", NAME], "VMI does not have guest agent connected"),
     (["console", "visitet"], 'instance "visitet" not found in namespace default; did you mean "visited"?'),
     (["vnc", NAME], "no VNC viewer found\nInstall virt-viewer"),
-    (["reset", "nobody"], 'instance "nobody" not found in namespace default\nList the instances'),
-    (["port-forward", "vmi/nobody", "0:80"], 'instance "nobody" not found'),
-    (["stop", "nobody"], 'VM "nobody" not found in namespace default'),
+    (["reset", "missing"], 'instance "missing" not found in namespace default\nList the instances'),
+    (["port-forward", "vmi/missing", "0:80"], 'instance "missing" not found'),
+    (["stop", "missing"], 'VM "missing" not found in namespace default'),
 ]
 
 
@@ -237,7 +237,7 @@ def test_failed_command_reports_the_reason_and_the_next_step(
 
 
 def run(program: str, *arguments: str | Path) -> None:
-    """Run one of the system's programs."""
+    """Run a program of the machine."""
     path = shutil.which(program)
     if path is None:
         pytest.skip(f"there is no {program} here")
@@ -246,7 +246,7 @@ def run(program: str, *arguments: str | Path) -> None:
 
 @pytest.fixture(scope="module")
 def qcow2(demo: DemoGuest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo guest as people pass images around."""
+    """The demo image as qcow2."""
     target = tmp_path_factory.mktemp("image") / "demo.qcow2"
     run("qemu-img", "convert", "-f", "raw", "-O", "qcow2", "-c", demo.disk, target)
     return target
@@ -255,8 +255,8 @@ def qcow2(demo: DemoGuest, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
 def test_vm_boots_from_an_uploaded_image(guests: Guests, virtctl: Virtctl, qcow2: Path, kind: str) -> None:
     name = f"uploaded-{kind}"
-    words = ["--default-instancetype", "u1.nano", "--default-preference", "linux"]
-    result = virtctl("image-upload", kind, name, "--size", "128Mi", "--image-path", qcow2, *words)
+    defaults = ["--default-instancetype", "u1.nano", "--default-preference", "linux"]
+    result = virtctl("image-upload", kind, name, "--size", "128Mi", "--image-path", qcow2, *defaults)
     assert result.status == 0, result.err
     assert result.out.endswith(f"Processing completed successfully\nUploading {qcow2} completed successfully\n")
     source: JsonObject = (
@@ -268,7 +268,7 @@ def test_vm_boots_from_an_uploaded_image(guests: Guests, virtctl: Virtctl, qcow2
     guests.create(tree)
     guests.wait_for_text(name, PROMPT)
     shape = guests.read_shape(name)
-    assert shape["memoryMiB"] == 512, "what u1.nano has"
+    assert shape["memoryMiB"] == 512, "the size of u1.nano"
     assert guests.vm(name)["spec"]["instancetype"]["name"] == "u1.nano"
     guests.delete(name)
 

@@ -1,4 +1,4 @@
-"""`virtctl image-upload` as users call it: what it says, what it leaves, and what it refuses."""
+"""`virtctl image-upload`: output, created objects and rejected uploads."""
 
 import gzip
 import os
@@ -67,7 +67,7 @@ def find(uploader: Uploader, path: str) -> Any:
 
 
 def wait_until_removed(uploader: Uploader, name: str) -> None:
-    """Wait until nothing is left that was made for an upload; a claim goes a moment after it was deleted."""
+    """Wait until all objects of an upload are deleted."""
     for path in (VOLUMES, CLAIMS):
         wait_until(lambda path=path: find(uploader, f"{path}/{name}") is None, f"{path}/{name} is left")  # type: ignore[misc]
 
@@ -79,7 +79,7 @@ def test_image_upload_prints_the_messages_of_kubevirt(
     name = f"words-{word}"
     result = virtctl(word, name, "--size", "8Mi", "--image-path", image)
     assert (result.status, result.err) == (0, "")
-    waiting = f"Waiting for PVC {name} upload pod to be ready...\nPod now ready\n"  # unless it is ready at once
+    waiting = f"Waiting for PVC {name} upload pod to be ready...\nPod now ready\n"  # unless it is ready immediately
     assert result.out.replace(waiting, "") == (
         f"PVC default/{name} not found\n"
         f"{kind} default/{name} created\n"
@@ -103,8 +103,8 @@ def test_result_is_printed_to_stdout_and_messages_to_stderr(virtctl: Virtctl, im
 def test_annotations_of_the_image_are_set_on_the_claim_and_data_source(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
-    words = ["--default-instancetype", "u1.small", "--default-preference", "fedora", "--datasource"]
-    result = virtctl("pvc", "fedora", "--size", "8Mi", "--image-path", image, *words)
+    arguments = ["--default-instancetype", "u1.small", "--default-preference", "fedora", "--datasource"]
+    result = virtctl("pvc", "fedora", "--size", "8Mi", "--image-path", image, *arguments)
     assert result.status == 0, result.err
     assert "Created a new DataSource default/fedora\n" in result.out
     source = find(uploader, f"{VOLUMES.replace('datavolumes', 'datasources')}/fedora")
@@ -194,15 +194,15 @@ def test_claim_waiting_for_its_first_consumer_is_bound_with_a_flag(
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {
-    "no file": (["--size", "8Mi", "--image-path", "/no/such"], "cannot open /no/such: No such file"),
+    "missing file": (["--size", "8Mi", "--image-path", "/no/such"], "cannot open /no/such: No such file"),
     "no size": (["--image-path", "{image}"], "when creating a resource, the size must be specified\nSet the size"),
     "too small": (["--size", "1Mi", "--image-path", "{image}"], "unexpected return value 400, Saving stream failed: "),
-    "no class": (
+    "unknown storage class": (
         ["--size", "8Mi", "--image-path", "{image}", "--storage-class", "lokal"],
         'storageclasses.storage.k8s.io "lokal" not found; did you mean "local"?',
     ),
-    "not there": (["--no-create", "--image-path", "{image}"], 'PVC "refused" not found in namespace default'),
-    "nobody at the proxy": (
+    "missing claim": (["--no-create", "--image-path", "{image}"], 'PVC "refused" not found in namespace default'),
+    "unreachable proxy": (
         ["--size", "8Mi", "--image-path", "{image}", "--uploadproxy-url", "127.0.0.1:1", "--retry", "1"],
         "cannot connect to https://127.0.0.1:1/v1beta1/upload-async",
     ),
@@ -214,9 +214,9 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
-@pytest.mark.parametrize(("words", "error"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("arguments", "error"), REFUSED.values(), ids=REFUSED)
 def test_rejected_upload_reports_the_reason_and_leaves_nothing(
-    uploader: Uploader, virtctl: Virtctl, image: str, kind: str, words: list[str], error: str
+    uploader: Uploader, virtctl: Virtctl, image: str, kind: str, arguments: list[str], error: str
 ) -> None:
     foreign = {
         "apiVersion": "storage.k8s.io/v1",
@@ -225,9 +225,9 @@ def test_rejected_upload_reports_the_reason_and_leaves_nothing(
         "provisioner": "storage.example",
     }
     assert uploader.system.request("POST", "/apis/storage.k8s.io/v1/storageclasses", foreign)[0] in (201, 409)
-    result = virtctl(kind, "refused", *(word.format(image=image) for word in words))
+    result = virtctl(kind, "refused", *(word.format(image=image) for word in arguments))
     assert (result.status, error in result.err) == (1, True), result.err
-    assert len(result.err.splitlines()) >= 2, "there is a next step"
+    assert len(result.err.splitlines()) >= 2, "the next step must be suggested"
     wait_until_removed(uploader, "refused")
 
 
@@ -239,9 +239,9 @@ def test_aborted_upload_leaves_nothing(
     pipe = tmp_path / "endless"
     with pipe.open("wb") as file:
         file.truncate(40 << 30)
-    words = ["image-upload", "dv", "broken-off", "--size", "50Gi", "--image-path", str(pipe)]
+    arguments = ["image-upload", "dv", "broken-off", "--size", "50Gi", "--image-path", str(pipe)]
     process = subprocess.Popen(
-        [COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        [COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
     assert process.stdout is not None
     while "Uploading data to" not in process.stdout.readline():
@@ -260,8 +260,8 @@ def test_progress_bar_is_shown(environment: dict[str, str], tmp_path: Path) -> N
     with large.open("wb") as file:
         file.write(b"x")
         file.truncate(200 * MIB)
-    words = ["image-upload", "pvc", "shown", "--size", "200Mi", "--image-path", str(large)]
-    with Terminal([COMMAND, *words], {**environment, "COLUMNS": "80"}) as terminal:
+    arguments = ["image-upload", "pvc", "shown", "--size", "200Mi", "--image-path", str(large)]
+    with Terminal([COMMAND, *arguments], {**environment, "COLUMNS": "80"}) as terminal:
         terminal.wait_for(rb"Uploading data to https://\S+\r\n")
         terminal.wait_for(rb"MiB / 200\.00 MiB \[(=*>)?-+\] \d+\.\d\d% (\d+m)?\d+s")
         terminal.wait_for(rb"200\.00 MiB / 200\.00 MiB \[=+\] 100\.00% (\d+m)?\d+s\r\n")

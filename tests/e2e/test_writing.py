@@ -1,4 +1,4 @@
-"""What people do to objects with kubectl, and what it tells them."""
+"""kubectl commands that write objects, and their messages."""
 
 import json
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_diff_is_shown_without_storing_anything(kubectl: Kubectl, tmp_path: Path
     assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Halted"
 
 
-def test_object_is_replaced_as_a_whole(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_replace_removes_omitted_fields(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl.apply(build_vm(labels={"app": "web", "tier": "front"}))
     before = kubectl.get("vm", "web")
     fresh = write_manifest(str(tmp_path / "vm.yaml"), build_vm())
@@ -230,7 +230,7 @@ def test_unknown_field_can_be_a_warning(kubectl: Kubectl, tmp_path: Path) -> Non
     tree["spec"]["runStrategi"] = "Always"
     result = kubectl.run("apply", "--validate=warn", "-f", write_manifest(str(tmp_path / "vm.yaml"), tree))
     if kubectl.version < (1, 25):
-        assert 'invalid argument "warn"' in result.err, "older ones know only true and false"
+        assert 'invalid argument "warn"' in result.err, "older versions accept only true and false"
         return
     assert result.status == 0
     assert 'Warning: unknown field "spec.runStrategi"' in result.err
@@ -257,7 +257,9 @@ def test_status_is_written_separately_from_spec(kubectl: Kubectl) -> None:
     patch = '{"status": {"ready": true}, "spec": {"runStrategy": "Always"}}'
     arguments = ("patch", "vm", "web", "--subresource=status", "--type=merge", "-p", patch)
     if kubectl.version < (1, 24):
-        assert "unknown flag: --subresource" in kubectl.run_rejected(*arguments), "older ones write no status"
+        assert "unknown flag: --subresource" in kubectl.run_rejected(*arguments), (
+            "older versions cannot write the status"
+        )
         return
     kubectl(*arguments)
     machine = kubectl.get("vm", "web")

@@ -1,4 +1,4 @@
-"""An upload as KubeVirt's virtctl makes it, request for request, for tests to send and to break off."""
+"""Uploads with the same requests as KubeVirt's virtctl; tests can interrupt them."""
 
 import contextlib
 import http.client
@@ -19,14 +19,14 @@ SYNC = "/v1alpha1/upload"
 
 
 class ProxyResponse(NamedTuple):
-    """What the proxy answers."""
+    """A response of the upload proxy."""
 
     status: int
     message: str
 
 
 def build_claim(name: str, size: str = "8Mi", **annotations: str) -> JsonObject:
-    """A claim that waits for an upload, as virtctl makes it."""
+    """Build a claim that waits for an upload, as virtctl does."""
     marks = {f"{CDI}.upload.target": "", f"{CDI}.contentType": "kubevirt", **annotations}
     return {
         "apiVersion": "v1",
@@ -38,7 +38,7 @@ def build_claim(name: str, size: str = "8Mi", **annotations: str) -> JsonObject:
 
 
 def build_volume(name: str, size: str | None = "8Mi", **spec: Any) -> JsonObject:
-    """A DataVolume that waits for an upload, as virtctl makes it."""
+    """Build a DataVolume that waits for an upload, as virtctl does."""
     storage = {"resources": {"requests": {"storage": size}}} if size else {}
     return {
         "apiVersion": "cdi.kubevirt.io/v1beta1",
@@ -50,38 +50,38 @@ def build_volume(name: str, size: str | None = "8Mi", **spec: Any) -> JsonObject
 
 
 class Uploader:
-    """Uploads to one system, as its admin."""
+    """Uploads to one server as its admin."""
 
     def __init__(self, system: System) -> None:
         self.system = system
 
     def create(self, tree: JsonObject) -> None:
-        """Store a claim or DataVolume."""
+        """Create a claim or DataVolume."""
         code, answer = self.system.request("POST", CLAIMS if tree["apiVersion"] == "v1" else VOLUMES, tree)
         assert code == 201, answer
 
     def claim(self, name: str) -> JsonObject:
-        """A claim."""
+        """Return a claim."""
         code, tree = self.system.request("GET", f"{CLAIMS}/{name}")
         assert code == 200, tree
         found: JsonObject = tree
         return found
 
     def annotation(self, name: str, key: str) -> str | None:
-        """What a claim says of its filling."""
+        """Return an annotation of a claim."""
         code, tree = self.system.request("GET", f"{CLAIMS}/{name}")
         return (tree["metadata"].get("annotations") or {}).get(f"{CDI}.{key}") if code == 200 else None
 
     def wait_until_ready(self, name: str) -> None:
-        """Wait as virtctl does for a claim."""
+        """Wait until a claim is ready for an upload, as virtctl does."""
         wait_until(lambda: self.annotation(name, "pod.ready") == "true", f"{name} is never ready")
 
     def wait_until_filled(self, name: str) -> None:
-        """Wait as virtctl does for what it has sent."""
+        """Wait until an upload is processed, as virtctl does."""
         wait_until(lambda: self.annotation(name, "pod.phase") == "Succeeded", f"{name} is never filled")
 
     def request_token(self, name: str, **headers: str) -> tuple[int, JsonObject]:
-        """The answer to the request for a token."""
+        """Request a token and return the response."""
         body = {
             "kind": "UploadTokenRequest",
             "apiVersion": "upload.cdi.kubevirt.io/v1beta1",
@@ -92,7 +92,7 @@ class Uploader:
         return self.system.request("POST", TOKENS, body, **headers)
 
     def get_token(self, name: str) -> str:
-        """A token for a claim."""
+        """Return a token for a claim."""
         code, answer = self.request_token(name)
         assert code == 201, answer
         token: str = answer["status"]["token"]
@@ -101,18 +101,18 @@ class Uploader:
     def send(
         self, token: str, body: bytes | Iterable[bytes] = b"", path: str = ASYNC, method: str = "POST", **headers: str
     ) -> ProxyResponse:
-        """Send something to the proxy; a body in pieces is sent in chunks."""
+        """Send a body to the proxy; a list is sent in chunks."""
         given = {"Content-Type": "application/octet-stream"} | headers
         if token:
             given["Authorization"] = f"Bearer {token}"
         with contextlib.closing(self.system.connect()) as connection:
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):  # refused before the end
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):  # rejected before the end
                 connection.request(method, path, body if method == "POST" else None, given)
             answer = connection.getresponse()
             return ProxyResponse(answer.status, answer.read().decode())
 
     def begin(self, token: str, length: int) -> http.client.HTTPSConnection:
-        """Begin to send something of a length, and leave the rest to the test."""
+        """Start a request with this content length; the test sends the body."""
         connection = self.system.connect()
         connection.putrequest("POST", ASYNC)
         for name, value in {"Authorization": f"Bearer {token}", "Content-Length": str(length)}.items():
@@ -121,26 +121,26 @@ class Uploader:
         return connection
 
     def wait_until_arriving(self) -> None:
-        """Wait until something that is being sent has begun to arrive."""
+        """Wait until the server has received part of an upload."""
         wait_until(lambda: any(self._list_sizes()), "nothing arrives")
 
     def wait_until_empty(self) -> None:
-        """Wait until nothing is left of what was sent."""
+        """Wait until the server has removed all upload files."""
         wait_until(lambda: not self._list_sizes(), "something is left")
 
     def _list_sizes(self) -> list[int]:
         sizes = []
         for path in (self.system.directory / "uploads").glob("*"):
-            with contextlib.suppress(FileNotFoundError):  # gone since it was listed
+            with contextlib.suppress(FileNotFoundError):  # deleted after it was listed
                 sizes.append(path.stat().st_size)
         return sizes
 
     def read_disk(self, name: str) -> bytes:
-        """What the disk of a claim holds."""
+        """Return the content of a claim's disk."""
         volume: str = self.claim(name)["spec"]["volumeName"]
         return (self.system.directory / "volumes" / volume / "disk.img").read_bytes()
 
     def audit(self, name: str) -> list[JsonObject]:
-        """What is on record about uploads to a claim."""
+        """Return the audit entries of uploads to a claim."""
         found = [line for line in self.system.read_audit_log() if line.get("subresource") == "upload"]
         return [line for line in found if line["name"] == name]

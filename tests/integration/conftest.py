@@ -1,4 +1,4 @@
-"""One system for all tests, and for each test a client and a namespace of its own."""
+"""One server for all tests, and a client and a namespace for each test."""
 
 import itertools
 import time
@@ -26,7 +26,7 @@ def client(server: LoopbackServer) -> Iterator[Client]:
 
 @pytest.fixture
 def paths(client: Client) -> NamespacePaths:
-    """A namespace that nothing is in but the account that each is given in a moment."""
+    """A namespace with only its default service account."""
     name = f"test-{next(_numbers)}"
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     assert client.post("/api/v1/namespaces", body).status == 201

@@ -1,4 +1,4 @@
-"""Objects as clients send them, and the paths they are sent to."""
+"""Builders of request bodies, and API paths."""
 
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ def build_instancetype(
     kind: str = "VirtualMachineInstancetype",
     **metadata: Any,
 ) -> JsonObject:
-    """An instance type; further keywords go to its metadata."""
+    """Build an instance type; further keywords go to its metadata."""
     sizes = {"cpu": {"guest": guest} if guest is not None else {}, "memory": {"guest": memory} if memory else {}}
     return {
         "apiVersion": f"{GROUP}/{version}",
@@ -51,7 +51,7 @@ def build_instancetype(
 def build_vm(
     name: str = "vm1", *, status: JsonObject | None = None, version: str = "v1", **metadata: Any
 ) -> JsonObject:
-    """A VM that fits the schema and is not to run; further keywords go to its metadata."""
+    """Build a valid halted VM; further keywords go to its metadata."""
     template = {"spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}}}
     return {
         "apiVersion": f"kubevirt.io/{version}",
@@ -63,23 +63,23 @@ def build_vm(
 
 
 def build_config(name: str = "settings", *, data: dict[str, str] | None = None, **metadata: Any) -> JsonObject:
-    """A ConfigMap; further keywords go to its metadata."""
+    """Build a ConfigMap; further keywords go to its metadata."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data or {"a": "1"}}
 
 
 def create(client: Client, path: str, *bodies: JsonObject) -> list[JsonObject]:
-    """Store new objects; what became of them."""
+    """Create objects and return the responses."""
     replies = [client.post(path, body) for body in bodies]
     assert [reply.status for reply in replies] == [201] * len(bodies), [reply.body for reply in replies]
     return [reply.tree for reply in replies]
 
 
 def names(listing: JsonObject) -> list[str]:
-    """The names of a list's items, in their order."""
+    """Return the names of a list's items in order."""
     return [item["metadata"]["name"] for item in listing["items"]]
 
 
 def revision(tree: JsonObject) -> str:
-    """An object's or list's resourceVersion."""
+    """Return the resourceVersion of an object or list."""
     version: str = tree["metadata"]["resourceVersion"]
     return version

@@ -1,4 +1,4 @@
-"""Who gets in, what they may do, and what is written down about it; over HTTP."""
+"""Authentication, authorization and the audit log over HTTP."""
 
 import json
 import time
@@ -20,7 +20,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
 def wait_for(look: Callable[[], Any]) -> Any:
-    """What is found, once it is there."""
+    """Poll until `look` returns a value, and return it."""
     deadline = time.monotonic() + TIMEOUT
     while not (found := look()) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -44,7 +44,7 @@ def rule(verbs: str, resources: str, group: str = "", **rest: Any) -> JsonObject
 
 
 def acting(server: LoopbackServer, user: str, *groups: str) -> Client:
-    """The admin, acting as someone else; a client can send one group only."""
+    """Return a client of the admin that impersonates a user with at most one group."""
     client = server.connect()
     client.headers |= {"Impersonate-User": user}
     if groups:
@@ -54,7 +54,7 @@ def acting(server: LoopbackServer, user: str, *groups: str) -> Client:
 
 @pytest.fixture
 def bob(server: LoopbackServer) -> Iterator[Client]:
-    """Someone with no rights but those of everyone."""
+    """A user without any role."""
     client = acting(server, "bob")
     yield client
     client.close()
@@ -65,7 +65,7 @@ def request_token(client: Client, paths: NamespacePaths, account: str = "default
     return client.post(path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
 
 
-def who_is(client: Client) -> JsonObject:
+def get_user(client: Client) -> JsonObject:
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     info: JsonObject = client.post(f"{AUTHENTICATION}/selfsubjectreviews", review).tree["status"]["userInfo"]
     return info
@@ -179,13 +179,13 @@ def test_built_in_roles_grant_what_their_names_say(
 
 def test_impersonation_requires_permission(server: LoopbackServer, client: Client, bob: Client) -> None:
     everyone = "system:authenticated"
-    assert who_is(bob) == {"username": "bob", "groups": [everyone]}
+    assert get_user(bob) == {"username": "bob", "groups": [everyone]}
     ops = acting(server, "eve", "ops, dev")
-    assert who_is(ops) == {"username": "eve", "groups": ["ops, dev", everyone]}
+    assert get_user(ops) == {"username": "eve", "groups": ["ops, dev", everyone]}
     ops.close()
     robot = acting(server, "system:serviceaccount:prod:robot")
     accounts = ["system:serviceaccounts", "system:serviceaccounts:prod", everyone]
-    assert who_is(robot) == {"username": "system:serviceaccount:prod:robot", "groups": accounts}
+    assert get_user(robot) == {"username": "system:serviceaccount:prod:robot", "groups": accounts}
     robot.close()
     assert client.send("GET", "/api", headers={"Impersonate-Group": "ops"}).status == 400
 
@@ -215,7 +215,7 @@ def test_service_account_token_authenticates_its_account(
         rule("get", "configmaps"),
         subject={"kind": "ServiceAccount", "name": "default", "namespace": paths.namespace},
     )
-    assert who_is(account)["username"] == f"system:serviceaccount:{paths.namespace}:default"
+    assert get_user(account)["username"] == f"system:serviceaccount:{paths.namespace}:default"
     assert account.get(paths.core("configmaps", "nope")).status == 404
     assert account.get(paths.core("secrets", "nope")).status == 403
     client.delete(paths.core("serviceaccounts", "default"))
@@ -225,8 +225,8 @@ def test_service_account_token_authenticates_its_account(
 
 REFUSED_TOKENS: dict[str, tuple[str, JsonObject, tuple[int, str]]] = {
     "too short": ("default", {"expirationSeconds": 5}, (422, "Invalid")),
-    "no such account": ("nobody", {}, (404, "NotFound")),
-    "bound to nothing": ("default", {"boundObjectRef": {"kind": "Pod", "name": "x"}}, (404, "NotFound")),
+    "missing service account": ("nobody", {}, (404, "NotFound")),
+    "bound to a missing object": ("default", {"boundObjectRef": {"kind": "Pod", "name": "x"}}, (404, "NotFound")),
 }
 
 
@@ -291,8 +291,8 @@ def test_aggregated_role_is_served_with_its_rules(client: Client) -> None:
     selector = {"matchLabels": {"gathered": "yes"}}
     base = {"apiVersion": group, "kind": "ClusterRole"}
     part = {**base, "metadata": {"name": "part", "labels": {"gathered": "yes"}}, "rules": [rule("get", "pods")]}
-    whole = {**base, "metadata": {"name": "whole"}, "aggregationRule": {"clusterRoleSelectors": [selector]}}
-    assert client.post(f"{RBAC}/clusterroles", whole).status == 201
+    document = {**base, "metadata": {"name": "whole"}, "aggregationRule": {"clusterRoleSelectors": [selector]}}
+    assert client.post(f"{RBAC}/clusterroles", document).status == 201
     assert client.post(f"{RBAC}/clusterroles", part).status == 201
 
     def has(rules: list[JsonObject] | None) -> Callable[[], bool]:
@@ -323,10 +323,10 @@ def may(client: Client, **attributes: str) -> bool:
 @pytest.mark.parametrize(
     ("question", "body", "refusal", "details"),
     [
-        pytest.param("selfsubjectaccessreviews", {}, (422, "Invalid"), {"group", "causes"}, id="nothing asked"),
-        pytest.param("selfsubjectrulesreviews", {"spec": None}, (400, "BadRequest"), set(), id="nothing said"),
-        pytest.param("selfsubjectaccessreviews", {"kind": "Other"}, (400, "BadRequest"), set(), id="another kind"),
-        pytest.param("selfsubjectaccessreviews", {"spec": 5}, (400, "BadRequest"), set(), id="no question"),
+        pytest.param("selfsubjectaccessreviews", {}, (422, "Invalid"), {"group", "causes"}, id="no attributes"),
+        pytest.param("selfsubjectrulesreviews", {"spec": None}, (400, "BadRequest"), set(), id="no spec"),
+        pytest.param("selfsubjectaccessreviews", {"kind": "Other"}, (400, "BadRequest"), set(), id="other kind"),
+        pytest.param("selfsubjectaccessreviews", {"spec": 5}, (400, "BadRequest"), set(), id="not a review"),
     ],
 )
 def test_invalid_access_reviews_are_rejected(

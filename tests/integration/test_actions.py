@@ -1,4 +1,4 @@
-"""What virtctl asks for, over HTTP: start, stop, restart, expand, and what cannot be asked of a guest that is none."""
+"""Subresources over HTTP: start, stop, restart, expand, and guest actions without a guest."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def build_sized(**domain: Any) -> JsonObject:
 
 
 class Acting:
-    """Asks for actions on the objects of one namespace."""
+    """Sends actions for the objects of one namespace."""
 
     def __init__(self, client: Client, paths: NamespacePaths) -> None:
         self.client = client
@@ -79,7 +79,7 @@ def test_start_with_manual_strategy_adds_a_request_to_the_status(acting: Acting)
     assert acting.read()["status"] == {"printableStatus": "Stopped", "stateChangeRequests": [asked]}
 
 
-def test_a_dry_run_changes_nothing(acting: Acting) -> None:
+def test_dry_run_changes_nothing(acting: Acting) -> None:
     acting.create(build_vm())
     before = acting.read()
     assert acting.request("virtualmachines/vm/start", {"dryRun": ["All"]}).status == 202
@@ -87,56 +87,68 @@ def test_a_dry_run_changes_nothing(acting: Acting) -> None:
 
 
 REFUSED: dict[str, tuple[str, str, object, tuple[int, str], str]] = {
-    "start of nothing": ("PUT", "virtualmachines/no/start", None, (404, "NotFound"), 'virtualmachine.kubevirt.io "no"'),
-    "start of one that always runs": (
+    "start of a missing VM": (
+        "PUT",
+        "virtualmachines/no/start",
+        None,
+        (404, "NotFound"),
+        'virtualmachine.kubevirt.io "no"',
+    ),
+    "start with Always": (
         "PUT",
         "virtualmachines/always/start",
         None,
         (409, "Conflict"),
         "Always does not support manual start requests",
     ),
-    "restart of a halted one": (
+    "restart of a halted VM": (
         "PUT",
         "virtualmachines/vm/restart",
         None,
         (409, "Conflict"),
         "Halted does not support manual restart requests",
     ),
-    "options that are none": ("PUT", "virtualmachines/vm/start", b"[", (400, "BadRequest"), "Can not unmarshal"),
-    "a trial that there is not": (
+    "invalid options": ("PUT", "virtualmachines/vm/start", b"[", (400, "BadRequest"), "Can not unmarshal"),
+    "unknown dry run value": (
         "PUT",
         "virtualmachines/vm/start",
         {"dryRun": ["Some"]},
         (400, "BadRequest"),
         "supported values",
     ),
-    "a start to be read": ("GET", "virtualmachines/vm/start", None, (405, "MethodNotAllowed"), "is not supported"),
-    "pause of nothing": (
+    "GET of start": ("GET", "virtualmachines/vm/start", None, (405, "MethodNotAllowed"), "is not supported"),
+    "pause of a missing instance": (
         "PUT",
         "virtualmachineinstances/no/pause",
         None,
         (404, "NotFound"),
         'virtualmachineinstance.kubevirt.io "no"',
     ),
-    "pause of one that does not run": (
+    "pause of an instance that does not run": (
         "PUT",
         "virtualmachineinstances/vmi/pause",
         None,
         (409, "Conflict"),
         "VMI is not running",
     ),
-    "a console": ("GET", "virtualmachineinstances/vmi/console", None, (400, "BadRequest"), "VMI is not running"),
-    "expansion of nothing": ("GET", "virtualmachines/no/expand-spec", None, (404, "NotFound"), "not found"),
-    "expansion of no body": ("PUT", "expand-vm-spec", b"", (400, "BadRequest"), "empty request body"),
+    "console without an upgrade": (
+        "GET",
+        "virtualmachineinstances/vmi/console",
+        None,
+        (400, "BadRequest"),
+        "VMI is not running",
+    ),
+    "expansion of a missing VM": ("GET", "virtualmachines/no/expand-spec", None, (404, "NotFound"), "not found"),
+    "expansion without a body": ("PUT", "expand-vm-spec", b"", (400, "BadRequest"), "empty request body"),
     "expansion of another kind": ("PUT", "expand-vm-spec", SMALL, (400, "BadRequest"), "not a valid VirtualMachine"),
-    "expansion of clashes": (
+    "expansion with conflicts": (
         "PUT",
         "expand-vm-spec",
         build_sized(cpu={"cores": 1}),
         (400, "BadRequest"),
         "conflicts with selected instance",
     ),
-    "expansion of an unknown field": (
+    "expansion with an unknown field": (
         "PUT",
         "expand-vm-spec",
         build_sized(cpus=1),
@@ -163,7 +175,7 @@ def test_impossible_actions_are_rejected_with_a_reason(
     assert (reply.reason, message in reply.tree["message"]) == (reason, True), reply.tree
 
 
-def test_a_stored_vm_is_expanded(acting: Acting) -> None:
+def test_stored_vm_is_expanded(acting: Acting) -> None:
     acting.create(build_sized())
     reply = acting.request("virtualmachines/vm/expand-spec", method="GET")
     spec = reply.tree["spec"]

@@ -1,4 +1,4 @@
-"""Server-side apply over HTTP: creating, owning, conflicting, giving up, and all the ways to get it wrong."""
+"""Server-side apply over HTTP: creation, ownership, conflicts, removal of fields and invalid requests."""
 
 import json
 import threading
@@ -11,7 +11,7 @@ from virtshape.api.model import JsonObject
 
 
 def owners(tree: JsonObject) -> dict[tuple[str, str, str], JsonObject]:
-    """Who owns what, by manager, operation and subresource."""
+    """Return the owned fields by manager, operation and subresource."""
     return {
         (entry["manager"], entry["operation"], entry.get("subresource", "")): entry["fieldsV1"]
         for entry in tree["metadata"]["managedFields"]
@@ -120,20 +120,22 @@ def test_resource_version_in_apply_must_be_current(client: Client, paths: Namesp
 @pytest.mark.parametrize(
     ("change", "refusal"),
     [
-        pytest.param({"apiVersion": None}, (400, "BadRequest"), id="no version"),
-        pytest.param({"apiVersion": 5}, (400, "BadRequest"), id="a version that is no text"),
-        pytest.param({"kind": "Other"}, (400, "BadRequest"), id="another kind"),
-        pytest.param({"metadata": {"name": "other"}}, (400, "BadRequest"), id="another name"),
-        pytest.param({"metadata": "one"}, (400, "BadRequest"), id="metadata of another type"),
-        pytest.param({"metadata": {"name": "one", "managedFields": []}}, (400, "BadRequest"), id="entries of its own"),
-        pytest.param({"metadata": {"name": "one", "labels": ["a"]}}, (500, ""), id="labels of another type"),
-        pytest.param({"metadata": {"name": "one", "finalizers": ["a/b"] * 2}}, (500, ""), id="items that repeat"),
-        pytest.param({"metadata": {"name": "one", "uid": "u"}}, (409, "Conflict"), id="the uid of another object"),
+        pytest.param({"apiVersion": None}, (400, "BadRequest"), id="no apiVersion"),
+        pytest.param({"apiVersion": 5}, (400, "BadRequest"), id="apiVersion that is not a string"),
+        pytest.param({"kind": "Other"}, (400, "BadRequest"), id="other kind"),
+        pytest.param({"metadata": {"name": "other"}}, (400, "BadRequest"), id="other name"),
+        pytest.param({"metadata": "one"}, (400, "BadRequest"), id="metadata of a wrong type"),
+        pytest.param(
+            {"metadata": {"name": "one", "managedFields": []}}, (400, "BadRequest"), id="managedFields in the request"
+        ),
+        pytest.param({"metadata": {"name": "one", "labels": ["a"]}}, (500, ""), id="labels of a wrong type"),
+        pytest.param({"metadata": {"name": "one", "finalizers": ["a/b"] * 2}}, (500, ""), id="duplicate items"),
+        pytest.param({"metadata": {"name": "one", "uid": "u"}}, (409, "Conflict"), id="other uid"),
         pytest.param({"metadata": {}}, (400, "BadRequest"), id="no name"),
-        pytest.param({"spec": []}, (500, ""), id="a spec of another type"),
-        pytest.param({"spec": {"gpus": [5]}}, (500, ""), id="items of another type"),
+        pytest.param({"spec": []}, (500, ""), id="spec of a wrong type"),
+        pytest.param({"spec": {"gpus": [5]}}, (500, ""), id="items of a wrong type"),
         pytest.param({"spec": {"gpus": [{}]}}, (422, "Invalid"), id="items without their key"),
-        pytest.param({"spec": {"cpu": {"guest": 1}}}, (422, "Invalid"), id="too little to be an object"),
+        pytest.param({"spec": {"cpu": {"guest": 1}}}, (422, "Invalid"), id="missing required fields"),
     ],
 )
 def test_invalid_apply_is_rejected(

@@ -1,5 +1,5 @@
 """
-Every background task of every process fails once, and nothing is silent about it.
+Every background task of every process fails once, and the failure is reported.
 
 The failure is logged with one traceback and is visible in health checks, metrics and `virtshape status`; the task is
 restarted, and the system works again. Parametrized over the table of tasks: a new task is covered, or the test fails.
@@ -85,14 +85,14 @@ class Served:
             await transport.close()
 
     async def get_status(self) -> tuple[int, Any]:
-        """What `virtshape status` prints, as a process of its own."""
+        """Run `virtshape status` in a separate process and return its output."""
         called = await asyncio.to_thread(call_virtshape, "status", "--data-dir", self.directory, "-o", "json")
         return called.returncode, json.loads(called.stdout)
 
 
 @contextlib.asynccontextmanager
 async def serving(directory: Path, launcher: LauncherName = "simulate") -> AsyncIterator[Served]:
-    """The embedded server as `virtshape up` runs it, in this process."""
+    """Run the standalone server in this process, as `virtshape up` does."""
     directory.mkdir(mode=0o755, exist_ok=True)
     lock = Lock(directory)
     settings = Settings(
@@ -128,7 +128,7 @@ async def has_vm_status(client: RestClient) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name in TASKS if name not in OF_CLUSTERS_ONLY])
-async def test_embedded_server_reports_and_restarts_a_failing(
+async def test_standalone_server_reports_and_restarts_a_failing_task(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     launcher = LAUNCHERS.get(name, "simulate")
@@ -236,7 +236,7 @@ async def test_vm_reports_a_failing_launcher_and_starts_after_recovery(
         vm = await eventually(lambda: find_vm("ErrorUnschedulable"), "the VM does not say that it cannot start")
         messages = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
         assert any("mount over /: Invalid argument" in message for message in messages), messages
-        ready = await eventually(find_node_condition, "there is no node")
+        ready = await eventually(find_node_condition, "the node does not exist")
         assert (ready.status, ready.reason) == ("False", "LauncherFailed")
         assert "mount over /: Invalid argument" in ready.message
 
@@ -245,8 +245,8 @@ async def test_vm_reports_a_failing_launcher_and_starts_after_recovery(
             reasons = {(one["involvedObject"]["kind"], one["reason"]) for one in json.loads(events)["items"]}
             return reasons >= {("VirtualMachineInstance", "FailedScheduling"), ("Node", "NodeNotReady")}
 
-        await eventually(has_events, "there are no events")
-        assert (await served.get("/readyz"))[0] == 200, "the API works without a launcher"
+        await eventually(has_events, "events are missing")
+        assert (await served.get("/readyz"))[0] == 200, "the API must work without a launcher"
         await client.create(object_from_tree({**DATA_VOLUME, "metadata": {"name": "other", "namespace": "default"}}))
 
         async def find_phase() -> Any:
@@ -273,13 +273,13 @@ def test_every_task_is_covered() -> None:
 
 
 @pytest.mark.parametrize(("process", "name"), list_component_tasks())
-async def test_process_on_a_cluster_reports_and_restarts_a_failing(
+async def test_cluster_process_reports_and_restarts_a_failing_task(
     process: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
 
     settings = Settings(directory=tmp_path, port=0, catalog=False)
-    async with serve(settings, Supervisor(BACKOFF)) as ready:  # takes the place of the cluster's API server
+    async with serve(settings, Supervisor(BACKOFF)) as ready:  # acts as the cluster's API server
         access = find_access(path=str(ready.kubeconfig))
         await describe_front_proxy(access)
         fault = Fault(monkeypatch, name)
@@ -294,7 +294,7 @@ async def test_process_on_a_cluster_reports_and_restarts_a_failing(
 
 
 async def describe_front_proxy(access: Access) -> None:
-    """Add what a cluster says of its API server to those it passes requests on to."""
+    """Create the front proxy configuration that a cluster publishes for aggregated API servers."""
     client = RestClient(HttpTransport(access), manager="tester")
     metadata = ObjectMeta(name="extension-apiserver-authentication", namespace="kube-system")
     await client.create(ConfigMap(api_version="v1", kind="ConfigMap", metadata=metadata))
@@ -308,7 +308,7 @@ async def check_component(name: str, ports: Ports, fault: Fault) -> None:
         try:
             reply = await transport.call(Call("GET", target))
             return reply.status, reply.body.decode()
-        except UnreachableError:  # it does not listen yet
+        except UnreachableError:  # the process does not listen yet
             return 0, ""
         finally:
             await transport.close()

@@ -1,4 +1,4 @@
-"""The server's certificate is renewed while it runs, and no connection ends for it."""
+"""The server's certificate is renewed while it runs, without closing connections."""
 
 import asyncio
 import http.client
@@ -18,8 +18,8 @@ from virtshape.standalone.server import Ready, Settings, serve
 LIFETIME = timedelta(seconds=6)
 
 
-class Visitor:
-    """A TLS client that trusts the data directory's authority and keeps its connection."""
+class TlsClient:
+    """A TLS client that trusts the data directory's CA and keeps its connection."""
 
     def __init__(self, ready: Ready, directory: Path) -> None:
         place = urlsplit(ready.url)
@@ -35,7 +35,7 @@ class Visitor:
 
     @property
     def local_port(self) -> object:
-        """The port of the connection that is open now."""
+        """The local port of the current connection."""
         return self._connection.sock.getsockname()[1]
 
     def close(self) -> None:
@@ -61,22 +61,22 @@ class Visitor:
 
 def read_serial(ready: Ready, directory: Path) -> object:
     """Return the serial number of the certificate that a new connection gets."""
-    with closing(Visitor(ready, directory)) as visitor:
+    with closing(TlsClient(ready, directory)) as visitor:
         return visitor.serial
 
 
 def check_renewal(ready: Ready, directory: Path) -> None:
-    with closing(Visitor(ready, directory)) as kept, closing(Visitor(ready, directory)) as watching:
+    with closing(TlsClient(ready, directory)) as kept, closing(TlsClient(ready, directory)) as watching:
         port = kept.local_port
         stream = watching.watch("/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=60")
         deadline = time.monotonic() + TIMEOUT
         while read_serial(ready, directory) == kept.serial:
-            assert time.monotonic() < deadline, "the certificate is not renewed"
+            assert time.monotonic() < deadline, "the certificate was not renewed"
             time.sleep(0.2)
-        time.sleep(LIFETIME.total_seconds())  # by now the first certificate has ended
+        time.sleep(LIFETIME.total_seconds())  # by now the first certificate has expired
         assert kept.get("/api/v1/namespaces/default") == 200
         assert kept.local_port == port
-        with closing(Visitor(ready, directory)) as newest:
+        with closing(TlsClient(ready, directory)) as newest:
             assert newest.create("news") == 201
         assert json.loads(stream.readline())["object"]["metadata"]["name"] == "news"
         stream.close()

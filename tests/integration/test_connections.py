@@ -1,4 +1,4 @@
-"""Connections: kept, shared by requests that do not wait for each other, and ended where nobody can be understood."""
+"""HTTP connections: keep-alive, pipelining, limits, and closing after invalid requests."""
 
 import json
 import socket
@@ -17,7 +17,7 @@ MAX_BODY_BYTES = 3 * 1024 * 1024
 
 
 class Wire:
-    """A bare connection, for requests that no client library would send."""
+    """A raw connection, for requests that no client library would send."""
 
     def __init__(self, server: LoopbackServer) -> None:
         self._socket = socket.create_connection((HOST, server.port), timeout=TIMEOUT)
@@ -34,7 +34,7 @@ class Wire:
         self._socket.sendall(data)
 
     def read(self) -> tuple[int, dict[str, str], bytes]:
-        """The next answer."""
+        """Return the next response."""
         status = int(self._file.readline().split()[1])
         headers = {}
         while line := self._file.readline().strip():
@@ -43,7 +43,7 @@ class Wire:
         return status, headers, self._file.read(int(headers.get("content-length", "0")))
 
     def is_ended(self) -> bool:
-        """Whether the server hangs up, which this waits for."""
+        """Wait until the server closes the connection; return False after a timeout."""
         return self._file.read(1) == b""
 
     def close(self) -> None:
@@ -52,8 +52,8 @@ class Wire:
 
 
 @pytest.fixture(autouse=True)
-def _impatience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the server hang up soon after it has refused, and not before it has read all that was sent."""
+def _short_linger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the server close rejected connections soon, but not before it has read the request."""
     monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 0.5)
 
 
@@ -205,14 +205,14 @@ def test_response_to_head_has_no_body(wire: Wire) -> None:
 @pytest.mark.parametrize(
     "declared",
     [
-        pytest.param(b"content-length: %d" % (MAX_BODY_BYTES + 1), id="declared"),
-        pytest.param(b"transfer-encoding: chunked", id="found out"),
+        pytest.param(b"content-length: %d" % (MAX_BODY_BYTES + 1), id="declared length"),
+        pytest.param(b"transfer-encoding: chunked", id="exceeded while reading"),
     ],
 )
 def test_too_large_body_returns_413_with_the_limit(
     wire: Wire, paths: NamespacePaths, declared: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 3.0)  # for a client that is slow to send the rest
+    monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 3.0)  # for a slow client
     wire.send(wire.format(b"POST", paths.core("configmaps").encode(), b"", declared))
     if b"chunked" in declared:
         wire.send(b"%x\r\n%b\r\n" % (MAX_BODY_BYTES + 1, b"x" * (MAX_BODY_BYTES + 1)))
@@ -237,15 +237,15 @@ def test_earlier_pipelined_requests_are_answered_before_an_error(wire: Wire, pat
 @pytest.mark.parametrize(
     ("request_text", "status"),
     [
-        pytest.param(b"nonsense\r\n\r\n", 400, id="no HTTP"),
-        pytest.param(b"GET / HTTP/9.9\r\n\r\n", 400, id="no version of HTTP"),
-        pytest.param(b"GET /version HTTP/1.1\r\nno colon\r\n\r\n", 400, id="no header"),
-        pytest.param(b"POST / HTTP/1.1\r\ncontent-length: -1\r\n\r\n", 400, id="no length"),
+        pytest.param(b"nonsense\r\n\r\n", 400, id="not HTTP"),
+        pytest.param(b"GET / HTTP/9.9\r\n\r\n", 400, id="invalid HTTP version"),
+        pytest.param(b"GET /version HTTP/1.1\r\nno colon\r\n\r\n", 400, id="invalid header"),
+        pytest.param(b"POST / HTTP/1.1\r\ncontent-length: -1\r\n\r\n", 400, id="invalid length"),
         pytest.param(
             b"POST / HTTP/1.1\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n", 400, id="two lengths"
         ),
-        pytest.param(b"GET /%b HTTP/1.1\r\n\r\n" % (b"a" * 70_000), 431, id="a long path"),
-        pytest.param(b"GET / HTTP/1.1\r\na: %b\r\n\r\n" % (b"a" * 70_000), 431, id="a long header"),
+        pytest.param(b"GET /%b HTTP/1.1\r\n\r\n" % (b"a" * 70_000), 431, id="long path"),
+        pytest.param(b"GET / HTTP/1.1\r\na: %b\r\n\r\n" % (b"a" * 70_000), 431, id="long header"),
         pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, id="HTTP/2"),
     ],
 )

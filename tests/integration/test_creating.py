@@ -1,4 +1,4 @@
-"""Creates: names, namespaces, what the server fills in, and how strict it is with what it is sent."""
+"""Create requests: names, namespaces, server-set fields and field validation."""
 
 import re
 
@@ -184,9 +184,9 @@ def test_metadata_errors_are_reported_with_schema_errors(client: Client, paths: 
 @pytest.mark.parametrize(
     ("amount", "reported"),
     [
-        pytest.param({}, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"], id="an object"),
-        pytest.param(True, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"], id="a boolean"),
-        pytest.param(1.5, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"] * 2, id="no whole number"),
+        pytest.param({}, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"], id="object"),
+        pytest.param(True, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"], id="boolean"),
+        pytest.param(1.5, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"] * 2, id="fraction"),
     ],
 )
 def test_quantity_of_wrong_type_reports_an_error_for_each_allowed_type(
@@ -222,10 +222,10 @@ def test_dry_run_returns_a_uid_without_resource_version_and_stores_nothing(
 @pytest.mark.parametrize(
     ("query", "field"),
     [
-        pytest.param({"dryRun": "Some"}, "dryRun", id="half a dry run"),
-        pytest.param({"fieldValidation": "Maybe"}, "fieldValidation", id="a strictness that there is not"),
-        pytest.param({"fieldManager": "x" * 129}, "fieldManager", id="a long manager"),
-        pytest.param({"fieldManager": "a\tb"}, "fieldManager", id="an unprintable manager"),
+        pytest.param({"dryRun": "Some"}, "dryRun", id="invalid dry run"),
+        pytest.param({"fieldValidation": "Maybe"}, "fieldValidation", id="unknown field validation"),
+        pytest.param({"fieldManager": "x" * 129}, "fieldManager", id="long field manager"),
+        pytest.param({"fieldManager": "a\tb"}, "fieldManager", id="unprintable field manager"),
     ],
 )
 def test_invalid_options_return_422(client: Client, paths: NamespacePaths, query: JsonObject, field: str) -> None:
@@ -240,7 +240,7 @@ def send_unknown(client: Client, paths: NamespacePaths, **query: str) -> Respons
     return client.post(paths.instancetypes(), sent, **query)
 
 
-@pytest.mark.parametrize("query", [{}, {"fieldValidation": "Warn"}], ids=["by default", "when asked"])
+@pytest.mark.parametrize("query", [{}, {"fieldValidation": "Warn"}], ids=["by default", "on request"])
 def test_unknown_fields_give_a_warning_and_are_dropped(
     client: Client, paths: NamespacePaths, query: JsonObject
 ) -> None:
@@ -281,10 +281,12 @@ def test_nulls_are_dropped(client: Client, paths: NamespacePaths) -> None:
 @pytest.mark.parametrize(
     ("change", "refusal"),
     [
-        pytest.param({"kind": "VirtualMachinePreference"}, (422, "Invalid"), id="another kind"),
-        pytest.param({"apiVersion": "instancetype.kubevirt.io/v1"}, (400, "BadRequest"), id="another version"),
-        pytest.param({"spec": {"cpu": {"guest": "one"}, "memory": {"guest": "1Gi"}}}, (422, "Invalid"), id="a type"),
-        pytest.param({"spec": {"cpu": {"guest": 1}}}, (422, "Invalid"), id="nothing where something must be"),
+        pytest.param({"kind": "VirtualMachinePreference"}, (422, "Invalid"), id="other kind"),
+        pytest.param({"apiVersion": "instancetype.kubevirt.io/v1"}, (400, "BadRequest"), id="other version"),
+        pytest.param(
+            {"spec": {"cpu": {"guest": "one"}, "memory": {"guest": "1Gi"}}}, (422, "Invalid"), id="wrong type"
+        ),
+        pytest.param({"spec": {"cpu": {"guest": 1}}}, (422, "Invalid"), id="missing required field"),
     ],
 )
 def test_malformed_objects_are_rejected(

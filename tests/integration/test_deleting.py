@@ -1,4 +1,4 @@
-"""Deletes: of one and of many, at once or when finalizers are done, and only if what was expected is there."""
+"""Delete requests: single objects and collections, finalizers, preconditions and propagation policies."""
 
 import pytest
 from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, build_instancetype, create, names, revision
@@ -65,9 +65,9 @@ def test_deletion_cannot_be_undone(client: Client, paths: NamespacePaths) -> Non
     [
         pytest.param({"propagationPolicy": "Foreground"}, {}, "foregroundDeletion", id="foreground"),
         pytest.param({"propagationPolicy": "Orphan"}, {}, "orphan", id="orphan"),
-        pytest.param({"orphanDependents": True}, {}, "orphan", id="orphan, in older words"),
-        pytest.param(None, {"propagationPolicy": "Foreground"}, "foregroundDeletion", id="foreground, in the query"),
-        pytest.param(None, {"orphanDependents": "true"}, "orphan", id="orphan, in the query and older words"),
+        pytest.param({"orphanDependents": True}, {}, "orphan", id="deprecated orphanDependents"),
+        pytest.param(None, {"propagationPolicy": "Foreground"}, "foregroundDeletion", id="foreground in the query"),
+        pytest.param(None, {"orphanDependents": "true"}, "orphan", id="deprecated orphanDependents in the query"),
     ],
 )
 def test_propagation_policy_adds_a_finalizer(
@@ -116,14 +116,16 @@ def test_dry_run_deletes_nothing_and_returns_the_result(client: Client, paths: N
 @pytest.mark.parametrize(
     ("body", "refusal"),
     [
-        pytest.param({"propagationPolicy": "Sideways"}, (422, "Invalid"), id="a policy that there is not"),
+        pytest.param({"propagationPolicy": "Sideways"}, (422, "Invalid"), id="unknown policy"),
         pytest.param(
-            {"propagationPolicy": "Orphan", "orphanDependents": True}, (422, "Invalid"), id="both ways to say it"
+            {"propagationPolicy": "Orphan", "orphanDependents": True},
+            (422, "Invalid"),
+            id="policy and orphanDependents",
         ),
-        pytest.param({"dryRun": ["Some"]}, (422, "Invalid"), id="half a dry run"),
-        pytest.param({"kind": "Pod"}, (400, "BadRequest"), id="no options"),
-        pytest.param(b"{", (400, "BadRequest"), id="half a body"),
-        pytest.param([], (400, "BadRequest"), id="a list"),
+        pytest.param({"dryRun": ["Some"]}, (422, "Invalid"), id="invalid dry run"),
+        pytest.param({"kind": "Pod"}, (400, "BadRequest"), id="not delete options"),
+        pytest.param(b"{", (400, "BadRequest"), id="truncated body"),
+        pytest.param([], (400, "BadRequest"), id="list"),
     ],
 )
 def test_invalid_delete_options_are_rejected(
@@ -180,7 +182,7 @@ def test_cluster_scoped_collection_can_be_deleted(client: Client) -> None:
     assert client.get(f"{CLUSTER_INSTANCETYPES}/del-1").status == 404
 
 
-def test_a_namespace_is_terminating_until_it_is_finalized(client: Client, paths: NamespacePaths) -> None:
+def test_namespace_is_terminating_until_it_is_finalized(client: Client, paths: NamespacePaths) -> None:
     path = f"/api/v1/namespaces/{paths.namespace}"
     marked = client.delete(path).tree
     assert (marked["kind"], marked["status"]) == ("Namespace", {"phase": "Terminating"})

@@ -1,4 +1,4 @@
-"""Attempts to gain rights through labels, aggregation and accounts that only look like the system's; over HTTP."""
+"""Privilege escalation over HTTP through labels, role aggregation and forged system accounts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,7 +28,7 @@ def bind(client: Client, name: str, role: str, user: str) -> None:
 
 @pytest.fixture
 def editor(client: Client, server: LoopbackServer) -> Iterator[Client]:
-    """A user who may view everything that `view` shows, and change cluster roles."""
+    """A user with the role `view` who may also change cluster roles."""
     rules = [rule("get list patch update create", "clusterroles", GROUP)]
     assert client.post(f"{RBAC}/clusterroles", build_cluster("ClusterRole", "role-editor", rules=rules)).status in (
         201,

@@ -1,4 +1,4 @@
-"""VMs that ask for files and devices of the machine, over HTTP: refused unless the administrator permits them."""
+"""VMs with host disks and host devices are rejected unless the administrator permits them."""
 
 from collections.abc import Iterator
 from pathlib import Path

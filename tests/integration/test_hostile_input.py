@@ -1,4 +1,4 @@
-"""What hostile requests cost: time and answers in proportion to their size, whatever they ask for."""
+"""Hostile requests take time and produce responses in proportion to their size."""
 
 import time
 from typing import Any
@@ -10,7 +10,7 @@ from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEG
 YAML = "application/yaml"
 JSON = "application/json"
 MAX_CPU_SECONDS = 3.0
-"""Of server and client together; quadratic cost would take minutes."""
+"""Seconds for server and client; a quadratic algorithm would take minutes."""
 
 
 def build_owner(number: int, **fields: Any) -> dict[str, Any]:

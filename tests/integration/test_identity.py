@@ -1,4 +1,4 @@
-"""Ways to say who one is, from a kubeconfig to the server and back, over TLS."""
+"""Authentication with kubeconfigs over TLS."""
 
 import asyncio
 import json
@@ -26,8 +26,8 @@ from virtshape.client.transport import Call
 EVERYONE = "system:authenticated"
 
 
-async def who(access: Access) -> UserInfo:
-    """Whom the server takes someone for."""
+async def get_user(access: Access) -> UserInfo:
+    """Return the user that the server authenticates."""
     client = RestClient(HttpTransport(access))
     question = SelfSubjectReview(
         api_version="authentication.k8s.io/v1", kind="SelfSubjectReview", metadata=ObjectMeta()
@@ -49,17 +49,17 @@ def add_user(system: RunningSystem, directory: Path, **options: Any) -> Access:
 
 async def test_admin_of_a_data_directory_has_all_permissions(tmp_path: Path) -> None:
     async with serve_system(tmp_path) as system:
-        user = await who(find_access(path=str(system.kubeconfig)))
+        user = await get_user(find_access(path=str(system.kubeconfig)))
         assert user == UserInfo(username="admin", groups=["system:masters", EVERYONE])
 
 
 @pytest.mark.parametrize("by", ["certificate", "token"])
 async def test_user_has_access_until_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
-    monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 0)  # so that the test need not wait
+    monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 0)  # without a cache, so that the test need not wait
 
     async with serve_system(tmp_path / "data") as system:
         access = add_user(system, tmp_path, by=by, groups=["dev"])
-        assert await who(access) == UserInfo(username="bob", groups=["dev", EVERYONE])
+        assert await get_user(access) == UserInfo(username="bob", groups=["dev", EVERYONE])
         client = RestClient(HttpTransport(access))
         with pytest.raises(StatusError) as caught:
             await client.list(ConfigMap, "default")
@@ -75,7 +75,7 @@ async def test_several_impersonated_groups_are_all_applied(tmp_path: Path) -> No
     async with serve_system(tmp_path) as system:
         admin = find_access(path=str(system.kubeconfig))
         acting_as = Impersonation("eve, the second", "u1", ["a, b", "c"], {"scope": ["x, y", "z"]})
-        user = await who(replace(admin, acting_as=acting_as))
+        user = await get_user(replace(admin, acting_as=acting_as))
         assert user == UserInfo(
             username="eve, the second",
             uid="u1",
@@ -93,7 +93,7 @@ async def test_exec_plugin_provides_the_token(tmp_path: Path) -> None:
         tree["users"][0]["user"]["exec"] = {"apiVersion": version, "command": "echo", "args": [printed]}
         path = tmp_path / "exec.kubeconfig"
         path.write_text(write_yaml(tree))
-        assert (await who(find_access(path=str(path)))).username == "admin"
+        assert (await get_user(find_access(path=str(path)))).username == "admin"
 
 
 async def test_server_certificate_of_another_ca_is_not_trusted(tmp_path: Path) -> None:
@@ -101,9 +101,9 @@ async def test_server_certificate_of_another_ca_is_not_trusted(tmp_path: Path) -
         access = find_access(path=str(one.kubeconfig))
         wrong = replace(access, server=two.url)
         with pytest.raises(UnreachableError, match="certificate verify failed"):
-            await who(wrong)
+            await get_user(wrong)
         with pytest.raises(StatusError) as caught:
-            await who(replace(wrong, insecure=True))
+            await get_user(replace(wrong, insecure=True))
         assert caught.value.code == 401
 
 
@@ -111,7 +111,7 @@ async def test_client_certificate_of_another_ca_is_rejected(tmp_path: Path) -> N
     async with serve_system(tmp_path / "one") as one, serve_system(tmp_path / "two") as two:
         stranger = add_user(one, tmp_path)
         with pytest.raises(UnreachableError):
-            await who(replace(stranger, server=two.url, insecure=True))
+            await get_user(replace(stranger, server=two.url, insecure=True))
 
 
 async def test_tls_requests_reuse_connections(tmp_path: Path) -> None:

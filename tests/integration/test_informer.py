@@ -1,4 +1,4 @@
-"""Informers under load: whatever happens to their watches, they miss no change and tell none twice."""
+"""Informers under load neither miss nor repeat events, across broken watches and compaction."""
 
 import asyncio
 import itertools
@@ -33,7 +33,7 @@ def form(request: pytest.FixtureRequest) -> Transport:
 
 
 class Writer:
-    """Creates, changes and deletes some objects of its own at random, and remembers every revision of them."""
+    """Creates, updates and deletes objects at random, and records every revision."""
 
     def __init__(self, client: Client, number: int) -> None:
         self._client = client
@@ -58,7 +58,7 @@ class Writer:
 
 
 class Unreliable:
-    """A client whose watches break off every now and then."""
+    """A client whose watches fail at random."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -76,7 +76,7 @@ class Unreliable:
 
 
 class EventRecorder:
-    """Remembers what an informer told, and that it made sense: no object comes twice or goes unseen."""
+    """Records events of an informer and checks that they are consistent."""
 
     def __init__(self) -> None:
         self.reported: list[tuple[str, str]] = []
@@ -114,8 +114,8 @@ async def running(informer: Informer[ConfigMap]) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def settle(informer: Informer[ConfigMap], system: RunningSystem) -> None:
-    """Wait until the informer knows what the server has."""
+async def wait_until_synced(informer: Informer[ConfigMap], system: RunningSystem) -> None:
+    """Wait until the informer matches the server."""
     async with asyncio.timeout(60):
         while True:
             present = {_identify(item) for item in (await system.client.list(ConfigMap, NS)).items}
@@ -134,11 +134,11 @@ async def test_informer_reports_every_change_once_in_order(form: Transport, tmp_
         async with running(informer):
             at_start = set(recorder.known.values())
             marks = [len(writer.written) for writer in writers]
-            # Long enough for watches to end and begin anew on the way.
+            # Long enough for watches to end and resume.
             for _ in range(3):
                 await asyncio.gather(*(writer.work(60) for writer in writers))
                 await asyncio.sleep(0.7)
-            await settle(informer, system)
+            await wait_until_synced(informer, system)
         later = [entry for writer, mark in zip(writers, marks, strict=True) for entry in writer.written[mark:]]
         assert len(recorder.reported) == len(set(recorder.reported))
         assert sorted(recorder.reported) == sorted([*at_start, *later])
@@ -156,18 +156,18 @@ async def test_informer_recovers_from_compacted_history(
         recorder = EventRecorder()
         informer.handle(recorder)
 
-        async def forget() -> None:
+        async def compact() -> None:
             for number in itertools.count():
                 await asyncio.sleep(0.05)
                 await system.client.create(_build(f"other-{number}", "kube-public"))
                 await store.compact(store.revision)
 
         async with running(informer):
-            forgetting = asyncio.create_task(forget())
+            forgetting = asyncio.create_task(compact())
             for _ in range(3):
                 await asyncio.gather(*(writer.work(60) for writer in writers))
                 await asyncio.sleep(0.7)
-            await settle(informer, system)
+            await wait_until_synced(informer, system)
             forgetting.cancel()
         assert len(recorder.reported) == len(set(recorder.reported))
         assert set(recorder.known.values()) == {_identify(item) for item in informer.cache}
@@ -212,10 +212,12 @@ async def test_informer_reconnects_after_a_server_restart(tmp_path: Path) -> Non
             kept: list[Any] = system.client._transport._idle  # type: ignore[attr-defined]  # noqa: SLF001
             for connection in list(system.connections):
                 connection.close()
-            while any(one.reusable for one in kept):  # until the client has seen it: a create is not sent twice
+            while any(
+                one.reusable for one in kept
+            ):  # until the client has noticed the restart: creates are not retried
                 await asyncio.sleep(0.01)
             await system.client.create(_build("b"))
-            await settle(informer, system)
+            await wait_until_synced(informer, system)
         assert sorted(recorder.known) == ["a", "b"]
         assert len(recorder.reported) == 2
 

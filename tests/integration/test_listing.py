@@ -1,4 +1,4 @@
-"""Lists: pages of one snapshot, revisions asked for and forgotten, selectors, and what a list says of itself."""
+"""List requests: consistent pages, resource versions, compaction, selectors and list metadata."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ def fill(client: Client, paths: NamespacePaths, count: int = 5) -> list[JsonObje
 
 
 def encode_token(**parts: object) -> str:
-    """A continuation as a client could make one up."""
+    """Encode a continue token as a client could forge it."""
     token = {"v": "meta.k8s.io/v1", "rv": 1, "start": "/x", **parts}
     return base64.urlsafe_b64encode(json.dumps(token).encode()).rstrip(b"=").decode()
 
@@ -113,8 +113,10 @@ def test_list_at_an_exact_resource_version_returns_that_state(client: Client, pa
         pytest.param({"resourceVersion": "0"}, id="any"),
         pytest.param({"resourceVersion": "1"}, id="legacy not older than"),
         pytest.param({"resourceVersion": "1", "resourceVersionMatch": "NotOlderThan"}, id="not older than"),
-        pytest.param({"resourceVersion": "0", "resourceVersionMatch": "NotOlderThan", "limit": 1}, id="any, not cut"),
-        pytest.param({"resourceVersion": "0", "limit": 1}, id="legacy any, not cut"),
+        pytest.param(
+            {"resourceVersion": "0", "resourceVersionMatch": "NotOlderThan", "limit": 1}, id="any, with a limit"
+        ),
+        pytest.param({"resourceVersion": "0", "limit": 1}, id="legacy any, with a limit"),
     ],
 )
 def test_list_not_older_than_a_version_returns_the_current_state(
@@ -147,25 +149,27 @@ def test_future_resource_version_returns_504_with_retry(client: Client, paths: N
 @pytest.mark.parametrize(
     ("query", "refusal"),
     [
-        pytest.param({"limit": "abc"}, (400, "BadRequest"), id="a limit that is no number"),
-        pytest.param({"limit": "9" * 25}, (400, "BadRequest"), id="a limit that no number holds"),
-        pytest.param({"limit": "1_0"}, (400, "BadRequest"), id="a limit as Python writes numbers"),
-        pytest.param({"continue": "garbage"}, (400, "BadRequest"), id="a continuation that is none"),
-        pytest.param({"continue": "e30"}, (400, "BadRequest"), id="a continuation that says nothing"),
-        pytest.param({"continue": encode_token(v="v2")}, (400, "BadRequest"), id="a continuation from elsewhere"),
-        pytest.param({"continue": encode_token(start="")}, (400, "BadRequest"), id="a continuation from nowhere"),
-        pytest.param({"continue": encode_token(start="../x")}, (400, "BadRequest"), id="a continuation that climbs"),
-        pytest.param({"resourceVersion": "9" * 23}, (400, "BadRequest"), id="a revision that no number holds"),
-        pytest.param({"resourceVersion": "abc"}, (400, "BadRequest"), id="a revision that is no number"),
-        pytest.param({"resourceVersion": "-1"}, (400, "BadRequest"), id="a revision below zero"),
-        pytest.param({"resourceVersionMatch": "Exact"}, (422, "Invalid"), id="a match of no revision"),
+        pytest.param({"limit": "abc"}, (400, "BadRequest"), id="limit that is not a number"),
+        pytest.param({"limit": "9" * 25}, (400, "BadRequest"), id="limit out of range"),
+        pytest.param({"limit": "1_0"}, (400, "BadRequest"), id="limit with an underscore"),
+        pytest.param({"continue": "garbage"}, (400, "BadRequest"), id="invalid continue token"),
+        pytest.param({"continue": "e30"}, (400, "BadRequest"), id="empty continue token"),
+        pytest.param({"continue": encode_token(v="v2")}, (400, "BadRequest"), id="continue token of another namespace"),
+        pytest.param({"continue": encode_token(start="")}, (400, "BadRequest"), id="continue token without a start"),
         pytest.param(
-            {"resourceVersion": "0", "resourceVersionMatch": "Exact"}, (422, "Invalid"), id="exactly any revision"
+            {"continue": encode_token(start="../x")}, (400, "BadRequest"), id="continue token with a path traversal"
         ),
-        pytest.param({"resourceVersion": "1", "resourceVersionMatch": "odd"}, (422, "Invalid"), id="an odd match"),
+        pytest.param({"resourceVersion": "9" * 23}, (400, "BadRequest"), id="resource version out of range"),
+        pytest.param({"resourceVersion": "abc"}, (400, "BadRequest"), id="resource version that is not a number"),
+        pytest.param({"resourceVersion": "-1"}, (400, "BadRequest"), id="negative resource version"),
+        pytest.param({"resourceVersionMatch": "Exact"}, (422, "Invalid"), id="match without a resource version"),
+        pytest.param(
+            {"resourceVersion": "0", "resourceVersionMatch": "Exact"}, (422, "Invalid"), id="exact match of version 0"
+        ),
+        pytest.param({"resourceVersion": "1", "resourceVersionMatch": "odd"}, (422, "Invalid"), id="unknown match"),
         pytest.param({"sendInitialEvents": "true"}, (422, "Invalid"), id="initial events of a list"),
-        pytest.param({"labelSelector": "a in (b"}, (400, "BadRequest"), id="a broken label selector"),
-        pytest.param({"fieldSelector": "spec.nope=1"}, (400, "BadRequest"), id="a field that cannot be selected by"),
+        pytest.param({"labelSelector": "a in (b"}, (400, "BadRequest"), id="invalid label selector"),
+        pytest.param({"fieldSelector": "spec.nope=1"}, (400, "BadRequest"), id="unsupported field selector"),
     ],
 )
 def test_invalid_list_parameters_are_rejected(
@@ -185,9 +189,9 @@ def test_continue_token_cannot_be_combined_with_a_resource_version(client: Clien
     ("selector", "expected"),
     [
         pytest.param("tier=a", ["one", "two"], id="equal"),
-        pytest.param("tier!=a", ["three", "zero"], id="not equal, also where it is absent"),
+        pytest.param("tier!=a", ["three", "zero"], id="not equal or absent"),
         pytest.param("tier in (a,b)", ["one", "three", "two"], id="in"),
-        pytest.param("tier notin (a),tier", ["three"], id="not in, and there"),
+        pytest.param("tier notin (a),tier", ["three"], id="not in, and exists"),
         pytest.param("!tier", ["zero"], id="absent"),
     ],
 )
@@ -200,11 +204,11 @@ def test_label_selectors_filter(client: Client, paths: NamespacePaths, selector:
 @pytest.mark.parametrize(
     ("selector", "expected"),
     [
-        pytest.param("metadata.name=it-1", ["it-1"], id="a name"),
-        pytest.param("metadata.name!=it-1", ["it-0", "it-2"], id="not a name"),
+        pytest.param("metadata.name=it-1", ["it-1"], id="name"),
+        pytest.param("metadata.name!=it-1", ["it-0", "it-2"], id="not the name"),
         pytest.param("metadata.name=it-1,metadata.name=it-2", [], id="two names"),
-        pytest.param("metadata.name=nope", [], id="a name that nothing has"),
-        pytest.param("metadata.namespace=elsewhere", [], id="another namespace"),
+        pytest.param("metadata.name=nope", [], id="unknown name"),
+        pytest.param("metadata.namespace=elsewhere", [], id="other namespace"),
     ],
 )
 def test_field_selectors_filter(client: Client, paths: NamespacePaths, selector: str, expected: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Whatever a client sends, it is answered, and never with the server's own failure."""
+"""Malformed requests are answered, and never with a server error."""
 
 import copy
 import json
@@ -95,13 +95,13 @@ OBJECTS: list[tuple[str, JsonObject]] = [
 
 
 def list_paths(tree: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The way to every value of a tree, the whole included."""
+    """Return the paths of all values of a tree, including the root."""
     steps = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     return [at, *(path for step, inner in steps for path in list_paths(inner, (*at, step)))]
 
 
 def put(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
-    """A copy of the tree with another value in one place."""
+    """Return a copy of the tree with another value at a path."""
     if not path:
         return value
     changed = copy.deepcopy(tree)
@@ -114,7 +114,7 @@ def put(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 @st.composite
 def broken_objects(draw: st.DrawFn) -> tuple[str, Any]:
-    """A good object with something else in one or two places."""
+    """Generate valid objects with one or two values replaced."""
     path, tree = draw(st.sampled_from(OBJECTS))
     broken: Any = tree
     for _ in range(draw(st.integers(1, 2))):
@@ -123,12 +123,12 @@ def broken_objects(draw: st.DrawFn) -> tuple[str, Any]:
 
 
 def has_failed(reply: Response) -> bool:
-    """Whether the server made a mistake; those that kube-apiserver calls its own have no reason."""
+    """Return True for a server error; those that kube-apiserver also returns have no reason."""
     return reply.status >= 500 and (not reply.body or b"InternalError" in reply.body)
 
 
 def check(reply: Response) -> None:
-    """An answer that is none of the server's failures, and that clients can read."""
+    """Check that the response is not a server error and is a valid Status or object."""
     assert not has_failed(reply), reply.body
     if reply.status >= 400 and reply.headers["content-type"] == "application/json":
         assert reply.tree["kind"] == "Status"
@@ -284,16 +284,16 @@ Sender = Callable[[Client], Response]
 @pytest.mark.parametrize(
     "send",
     [
-        pytest.param(lambda client: client.post("/api/v1/namespaces", b"{}"), id="nothing at all"),
+        pytest.param(lambda client: client.post("/api/v1/namespaces", b"{}"), id="empty body"),
         pytest.param(lambda client: client.post("/api/v1/namespaces", b"null"), id="null"),
-        pytest.param(lambda client: client.post("/api/v1/namespaces", b'"x"'), id="a text"),
+        pytest.param(lambda client: client.post("/api/v1/namespaces", b'"x"'), id="string"),
         pytest.param(
             lambda client: client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", b"{}"),
-            id="an empty question",
+            id="empty object",
         ),
         pytest.param(
             lambda client: client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", b"["),
-            id="half a question",
+            id="truncated object",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Patches of every kind: what they change, what they may carry, and how they are refused."""
+"""Patch requests of every type: results, preconditions and errors."""
 
 import pytest
 from tests.integration.objects import NamespacePaths, build_config, build_instancetype, build_vm, create, revision
@@ -44,10 +44,10 @@ def test_unsupported_patch_types_of_custom_resources_return_415(
 @pytest.mark.parametrize(
     ("metadata", "refusal"),
     [
-        pytest.param({"resourceVersion": "1"}, (409, "Conflict"), id="an older revision"),
-        pytest.param({"uid": "11111111-1111-1111-1111-111111111111"}, (422, "Invalid"), id="another uid"),
-        pytest.param({"name": "renamed"}, (400, "BadRequest"), id="another name"),
-        pytest.param({"namespace": "default"}, (400, "BadRequest"), id="another namespace"),
+        pytest.param({"resourceVersion": "1"}, (409, "Conflict"), id="older resource version"),
+        pytest.param({"uid": "11111111-1111-1111-1111-111111111111"}, (422, "Invalid"), id="other uid"),
+        pytest.param({"name": "renamed"}, (400, "BadRequest"), id="other name"),
+        pytest.param({"namespace": "default"}, (400, "BadRequest"), id="other namespace"),
     ],
 )
 def test_patch_with_a_resource_version_is_conditional(
@@ -66,21 +66,26 @@ def test_patch_with_a_resource_version_is_conditional(
         pytest.param(
             JSON_PATCH, [{"op": "test", "path": "/spec/cpu/guest", "value": 9}], (422, "Invalid"), id="test fails"
         ),
-        pytest.param(JSON_PATCH, [{"op": "remove", "path": "/spec/nope"}], (422, "Invalid"), id="nothing there"),
-        pytest.param(JSON_PATCH, [{"op": "frobnicate", "path": "/spec"}], (422, "Invalid"), id="no such operation"),
-        pytest.param(JSON_PATCH, {"op": "add"}, (400, "BadRequest"), id="no list of operations"),
-        pytest.param(JSON_PATCH, [{"op": "remove", "path": "/kind"}], (422, "Invalid"), id="no kind left"),
+        pytest.param(JSON_PATCH, [{"op": "remove", "path": "/spec/nope"}], (422, "Invalid"), id="missing path"),
+        pytest.param(JSON_PATCH, [{"op": "frobnicate", "path": "/spec"}], (422, "Invalid"), id="unknown operation"),
+        pytest.param(JSON_PATCH, {"op": "add"}, (400, "BadRequest"), id="operations that are not a list"),
+        pytest.param(JSON_PATCH, [{"op": "remove", "path": "/kind"}], (422, "Invalid"), id="removed kind"),
         pytest.param(
-            JSON_PATCH, [{"op": "replace", "path": "/metadata", "value": []}], (422, "Invalid"), id="metadata a list"
+            JSON_PATCH,
+            [{"op": "replace", "path": "/metadata", "value": []}],
+            (422, "Invalid"),
+            id="metadata replaced by a list",
         ),
-        pytest.param(JSON_PATCH, [{"op": "replace", "path": "", "value": 1}], (422, "Invalid"), id="no object left"),
-        pytest.param(MERGE_PATCH, [], (400, "BadRequest"), id="a list merged"),
-        pytest.param(MERGE_PATCH, b"{", (400, "BadRequest"), id="half a patch"),
-        pytest.param(MERGE_PATCH, b"", (400, "BadRequest"), id="no patch"),
-        pytest.param(MERGE_PATCH, {"kind": "Other"}, (422, "Invalid"), id="another kind"),
-        pytest.param(MERGE_PATCH, {"apiVersion": "v1"}, (422, "Invalid"), id="another version"),
-        pytest.param(MERGE_PATCH, {"spec": None}, (422, "Invalid"), id="no spec left"),
-        pytest.param(MERGE_PATCH, {"spec": "small"}, (422, "Invalid"), id="a spec of another type"),
+        pytest.param(
+            JSON_PATCH, [{"op": "replace", "path": "", "value": 1}], (422, "Invalid"), id="result that is not an object"
+        ),
+        pytest.param(MERGE_PATCH, [], (400, "BadRequest"), id="list as a merge patch"),
+        pytest.param(MERGE_PATCH, b"{", (400, "BadRequest"), id="truncated patch"),
+        pytest.param(MERGE_PATCH, b"", (400, "BadRequest"), id="empty patch"),
+        pytest.param(MERGE_PATCH, {"kind": "Other"}, (422, "Invalid"), id="other kind"),
+        pytest.param(MERGE_PATCH, {"apiVersion": "v1"}, (422, "Invalid"), id="other version"),
+        pytest.param(MERGE_PATCH, {"spec": None}, (422, "Invalid"), id="removed spec"),
+        pytest.param(MERGE_PATCH, {"spec": "small"}, (422, "Invalid"), id="spec of a wrong type"),
     ],
 )
 def test_inapplicable_patches_are_rejected(
@@ -121,19 +126,19 @@ def test_unknown_fields_in_a_patch_give_a_warning_or_an_error(client: Client, pa
             MERGE_PATCH,
             b'{"spec":{"cpu":{"guest":2},"cpu":{"guest":3}}}',
             'duplicate field \\"spec.cpu\\"',
-            id="merge, twice",
+            id="duplicate key in a merge patch",
         ),
         pytest.param(
             JSON_PATCH,
             b'[{"op":"replace","path":"/spec/cpu/guest","value":2,"value":3}]',
             'json patch duplicate field \\"[0].value\\"',
-            id="JSON, twice",
+            id="duplicate key in a JSON patch",
         ),
         pytest.param(
             JSON_PATCH,
             b'[{"op":"replace","path":"/spec/cpu/guest","value":3,"odd":1}]',
             'json patch unknown field \\"[0].odd\\"',
-            id="JSON, unknown",
+            id="unknown member in a JSON patch",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Requests for what is not there or cannot be had that way, and answers in other forms."""
+"""Requests for missing resources and unsupported methods, and response media types."""
 
 import gzip
 import json
@@ -34,7 +34,9 @@ PLAIN_404 = (404, b"404 page not found\n")
             id="cluster-wide kind",
         ),
         pytest.param("POST", f"/apis/{GROUP}/v1beta1/virtualmachineinstancetypes", id="no namespace"),
-        pytest.param("DELETE", f"/apis/{GROUP}/v1beta1/virtualmachineinstancetypes", id="all of a namespaced kind"),
+        pytest.param(
+            "DELETE", f"/apis/{GROUP}/v1beta1/virtualmachineinstancetypes", id="namespaced kind without a namespace"
+        ),
         pytest.param("GET", "/apis//v1/configmaps", id="empty group"),
         pytest.param("GET", "/nope", id="path"),
         pytest.param("GET", "/openapi/v3/apis/nope.io/v1", id="schema"),
@@ -52,12 +54,12 @@ def test_unknown_resource_returns_plain_404(client: Client, method: str, path: s
         pytest.param("GET", "/api/v1/things", id="resource"),
         pytest.param("POST", "/apis/apps/v1/things", id="resource of a group"),
         pytest.param("GET", "/apis/apps/v1beta1/deployments", id="version"),
-        pytest.param("GET", "/api/v2", id="version of no group"),
+        pytest.param("GET", "/api/v2", id="version of an unknown group"),
         pytest.param("GET", "/api/v1/namespaces/default/nodes", id="cluster-wide kind"),
-        pytest.param("GET", "/api/v1/configmaps/a", id="an object without its namespace"),
+        pytest.param("GET", "/api/v1/configmaps/a", id="namespaced object without a namespace"),
         pytest.param("GET", "/api/v1/namespaces/default/configmaps/a/b/c", id="deep path"),
         pytest.param("GET", "/api/v1/namespaces/default/configmaps/a/status", id="subresource"),
-        pytest.param("DELETE", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x", id="an answered question"),
+        pytest.param("DELETE", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x", id="review by name"),
     ],
 )
 def test_unknown_resource_in_a_built_in_group_returns_404_with_a_status(client: Client, method: str, path: str) -> None:
@@ -80,17 +82,17 @@ def test_unknown_subresource_returns_404_with_the_object_name(client: Client, pa
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        pytest.param("OPTIONS", f"{CLUSTER_INSTANCETYPES}/x", id="a method of no use"),
-        pytest.param("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", id="reading questions"),
-        pytest.param("DELETE", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", id="deleting questions"),
-        pytest.param("POST", "/api/v1/configmaps", id="making an object in no namespace"),
-        pytest.param("POST", "/api/v1/namespaces/default/configmaps/x", id="posting to an object"),
-        pytest.param("PUT", "/api/v1/namespaces/default/configmaps", id="replacing all objects"),
-        pytest.param("DELETE", "/api/v1/namespaces", id="deleting all namespaces"),
-        pytest.param("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", id="making definitions"),
-        pytest.param("PATCH", "/api/v1/namespaces/default/finalize", id="patching what is only replaced"),
-        pytest.param("POST", "/apis", id="posting to discovery"),
-        pytest.param("DELETE", "/version", id="deleting the version"),
+        pytest.param("OPTIONS", f"{CLUSTER_INSTANCETYPES}/x", id="unknown method"),
+        pytest.param("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", id="GET of reviews"),
+        pytest.param("DELETE", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", id="DELETE of reviews"),
+        pytest.param("POST", "/api/v1/configmaps", id="POST without a namespace"),
+        pytest.param("POST", "/api/v1/namespaces/default/configmaps/x", id="POST to an object"),
+        pytest.param("PUT", "/api/v1/namespaces/default/configmaps", id="PUT to a collection"),
+        pytest.param("DELETE", "/api/v1/namespaces", id="DELETE of all namespaces"),
+        pytest.param("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", id="POST of CRDs"),
+        pytest.param("PATCH", "/api/v1/namespaces/default/finalize", id="PATCH of a subresource with PUT only"),
+        pytest.param("POST", "/apis", id="POST to discovery"),
+        pytest.param("DELETE", "/version", id="DELETE of the version"),
     ],
 )
 def test_unsupported_methods_return_405(client: Client, method: str, path: str) -> None:
@@ -138,9 +140,9 @@ def test_built_in_kinds_accept_no_media_type_wildcards(client: Client) -> None:
 
 @pytest.mark.parametrize("path", [CLUSTER_INSTANCETYPES, "/version", "/apis"])
 def test_head_is_a_get_without_a_body(client: Client, path: str) -> None:
-    whole, head = client.get(path), client.send("HEAD", path)
+    full, head = client.get(path), client.send("HEAD", path)
     assert (head.status, head.body) == (200, b"")
-    assert head.headers["content-length"] == str(len(whole.body))
+    assert head.headers["content-length"] == str(len(full.body))
     assert client.send("HEAD", f"{CLUSTER_INSTANCETYPES}/none").status == 404
     assert client.send("HEAD", "/api/v1/namespaces/default").status == 405
 
@@ -180,8 +182,8 @@ def test_table_cell_without_a_value_is_null(client: Client, paths: NamespacePath
     assert (cells["Name"], cells["vCPU"], cells["Memory"]) == ("one", 1, "1Gi")
     assert None in cells.values()
     assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
-    whole = client.get(paths.instancetypes("one"), accept=TABLE, includeObject="Object").tree
-    assert whole["rows"][0]["object"]["spec"]["cpu"] == {"guest": 1}
+    full = client.get(paths.instancetypes("one"), accept=TABLE, includeObject="Object").tree
+    assert full["rows"][0]["object"]["spec"]["cpu"] == {"guest": 1}
     none = client.get(paths.instancetypes("one"), accept=TABLE, includeObject="None").tree
     assert none["rows"][0]["object"] is None
     assert client.get(paths.instancetypes("one"), accept=TABLE, includeObject="Odd").reason == (400, "BadRequest")

@@ -1,4 +1,4 @@
-"""A copy of a system that runs in place of the original: clients learn that they must list again."""
+"""A restored backup in place of the original server: clients must list again."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ CONFIGS = "/api/v1/namespaces/default/configmaps"
 
 
 def read_events(client: Client, since: str) -> list[tuple[str, int, str]]:
-    """The events of a watch that ends at once: type, code and reason."""
+    """Return the events of a watch that ends immediately: type, code and reason."""
     with client.watch(CONFIGS, resourceVersion=since) as watch:
         return [(event["type"], event["object"]["code"], event["object"]["reason"]) for event in watch]
 
 
 @pytest.fixture
 def original(tmp_path: Path) -> tuple[Path, list[str], str]:
-    """A copy, made while the original runs; revisions of the original before and after that; a continue token of it."""
+    """A backup of a running server, resource versions before and after the backup, and a continue token."""
     with LoopbackServer(tmp_path / "data") as server:
         client = server.connect()
         create(client, CONFIGS, build_config("a"), build_config("b"))

@@ -1,4 +1,4 @@
-"""Settings that nobody knows stay where they are, however they were written, and change nothing."""
+"""Unknown fields of the configuration are kept by every kind of write and have no effect."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ HEAD: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadat
 
 @pytest.fixture(autouse=True)
 def _restored(client: Client) -> Iterator[None]:
-    """The configuration is everybody's: it is put back as it was."""
+    """Restore the shared configuration after each test."""
     before = client.get(PATH).tree
     yield
     after = client.get(PATH).tree
@@ -23,10 +23,10 @@ def _restored(client: Client) -> Iterator[None]:
 
 
 def write(client: Client, way: str) -> Response:
-    whole = client.get(PATH).tree
+    configuration = client.get(PATH).tree
     match way:
         case "put":
-            return client.put(PATH, {**whole, "spec": {"configuration": SETTINGS}}, fieldValidation="Strict")
+            return client.put(PATH, {**configuration, "spec": {"configuration": SETTINGS}}, fieldValidation="Strict")
         case "merge":
             return client.patch(PATH, {"spec": {"configuration": SETTINGS}})
         case _:

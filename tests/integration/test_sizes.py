@@ -1,4 +1,4 @@
-"""How large objects may get, however they are written; and what a small request may not become."""
+"""Size limits of objects for every kind of write, and of expanded YAML aliases."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ def send_yaml(client: Client, path: str, text: str) -> Response:
 
 
 def with_size(size: int) -> dict[str, object]:
-    """A patch of a VM's template, to so many bytes."""
+    """Return a patch that grows a VM's template to `size` bytes."""
     return {"spec": {"template": {"metadata": {"annotations": {"a": "x" * size}}}}}
 
 
@@ -101,8 +101,8 @@ def test_data_of_config_maps_and_secrets_is_limited_to_1_mib(
     tree = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}}
     refused = client.post(path, {**tree, field: {"a": "x" * MAX_DATA_BYTES, "b": "x"}})
     where = "[]" if kind == "ConfigMap" else "data"
-    words = f'{kind} "x" is invalid: {where}: Too long: may not be more than {MAX_DATA_BYTES} bytes'
-    assert (refused.reason, refused.tree["message"]) == ((422, "Invalid"), words)
+    message = f'{kind} "x" is invalid: {where}: Too long: may not be more than {MAX_DATA_BYTES} bytes'
+    assert (refused.reason, refused.tree["message"]) == ((422, "Invalid"), message)
     assert client.post(path, {**tree, field: {"a": "x" * MAX_DATA_BYTES}}).status == 201
     assert client.patch(f"{path}/x", {field: {"b": "x"}}, media).reason == (422, "Invalid")
 

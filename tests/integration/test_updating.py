@@ -1,4 +1,4 @@
-"""Updates: what may change and what the server puts back, revisions and generations, and the status apart."""
+"""Update requests: immutable and server-set fields, resource versions, generations and the status subresource."""
 
 import threading
 
@@ -48,15 +48,15 @@ def test_server_set_metadata_cannot_be_changed(client: Client, paths: NamespaceP
 @pytest.mark.parametrize(
     ("metadata", "refusal"),
     [
-        pytest.param({"name": "other"}, (400, "BadRequest"), id="another name"),
+        pytest.param({"name": "other"}, (400, "BadRequest"), id="other name"),
         pytest.param({"name": None}, (400, "BadRequest"), id="no name"),
-        pytest.param({"namespace": "default"}, (400, "BadRequest"), id="another namespace"),
-        pytest.param({"uid": "11111111-1111-1111-1111-111111111111"}, (409, "Conflict"), id="another uid"),
-        pytest.param({"resourceVersion": "1"}, (409, "Conflict"), id="an older revision"),
-        pytest.param({"resourceVersion": ""}, (422, "Invalid"), id="no revision"),
-        pytest.param({"resourceVersion": "0"}, (422, "Invalid"), id="any revision"),
-        pytest.param({"resourceVersion": "odd"}, (500, ""), id="a revision that is none"),
-        pytest.param({"deletionGracePeriodSeconds": 5}, (422, "Invalid"), id="a grace period"),
+        pytest.param({"namespace": "default"}, (400, "BadRequest"), id="other namespace"),
+        pytest.param({"uid": "11111111-1111-1111-1111-111111111111"}, (409, "Conflict"), id="other uid"),
+        pytest.param({"resourceVersion": "1"}, (409, "Conflict"), id="older resource version"),
+        pytest.param({"resourceVersion": ""}, (422, "Invalid"), id="no resource version"),
+        pytest.param({"resourceVersion": "0"}, (422, "Invalid"), id="resource version 0"),
+        pytest.param({"resourceVersion": "odd"}, (500, ""), id="invalid resource version"),
+        pytest.param({"deletionGracePeriodSeconds": 5}, (422, "Invalid"), id="grace period"),
     ],
 )
 def test_update_with_another_name_or_stale_version_is_rejected(

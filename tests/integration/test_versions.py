@@ -1,4 +1,4 @@
-"""Served versions: the same object through each of them, in reads, writes, lists and watches."""
+"""Served versions: the same object at each version in reads, writes, lists and watches."""
 
 import pytest
 from tests.integration.objects import GROUP, NamespacePaths, build_instancetype, build_vm, create, names, revision
@@ -11,7 +11,7 @@ DEPRECATED = ("v1alpha1", "v1alpha2")
 
 
 def at(tree: JsonObject, version: str) -> JsonObject:
-    """The same object at another version; who wrote it at which does not change."""
+    """Return the object at another version, with unchanged managedFields."""
     return {**tree, "apiVersion": f"{GROUP}/{version}"}
 
 

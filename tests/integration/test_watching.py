@@ -1,4 +1,4 @@
-"""Watches: every change once and in order, as the selector sees it, from the revision asked for to the end."""
+"""Watches: order of events, selectors, resource versions, bookmarks and timeouts."""
 
 import time
 
@@ -21,7 +21,7 @@ PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 
 
 def show(events: list[JsonObject]) -> list[tuple[str, str]]:
-    """What happened to which object."""
+    """Return the type and object name of each event."""
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
 
@@ -39,7 +39,7 @@ def test_changes_after_a_resource_version_arrive_in_order(client: Client, paths:
     assert events[2]["object"]["spec"]["cpu"] == {"guest": 2}
 
 
-@pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no revision", "any revision"])
+@pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no resource version", "resource version 0"])
 def test_watch_without_resource_version_starts_with_existing_objects(
     client: Client, paths: NamespacePaths, query: JsonObject
 ) -> None:
@@ -165,7 +165,7 @@ def test_initial_events_end_with_an_annotated_bookmark(client: Client, paths: Na
     assert int(revision(events[0]["object"])) <= int(revision(events[1]["object"]))
 
 
-@pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no revision", "any revision"])
+@pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no resource version", "resource version 0"])
 def test_watch_from_version_zero_sends_initial_events(client: Client, paths: NamespacePaths, query: JsonObject) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     with client.watch(paths.instancetypes(), allowWatchBookmarks="true", **query) as watch:
@@ -185,13 +185,15 @@ def test_watch_can_start_without_initial_events(client: Client, paths: Namespace
 @pytest.mark.parametrize(
     "query",
     [
-        pytest.param({"sendInitialEvents": "true"}, id="initial events of no revision"),
+        pytest.param({"sendInitialEvents": "true"}, id="initial events without a match"),
         pytest.param(
             {"sendInitialEvents": "true", "resourceVersionMatch": "Exact", "resourceVersion": "1"},
-            id="initial events of an exact revision",
+            id="initial events with an exact match",
         ),
-        pytest.param({"resourceVersionMatch": "NotOlderThan", "resourceVersion": "1"}, id="a match without them"),
-        pytest.param({"continue": "x"}, id="a continuation"),
+        pytest.param(
+            {"resourceVersionMatch": "NotOlderThan", "resourceVersion": "1"}, id="match without initial events"
+        ),
+        pytest.param({"continue": "x"}, id="continue token"),
     ],
 )
 def test_invalid_watch_parameters_return_422(client: Client, paths: NamespacePaths, query: JsonObject) -> None:
@@ -333,7 +335,7 @@ def test_closed_watches_are_removed(server: LoopbackServer, client: Client, path
     hub = server.system.store._broadcaster  # noqa: SLF001 - what is left behind shows nowhere else
 
     def count() -> int:
-        """How many are kept for this namespace; others may have left some that the server is about to forget."""
+        """Return the number of watches of this namespace; closed watches of other tests may still be counted."""
         kept = [one for each in list(hub._subscriptions.values()) for one in list(each)]  # noqa: SLF001
         return sum(one.namespace == paths.namespace for one in kept)
 

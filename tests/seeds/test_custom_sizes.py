@@ -1,4 +1,4 @@
-"""The custom size design's example: an instance type without sizes, and a VM that states its own."""
+"""Example of the custom size design: an instance type without a size, and a VM that sets its own."""
 
 from typing import Any
 

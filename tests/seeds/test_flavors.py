@@ -1,4 +1,4 @@
-"""The flavor design's example: a flavor, a preference for Windows, a VM, and the instance that came of them."""
+"""Example of the flavor design: a flavor, a Windows preference, a VM and the resulting instance."""
 
 import copy
 
@@ -109,7 +109,7 @@ def test_vm_is_admitted_unchanged() -> None:
 
 
 def test_instance_has_every_field_of_the_example() -> None:
-    """The default interface also has the preferred model, and two fields of later versions stand beside."""
+    """The default interface also has the preferred model, and two fields were added in later versions."""
     vm = build_windows()
     metadata, spec = make_instance(vm, find_shape(vm, OBJECTS.find), firmware_uuid=UUID)
     expected = copy.deepcopy(INSTANCE_SPEC)

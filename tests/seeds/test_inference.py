@@ -1,4 +1,4 @@
-"""The inference design's four examples: one annotated claim, reached in four ways."""
+"""Examples of the inference design: one annotated claim, referenced in four ways."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The topology design's two examples: vCPUs laid out by a preference, and by the instance type itself."""
+"""Examples of the topology design: vCPUs laid out by a preference and by the instance type."""
 
 import pytest
 from tests.support.admission import check_vm
@@ -37,9 +37,12 @@ PREFER_CORES = build_preference(
             {"cores": 2, "model": "host-model", "sockets": 1, "threads": 1},
             id="preferred",
         ),
-        pytest.param({"topology": TOPOLOGY}, CREATE, {**TOPOLOGY, "model": "host-model"}, id="given"),
+        pytest.param({"topology": TOPOLOGY}, CREATE, {**TOPOLOGY, "model": "host-model"}, id="instance type"),
         pytest.param(
-            {"topology": TOPOLOGY}, WITH_PREFERENCE, {**TOPOLOGY, "model": "host-model"}, id="given against preferred"
+            {"topology": TOPOLOGY},
+            WITH_PREFERENCE,
+            {**TOPOLOGY, "model": "host-model"},
+            id="instance type overrides the preference",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The user guide's examples: a user's choice beside a preference, a revision kept in its first form, a whole VM."""
+"""Examples of the user guide: a VM field that overrides a preference, an old revision, and a complete VM."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ REVISION = "vm-cirros-csmall-csmall-6709b990-f717-44fe-a8ff-cb441d20b904-1"
 CSMALL_DATA = {"apiVersion": "", "spec": "eyJjcHUiOnsiZ3Vlc3QiOjF9LCJtZW1vcnkiOnsiZ3Vlc3QiOiIxMjhNaSJ9fQ=="}
 
 
-@pytest.mark.parametrize("live", [True, False], ids=["changed since", "deleted since"])
+@pytest.mark.parametrize("live", [True, False], ids=["changed", "deleted"])
 def test_restart_uses_the_revision_after_the_instancetype_changed(live: bool) -> None:
     changed = build_instancetype("csmall", namespace="default", cpu={"guest": 8}, memory={"guest": "8Gi"})
     matcher = {"kind": "VirtualMachineInstancetype", "name": "csmall", "revisionName": REVISION}

@@ -28,7 +28,7 @@ def build_long_chain(target: Path) -> bytes:
     Build the archive of CVE-2025-4517, which writes a file outside the target directory.
 
     Its chain of links is longer than PATH_MAX when it is resolved, so that `realpath` gives up half way and the filter
-    `data` checks another path than the one that the system follows.
+    `data` checks another path than the kernel follows.
     """
     component, steps, path = "d" * 247, "abcdefghijklmnop", ""
     packed = io.BytesIO()

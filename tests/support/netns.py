@@ -1,5 +1,5 @@
 """
-A network namespace for a test and its processes, connected to a second one that simulates the internet.
+A network namespace for a test and its processes, connected to a second namespace that simulates the internet.
 
 The calling thread enters the namespace and returns. No traffic leaves the machine.
 """

@@ -1,7 +1,7 @@
 """
-A stand-in for CDI, which is a component of its own: its kinds, its API for upload tokens, and its upload proxy.
+A fake CDI for cluster tests: its kinds, its API for upload tokens, and its upload proxy.
 
-Claims and DataVolumes that wait for an upload are made ready, and hold what is sent. It ends with its block.
+Claims and DataVolumes that wait for an upload become ready, and receive the uploaded data.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ FindClaim = Callable[[str, str], Path]
 
 
 class TokenRequest(NamedTuple):
-    """Who asked for a token, and for which claim."""
+    """A request for an upload token: its user and claim."""
 
     user: str
     namespace: str
@@ -45,7 +45,7 @@ class TokenRequest(NamedTuple):
 
 
 class FakeCdi:
-    """CDI as far as virtctl sees it; what is sent goes to the file that `find_claim` names."""
+    """The part of CDI that virtctl uses; uploads are written to the file that `find_claim` returns."""
 
     def __init__(self, installation: Installation, find_claim: FindClaim) -> None:
         self._plane = installation.plane
@@ -54,25 +54,25 @@ class FakeCdi:
         self.sent: list[tuple[str, str]] = []
 
     def give_token(self, user: str, namespace: str, body: JsonObject) -> JsonObject:
-        """Answer a request for a token."""
+        """Issue a token for a claim."""
         self.asked.append(TokenRequest(user, namespace, body["spec"]["pvcName"]))
         return {**body, "status": {"token": f"t{len(self.asked)}"}}
 
-    def find_asked(self, authorization: str) -> TokenRequest | None:
-        """What a token is for; None if there is no such token."""
+    def find_request(self, authorization: str) -> TokenRequest | None:
+        """Return the request that a token was issued for, or None."""
         found = re.fullmatch(r"Bearer t(\d+)", authorization)
         return self.asked[int(found[1]) - 1] if found and 0 < int(found[1]) <= len(self.asked) else None
 
-    def take(self, asked: TokenRequest, path: str, data: bytes) -> None:
-        """Have a claim hold what was sent."""
+    def write_upload(self, asked: TokenRequest, path: str, data: bytes) -> None:
+        """Write uploaded data to a claim."""
         self.sent.append((asked.claim, path))
         self._find_claim(asked.namespace, asked.claim).write_bytes(data)
         volume = f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{asked.namespace}/datavolumes/{asked.claim}/status"
         self._plane.request("PATCH", volume, {"status": {"phase": "Succeeded"}}, **MERGE)
         self._annotate(asked.namespace, asked.claim, FILLED)
 
-    def look(self) -> None:
-        """Bring all claims and DataVolumes one step further."""
+    def sync(self) -> None:
+        """Advance all claims and DataVolumes by one step."""
         for volume in self._list("/apis/cdi.kubevirt.io/v1beta1/datavolumes"):
             if "upload" in volume["spec"]["source"] and not (volume.get("status") or {}).get("phase"):
                 self._make_claim(volume)
@@ -82,7 +82,7 @@ class FakeCdi:
                 self._annotate(claim["metadata"]["namespace"], claim["metadata"]["name"], READY)
 
     def _list(self, path: str) -> list[JsonObject]:
-        """What is there; nothing yet of a kind that the API server has only just come to know."""
+        """Return the objects at a path; none if the API server does not serve the kind yet."""
         code, listing = self._plane.request("GET", path)
         items: list[JsonObject] = listing["items"] if code == 200 else []
         return items
@@ -121,18 +121,18 @@ def _build_handler(cdi: FakeCdi) -> type[BaseHTTPRequestHandler]:
             self._answer(200 if known else 404, json.dumps(listing).encode() if known else b"")
 
         def do_HEAD(self) -> None:
-            asked = cdi.find_asked(self.headers.get("Authorization", ""))
+            asked = cdi.find_request(self.headers.get("Authorization", ""))
             self._answer(200 if self.path in UPLOADS and asked is not None else 401)
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             tokens = TOKENS.fullmatch(self.path)
-            asked = cdi.find_asked(self.headers.get("Authorization", ""))
+            asked = cdi.find_request(self.headers.get("Authorization", ""))
             if tokens:
                 given = cdi.give_token(self.headers.get("X-Remote-User", ""), tokens[1], json.loads(body))
                 self._answer(201, json.dumps(given).encode())
             elif self.path in UPLOADS and asked is not None:
-                cdi.take(asked, self.path, body)
+                cdi.write_upload(asked, self.path, body)
                 self._answer(200)
             else:
                 self._answer(401)
@@ -152,7 +152,7 @@ def _build_handler(cdi: FakeCdi) -> type[BaseHTTPRequestHandler]:
 
 @contextlib.contextmanager
 def run_fake_cdi(installation: Installation, find_claim: FindClaim) -> Iterator[FakeCdi]:
-    """CDI's part, played on a site until the block ends; nothing of it is left then."""
+    """Run the fake CDI until the block ends, then remove its objects."""
     cdi, ending, authority = FakeCdi(installation, find_claim), threading.Event(), Authority.create(make_key(), "cdi")
     credential = authority.issue_server(["localhost", f"{SERVICE}.{SYSTEM}.svc"])
     with ThreadingHTTPServer(("127.0.0.1", 0), _build_handler(cdi)) as server:
@@ -218,11 +218,11 @@ def _expect(code: int, answer: tuple[int, JsonObject]) -> None:
 
 
 def _remove(installation: Installation, objects: list[JsonObject]) -> None:
-    words = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-    installation.kubectl("delete", "--ignore-not-found", "--timeout=100s", "-f", "-", stdin=words)
+    arguments = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    installation.kubectl("delete", "--ignore-not-found", "--timeout=100s", "-f", "-", stdin=arguments)
 
 
 def _repeat(cdi: FakeCdi, ending: threading.Event) -> None:
     while not ending.wait(PAUSE):
-        with contextlib.suppress(OSError, json.JSONDecodeError):  # an API server that is busy
-            cdi.look()
+        with contextlib.suppress(OSError, json.JSONDecodeError):  # the API server is busy
+            cdi.sync()

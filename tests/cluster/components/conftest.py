@@ -1,4 +1,4 @@
-"""One control plane with our installation on it, for all tests of its components."""
+"""A control plane with virtshape installed, shared by all component tests."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from virtshape.api.codec import to_tree
 
 @pytest.fixture(scope="package")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A plane of its own: here the API server is stopped, and asks webhooks that may be down."""
+    """A separate control plane, because these tests stop the API server and the webhooks."""
     with ControlPlane(require_binaries(), tmp_path_factory.mktemp("components")) as running:
         yield running
 
@@ -24,7 +24,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 def installation(
     request: pytest.FixtureRequest, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Installation:
-    """The installation; its components run once a test asks for them."""
+    """The installation; other fixtures start its components."""
     kubectl = Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
     installation = Installation(plane, kubectl, tmp_path_factory.mktemp("workers"))
     installation.install()
@@ -33,13 +33,13 @@ def installation(
 
 @pytest.fixture(scope="package")
 def cluster(installation: Installation) -> Kubectl:
-    """The admin of this plane, not of the one that the other tests share."""
+    """kubectl as the admin of this control plane."""
     return installation.kubectl
 
 
 @pytest.fixture(scope="package")
 def webhook(installation: Installation) -> Iterator[ComponentProcess]:
-    """The webhooks, believed by the API server, and the catalog that they have let in."""
+    """The running webhooks, trusted by the API server, and the catalog."""
     with installation.running("webhook") as worker:
         installation.wait_until_trusted()
         installation.add(*(to_tree(item) for item in catalog.load()))
@@ -48,7 +48,7 @@ def webhook(installation: Installation) -> Iterator[ComponentProcess]:
 
 @pytest.fixture(scope="package")
 def aggregated(installation: Installation) -> Iterator[ComponentProcess]:
-    """The subresource API, believed by the API server."""
+    """The running subresource API, trusted by the API server."""
     with installation.running("apiserver") as worker:
         wanted = ("apiservice", "v1.subresources.kubevirt.io", "--for=condition=Available")
         installation.kubectl("wait", *wanted, f"--timeout={TIMEOUT:g}s")
@@ -57,14 +57,14 @@ def aggregated(installation: Installation) -> Iterator[ComponentProcess]:
 
 
 def _check_is_proxied(plane: ControlPlane) -> None:
-    """Check that requests reach the aggregated API, which may be a moment after it is Available."""
+    """Check that requests reach the aggregated API, which can be later than its Available condition."""
     code, response = plane.request("GET", "/apis/subresources.kubevirt.io/v1")
     assert code == 200, response
 
 
 @pytest.fixture
 def controller(installation: Installation, webhook: ComponentProcess) -> Iterator[ComponentProcess]:
-    """The controllers, at work."""
+    """The running controllers."""
     del webhook
     with installation.running("controller") as worker:
         yield worker

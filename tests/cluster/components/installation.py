@@ -1,8 +1,8 @@
 """
-Our installation on a control plane, with its components as processes of this machine.
+virtshape installed on a control plane, with its components as local processes.
 
-Services lead to this machine's own address; everything else is as `virtshape manifests` has it. Components run as their
-own accounts. Every process is a child of this one and ended by its id.
+Services are routed to this machine; everything else is as `virtshape manifests` prints it. Components use their own
+service accounts. Every process is a child of this one and is stopped by its id.
 """
 
 import contextlib
@@ -32,11 +32,11 @@ HOST = "127.0.0.1"
 TIMEOUT = 100.0
 LEFT_OUT = ("deployments", "monitoring")
 QUICK = ("--lease-seconds=3", "--renew-seconds=2", "--retry-seconds=0.3")
-"""Terms of leadership for tests, which have no time."""
+"""Short leader election times, so that tests are fast."""
 
 
 class ComponentProcess:
-    """One process of a component; it can be ended in any way, and its log read."""
+    """A component process with a log file."""
 
     def __init__(self, line: list[str], log: Path, health_port: int, metrics_port: int) -> None:
         self.log = log
@@ -46,7 +46,7 @@ class ComponentProcess:
             self._process = subprocess.Popen(line, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
 
     def request(self, path: str = "/readyz") -> tuple[int, str]:
-        """What the process says of itself."""
+        """Send a request to the health port."""
         port = self._metrics_port if path == "/metrics" else self._health_port
         connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT / 4)
         with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
@@ -56,7 +56,7 @@ class ComponentProcess:
         return 0, ""
 
     def wait(self) -> "ComponentProcess":
-        """Wait until the process can do its work."""
+        """Wait until the process is ready."""
         deadline = time.monotonic() + TIMEOUT
         while self.request()[0] != 200:
             ended = self._process.poll() is not None
@@ -65,8 +65,8 @@ class ComponentProcess:
             time.sleep(0.1)
         return self
 
-    def read_figure(self, name: str) -> float:
-        """One of the figures; nought if it is not told."""
+    def read_metric(self, name: str) -> float:
+        """Return the value of a metric; 0 if it is missing."""
         found = [line for line in self.request("/metrics")[1].splitlines() if line.startswith(f"{name} ")]
         return float(found[0].rpartition(" ")[2]) if found else 0.0
 
@@ -76,7 +76,7 @@ class ComponentProcess:
             self._process.send_signal(number)
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """End the process; its exit status."""
+        """Stop the process and return its exit status."""
         self.send(number)
         try:
             return self._process.wait(TIMEOUT)
@@ -86,7 +86,7 @@ class ComponentProcess:
 
 
 class Installation:
-    """An installation on a plane."""
+    """virtshape on one control plane."""
 
     def __init__(self, plane: ControlPlane, kubectl: Kubectl, directory: Path, *, cdi: bool = False) -> None:
         self.plane = plane
@@ -97,7 +97,7 @@ class Installation:
         self.https: dict[Component, int] = {"webhook": find_free_port(), "apiserver": find_free_port()}
 
     def install(self) -> None:
-        """Apply everything but what needs nodes."""
+        """Apply all objects except those that need nodes."""
         parts = build_parts(self._options)
         wanted = [self._route(tree) for name, trees in parts.items() if name not in LEFT_OUT for tree in trees]
         self.add(*wanted)
@@ -108,19 +108,19 @@ class Installation:
         """Apply objects."""
         if trees:
             arguments = ("apply", "--server-side", "-f", "-")
-            retry(lambda: self.kubectl(*arguments, stdin=_write(list(trees))))  # a busy server may not answer in time
+            retry(lambda: self.kubectl(*arguments, stdin=_write(list(trees))))  # a busy server may time out
 
     @contextlib.contextmanager
-    def running(self, component: Component, *words: str) -> Iterator[ComponentProcess]:
-        """A process of a component, ready for its work, until the block ends."""
-        worker = self.start(component, *words)
+    def running(self, component: Component, *arguments: str) -> Iterator[ComponentProcess]:
+        """Run a component until the block ends; wait until it is ready."""
+        worker = self.start(component, *arguments)
         try:
             yield worker.wait()
         finally:
             worker.end()
 
-    def start(self, component: Component, *words: str) -> ComponentProcess:
-        """A process of a component, as its own account."""
+    def start(self, component: Component, *arguments: str) -> ComponentProcess:
+        """Start a component with its service account."""
         self._count += 1
         health, metrics = find_free_port(), find_free_port()
         kubeconfig, log = (self._directory / f"{component}-{self._count}.{end}" for end in ("kubeconfig", "log"))
@@ -134,10 +134,10 @@ class Installation:
         if component == "controller":
             line += ["--launcher-image=launcher:1", *QUICK]
         line += ["--aggregated"] if component == "apiserver" else []
-        return ComponentProcess([*line, *words], log, health, metrics)
+        return ComponentProcess([*line, *arguments], log, health, metrics)
 
     def wait_until_trusted(self) -> None:
-        """Wait until the API server calls our webhooks and believes them."""
+        """Wait until the API server calls the webhooks and trusts their certificates."""
 
         def check() -> None:
             ran = self.kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(PROBE))
@@ -147,7 +147,7 @@ class Installation:
         retry(check)
 
     def _route(self, tree: dict[str, Any]) -> dict[str, Any]:
-        """The object, with what is called by way of a Service called at this machine."""
+        """Return the object with references to Services replaced by addresses of this machine."""
         if tree["kind"] == "Service" and tree["metadata"]["name"] in ("virtshape-webhook", "virtshape-apiserver"):
             return {**tree, "spec": {"type": "ExternalName", "externalName": "localhost"}}
         routed: dict[str, Any] = self._reroute(tree)

@@ -1,7 +1,7 @@
 """
-A kubelet that runs no pods and takes commands for them: as much as an API server needs to pass `exec` on.
+A fake kubelet without pods that accepts `exec` requests from an API server.
 
-Commands are those by which guests are visited; the guest is played.
+It responds to the commands that open guest streams as a simulated guest.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ SUCCESS = b"\x03" + json.dumps({"metadata": {}, "status": "Success"}).encode()
 
 
 class FakeCommand:
-    """A command as a WebSocket's messages: the first byte of each says which stream it belongs to."""
+    """An exec session over WebSocket messages; the first byte of each message is the stream number."""
 
     def __init__(self, arguments: list[str], asked: list[list[str]]) -> None:
         self._out: asyncio.Queue[bytes] = asyncio.Queue()
@@ -55,7 +55,7 @@ class FakeCommand:
 
 
 class FakeKubelet:
-    """Takes commands, and notes them."""
+    """Accepts and records commands."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -68,7 +68,7 @@ class FakeKubelet:
 
 
 def build_upgrade_headers(request: Request) -> tuple[tuple[str, str], ...] | None:
-    """The headers that consent to a command's streams; None if it is not that which is asked for."""
+    """Return the headers of a successful upgrade, or None if the request is not an exec upgrade."""
     offers = split_list(request.headers.get("sec-websocket-protocol", ""))
     if not request.path.startswith("/exec/") or PROTOCOL not in offers:
         return None
@@ -82,7 +82,7 @@ def build_upgrade_headers(request: Request) -> tuple[tuple[str, str], ...] | Non
 
 @asynccontextmanager
 async def serve_kubelet(handle: Handler) -> AsyncIterator[dict[str, Any]]:
-    """A kubelet on loopback that answers so, and the status of its node."""
+    """Serve a kubelet on loopback with this handler; yield the status of its node."""
     credential = Authority.create(make_key(), "kubelet").issue_server(["127.0.0.1"])
     listener = Listener(handle)
     port = await listener.start("127.0.0.1", 0, build_context(credential.certificate, credential.key))
@@ -98,7 +98,7 @@ async def serve_kubelet(handle: Handler) -> AsyncIterator[dict[str, Any]]:
 
 @asynccontextmanager
 async def run_fake_kubelet() -> AsyncIterator[tuple[FakeKubelet, dict[str, Any]]]:
-    """A kubelet whose pods are played, and the status of its node."""
+    """Run a kubelet with simulated pods; yield it and the status of its node."""
     kubelet = FakeKubelet()
     async with serve_kubelet(kubelet.handle) as status:
         yield kubelet, status

@@ -1,8 +1,8 @@
 """
-A node that runs guests' pods on this machine: as much of a scheduler and a kubelet as launchers need.
+A fake node that runs launcher pods as local processes: a minimal scheduler and kubelet.
 
-Pods are placed here and told of; `exec` runs commands in them. Claims are directories below the node's own, and pods of
-namespaces without any are left to others. All ends with its block.
+It binds pods, reports their status and serves `exec`. Claims are directories of the node; pods in namespaces without
+claims are ignored. All processes end with the `with` block.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ SHUTDOWN_SECONDS = 10.0
 
 
 class RunningCommand:
-    """A command as a WebSocket's messages: the first byte of each says which stream it belongs to."""
+    """An exec session over WebSocket messages; the first byte of each message is the stream number."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -60,11 +60,11 @@ class RunningCommand:
         assert self._process.stdin is not None
         if data[:1] == b"\x00":
             self._process.stdin.write(data[1:])
-            with contextlib.suppress(ConnectionError):  # it has ended, and that is told
+            with contextlib.suppress(ConnectionError):  # the command has ended, and its exit is reported
                 await self._process.stdin.drain()
 
     async def close(self) -> None:
-        """Close its input, and leave it to the command to end, as container runtimes do."""
+        """Close the command's input and let it exit, as container runtimes do."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -83,7 +83,7 @@ class RunningCommand:
 
 
 class Node:
-    """Looks after guests' pods, again and again."""
+    """Runs launcher pods, in a polling loop."""
 
     def __init__(self, plane: ControlPlane, directory: Path) -> None:
         self._plane = plane
@@ -93,18 +93,18 @@ class Node:
         self._deadlines: dict[str, float] = {}
 
     def find_claim(self, namespace: str, name: str) -> Path:
-        """Where the disk of a claim is, or is to be."""
+        """Return the path of a claim's disk, which may not exist yet."""
         directory = self._directory / "claims" / namespace / name
         directory.mkdir(parents=True, exist_ok=True)
         return directory / "disk.img"
 
     def read_logs(self) -> str:
-        """What all launchers have said."""
+        """Return the logs of all launchers."""
         paths = [*self._directory.glob("pods/*/log"), *self._directory.glob("pods/*/run/guests/*/*.log")]
         return "\n".join(f"== {path}\n{path.read_text(errors='replace')[-4000:]}" for path in paths)
 
     async def run_command(self, request: Request) -> AnyResponse:
-        """Run a command in a pod, as the API server asks a kubelet to."""
+        """Run a command in a pod for an exec request."""
         consent = build_upgrade_headers(request)
         _, _, _, name, *_ = request.path.split("/")  # /exec/NAMESPACE/POD/CONTAINER
         sandbox = self._pods.get(self._names.get(name, ""))
@@ -117,7 +117,7 @@ class Node:
         return Upgrade(RunningCommand(process), consent, join_fragments=True)
 
     def look(self) -> None:
-        """Bring every pod one step further."""
+        """Advance every pod by one step."""
         code, listing = self._plane.request("GET", PODS)
         for pod in listing["items"] if code == 200 else ():
             metadata = pod["metadata"]
@@ -171,7 +171,7 @@ class Node:
             sandbox.end()
 
     def _report_status(self, pod: JsonObject, path: str, sandbox: Sandbox) -> None:
-        """Say how a pod is doing, if that has changed."""
+        """Write the status of a pod if it has changed."""
         status = sandbox.status
         container = {"name": "compute", "image": "", "imageID": "", "restartCount": 0, "ready": sandbox.is_ready}
         if status is None:
@@ -193,14 +193,14 @@ class Node:
             shutil.rmtree(sandbox.directory / "run", ignore_errors=True)
 
     def end(self) -> None:
-        """End whatever still runs."""
+        """Stop all running pods."""
         for sandbox in self._pods.values():
             sandbox.end()
 
 
 @contextlib.contextmanager
 def run_node(plane: ControlPlane, directory: Path) -> Iterator[Node]:
-    """A node at work until the block ends."""
+    """Run a node until the block ends."""
     node, ending, address = Node(plane, directory), threading.Event(), plane_address(plane)
     listening = threading.Event()
     workers = [
@@ -219,7 +219,7 @@ def run_node(plane: ControlPlane, directory: Path) -> Iterator[Node]:
 
 
 def plane_address(plane: ControlPlane) -> str:
-    """The path of the node's status, once there is a node."""
+    """Return the path of the node's status, and create the node first."""
     plane.request("POST", "/api/v1/nodes", {"metadata": {"name": NAME}})
     return f"/api/v1/nodes/{NAME}/status"
 
@@ -238,5 +238,5 @@ async def _serve(
 def _repeat(node: Node, listening: threading.Event, ending: threading.Event) -> None:
     listening.wait()
     while not ending.wait(PAUSE):
-        with contextlib.suppress(OSError, json.JSONDecodeError):  # an API server that is being restarted
+        with contextlib.suppress(OSError, json.JSONDecodeError):  # the API server is being restarted
             node.look()

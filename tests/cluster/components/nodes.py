@@ -1,7 +1,7 @@
 """
-What a cluster has beyond its control plane, played: a scheduler, kubelets, and CDI where its kinds are.
+A fake scheduler, kubelet and CDI for a control plane.
 
-Pods are placed and run, pods that are to go are gone, DataVolumes become claims and are full. It ends with its block.
+Pods are bound and reported as running, deleted pods are removed, and DataVolumes get claims and succeed.
 """
 
 import contextlib
@@ -20,19 +20,19 @@ PAUSE = 0.1
 
 
 class Nodes:
-    """Looks after all pods and DataVolumes of a plane, again and again."""
+    """Processes all pods and DataVolumes of a control plane, in a polling loop."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
 
     def look(self) -> None:
-        """Bring everything one step further."""
-        for path, treat in ((PODS, self._treat_pod), (VOLUMES, self._treat_volume)):
+        """Advance every pod and DataVolume by one step."""
+        for path, treat in ((PODS, self._sync_pod), (VOLUMES, self._sync_volume)):
             code, listing = self._plane.request("GET", path)
             for item in listing["items"] if code == 200 else ():
                 treat(item)
 
-    def _treat_pod(self, pod: JsonObject) -> None:
+    def _sync_pod(self, pod: JsonObject) -> None:
         path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
         if pod["metadata"].get("deletionTimestamp"):
             self._plane.request("DELETE", path, {"gracePeriodSeconds": 0})
@@ -47,7 +47,7 @@ class Nodes:
             status = {"phase": "Running", "podIP": "10.1.2.3", "containerStatuses": [{**container, "state": state}]}
             self._patch(f"{path}/status", {"status": status})
 
-    def _treat_volume(self, volume: JsonObject) -> None:
+    def _sync_volume(self, volume: JsonObject) -> None:
         metadata, spec = volume["metadata"], volume["spec"]
         if (volume.get("status") or {}).get("phase") == "Succeeded":
             return
@@ -67,7 +67,7 @@ class Nodes:
 
 @contextlib.contextmanager
 def run_fake_nodes(plane: ControlPlane) -> Iterator[None]:
-    """Nodes at work until the block ends."""
+    """Run the fake nodes until the block ends."""
     plane.request("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
     ending = threading.Event()
     worker = threading.Thread(target=_repeat, args=(Nodes(plane).look, ending), name="nodes")
@@ -81,5 +81,5 @@ def run_fake_nodes(plane: ControlPlane) -> Iterator[None]:
 
 def _repeat(look: Callable[[], None], ending: threading.Event) -> None:
     while not ending.wait(PAUSE):
-        with contextlib.suppress(OSError, json.JSONDecodeError):  # an API server that is being restarted
+        with contextlib.suppress(OSError, json.JSONDecodeError):  # the API server is being restarted
             look()

@@ -1,7 +1,7 @@
 """
-A container of this machine: mounts and processes of its own, and what a guest's pod is furnished with.
+A minimal container for launcher pods: separate mount and PID namespaces, with the mounts of a pod.
 
-Made with util-linux. The programs in it are this machine's; what it may write to is in a directory of the test's.
+Built with util-linux. Programs are those of this machine; writable files are in a directory of the test.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ JOIN_OTHERS = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
 
 
 class Sandbox:
-    """A container that runs one command; `run/` of its directory is what it sees as /run/virtshape."""
+    """A container that runs one command; `run/` of its directory is mounted at /run/virtshape."""
 
     def __init__(self, directory: Path, command: Sequence[str], variables: Mapping[str, str]) -> None:
         self.directory = directory
@@ -34,7 +34,7 @@ class Sandbox:
         self._process: subprocess.Popen[bytes] | None = None
 
     def bind(self, source: Path, place: str) -> None:
-        """Have a directory of this machine stand at a place below /run/virtshape."""
+        """Mount a directory of this machine at a path below /run/virtshape."""
         (self.directory / "run" / place).mkdir(parents=True)
         self._binds.append((source, f"{self.directory}/run/{place}"))
 
@@ -58,38 +58,38 @@ class Sandbox:
         return "\n".join([*lines, "mount --rbind run /run/virtshape", "cd /", 'exec "$@"'])
 
     def enter(self, command: Sequence[str]) -> list[str]:
-        """The command line that runs a command in it."""
+        """Return the command line that runs a command in the container."""
         return ["nsenter", *JOIN_OTHERS, f"--target={self._find_first()}", "--mount", "--pid", "--wd=/", *command]
 
     @property
     def is_ready(self) -> bool:
-        """Whether its guest runs, as the pod's probe would find out."""
+        """Return True if the pod's readiness check succeeds."""
         return (self.directory / "run" / "running").exists()
 
     @property
     def status(self) -> int | None:
-        """The exit status of the command, once it has ended."""
+        """Return the exit status of the command, or None while it runs."""
         return None if self._process is None else self._process.poll()
 
     @property
     def termination_message(self) -> str:
-        """What the command has left for whoever looks after it."""
+        """Return the termination message of the command."""
         path = self.directory / TERMINATION_LOG
         return path.read_text() if path.exists() else ""
 
     def stop(self) -> None:
-        """Ask the command to end."""
+        """Send SIGTERM to the command."""
         with contextlib.suppress(ProcessLookupError, ValueError):
             os.kill(self._find_first(), signal.SIGTERM)
 
     def end(self) -> None:
-        """End everything that runs in it."""
+        """Kill all processes of the container."""
         if self._process is not None:
-            self._process.kill()  # and all the others go with it
+            self._process.kill()  # the kernel kills the others of the PID namespace
             self._process.wait()
 
     def _find_first(self) -> int:
-        """The first process in it, which is a child of the one that made it; ValueError if there is none."""
+        """Return the PID of the container's first process; raise ValueError if it does not run."""
         assert self._process is not None
         pid, deadline = self._process.pid, time.monotonic() + TIMEOUT
         while self._process.poll() is None and time.monotonic() < deadline:

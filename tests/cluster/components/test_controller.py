@@ -1,4 +1,4 @@
-"""The controllers as processes on a real control plane: one of several at work, whatever happens to it or around it."""
+"""Controller processes on a real control plane: leader election, crashes and API server restarts."""
 
 import json
 import signal
@@ -32,11 +32,11 @@ def build_vm(name: str = "vm1", strategy: str = "Always") -> JsonObject:
 
 
 def find_leaders(*workers: ComponentProcess) -> list[ComponentProcess]:
-    return [worker for worker in workers if worker.read_figure("virtshape_leader") == 1]
+    return [worker for worker in workers if worker.read_metric("virtshape_leader") == 1]
 
 
 def wait_for_leader(*workers: ComponentProcess) -> ComponentProcess:
-    """The one that leads, once there is one; never two."""
+    """Wait until there is a leader and return it; fail if there are two."""
 
     def look() -> ComponentProcess:
         leaders = find_leaders(*workers)
@@ -52,7 +52,7 @@ def list_pods(kubectl: Kubectl) -> list[str]:
 
 
 def count_starts(kubectl: Kubectl, name: str) -> int:
-    """How often an instance was made of a VM, as its story tells."""
+    """Return how many instances were created for a VM, from its events."""
     events = kubectl.get("events", "--field-selector", f"involvedObject.name={name},reason=SuccessfulCreate")
     return sum(event.get("count") or 1 for event in events["items"])
 
@@ -63,7 +63,7 @@ def test_killed_leader_is_replaced_and_nothing_starts_twice(installation: Instal
         leader = wait_for_leader(first, second)
         other = second if leader is first else first
         kubectl.apply(*(build_vm(name) for name in names))
-        leader.end(signal.SIGKILL)  # in the middle of it
+        leader.end(signal.SIGKILL)  # during the start
         began = time.monotonic()
         assert wait_for_leader(other) is other
         assert time.monotonic() - began < TIMEOUT / 2
@@ -73,7 +73,7 @@ def test_killed_leader_is_replaced_and_nothing_starts_twice(installation: Instal
         owners = [pod["metadata"]["ownerReferences"][0]["uid"] for pod in kubectl.get(*PODS)["items"]]
         assert len(set(owners)) == len(names)
         time.sleep(1)
-        retry(lambda: _expect(max(count_starts(kubectl, name) for name in names), 1))  # told a moment later
+        retry(lambda: _expect(max(count_starts(kubectl, name) for name in names), 1))  # events are written later
         kubectl("delete", "vm", "--all", "--wait=false")
         retry(lambda: _expect(kubectl.get("vm")["items"], []))
 
@@ -85,7 +85,7 @@ def test_stopped_leader_releases_its_lease_at_once(installation: Installation) -
         assert leader.end(signal.SIGTERM) == 0
         began = time.monotonic()
         wait_for_leader(other)
-        assert time.monotonic() - began < 30  # less than the lease would have lasted
+        assert time.monotonic() - began < 30  # less than the lease duration
         lease = installation.kubectl.in_namespace(SYSTEM).get("lease", LEASE)
         assert lease["spec"]["leaseTransitions"] >= 1
 
@@ -113,7 +113,7 @@ def test_restarted_api_server_is_reconnected(
     kubectl.apply(build_vm("before"))
     retry(lambda: _expect(list_pods(kubectl), ["before"]))
     installation.plane.apiserver.stop(signal.SIGKILL)
-    time.sleep(4)  # longer than the lease lasts
+    time.sleep(4)  # longer than the lease duration
     assert find_leaders(controller) == []
     installation.plane.start_apiserver()
     wait_for_leader(controller)
@@ -124,7 +124,7 @@ def test_restarted_api_server_is_reconnected(
 
 
 def test_dependents_are_deleted_with_their_vm(controller: ComponentProcess, kubectl: Kubectl) -> None:
-    """Revisions are collected by the cluster's own garbage collector, which knows them by their owner."""
+    """The garbage collector of the cluster deletes revisions by their owner references."""
     del controller
     kubectl.apply(build_vm("owner", "Halted"))
     retry(lambda: _expect(len(kubectl.get("controllerrevisions")["items"]), 1))
@@ -135,7 +135,7 @@ def test_dependents_are_deleted_with_their_vm(controller: ComponentProcess, kube
 def test_namespace_is_deleted_with_all_its_vms(
     controller: ComponentProcess, aggregated: ComponentProcess, installation: Installation, kubectl: Kubectl
 ) -> None:
-    """With every part of the API there: a cluster deletes no namespace while it cannot tell what may be in it."""
+    """All API groups must be available: a cluster deletes a namespace only if it can list all its objects."""
     del controller, aggregated
     kubectl.apply(build_vm("a"), build_vm("b", "Halted"))
     retry(lambda: _expect(list_pods(kubectl), ["a"]))

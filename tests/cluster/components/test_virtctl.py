@@ -1,4 +1,4 @@
-"""virtctl at a real API server with our components: what it asks them, and what it prints for kubectl to apply."""
+"""virtctl with a real API server and our components: requests, and output for `kubectl apply`."""
 
 import json
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
 
 @pytest.fixture
 def virtctl(installation: Installation, tmp_path: Path, namespace: str) -> Virtctl:
-    """virtctl in the test's namespace."""
+    """Return virtctl in the namespace of the test."""
     return Virtctl(installation.plane.kubeconfig, tmp_path, namespace)
 
 
 @pytest.fixture(scope="module")
 def controllers(installation: Installation, webhook: ComponentProcess) -> Iterator[ComponentProcess]:
-    """The controllers, at work for all tests here."""
+    """Run the controllers for all tests of this module."""
     del webhook
     with installation.running("controller") as worker:
         yield worker
@@ -94,7 +94,9 @@ def test_changed_instancetype_is_reported_as_drift(
     kubectl("delete", "vminstancetype", "shifting")
     assert read_states() == both | {"instancetype": "gone"}
     expanded = yaml.safe_load(virtctl.print("expand", "--vm", "left"))
-    assert expanded["spec"]["template"]["spec"]["domain"]["cpu"]["sockets"] == 2, "what the VM was given counts"
+    assert expanded["spec"]["template"]["spec"]["domain"]["cpu"]["sockets"] == 2, (
+        "drift is compared with the revision of the VM"
+    )
 
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])

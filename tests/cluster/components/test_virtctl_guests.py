@@ -1,4 +1,4 @@
-"""virtctl with a guest that really runs, in a pod of a real API server: what users have of it, what fills its disks."""
+"""virtctl with a real guest in a pod of a real API server: console, ports, ssh, agent and uploads."""
 
 import json
 import re
@@ -29,7 +29,7 @@ from virtshape.launcher.node.requirements import find_missing_packages
 PLACE = "guests"
 NAME = "served"
 START = sshd.START + "".join(agent.START.splitlines(keepends=True)[2:])
-"""Unpacks what the second disk has, and runs an ssh server and an agent."""
+"""Unpacks the second disk and starts an ssh server and an agent."""
 BOOTED = "the agent runs"
 BOOT_SECONDS = 600.0
 pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
 
 @pytest.fixture(scope="module")
 def demo(request: pytest.FixtureRequest) -> DemoGuest:
-    """The demo guest's files; skips where no guest can run."""
+    """The files of the demo guest; skips on machines that cannot run guests."""
     if missing_packages := find_missing_packages():
         pytest.skip(f"no guest can run here without {', '.join(missing_packages)}")
     return get_demo(request.config)
@@ -52,7 +52,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def node(
     installation: Installation, webhook: ComponentProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Node]:
-    """A node that runs guests, with the controllers at work."""
+    """A node that runs guests, with running controllers."""
     del webhook
     with installation.running("controller"), run_node(installation.plane, tmp_path_factory.mktemp("node")) as running:
         yield running
@@ -60,7 +60,7 @@ def node(
 
 @pytest.fixture(scope="module")
 def key(home: Path) -> Path:
-    """A key that the guest lets in."""
+    """An SSH key that the guest accepts."""
     path = shutil.which("ssh-keygen")
     if path is None:
         pytest.skip("there is no ssh-keygen here")
@@ -70,7 +70,7 @@ def key(home: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def guest(installation: Installation, node: Node, demo: DemoGuest, key: Path, home: Path) -> Iterator[Virtctl]:
-    """virtctl where there is a VM whose guest has an ssh server and an agent, both running."""
+    """virtctl in a namespace with a VM whose guest runs an ssh server and an agent."""
     installation.plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": PLACE}})
     virtctl = Virtctl(installation.plane.kubeconfig, home, PLACE)
     shutil.copy(demo.disk, node.find_claim(PLACE, "root"))
@@ -83,7 +83,7 @@ def guest(installation: Installation, node: Node, demo: DemoGuest, key: Path, ho
 
 
 def pack(home: Path, key: Path) -> Path:
-    """An archive with an ssh server and an agent."""
+    """Build an archive with an ssh server and an agent."""
     try:
         parts = sshd.build_sshd(home / "sshd", key.with_suffix(".pub").read_text()), agent.build_agent(home / "agent")
     except ImageError as error:
@@ -101,13 +101,13 @@ def pack(home: Path, key: Path) -> Path:
 
 
 def build_claim(name: str) -> JsonObject:
-    """A claim, which the node has a directory for."""
+    """Build a claim, for which the node has a directory."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
 
 
 def build_guest(name: str, seed: str = "", **claims: str) -> JsonObject:
-    """A VM with these claims for its disks, and what its guest is to do first."""
+    """Build a VM with these claims as disks and a script that its guest runs first."""
     volumes: list[JsonObject] = [
         {"name": disk, "persistentVolumeClaim": {"claimName": claim}} for disk, claim in claims.items()
     ]
@@ -127,7 +127,7 @@ def build_guest(name: str, seed: str = "", **claims: str) -> JsonObject:
 
 
 def wait_for_text(virtctl: Virtctl, node: Node, name: str, text: str, times: int = 1) -> None:
-    """Wait until a guest has written something to its console."""
+    """Wait until a guest has printed a text on its console."""
     eventually(
         lambda: virtctl.read_log(name).count(text) >= times or None,
         lambda: f"no {text!r} of {name}: {virtctl.read_log(name)[-2000:]}\n{node.read_logs()}",
@@ -144,7 +144,7 @@ def test_vnc_proxy_is_a_vnc_server(guest: Virtctl) -> None:
         assert re.fullmatch(rb"RFB 003\.\d{3}\n", version)
         viewer.sendall(version)
         count, *types = viewer.recv(256)
-        assert (count, 1 in types) == (len(types), True), "it lets one in without a password"
+        assert (count, 1 in types) == (len(types), True), "VNC needs no password"
     assert process.wait(TIMEOUT) == 0
     process.communicate()
 
@@ -173,10 +173,10 @@ def test_port_is_forwarded_into_the_guest(guest: Virtctl) -> None:
             with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/shape.json", timeout=TIMEOUT) as answer:
                 shape: JsonObject = json.load(answer)
                 return shape
-        except OSError:  # the guest is still joining its network
+        except OSError:  # the guest's network is not up yet
             return None
 
-    assert eventually(look, lambda: "nobody answers")["memoryMiB"] == 256
+    assert eventually(look, lambda: "the port is not open")["memoryMiB"] == 256
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=TIMEOUT)
     assert process.returncode == 0
@@ -200,7 +200,7 @@ def test_guest_agent_is_queried(guest: Virtctl) -> None:
             reported: JsonObject | None = ran.tree if ran.status == 0 else None
             return reported
 
-        return eventually(look, lambda: guest(question, NAME).err)  # a guest that has just booted says nothing yet
+        return eventually(look, lambda: guest(question, NAME).err)  # the agent does not answer yet
 
     assert ask("guestosinfo")["os"]["prettyName"] == "The demo guest 1"
     assert ask("userlist")["items"] == []
@@ -228,13 +228,13 @@ def test_guest_is_reset_in_the_same_instance(
 
 @pytest.fixture
 def cdi(installation: Installation, node: Node) -> Iterator[FakeCdi]:
-    """A stand-in for CDI, whose claims are the node's."""
+    """A fake CDI that uses the claims of the node."""
     with run_fake_cdi(installation, node.find_claim) as running:
         yield running
 
 
 def upload(virtctl: Virtctl, kind: str, image: Path) -> str:
-    """What is said while an image is uploaded to a new claim or DataVolume."""
+    """Upload an image to a new claim or DataVolume and return the output."""
     defaults = ("--default-instancetype", "u1.nano", "--default-preference", "linux")
     return virtctl.print("image-upload", kind, "disk", "--size", "64Mi", "--image-path", image, *defaults)
 
@@ -280,7 +280,7 @@ def test_upload_rejected_by_the_proxy_leaves_nothing(
     installation: Installation, cdi: FakeCdi, home: Path, kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "disk.img").write_bytes(b"image")
-    monkeypatch.setattr(cdi, "find_asked", lambda _: None)
+    monkeypatch.setattr(cdi, "find_request", lambda _: None)
     virtctl = Virtctl(installation.plane.kubeconfig, home, kubectl.namespace)
     ran = virtctl("image-upload", "pvc", "disk", "--size", "64Mi", "--image-path", home / "disk.img")
     assert (ran.status, "unexpected return value 401" in ran.err) == (1, True), ran.err

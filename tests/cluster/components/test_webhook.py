@@ -89,7 +89,7 @@ def test_dry_run_gets_the_same_response_and_stores_nothing(kubectl: Kubectl) -> 
 
 
 def test_stale_cache_rejects_nothing(kubectl: Kubectl) -> None:
-    """A type is made or changed, and used the moment the API server has it."""
+    """An instance type can be used immediately after the API server has stored it."""
     for number in range(10):
         name = f"t{number}"
         kubectl.apply(build_type(name, 1))
@@ -218,7 +218,7 @@ def _read(text: str, name: str) -> float:
 def test_several_replicas_serve_and_a_lost_certificate_is_recreated(
     installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
 ) -> None:
-    """The Secret is emptied under them; both come to serve with the new one, and the API server to believe it."""
+    """When the Secret is emptied, both replicas serve the new certificate and the API server trusts it."""
     del webhook
     empty = '[{"op":"remove","path":"/data"}]'
     before = installation.kubectl.in_namespace(SYSTEM).get("secret", "virtshape-webhook-tls")["data"]["ca.crt"]
@@ -240,7 +240,7 @@ def test_several_replicas_serve_and_a_lost_certificate_is_recreated(
 
 
 def test_writes_without_a_webhook_are_rejected_with_a_reason(installation: Installation, kubectl: Kubectl) -> None:
-    """With nobody to ask, writes of VMs fail; reads, and writes of everything else, do not."""
+    """Without a webhook, only writes of VMs fail; reads and other writes succeed."""
     kubectl.apply(build_vm())
     configuration = installation.kubectl.get("mutatingwebhookconfiguration", "virtshape")
     silent = find_free_port()
@@ -276,7 +276,7 @@ def _bare(tree: JsonObject) -> str:
 def test_stopped_webhook_finishes_requests_before_it_exits(
     installation: Installation, webhook: ComponentProcess
 ) -> None:
-    """A second one beside the first; both are asked for their health, and one ends as it should."""
+    """Two replicas are healthy, and one of them stops cleanly."""
     del webhook
     port = installation.https["webhook"]
     installation.https["webhook"] = 0
@@ -334,7 +334,7 @@ def test_host_disks_and_devices_need_the_administrators_permission(
 
 
 def test_data_source_refers_only_to_claims_its_author_may_clone(installation: Installation, kubectl: Kubectl) -> None:
-    """Else a VM that copies from it gets other content than it was admitted with."""
+    """Otherwise a VM that clones from it could get other content than at admission."""
     kinds = [kind for kind in build_definitions(Options(cdi=True)) if kind["spec"]["names"]["kind"] == "DataSource"]
     installation.kubectl.apply(
         *({**kind, "spec": {**kind["spec"], "conversion": {"strategy": "None"}}} for kind in kinds)
@@ -358,7 +358,7 @@ def test_data_source_refers_only_to_claims_its_author_may_clone(installation: In
 
 
 def test_inference_does_not_reveal_a_claim_of_another_namespace(installation: Installation, kubectl: Kubectl) -> None:
-    """The mutating webhook infers before the validating one checks the right to copy."""
+    """The mutating webhook infers before the validating webhook checks the permission to clone."""
     name, labels = f"golden-{kubectl.namespace}", {"instancetype.kubevirt.io/default-instancetype": "top-secret"}
     claim = {
         "apiVersion": "v1",

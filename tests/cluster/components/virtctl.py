@@ -1,4 +1,4 @@
-"""virtctl as the admin of a plane, in one namespace: run to its end, or beside the test."""
+"""Run virtctl as the admin of a control plane in one namespace, in the foreground or background."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ TIMEOUT = 300.0
 
 
 class Virtctl:
-    """virtctl with a kubeconfig and a home of its own."""
+    """virtctl with its own kubeconfig and home directory."""
 
     def __init__(self, kubeconfig: Path, home: Path, namespace: str) -> None:
         self.namespace = namespace
@@ -27,7 +27,7 @@ class Virtctl:
         return [PROGRAM, "-n", self.namespace, *arguments]
 
     def __call__(self, *arguments: str | Path, said: str = "") -> KubectlResult:
-        """Call it, whatever comes of it."""
+        """Run virtctl and return its result."""
         ran = subprocess.run(
             self.line(*arguments),
             input=said,
@@ -40,21 +40,21 @@ class Virtctl:
         return KubectlResult(ran.returncode, ran.stdout.replace("\r\n", "\n"), ran.stderr)
 
     def print(self, *arguments: str | Path) -> str:
-        """Call it; what it printed, if all went well."""
+        """Run virtctl, check that it succeeds and return its output."""
         ran = self(*arguments)
         assert (ran.status, ran.err) == (0, ""), f"virtctl {' '.join(map(str, arguments))}: {ran.err}"
         return ran.out
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Call it and let it run."""
+        """Start virtctl in the background."""
         return subprocess.Popen(
             self.line(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
         )
 
     def open(self, *arguments: str) -> Terminal:
-        """Call it in a terminal."""
+        """Start virtctl in a terminal."""
         return Terminal(self.line(*arguments), self.environment)
 
     def read_log(self, name: str) -> str:
-        """All that a guest has written to its console."""
+        """Return the console log of a guest."""
         return self("console", name, "--log").out.replace("\r", "")

@@ -1,8 +1,8 @@
 """
-A real control plane as the ground that tests of controllers stand on, in place of our own server.
+A real control plane as the backend of controller tests, in place of the standalone server.
 
-The controllers run in the test's process, as on our own server, with guests that are played; what a cluster does by
-itself, such as collecting garbage, is left to it. Each test finds the ground empty.
+The controllers run in the test process with simulated guests. The cluster does the rest, such as garbage collection.
+Each test starts with an empty cluster.
 """
 
 import contextlib
@@ -66,7 +66,7 @@ MERGE = {"Content-Type": "application/merge-patch+json"}
 
 
 class Locating:
-    """A client that says of volumes which node they are on, since a cluster takes no local volume without one."""
+    """A client that adds node affinity to volumes, because a cluster rejects local volumes without it."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -81,7 +81,7 @@ class Locating:
 
 
 class ClusterSystem(ControlledSystem):
-    """A plane, asked through one client, in its default namespace."""
+    """A control plane and a client for its default namespace."""
 
     def __init__(
         self, plane: ControlPlane, client: RestClient, directory: Path, connect: Callable[[], RestClient]
@@ -91,14 +91,14 @@ class ClusterSystem(ControlledSystem):
         self._connect = connect
 
     def connect_as_system(self) -> RestClient:
-        """A client with the controllers' own name."""
+        """Return a client with the identity of the controllers."""
         return self._connect()
 
     @contextlib.asynccontextmanager
     async def run_controllers(
         self, launcher: LauncherName = "simulate", *, wrap: WrapClient = lambda client: client
     ) -> AsyncIterator[Controllers]:
-        """The controllers at work; `wrap` may stand between them and the server."""
+        """Run the controllers; `wrap` may replace their client."""
         client, supervisor = wrap(self.connect_as_system()), Supervisor()
         async with contextlib.AsyncExitStack() as stack:
             if launcher == "simulate":
@@ -113,7 +113,7 @@ class ClusterSystem(ControlledSystem):
 
     @contextlib.asynccontextmanager
     async def run_controllers_with_guests(self) -> AsyncIterator[Controllers]:
-        """The controllers at work, with guests in pods; the node that they are on is played, and so are they."""
+        """Run the controllers with guests in pods on a fake node."""
         async with run_fake_kubelet() as (_, status):
             with run_fake_nodes(self._plane):
                 await self.client.patch(Node, NODE, patch={"status": status}, subresource="status")
@@ -122,7 +122,7 @@ class ClusterSystem(ControlledSystem):
 
     @contextlib.asynccontextmanager
     async def _storing(self) -> AsyncIterator[Storage]:
-        """Storage as our own server has it, for all who do not say that they want another."""
+        """Create the default storage class of the standalone server."""
         assert self.directory is not None
         await self.create(STORAGE_CLASS)
         try:
@@ -134,7 +134,7 @@ class ClusterSystem(ControlledSystem):
 
 @contextlib.asynccontextmanager
 async def open_cluster_system(installation: Installation, directory: Path) -> AsyncIterator[ClusterSystem]:
-    """The plane of an installation, empty, without controllers yet."""
+    """Open the control plane of an installation, empty and without controllers."""
     plane = installation.plane
     clean(plane)
     account = plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller", "system:masters")
@@ -152,7 +152,7 @@ async def open_cluster_system(installation: Installation, directory: Path) -> As
 
 
 def clean(plane: ControlPlane) -> None:
-    """Leave nothing of the tests before, whoever would have to let go of it."""
+    """Delete all objects of earlier tests, and remove their finalizers."""
     deadline = time.monotonic() + TIMEOUT
     plane.request("DELETE", "/api/v1/namespaces/team")
     while left := [one for path in LEFT for one in _clear(plane, path)] + list(_find_namespace(plane)):
@@ -162,9 +162,9 @@ def clean(plane: ControlPlane) -> None:
 
 
 def _clear(plane: ControlPlane, path: str) -> Iterator[str]:
-    """Have all objects at a path gone; those that are there yet."""
+    """Delete all objects at a path; return those that still exist."""
     code, listing = plane.request("GET", path)
-    if code == 429:  # kinds that are new are not served at once
+    if code == 429:  # new kinds are not served immediately
         yield path
         return
     assert code == 200, listing
@@ -177,7 +177,7 @@ def _clear(plane: ControlPlane, path: str) -> Iterator[str]:
 
 
 def _find_namespace(plane: ControlPlane) -> Iterator[str]:
-    """The namespace that some tests make, if it is there yet; instances in it are let go of."""
+    """Return the namespace of some tests if it still exists, and remove finalizers of its instances."""
     if plane.request("GET", "/api/v1/namespaces/team")[0] != 404:
         for resource in ("virtualmachines", "virtualmachineinstances"):
             yield from _clear(plane, f"/apis/kubevirt.io/v1/namespaces/team/{resource}")

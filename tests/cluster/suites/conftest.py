@@ -1,4 +1,4 @@
-"""One control plane with all of our installation on it, its components at work, and nodes that are played."""
+"""A control plane with virtshape installed and running, and fake nodes."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.e2e.kubectl import Kubectl, list_kubectls
 
 @pytest.fixture(scope="package")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A plane of its own; claims are bound by whoever plays storage, and two would never agree."""
+    """A separate control plane, because a second fake storage provider would bind the same claims."""
     directory = tmp_path_factory.mktemp("whole")
     with ControlPlane(require_binaries(), directory, without=["persistentvolume-binder-controller"]) as running:
         yield running
@@ -21,7 +21,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 def installation(
     request: pytest.FixtureRequest, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installation]:
-    """The installation, with all that answers the API server at work."""
+    """The installation with running webhooks and aggregated API."""
     kubectl = Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
     installation = Installation(plane, kubectl, tmp_path_factory.mktemp("workers"), cdi=True)
     installation.install()

@@ -1,8 +1,8 @@
 """
-The tests of the controllers, unchanged, on a real control plane: what they say of our own server holds there too.
+The controller tests of the standalone server, unchanged, on a real control plane.
 
-Left out is what only our server does, and how little it is asked: here news of what was written comes later. There the
-controllers die at each of their writes in turn, here at one in five: a death, and what comes after it, takes seconds.
+Tests of features of the standalone server and of request counts are left out. Crashes are injected at every fifth
+write instead of every write, because recovery takes seconds here.
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -52,7 +52,7 @@ globals().update(
 
 @pytest.fixture(scope="module")
 def collecting(installation: Installation) -> Installation:
-    """A cluster whose garbage collector has come to know our kinds, which takes it a while."""
+    """A cluster whose garbage collector has discovered our kinds, which takes a while."""
     kubectl = installation.kubectl.in_namespace("default")
     owner = {**instancetype_tree("owner"), "kind": "VirtualMachineInstancetype"}
     kubectl.apply(owner)
@@ -67,7 +67,7 @@ def collecting(installation: Installation) -> Installation:
 
 @pytest.fixture(autouse=True)
 def _on_a_cluster(collecting: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the tests stand on the plane, and take their time there."""
+    """Run the tests against the control plane, with longer timeouts."""
 
     def open_system(directory: Path) -> AbstractAsyncContextManager[ControlledSystem]:
         return open_cluster_system(collecting, directory)

@@ -1,7 +1,7 @@
 """
-What the documents of the design show being typed, typed beside a real control plane.
+Transcripts of the design documents, run against a real control plane.
 
-The same lines and the same outputs as beside `virtshape up`; guests are pods, and nodes are played.
+Commands and outputs are the same as with `virtshape up`; guests are pods on fake nodes.
 """
 
 import json
@@ -32,7 +32,7 @@ SHAPELESS = {
 
 @pytest.fixture(scope="module")
 def prepared(installation: Installation) -> Iterator[Installation]:
-    """The controllers at work, the catalog there, and nodes to run guests."""
+    """Run the controllers and fake nodes, with the catalog installed."""
     with run_fake_nodes(installation.plane), installation.running("controller", "--catalog"):
         retry(lambda: installation.kubectl("get", "vmcf", "u1.small"))
         retry(lambda: installation.kubectl("get", "vmcp", "windows.11"))
@@ -41,13 +41,13 @@ def prepared(installation: Installation) -> Iterator[Installation]:
 
 @pytest.fixture(scope="module")
 def own_messages(prepared: Installation) -> dict[str, str]:
-    """What an API server refuses by the schema itself, before it asks anybody, and so in words of its own release."""
+    """Messages of the API server's schema validation, which depend on its version."""
     reported = prepared.kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=json.dumps(SHAPELESS))
-    null, whole = ('"null"', '"object": ') if '"null"' in reported else ("null", "")
+    null, cluster_plane = ('"null"', '"object": ') if '"null"' in reported else ("null", "")
     bad = 'The VirtualMachineInstancetype "bad" is invalid: '
     return {
         f"The request is invalid: spec.cpu.topology: {EXCLUSIVE}\n": (
-            f"{bad}spec.cpu.topology: Invalid value: {whole}{EXCLUSIVE}\n"
+            f"{bad}spec.cpu.topology: Invalid value: {cluster_plane}{EXCLUSIVE}\n"
         ),
         f"{bad}spec.memory.guest: Required value\n": (
             f"{bad}\n"
@@ -60,7 +60,7 @@ def own_messages(prepared: Installation) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def open_terminal(prepared: Installation, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Terminal]:
-    """Opens the terminal of a document, with nothing left of the one before, or the one that is open already."""
+    """Return a function that opens the terminal of a document in a clean cluster, or reuses the open one."""
 
     @cache
     def open_(document: str) -> Terminal:

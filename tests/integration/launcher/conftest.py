@@ -1,4 +1,4 @@
-"""What libvirt itself says of domains, as the unit tests ask it."""
+"""Fixtures to check domains with libvirt, shared with the unit tests."""
 
 from tests.unit.launcher.conftest import driver, schema
 

@@ -1,4 +1,4 @@
-"""The demo guest, booted every way it can be: what it says of itself is what it was given."""
+"""The demo guest, booted in every supported way; its report matches its configuration."""
 
 import shutil
 import socket
@@ -25,7 +25,7 @@ def _needs_qemu() -> None:
 
 
 def use_firmware(tmp_path: Path, name: str) -> list[str]:
-    """UEFI, with variables of its own."""
+    """Return the arguments for UEFI with a separate variable store."""
     if not OVMF.exists():
         pytest.skip("UEFI is not installed: see the package ovmf")
     variables = shutil.copy(OVMF / f"OVMF_VARS_4M{name}.fd", tmp_path / "variables.fd")

@@ -1,7 +1,7 @@
 """
-Whole domains before libvirt: its schema, the arguments it makes of them for QEMU, and QEMU itself.
+Complete domains checked with libvirt's schema, its conversion to QEMU arguments, and QEMU.
 
-Every object of the catalog is tried on a machine with KVM and on one without.
+Every object of the catalog is tested with and without KVM.
 """
 
 from fnmatch import fnmatch
@@ -39,13 +39,13 @@ REFUSED_WITHOUT_KVM = REFUSED_ANYWHERE | {
     "*.dpdk": {"spec.domain.devices.networkInterfaceMultiqueue"},
     "*.realtime": {"spec.domain.devices.networkInterfaceMultiqueue"},
 }
-"""Which fields of which objects of the catalog such machines cannot honour."""
+"""Unsupported fields of catalog objects on these machines."""
 
 
 def shape(
     instancetype: VirtualMachineInstancetypeSpec | None = None, preference: VirtualMachinePreferenceSpec | None = None
 ) -> VirtualMachineInstance:
-    """The instance of a VM with one disk; 8 vCPUs and 8Gi, unless an instance type says otherwise."""
+    """Build an instance with one disk; 8 vCPUs and 8Gi unless an instance type sets the size."""
     given = instancetype or build_instancetype_spec(cpu={"guest": 8}, memory={"guest": "8Gi"})
     sized = given.memory is not None and given.memory.guest is not None
     vm = build_vm(
@@ -63,7 +63,7 @@ def check_schema(schema: RelaxNG, domain: Domain) -> None:
 
 
 def emulate(domain: Domain) -> Domain:
-    """What can be asked about a domain where there is no KVM, and by somebody who may make no tap devices."""
+    """Return the domain without KVM and without tap devices, which tests may not create."""
     cpu = domain.cpu if domain.cpu.mode == "custom" else replace(domain.cpu, mode="custom", model="Westmere")
     return replace(domain, type="qemu", cpu=cpu, devices=replace(domain.devices, interfaces=()))
 
@@ -97,7 +97,7 @@ def design(domain: JsonObject, host: Host, directory: str = "/guest", **rest: An
 
 
 TWO_CPUS = replace(EMULATING, cpus=(0, 1), numa_cells=())
-"""A machine that has no more CPUs than those that run these tests."""
+"""A host with at most as many CPUs as the test machine."""
 
 DEDICATED = {"dedicatedCpuPlacement": True}
 EFI = {"bootloader": {"efi": {"secureBoot": False}}}
@@ -112,7 +112,7 @@ RARE: list[Any] = [
         {"cpu": {"features": [{"name": "invtsc"}]}}, {"status": {"topologyHints": {"tscFrequency": 10**9}}}, id="TSC"
     ),
 ]
-"""What needs more than this machine may have."""
+"""Devices that need hardware which the test machine may not have."""
 
 
 @pytest.mark.parametrize(("domain", "rest"), RARE)
@@ -123,16 +123,20 @@ def test_uncommon_devices_are_accepted_by_libvirt(domain: JsonObject, rest: Json
 
 
 COMMON: list[Any] = [
-    pytest.param({"cpu": {"sockets": 3, "cores": 2, "threads": 1}}, {}, id="a topology"),
-    pytest.param({"cpu": {"sockets": 1, "threads": 2, "maxSockets": 2}}, {}, id="room for CPUs"),
-    pytest.param({"memory": {"guest": "128Mi", "maxGuest": "1Gi"}}, {}, id="room for memory"),
-    pytest.param({"cpu": {**DEDICATED, "isolateEmulatorThread": True}, "ioThreadsPolicy": "auto"}, {}, id="pins"),
-    pytest.param({"cpu": {"model": "Skylake-Server", "features": [{"name": "avx2"}]}}, {}, id="a CPU model in part"),
-    pytest.param({"machine": {"type": "pc"}}, {}, id="the older chipset"),
+    pytest.param({"cpu": {"sockets": 3, "cores": 2, "threads": 1}}, {}, id="topology"),
+    pytest.param({"cpu": {"sockets": 1, "threads": 2, "maxSockets": 2}}, {}, id="CPU hotplug"),
+    pytest.param({"memory": {"guest": "128Mi", "maxGuest": "1Gi"}}, {}, id="memory hotplug"),
+    pytest.param(
+        {"cpu": {**DEDICATED, "isolateEmulatorThread": True}, "ioThreadsPolicy": "auto"}, {}, id="CPU pinning"
+    ),
+    pytest.param(
+        {"cpu": {"model": "Skylake-Server", "features": [{"name": "avx2"}]}}, {}, id="CPU model without features"
+    ),
+    pytest.param({"machine": {"type": "pc"}}, {}, id="i440fx machine type"),
     pytest.param(
         {"chassis": {"asset": "a, b & c"}, "firmware": {"bootloader": {"bios": {"useSerial": True}}, "serial": "s"}},
         {"startStrategy": "Paused", "annotations": {"kubevirt.io/ignitiondata": '{"ignition": {}, "a": 1}'}},
-        id="a BIOS and its tables",
+        id="BIOS with SMBIOS tables",
     ),
     pytest.param(
         {
@@ -147,9 +151,9 @@ COMMON: list[Any] = [
             }
         },
         {},
-        id="a time zone and timers",
+        id="time zone and timers",
     ),
-    pytest.param({"clock": {"utc": {"offsetSeconds": -3600}}}, {}, id="beside UTC"),
+    pytest.param({"clock": {"utc": {"offsetSeconds": -3600}}}, {}, id="UTC offset"),
     pytest.param(
         {
             "clock": {"utc": {}, "timer": {"hpet": {"present": False}, "hyperv": {}, "pit": {"tickPolicy": "delay"}}},
@@ -174,7 +178,7 @@ COMMON: list[Any] = [
         id="Windows",
     ),
 ]
-"""What every machine can do."""
+"""Devices that every machine supports."""
 
 
 @pytest.mark.parametrize(("domain", "rest"), COMMON)

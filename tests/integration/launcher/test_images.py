@@ -1,4 +1,4 @@
-"""Images against the real thing: a registry as Debian ships it, and images as QEMU writes and uses them."""
+"""Images with Debian's container registry and with qemu-img."""
 
 import http.client
 import shutil
@@ -130,14 +130,14 @@ def test_images_are_converted_and_overlaid(tmp_path: Path) -> None:
 
 
 def test_one_gibibyte_image_is_cloned_in_less_than_a_second(tmp_path: Path) -> None:
-    """As images are: a system of some 100 MB at its beginning, and free space."""
+    """A typical image: about 100 MB of data at the start, then free space."""
     image = tmp_path / "disk.img"
     with image.open("wb") as file:
         for _ in range(100):
             file.write(bytes(range(256)) * 4096)
         file.truncate(GIB)
     seconds = []
-    for _ in range(3):  # the best of them, and only what is spent on it, since others use the machine too
+    for _ in range(3):  # the best of several runs, in CPU time, because other processes use the machine
         start = time.process_time()
         copy_file(image, tmp_path / "clone.img")
         seconds.append(time.process_time() - start)

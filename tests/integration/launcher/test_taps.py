@@ -1,4 +1,4 @@
-"""Tap devices as the kernel makes them: the guest's own, on their bridge, and gone when they are to be."""
+"""Real tap devices: owned by the guest's user, connected to their bridge, and removed afterwards."""
 
 import contextlib
 import fcntl
@@ -25,7 +25,7 @@ def read(device: str, name: str) -> str:
 
 @contextlib.contextmanager
 def use(device: str, *, several: bool) -> Iterator[None]:
-    """Hold a device as a guest does."""
+    """Open a tap device as a guest does."""
     with DEVICE.open("r+b", buffering=0) as handle:
         flags = 0x2 | 0x1000 | 0x4000 | (0x100 if several else 0)
         fcntl.ioctl(handle, 0x400454CA, struct.pack("16sH", device.encode(), flags) + bytes(22))
@@ -44,7 +44,7 @@ def test_tap_device_belongs_to_the_guest_joins_the_bridge_and_is_removed(
     (device,) = [interface.device or "" for interface in interfaces]
     account = choose_account()
     with create_bridge(BRIDGE, "10.213.8.1"):
-        for _ in range(2):  # what an earlier attempt left is no obstacle
+        for _ in range(2):  # leftovers of an earlier attempt are replaced
             make_taps(interfaces, account)
         assert list_bridge_ports(BRIDGE) == [device]
         assert int(read(device, "owner")) == account.user

@@ -1,8 +1,8 @@
 """
-A terminal for transcripts: lines are typed into bash as they stand, beside a running system and a real kubectl.
+A terminal for transcripts: commands run in bash with a running server and a real kubectl.
 
-What differs from one day to the next is masked: numbers of objects, times, revisions. A masked word in a line stands
-for the word that was shown last with the same mask, as if it were copied from there.
+Values that differ between runs are masked: generated names, times, revisions. A mask in a command stands for the last
+printed value with that mask.
 """
 
 import os
@@ -20,20 +20,20 @@ _NAMES = {
     "kubectl": ("bin/kubectl", "bin/kubectl.sh", "cluster-up/kubectl.sh"),
     "virtctl": ("bin/virtctl", "cluster-up/virtctl.sh"),
 }
-"""Commands, and all the names that transcripts know them by."""
+"""Commands, by all names that transcripts use."""
 
 _MASKS = {
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}": "UID",
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ": "TIME",
     r'(?<="resourceVersion": )"\d+"': '"N"',
-    r'^( *)"managedFields": \[\n(?:\1 .*\n)*\1\],\n': "",  # which kubectl 1.20 shows unasked
-    r'admission webhook "[\w.]+" denied the request: ': "",  # as a cluster begins what our webhook says
+    r'^( *)"managedFields": \[\n(?:\1 .*\n)*\1\],\n': "",  # printed by kubectl 1.20
+    r'admission webhook "[\w.]+" denied the request: ': "",  # prefix that a cluster adds to webhook messages
 }
 _WORD = re.compile(r"[\w.-]+")
 
 
 class Terminal:
-    """A shell of a user who has just set up the system."""
+    """A shell of a user who has just installed virtshape."""
 
     def __init__(self, directory: Path, kubeconfig: Path, kubectl: Path) -> None:
         self.directory = directory
@@ -51,7 +51,7 @@ class Terminal:
         }
 
     def type(self, line: str) -> str:
-        """Type a line; what it shows."""
+        """Run a command and return its output."""
         ran = subprocess.run(
             ["bash", "-o", "pipefail", "-c", _WORD.sub(lambda word: self._seen.get(word[0], word[0]), line)],  # noqa: S607 - whichever there is
             stdout=subprocess.PIPE,
@@ -66,7 +66,7 @@ class Terminal:
         return mask(ran.stdout)
 
     def wait(self, line: str, expected: str) -> str:
-        """Type a line until it shows what is expected, or for long enough."""
+        """Run a command until it prints the expected output or a timeout expires."""
         deadline = time.monotonic() + TIMEOUT
         while (shown := self.type(line)) != expected and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -74,7 +74,7 @@ class Terminal:
 
 
 def mask(text: str) -> str:
-    """The text without what differs from day to day."""
+    """Return the text with variable values masked."""
     for pattern, word in _MASKS.items():
         text = re.sub(pattern, word, text, flags=re.MULTILINE)
     return drop_namespace_of_deletion(text)

@@ -1,8 +1,8 @@
 """
-What the documents of the design show being typed, typed: real kubectl, our virtctl, one system a document.
+Transcripts of the design documents, run with a real kubectl, virtctl and one server per document.
 
-Objects that a transcript takes for granted are made first. Where an output differs from the document's on purpose, a
-remark says so. Beside each stands what is refused, in full.
+Objects that a transcript requires are created first. A comment marks outputs that differ from the document on
+purpose. Each transcript has a file with the complete messages of rejected commands.
 """
 
 import shutil
@@ -23,7 +23,7 @@ TRANSCRIPTS = sorted(HERE.glob("*/*.console"))
 
 @pytest.fixture(scope="module", params=list_kubectls())
 def kubectl(request: pytest.FixtureRequest) -> Path:
-    """The oldest kubectl and the newest; the transcripts need jq too."""
+    """The oldest and the newest kubectl; the transcripts also need jq."""
     if shutil.which("jq") is None:
         pytest.skip("jq is not installed: see the package jq")
     path: Path = request.param
@@ -32,7 +32,7 @@ def kubectl(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def open_terminal(kubectl: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Terminal]]:
-    """Opens the terminal of a document, beside a system of its own, or the one that is open already."""
+    """Return a function that opens the terminal of a document with a separate server, or reuses the open one."""
     with ExitStack() as stack:
 
         @cache

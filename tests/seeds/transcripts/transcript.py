@@ -1,7 +1,7 @@
 """
-Transcripts as text: lines that are typed behind `$ `, with what they show below, and remarks behind `# `.
+Parse transcripts: commands after `$ `, followed by their output, and comments after `# `.
 
-A line goes on behind a backslash, and until EOF if it says so.
+A command continues after a backslash, and a here-document until EOF.
 """
 
 import re
@@ -17,14 +17,14 @@ _READS = re.compile(r"\bget\b")
 
 
 class Step(NamedTuple):
-    """A line and what it shows."""
+    """A command and its output."""
 
     line: str
     shows: str
 
 
 def read_steps(path: Path) -> list[Step]:
-    """All that is typed, in order."""
+    """Return all commands in order."""
     return [_read_step(part) for part in _STEP.split(_REMARK.sub("", path.read_text()))[1:]]
 
 
@@ -39,7 +39,7 @@ def _read_step(part: str) -> Step:
 
 
 def play(terminal: Terminal, path: Path, otherwise: Mapping[str, str] = {}) -> None:
-    """Type a transcript; every line shows what is written there, or what is shown in place of that."""
+    """Run a transcript; every command must print the documented output or its listed replacement."""
     for line, written in read_steps(path):
         shows = otherwise.get(written, written)
         shown = terminal.wait(line, shows) if _READS.search(line) else terminal.type(line)
