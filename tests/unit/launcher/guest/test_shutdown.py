@@ -1,4 +1,5 @@
 import queue
+import threading
 import time
 
 from virtshape.launcher.guest.shutdown import GracefulShutdown
@@ -28,11 +29,14 @@ def test_later_request_can_only_shorten_the_grace_period() -> None:
 def test_guest_that_has_shut_down_is_not_ended() -> None:
     happened: queue.Queue[str] = queue.Queue()
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda _: happened.put("ended"))
-    stopping.request(1)
+    stopping.request(600)
     assert happened.get(timeout=SOON) == "asked"
+    (thread,) = [each for each in threading.enumerate() if each.name == "stopping"]
     stopping.close()
     stopping.request(0)
-    time.sleep(1.2)
+    thread.join(timeout=SOON)
+    assert not thread.is_alive()
+    assert "stopping" not in [each.name for each in threading.enumerate()]
     assert happened.empty()
 
 
