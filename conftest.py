@@ -7,6 +7,7 @@ from hypothesis import settings
 
 pytest_plugins = [
     "tests.support.deadline",
+    "tests.support.ids",
     "tests.support.parallel",
     "tests.support.progress",
     "tests.support.skipping",
