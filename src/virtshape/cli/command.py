@@ -14,6 +14,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 _NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?:0[oO]?(?P<octal>[0-7]+)|(?P<other>0[xX][0-9a-fA-F]+|0[bB][01]+|0|[1-9][0-9]*))",
 )
+files_option = click.option(
+    "-f",
+    "--file",
+    "--filename",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(allow_dash=True),
+    help="File or directory to read, or - for standard input. Can be repeated.",
+)
 
 
 class Example(NamedTuple):

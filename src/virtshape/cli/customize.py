@@ -21,12 +21,11 @@ from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
 from virtshape.api.unknownfields import restore
 from virtshape.cli.cluster import PLACE, Cluster
-from virtshape.cli.command import Command, Example, Integer, switch
+from virtshape.cli.command import Command, Example, Integer, files_option, switch
 from virtshape.cli.connection import NoServerError, Session, Target, connection_options, current_target, run_session
 from virtshape.cli.create.parameters import ParameterError, read_quantity, split_name
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.errors import NEXT_STEPS, CommandError, suggest, warn
-from virtshape.cli.files import files_option
 from virtshape.cli.output import output_option, print_object
 from virtshape.cli.paramtypes import TopologyType
 from virtshape.engine.customize import (

@@ -1,26 +1,37 @@
 """
 `virtctl expand`: print VMs of a server or of files with their instance type and preference applied.
 
-Prints all VMs, or none if one cannot be expanded.
+Prints all VMs, or none if one cannot be expanded. Servers do not report the source of fields: with --explain, objects
+are fetched and the VM is expanded locally.
 """
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
 import click
 
+from virtshape.api.codec import duplicate, to_tree
+from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.api.model import JsonObject
-from virtshape.cli import serverexpand
-from virtshape.cli.command import Command, Example, switch
-from virtshape.cli.connection import Target, complete_vm, connection_options, run_session
+from virtshape.api.model import JsonObject, Model
+from virtshape.api.status import StatusError
+from virtshape.cli.cluster import Cluster
+from virtshape.cli.command import Command, Example, files_option, switch
+from virtshape.cli.connection import Session, Target, complete_vm, connection_options, run_session
 from virtshape.cli.errors import CommandError, warn
-from virtshape.cli.files import files_option
 from virtshape.cli.output import print_object, print_objects, print_table
-from virtshape.cli.serverexpand import expand_stored_vm
+from virtshape.cli.vm import explain_vm_error, parse_vm_name
+from virtshape.client.actions import expand_sent, expand_stored
+from virtshape.offline.expander import Expander
 from virtshape.offline.expandfiles import ExpandedVM, expand_entries
-from virtshape.offline.files import Loaded, load
+from virtshape.offline.files import Entry, Loaded, load
 from virtshape.offline.origins import Origin
+from virtshape.resolve.find import find_object
+from virtshape.resolve.infer import infer_matchers
+from virtshape.resolve.matcher import KINDS
+from virtshape.resolve.reference import Reference
 
 MAX_VALUE_LENGTH = 60
 
@@ -131,7 +142,7 @@ def expand_files_on_server(target: Target, files: Sequence[str], *, explain: boo
     others = len(loaded.entries) + len(loaded.skipped) - len(vms)
     if others:
         warn(f"{others} objects in the files are not VMs and are ignored: the server uses its own objects")
-    return run_session(target, lambda session: serverexpand.expand_entries(session, vms, explain=explain))
+    return run_session(target, lambda session: expand_entries_on_server(session, vms, explain=explain))
 
 
 def require_vm(loaded: Loaded) -> None:
@@ -174,3 +185,78 @@ def show_value(value: object) -> str:
     """Return a value as one short line."""
     text = value if isinstance(value, str) and value.isprintable() else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 1]}…"
+
+
+async def expand_stored_vm(session: Session, text: str, *, explain: bool) -> ExpandedVM:
+    """Expand a VM stored on the server."""
+    name = parse_vm_name(text)
+    try:
+        if explain:
+            vm = await session.client.get(VirtualMachine, name, session.namespace)
+            return await explain_locally(session, vm)
+        tree = await expand_stored(session.client, session.namespace, name)
+    except StatusError as error:
+        raise await explain_vm_error(session, name, "expand", error) from error
+    return ExpandedVM(name, remove_managed_fields(tree), [], [])
+
+
+async def expand_entries_on_server(session: Session, entries: Sequence[Entry], *, explain: bool) -> list[ExpandedVM]:
+    """Expand VMs of files on the server; a VM without a namespace uses the session's."""
+    expanded = []
+    for entry in entries:
+        vm: VirtualMachine = entry.object
+        namespace = vm.metadata.namespace or session.namespace
+        name = vm.metadata.name or entry.place
+        if explain:
+            expanded.append(await explain_locally(session, vm))
+        else:
+            tree = await expand_sent(session.client, namespace, entry.document.tree)
+            expanded.append(ExpandedVM(name, remove_managed_fields(tree), [], []))
+    return expanded
+
+
+async def explain_locally(session: Session, vm: VirtualMachine) -> ExpandedVM:
+    """Expand a VM locally and return the source of each field."""
+    found = await fetch_references(Cluster(session), vm)
+    expander = Expander(found, configuration=await find_configuration(session))
+    origins, warnings = expander.explain_in_place(vm)
+    name = vm.metadata.name or ""
+    return ExpandedVM(name, remove_managed_fields(to_tree(vm)), origins, warnings)
+
+
+async def fetch_references(cluster: Cluster, vm: VirtualMachine) -> list[Model]:
+    """Return all objects that the VM refers to, directly or indirectly."""
+    known: dict[Reference, Model | None] = {}
+    while True:
+        missing: list[Reference] = []
+
+        def look(reference: Reference, missing: list[Reference] = missing) -> Model | None:
+            if reference not in known:
+                missing.append(reference)
+            return known.get(reference)
+
+        trial = duplicate(vm)
+        with suppress(StatusError):  # reported when all objects are fetched
+            infer_matchers(trial, look)
+        for role in KINDS:
+            with suppress(StatusError):
+                find_object(trial, role, look)
+        if not missing:
+            return [model for model in known.values() if model is not None]
+        for reference in missing:
+            known[reference] = await cluster.fetch(reference)
+
+
+async def find_configuration(session: Session) -> Any:
+    """Return the KubeVirt configuration, or None if it does not exist or the user may not read it."""
+    try:
+        installed = await session.client.get(KubeVirt, "kubevirt", "kubevirt")
+    except StatusError:
+        return None
+    return installed.spec.configuration
+
+
+def remove_managed_fields(tree: Any) -> Any:
+    """Remove managedFields from the object, as kubectl does."""
+    (tree.get("metadata") or {}).pop("managedFields", None)
+    return tree

@@ -1,5 +1,6 @@
-"""A progress line on a terminal, shown after two seconds."""
+"""Progress on a terminal: a line that is shown after two seconds, and a bar for uploads."""
 
+import shutil
 import sys
 import time
 from typing import Final
@@ -7,6 +8,8 @@ from typing import Final
 _DELAY: Final = 2.0
 _PAUSE: Final = 0.1
 _CLEAR: Final = "\r\x1b[K"
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+_MIN_WIDTH: Final = 10
 
 
 class Progress:
@@ -32,3 +35,54 @@ class Progress:
             self._is_shown = False
             sys.stderr.write(_CLEAR)
             sys.stderr.flush()
+
+
+class ProgressBar:
+    """A bar on standard error that is redrawn; nothing is shown if it is not a terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._began = time.monotonic()
+        self._next = 0.0 if sys.stderr.isatty() else float("inf")
+
+    def show(self, done: int) -> None:
+        """Show how many bytes are done."""
+        now = time.monotonic()
+        if now >= self._next or (done == self._total and self._next != float("inf")):
+            self._next = now + _PAUSE
+            columns = shutil.get_terminal_size().columns
+            sys.stderr.write(_CLEAR + draw_bar(done, self._total, now - self._began, columns))
+            sys.stderr.flush()
+
+    def finish(self) -> None:
+        """Move to the next line."""
+        if self._next not in (0.0, float("inf")):
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+
+
+def draw_bar(done: int, total: int, seconds: float, columns: int) -> str:
+    """Return the bar as text for a terminal width."""
+    share = done / total if total else 1.0
+    left = f"{format_size(done)} / {format_size(total)} "
+    right = f" {share:.2%} {_format_time(seconds, share)}"
+    room = max(columns - len(left) - len(right) - 3, _MIN_WIDTH)
+    filled = int(room * share)
+    head = "=" * (filled - 1) + ">" if 0 < filled < room else "=" * filled
+    return f"{left}[{head:-<{room}}]{right}"
+
+
+def format_size(size: float) -> str:
+    """Return a number of bytes in human-readable form."""
+    power = 0
+    while size >= 1024 and power < len(_UNITS) - 1:
+        size /= 1024
+        power += 1
+    return f"{size:.2f} {_UNITS[power]}" if power else f"{size:.0f} B"
+
+
+def _format_time(seconds: float, share: float) -> str:
+    """Return the remaining time, or the total time when done."""
+    left = seconds if share >= 1 or not share else seconds * (1 - share) / share
+    minutes, rest = divmod(round(left), 60)
+    return f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"

@@ -12,16 +12,15 @@ from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.cli.cluster import PLACE, Cluster
-from virtshape.cli.command import Command, Example, Integer, output_choice, switch
+from virtshape.cli.command import Command, Example, Integer, files_option, output_choice, switch
 from virtshape.cli.connection import NoServerError, Session, Target, connection_options, run_session
 from virtshape.cli.create.parameters import ParameterError
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.customize import complete_kinds, parse_kind
 from virtshape.cli.errors import CommandError
-from virtshape.cli.files import files_option
+from virtshape.cli.expand import find_configuration
 from virtshape.cli.output import print_object, print_table
 from virtshape.cli.paramtypes import Size
-from virtshape.cli.serverexpand import find_configuration
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE, default_architecture
 from virtshape.offline.files import Entry, load
 from virtshape.offline.sources import find_source, is_source

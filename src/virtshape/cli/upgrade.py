@@ -1,23 +1,61 @@
 """
 `virtctl upgrade`: update VMs to their current instance type and preference.
 
-Only clears the names of revisions; the server stores new ones. No guest is restarted.
+Only clears the names of revisions; the server stores new ones. A stock KubeVirt does so when the VM's status is cleared
+too. No guest is restarted.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
 import click
 
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject
+from virtshape.api.status import StatusError
 from virtshape.cli.command import Command, Example, output_choice, switch
 from virtshape.cli.connection import Session, Target, complete_vm, connection_options, run_session
-from virtshape.cli.drift import describe_change, describe_object
+from virtshape.cli.drift import Reading, describe_change, describe_object, fetch_missing, read_all, read_named
 from virtshape.cli.errors import CommandError, warn
+from virtshape.cli.expand import find_configuration
 from virtshape.cli.output import print_object, print_table
-from virtshape.cli.upgradeplan import Plan, Step, apply_plan, plan_all, plan_named
+from virtshape.controllers.vm.upgrade import Upgrade, plan_upgrade, write_release, write_status_release
+from virtshape.resolve.find import namespace_of
+from virtshape.resolve.reference import Lookup
 
 COLUMNS = ("NAMESPACE", "VM", "OBJECTS", "APPLIES", "FIELD")
 UNCHANGED = "none"
+
+
+class Step(NamedTuple):
+    """A VM and its upgrade."""
+
+    vm: VirtualMachine
+    upgrade: Upgrade
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the VM."""
+        return namespace_of(self.vm)
+
+    @property
+    def name(self) -> str:
+        """The name of the VM."""
+        return self.vm.metadata.name or ""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the VM has an instance, which changes only at a restart."""
+        return bool(self.vm.status and self.vm.status.created)
+
+
+class Plan(NamedTuple):
+    """The upgrades of all VMs, including empty ones, and the VMs that cannot be upgraded."""
+
+    steps: list[Step]
+    problems: list[str]
 
 
 @click.command(
@@ -137,3 +175,56 @@ def describe_step(step: Step) -> JsonObject:
         ],
         "changes": [change._asdict() for change in step.upgrade.changes],
     }
+
+
+async def plan_named(session: Session, names: Sequence[str]) -> Plan:
+    """Plan the upgrade of the named VMs."""
+    return await _plan(session, await read_named(session, names, "upgrade"))
+
+
+async def plan_all(session: Session, namespace: str) -> Plan:
+    """Plan the upgrade of all VMs in a namespace, or in all namespaces if it is empty."""
+    return await _plan(session, await read_all(session, namespace))
+
+
+async def apply_plan(session: Session, steps: Sequence[Step], *, dry_run: bool) -> Plan:
+    """Apply the steps on the server; return the applied steps and the errors of the others."""
+    plan = Plan([], [])
+    for step in steps:
+        try:
+            await _release(session, step, dry_run=dry_run)
+        except StatusError as error:
+            plan.problems.append(f"{step.namespace}/{step.name}: {error.message}")
+        else:
+            plan.steps.append(step)
+    return plan
+
+
+async def _plan(session: Session, reading: Reading) -> Plan:
+    configuration: KubeVirtConfiguration | None = await find_configuration(session)
+
+    def look_up(lookup: Lookup) -> None:
+        for vm in reading.vms:
+            with suppress(StatusError):  # reported when all objects are fetched
+                plan_upgrade(vm, lookup, configuration)
+
+    await fetch_missing(session, reading.known, look_up)
+    plan = Plan([], [])
+    for vm in reading.vms:
+        try:
+            plan.steps.append(Step(vm, plan_upgrade(vm, reading.known.get, configuration)))
+        except StatusError as error:
+            name = vm.metadata.name or ""
+            plan.problems.append(f"{namespace_of(vm)}/{name}: {error.message}")
+    return plan
+
+
+async def _release(session: Session, step: Step, *, dry_run: bool) -> None:
+    client, roles = session.client, step.upgrade.roles
+    patch = write_release(roles)
+    released = await client.patch(VirtualMachine, step.name, step.namespace, patch=patch, dry_run=dry_run)
+    further = write_status_release(released, roles)
+    if further is not None:
+        await client.patch(
+            VirtualMachine, step.name, step.namespace, patch=further, subresource="status", dry_run=dry_run
+        )

@@ -7,8 +7,8 @@ from virtshape.api.core.volume import VolumeResourceRequirements
 from virtshape.api.kubevirt.machine import DataVolumeTemplateSpec
 from virtshape.api.kubevirt.volume import DataVolumeVolumeSource, Volume
 from virtshape.api.meta import ObjectMeta
-from virtshape.cli.create.naming import random_name
 from virtshape.cli.create.parameters import ParameterError, find_parameter, parse_parameters
+from virtshape.cli.create.scope import random_name
 from virtshape.cli.create.sources import TYPES
 from virtshape.cli.create.volumes import Volumes
 from virtshape.cli.errors import suggest

@@ -1,5 +1,6 @@
-"""The scope of a new instance type or preference: namespaced or cluster-wide."""
+"""Names of new objects, and the scope of an instance type or preference: namespaced or cluster-wide."""
 
+import secrets
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -8,10 +9,11 @@ import click
 from virtshape.api.meta import ObjectMeta
 from virtshape.cli.command import switch
 from virtshape.cli.connection import global_namespace
-from virtshape.cli.create.naming import random_name
 from virtshape.cli.errors import warn
 
 F = TypeVar("F", bound=Callable[..., Any])
+# No vowels and no similar characters, so that no name is a word.
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class Scope(NamedTuple):
@@ -50,3 +52,8 @@ def scope_options(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def random_name(prefix: str) -> str:
+    """Return a prefix with five random characters, as in Kubernetes, such as `vm-x7k2p`."""
+    return f"{prefix}-{''.join(secrets.choice(_ALPHABET) for _ in range(5))}"

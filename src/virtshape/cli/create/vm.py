@@ -28,9 +28,9 @@ from virtshape.cli.create.credentials import read_credentials
 from virtshape.cli.create.flags import VMFlags, vm_options
 from virtshape.cli.create.imports import OLDER_FLAGS, add_import, gather_imports
 from virtshape.cli.create.matchers import Matcher, infer_matcher, read_matcher
-from virtshape.cli.create.naming import random_name
 from virtshape.cli.create.parameters import read_quantity
 from virtshape.cli.create.problems import Problems
+from virtshape.cli.create.scope import random_name
 from virtshape.cli.create.volumes import Volumes, add_container_disk, add_pvc, add_sysprep
 from virtshape.cli.errors import warn
 from virtshape.cli.output import output_option, print_object

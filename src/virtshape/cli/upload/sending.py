@@ -19,8 +19,8 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.cli.connection import Session
 from virtshape.cli.errors import CommandError
+from virtshape.cli.progress import ProgressBar
 from virtshape.cli.upload.objects import UploadRequest
-from virtshape.cli.upload.progressbar import Bar
 from virtshape.client import tunnel
 from virtshape.client.access import Access, build_context
 from virtshape.client.errors import UnreachableError
@@ -81,7 +81,7 @@ async def send_image(
 ) -> None:
     """Send a file; raise CommandError if the proxy rejects it."""
     tls = _build_tls(session, wanted, url, authority) if urlsplit(url).scheme == "https" else None
-    bar = Bar(size)
+    bar = ProgressBar(size)
     try:
         for attempt in range(1, wanted.tries + 1):
             is_last = attempt == wanted.tries
@@ -101,7 +101,13 @@ async def send_image(
 
 
 async def _send(
-    session: Session, wanted: UploadRequest, url: str, tls: ssl.SSLContext | None, file: BinaryIO, size: int, bar: Bar
+    session: Session,
+    wanted: UploadRequest,
+    url: str,
+    tls: ssl.SSLContext | None,
+    file: BinaryIO,
+    size: int,
+    bar: ProgressBar,
 ) -> UploadResponse:
     token, http_proxy = await request_token(session, wanted.name), find_http_proxy(session.access, url)
     proxy = UploadProxy(join_path(url, ASYNC_PATH), token, tls, http_proxy)

@@ -1,18 +1,11 @@
-"""Arguments of guest commands: targets, ports, viewers and ssh options."""
-
-import shlex
-import stat
-from pathlib import Path
+"""Arguments of guest commands: targets and ports."""
 
 import click
 import pytest
 
-from virtshape.cli.connection import Target
 from virtshape.cli.errors import ArgumentError
 from virtshape.cli.guest.arguments import GuestRef, Port, parse_guest, parse_port
 from virtshape.cli.guest.instance import complete_guest, complete_kind, parse_instance_name, parse_kind
-from virtshape.cli.guest.ssh import Options, build_proxy_command, format_host
-from virtshape.cli.guest.viewers import Viewer, find_viewer
 
 PLACES = {
     "vmi/web": GuestRef("vmi", "web"),
@@ -74,72 +67,6 @@ def test_ports_are_parsed(text: str, port: Port) -> None:
 def test_invalid_port_is_rejected(text: str) -> None:
     with pytest.raises(ArgumentError):
         parse_port(text)
-
-
-def _install(folder: Path, *names: str) -> None:
-    for name in names:
-        (folder / name).write_text("")
-        (folder / name).chmod(stat.S_IRWXU)
-
-
-@pytest.mark.parametrize(
-    ("installed", "wanted", "found"),
-    [
-        ([], "", None),
-        (["remote-viewer", "vncviewer"], "", "remote-viewer"),
-        (["vncviewer"], "", "tiger"),
-        (["remote-viewer", "vncviewer"], "real", "real"),
-        (["remote-viewer"], "tiger", None),
-    ],
-    ids=["none", "both", "one", "requested", "missing"],
-)
-def test_installed_viewer_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: list[str], wanted: str, found: str | None
-) -> None:
-    _install(tmp_path, *installed)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    viewer = find_viewer(wanted, platform="linux")
-    assert (viewer and viewer.type) == found
-    assert find_viewer("chicken", platform="darwin") is None
-
-
-@pytest.mark.parametrize(
-    ("viewer", "arguments"),
-    [
-        ("remote-viewer", ["x", "vnc://h:5900"]),
-        ("tiger", ["x", "h::5900"]),
-        ("real", ["x", "h::5900", "-WarnUnencrypted=0", "-Shared=0", "-ShareFiles=0"]),
-        ("chicken", ["x", "h:5900"]),
-    ],
-)
-def test_viewers_have_their_own_arguments(viewer: str, arguments: list[str]) -> None:
-    assert Viewer(viewer, "x").build_arguments("h", 5900) == arguments
-
-
-def test_proxy_command_for_ssh_is_quoted() -> None:
-    target = Target(kubeconfig="/my files/100%/config", context="a b")
-    proxy = build_proxy_command(GuestRef("vm", "web", "team"), 2222, target, "/opt/my bin/virtctl")
-    assert shlex.split(proxy.replace("%%", "%")) == [
-        "/opt/my bin/virtctl",
-        "port-forward",
-        "--stdio=true",
-        "--kubeconfig=/my files/100%/config",
-        "--context=a b",
-        "vm/web/team",
-        "2222",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("place", "host"),
-    [
-        (GuestRef("vmi", "web", "team"), "vmi.web.team"),
-        (GuestRef("vmi", "web", "team", "jdoe"), "jdoe@vmi.web.team"),
-    ],
-)
-def test_ssh_host_is_formatted_from_the_target(place: GuestRef, host: str) -> None:
-    assert format_host(place, Options(22, "", "", "", ())) == host
-    assert format_host(place, Options(22, "root", "", "", ())) == (host if place.user else f"root@{host}")
 
 
 def test_kinds_are_completed() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from virtshape.cli.upload.progressbar import draw, format_size
+from virtshape.cli.progress import draw_bar, format_size
 
 GIB = 1 << 30
 
@@ -16,12 +16,12 @@ GIB = 1 << 30
     ids=["started", "a quarter", "done", "empty file"],
 )
 def test_bar_shows_bytes_percentage_and_time(done: int, total: int, seconds: float, shown: str) -> None:
-    assert draw(done, total, seconds, columns=20) == shown
+    assert draw_bar(done, total, seconds, columns=20) == shown
 
 
 @pytest.mark.parametrize("done", [0, 1, GIB // 3, GIB - 1, GIB])
 def test_bar_fits_the_terminal(done: int) -> None:
-    assert len(draw(done, GIB, 10.0, columns=80)) <= 80
+    assert len(draw_bar(done, GIB, 10.0, columns=80)) <= 80
 
 
 @pytest.mark.parametrize(
