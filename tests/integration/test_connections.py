@@ -155,7 +155,7 @@ def test_connection_limit_closes_the_longest_idle_connection(
         assert wire.read()[0] == 200
         time.sleep(0.01)
     others = len(server.listener.connections) - 2
-    monkeypatch.setattr(server.listener, "_most_connections", others + 2)
+    monkeypatch.setattr(server.listener, "_max_connections", others + 2)
     newcomers = []
     while not any(_is_ended_now(wire) for wire in (idle, used)):
         newcomers.append(Wire(server))

@@ -96,13 +96,13 @@ class ControlledSystem:
         system: System | None,
         client: RestClient,
         directory: Path | None = None,
-        played: SimulatedRuntime | None = None,
+        runtime: SimulatedRuntime | None = None,
     ) -> None:
-        """`played` is the simulated runtime behind the system's API."""
+        """`runtime` is the simulated runtime behind the system's API."""
         self._system = system
         self.client = client
         self.directory = directory
-        self._played = played or SimulatedRuntime()
+        self._runtime = runtime or SimulatedRuntime()
 
     @property
     def server(self) -> Server:
@@ -118,7 +118,7 @@ class ControlledSystem:
         self, launcher: LauncherName = "simulate", *, wrap: WrapClient = lambda client: client
     ) -> AbstractAsyncContextManager[Controllers]:
         """Run the controllers; `wrap` may replace their client."""
-        runtime = self._played if launcher == "simulate" else NoRuntime()
+        runtime = self._runtime if launcher == "simulate" else NoRuntime()
         return run_controllers(self.server, runtime, self.directory, supervisor=Supervisor(), wrap=wrap)
 
     def run_controllers_with_guests(self) -> AbstractAsyncContextManager[Controllers]:
@@ -258,9 +258,9 @@ def _is_idle(queue: WorkQueue[Any]) -> bool:
 @asynccontextmanager
 async def open_controlled_system(directory: Path) -> AsyncIterator[ControlledSystem]:
     """Open a system without running controllers."""
-    played = SimulatedRuntime()
-    async with open_system("in-process", directory, played.streams) as system:
-        yield ControlledSystem(system.system, system.client, directory, played)
+    runtime = SimulatedRuntime()
+    async with open_system("in-process", directory, runtime.streams) as system:
+        yield ControlledSystem(system.system, system.client, directory, runtime)
 
 
 def instancetype_tree(name: str = "small", guest: int = 2, memory: str = "2Gi") -> JsonObject:

@@ -435,19 +435,19 @@ class Listener:
         *,
         largest_body: int = MAX_BODY_BYTES,
         authenticate: Authenticate = lambda _: None,
-        most_connections: int = MAX_CONNECTIONS,
+        max_connections: int = MAX_CONNECTIONS,
     ) -> None:
         self.handler = handler
         self.largest_body = largest_body
         self.authenticate = authenticate
         self.memory = MemoryBudget()
         self.connections: set[Connection] = set()
-        self._most_connections = most_connections
+        self._max_connections = max_connections
         self._server: asyncio.Server | None = None
 
     def add(self, connection: Connection) -> bool:
         """Add a connection; if there are too many, close the one idle for longest. Return False if all are busy."""
-        if len(self.connections) >= self._most_connections:
+        if len(self.connections) >= self._max_connections:
             idle = [(since, other) for other in self.connections if (since := other.idle_since) is not None]
             if not idle:
                 return False

@@ -19,16 +19,16 @@ Abort = Callable[[], None]
 class MemoryBudget:
     """Counts the memory that a listener's connections hold."""
 
-    def __init__(self, most_received: int = MAX_RECEIVED_BYTES, most_unsent: int = MAX_UNSENT_BYTES) -> None:
-        self._most_received = most_received
-        self._most_unsent = most_unsent
+    def __init__(self, max_received: int = MAX_RECEIVED_BYTES, max_unsent: int = MAX_UNSENT_BYTES) -> None:
+        self._max_received = max_received
+        self._max_unsent = max_unsent
         self.received = 0
         self.unsent = 0
         self._readers: dict[Abort, int] = {}  # ordered by last read, most recent last
 
     def reserve(self, size: int) -> bool:
         """Count a request body before it is read; return False if it exceeds the limit."""
-        if self.received and self.received + size > self._most_received:
+        if self.received and self.received + size > self._max_received:
             return False
         self.received += size
         return True
@@ -41,7 +41,7 @@ class MemoryBudget:
         """Set a connection's unsent bytes, after it was given a response or sent a part of it."""
         self.unsent += size - self._readers.pop(abort, 0)
         self._readers[abort] = size
-        while self.unsent > self._most_unsent and len(self._readers) > 1:
+        while self.unsent > self._max_unsent and len(self._readers) > 1:
             slowest = next(iter(self._readers))
             self.drop(slowest)
             slowest()

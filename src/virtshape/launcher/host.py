@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 Architecture = Literal["amd64", "arm64", "s390x"]
 LOOPBACK: Final = "127.0.0.1"
@@ -58,8 +58,8 @@ class Host(Struct, frozen=True, kw_only=True):
     machine_types: frozenset[str] = frozenset()
     machine_aliases: Mapping[str, str] = {}
     """Machine types by alias, for example `q35`."""
-    most_vcpus: Mapping[str, int] = {}
-    """Maximum number of vCPUs by machine type; no limit for missing types."""
+    max_vcpus: Mapping[str, int] = field(default_factory=dict, name="most_vcpus")
+    """Maximum number of vCPUs by machine type; no limit for missing types. Stored as `most_vcpus`."""
     cpu_models: frozenset[str] = frozenset()
     """CPU models that are fully supported."""
     partial_cpu_models: frozenset[str] = frozenset()

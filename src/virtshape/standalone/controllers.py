@@ -65,7 +65,7 @@ async def run_controllers(
             node=runtime.node,
             storage=storage,
             informers=informers,
-            no_launcher_reason=runtime.absence,
+            no_launcher_reason=runtime.unavailable_reason,
         )
         namespaces = _build_namespaces(client, controllers, transport)
         collector = GarbageCollector(client, [kind for kind in list_stored() if kind is not Event])

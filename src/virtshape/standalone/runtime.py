@@ -34,7 +34,7 @@ class Runtime(Protocol):
         """Whether volumes are stored; simulated guests have none."""
 
     @property
-    def absence(self) -> str:
+    def unavailable_reason(self) -> str:
         """Why there is no launcher; empty if there is one."""
 
     @property
@@ -54,22 +54,22 @@ class NoRuntime:
     keeps_volumes = True
     node = ""
 
-    def __init__(self, absence: str = NO_LAUNCHER) -> None:
-        self.absence = absence
+    def __init__(self, unavailable_reason: str = NO_LAUNCHER) -> None:
+        self.unavailable_reason = unavailable_reason
 
     async def make_launcher(
         self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
     ) -> NoReturn:
         """Raise RuntimeError: there is no launcher."""
         del client, transport, cache, storage
-        raise RuntimeError(self.absence)
+        raise RuntimeError(self.unavailable_reason)
 
 
 class SimulatedRuntime:
     """Simulates guests."""
 
     keeps_volumes = False
-    absence = ""
+    unavailable_reason = ""
     node = SIMULATED_NODE
 
     def __init__(self) -> None:
@@ -134,8 +134,8 @@ async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervis
         yield SimulatedRuntime()
     elif name == "none":
         yield NoRuntime()
-    elif absence := find_absence(directory):
-        yield NoRuntime(absence)
+    elif unavailable_reason := find_unavailable_reason(directory):
+        yield NoRuntime(unavailable_reason)
     else:
         # Imported late: a server without guests does not need it.
         from virtshape.standalone.guests.runtime import QemuRuntime
@@ -147,7 +147,7 @@ async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervis
             await runtime.close()
 
 
-def find_absence(directory: Path) -> str:
+def find_unavailable_reason(directory: Path) -> str:
     """Return why QEMU cannot run guests on this machine and how to fix it; empty if it can."""
     facts = gather_facts(directory, "", None, versions=False)
     return explain_failures(check_guests(facts), facts)

@@ -4,19 +4,19 @@ from virtshape.apiserver.memorybudget import MemoryBudget
 
 
 def test_bodies_beyond_the_limit_are_rejected_until_others_are_released() -> None:
-    backlog = MemoryBudget(most_received=100)
+    backlog = MemoryBudget(max_received=100)
     assert [backlog.reserve(60), backlog.reserve(40), backlog.reserve(1)] == [True, True, False]
     backlog.release(60)
     assert backlog.reserve(60)
 
 
 def test_single_body_may_exceed_the_limit() -> None:
-    backlog = MemoryBudget(most_received=100)
+    backlog = MemoryBudget(max_received=100)
     assert [backlog.reserve(200), backlog.reserve(1)] == [True, False]
 
 
 def test_connection_idle_for_longest_is_aborted() -> None:
-    backlog = MemoryBudget(most_unsent=100)
+    backlog = MemoryBudget(max_unsent=100)
     aborted: list[str] = []
 
     def first() -> None:
@@ -40,7 +40,7 @@ def test_connection_idle_for_longest_is_aborted() -> None:
 
 
 def test_single_response_may_exceed_the_limit() -> None:
-    backlog = MemoryBudget(most_unsent=100)
+    backlog = MemoryBudget(max_unsent=100)
 
     def fail() -> None:
         raise AssertionError

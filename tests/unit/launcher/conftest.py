@@ -16,8 +16,8 @@ def schema() -> RelaxNG:
 
 @pytest.fixture(scope="session")
 def driver() -> Iterator[Driver]:
-    absence = find_missing()
-    if absence:
-        pytest.skip(absence)
+    missing = find_missing()
+    if missing:
+        pytest.skip(missing)
     with open_driver() as driver:
         yield driver

@@ -50,7 +50,7 @@ def design_vcpus(start: Topology, full: Topology) -> Vcpus:
 
 
 def _check_count(context: DesignContext, machine: str, start: Topology, full: Topology) -> None:
-    limits = [limit for limit in (context.host.most_vcpus.get(machine),) if limit]
+    limits = [limit for limit in (context.host.max_vcpus.get(machine),) if limit]
     if context.host.architecture == "amd64":
         limits.append(_MAX_WITHOUT_IOMMU)
     if not limits or full.vcpus <= min(limits):

@@ -19,7 +19,7 @@ class Capability(Struct, frozen=True, kw_only=True):
     qemu: int = 0
     machine_types: frozenset[str] = frozenset()
     machine_aliases: Mapping[str, str] = {}
-    most_vcpus: Mapping[str, int] = {}
+    max_vcpus: Mapping[str, int] = {}
     cpu_models: frozenset[str] = frozenset()
     partial_cpu_models: frozenset[str] = frozenset()
     cpu_features: frozenset[str] = frozenset()
@@ -43,7 +43,7 @@ def parse_capabilities(found: LibvirtCapabilities, architecture: str) -> Capabil
         machine_aliases={
             machine.text or "": canonical for machine in machines if (canonical := machine.get("canonical"))
         },
-        most_vcpus={machine.text or "": int(most) for machine in machines if (most := machine.get("maxCpus"))},
+        max_vcpus={machine.text or "": int(most) for machine in machines if (most := machine.get("maxCpus"))},
         cpu_models=frozenset(model.text or "" for model in models if model.get("usable") == "yes"),
         partial_cpu_models=frozenset(model.text or "" for model in models if model.get("usable") != "yes"),
         cpu_features=_list_features(found.cpu),

@@ -43,7 +43,7 @@ class GuestDirectories:
         """Cached result of the host probe."""
         self.libvirt_cache = data / "cache" / "libvirt"
         """Libvirt's cache of QEMU's capabilities; each guest has a copy."""
-        self.forkserver_log = data / "cache" / "nursery.log"
+        self.forkserver_log = data / "cache" / "forkserver.log"
         """Log of the fork server."""
         self._guests = data / "guests"
         self._last_user: int | None = None

@@ -65,7 +65,7 @@ async def probe_host(directories: GuestDirectories) -> Host:
         hugepages=count_hugepages(),
         machine_types=capability.machine_types,
         machine_aliases=capability.machine_aliases,
-        most_vcpus=capability.most_vcpus,
+        max_vcpus=capability.max_vcpus,
         cpu_models=capability.cpu_models,
         partial_cpu_models=capability.partial_cpu_models,
         cpu_features=capability.cpu_features,

@@ -179,7 +179,7 @@ def _check_kubectl(facts: Facts) -> Check:
 
 
 def _check_program(facts: Facts, name: str, package: str, version: str | None, what: str) -> Check:
-    if package not in facts.lacks:
+    if package not in facts.missing_packages:
         return Check(name=name, status="ok", message=version or "installed")
     return _miss(facts, name, "failure", f"{what} is missing ({package})", package)
 
@@ -189,7 +189,7 @@ def _miss(facts: Facts, name: str, status: Status, message: str, *packages: str)
 
 
 def _check_binding(facts: Facts) -> Check:
-    if BINDING not in facts.lacks and not facts.binding_error:
+    if BINDING not in facts.missing_packages and not facts.binding_error:
         return Check(name="libvirt-python", status="ok", message=facts.binding_version or "installed")
     reason = f"cannot be loaded: {facts.binding_error}" if facts.binding_error else "is missing"
     packages = facts.missing_build_packages

@@ -54,7 +54,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     """The server that uses the directory, if one runs."""
     kubectl: str | None = ""
     """Its version; None if it is not installed, empty if it was not run."""
-    lacks: tuple[str, ...] = ()
+    missing_packages: tuple[str, ...] = ()
     """Missing packages that guests need."""
     qemu_package: str = "qemu-system-x86"
     qemu_version: str | None = None
@@ -77,11 +77,11 @@ class Facts(Struct, frozen=True, kw_only=True):
 def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool) -> Facts:
     """Return facts about this machine; `versions` also runs programs to get their versions."""
     account, user = choose_account(), os.geteuid()
-    lacks = tuple(find_missing_packages())
+    missing_packages = tuple(find_missing_packages())
     emulator = find_emulator(find_architecture())
     found = directory.stat() if directory.exists() else None
     holder = find_holder(directory) if found is not None and os.access(directory, os.X_OK) else None
-    binding_missing = BINDING in lacks
+    binding_missing = BINDING in missing_packages
     return Facts(
         python=sys.version_info[:3],
         user=user,
@@ -96,7 +96,7 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
         port_error=_try_port(host, port) if port is not None and holder is None else "",
         server_pid=holder,
         kubectl=_find_kubectl(versions=versions),
-        lacks=lacks,
+        missing_packages=missing_packages,
         qemu_package=get_emulator_package(find_architecture()),
         qemu_version=_get_version([emulator, "--version"]) if versions else None,
         libvirt_version=_read_libvirt_version(),

@@ -36,7 +36,7 @@ class QemuRuntime:
     """Runs guests in a data directory."""
 
     keeps_volumes = True
-    absence = ""
+    unavailable_reason = ""
 
     def __init__(self, directory: Path, supervisor: Supervisor) -> None:
         self._directory = directory

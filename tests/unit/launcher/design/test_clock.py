@@ -57,7 +57,7 @@ def test_clock_has_the_requested_fields(asked: JsonObject | None, clock: Clock) 
         pytest.param({}, (), id="nobody counts on it"),
         pytest.param({"cpu": {"features": [{"name": "invtsc"}]}}, TSC, id="a steady counter"),
         pytest.param({"cpu": {"features": [{"name": "invtsc", "policy": "disable"}]}}, (), id="no steady counter"),
-        pytest.param({"features": {"hyperv": {"reenlightenment": {}}}}, TSC, id="told when it changes"),
+        pytest.param({"features": {"hyperv": {"reenlightenment": {}}}}, TSC, id="Hyper-V reenlightenment"),
     ],
 )
 def test_tsc_frequency_is_fixed_if_a_feature_relies_on_it(domain: JsonObject, timers: tuple[Timer, ...]) -> None:

@@ -74,7 +74,7 @@ def test_impossible_numbers_are_refused(cpu: JsonObject, refusals: dict[str, str
 
 
 def test_vcpus_are_limited_by_the_machine_type() -> None:
-    host = replace(ACCELERATED, most_vcpus={"pc-q35-7.2": 8})
+    host = replace(ACCELERATED, max_vcpus={"pc-q35-7.2": 8})
     refusals = list_refusals(design_guest({"cpu": {"cores": 16}}, host=host))
     assert refusals == {"cpu": "results in 16 vCPUs; the machine type pc-q35-7.2 supports 8 at most"}
 

@@ -14,9 +14,9 @@ def test_none_is_left_out() -> None:
     assert tostring(parent, encoding="unicode") == '<a><b c="0">1</b><e /></a>'
 
 
-@pytest.mark.parametrize(("value", "words"), [(True, ("yes", "on")), (False, ("no", "off")), (None, (None, None))])
-def test_booleans_have_two_spellings(value: bool | None, words: tuple[str | None, str | None]) -> None:
-    assert (yes_no(value), on_off(value)) == words
+@pytest.mark.parametrize(("value", "spellings"), [(True, ("yes", "on")), (False, ("no", "off")), (None, (None, None))])
+def test_booleans_have_two_spellings(value: bool | None, spellings: tuple[str | None, str | None]) -> None:
+    assert (yes_no(value), on_off(value)) == spellings
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ class Domain:
     """A domain whose agent sets credentials, or fails with `complaint`."""
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
         self.complaint = ""
 
     def authorizedSSHKeysSet(self, user: str, keys: list[str], flags: int) -> None:  # noqa: N802 - libvirt's name
@@ -39,7 +39,7 @@ class Domain:
             import libvirt
 
             raise libvirt.libvirtError(self.complaint)
-        self.told.append(problem)
+        self.calls.append(problem)
 
 
 def write(directory: Path, **files: str) -> Login:
@@ -62,7 +62,7 @@ def test_files_become_passwords_and_keys(tmp_path: Path) -> None:
     keys = Login(directory=write(tmp_path / "keys", one="# mine\nssh-a A\n", two="ssh-b B").directory, users=("u", "v"))
     sync, domain, reports = build(tmp_path, passwords, keys)
     sync.sync()
-    assert domain.told == [
+    assert domain.calls == [
         ("admin", "correct horse", 0),
         ("root", "hunter2", 0),
         ("u", ["ssh-a A", "ssh-b B"], APPEND),
@@ -77,7 +77,7 @@ def test_only_changed_credentials_are_set_again(tmp_path: Path) -> None:
     sync.sync()
     write(tmp_path / "b", y="2")
     sync.sync()
-    assert domain.told == [("x", "1", 0), ("y", "1", 0), ("y", "2", 0)]
+    assert domain.calls == [("x", "1", 0), ("y", "1", 0), ("y", "2", 0)]
 
 
 def test_agent_error_is_reported_and_the_request_retried(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_agent_error_is_reported_and_the_request_retried(tmp_path: Path) -> None
     assert reports.report.logins == "there is no user x"
     domain.complaint = ""
     sync.sync()
-    assert (reports.report.logins, domain.told) == ("", [("x", "1", 0)])
+    assert (reports.report.logins, domain.calls) == ("", [("x", "1", 0)])
 
 
 def test_missing_secret_is_reported(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_sync_starts_when_an_agent_connects_and_ends_with_the_guest(tmp_path: Pa
     sync, domain, reports = build(tmp_path, write(tmp_path / "a", x="1"))
     sync.start()
     assert reports.wait_for(lambda report: report.logins == "", SOON)
-    assert domain.told == [("x", "1", 0)]
+    assert domain.calls == [("x", "1", 0)]
     reports.publish(state="succeeded")
     sync.start()
     for thread in threading.enumerate():

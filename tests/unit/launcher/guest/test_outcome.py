@@ -55,17 +55,17 @@ SHUT_DOWN = Report(state="succeeded", reason="GuestShutDown", message="the guest
         pytest.param(
             ExitEvidence(shut_down="host", exit_code=0),
             Report(state="failed", reason="QemuKilled", message="QEMU was terminated by another program"),
-            id="QEMU was told to end",
+            id="QEMU was terminated",
         ),
         pytest.param(
             ExitEvidence(exit_code=1, last_message="out of memory"),
             Report(state="failed", reason="QemuFailed", message="QEMU has ended with exit status 1: out of memory"),
-            id="QEMU failed with words",
+            id="QEMU failed with a message",
         ),
         pytest.param(
             ExitEvidence(exit_code=1),
             Report(state="failed", reason="QemuFailed", message="QEMU has ended with exit status 1"),
-            id="without words",
+            id="QEMU failed without a message",
         ),
         pytest.param(
             ExitEvidence(stopped=True, crashed=True),
@@ -93,7 +93,7 @@ def test_outcome_follows_from_the_evidence(evidence: ExitEvidence, outcome: Repo
         pytest.param(ExitEvidence(exit_code=0), False, id="libvirt may still say why"),
         pytest.param(ExitEvidence(exit_code=0, stopped=True), True, id="both are known"),
         pytest.param(ExitEvidence(exit_code=-9), True, id="a signal needs no explanation"),
-        pytest.param(ExitEvidence(exit_code=0, shut_down="guest"), True, id="the guest has said why"),
+        pytest.param(ExitEvidence(exit_code=0, shut_down="guest"), True, id="the guest has shut down"),
         pytest.param(ExitEvidence(exit_code=0, ended_by_us="kill"), True, id="we know why"),
     ],
 )

@@ -16,11 +16,11 @@ class Monitor:
     """A QEMU monitor that records commands and refuses ports in `taken`."""
 
     def __init__(self, *taken: str) -> None:
-        self.told: list[str] = []
+        self.commands: list[str] = []
         self._taken = taken
 
     def __call__(self, command: str) -> str:
-        self.told.append(command)
+        self.commands.append(command)
         return next((f"could not set up {one}" for one in self._taken if one in command), "")
 
 
@@ -46,9 +46,9 @@ def test_port_is_forwarded_once_from_any_loopback_port(free: int) -> None:
     forwarding = PortForwarder(plan(), monitor)
     here = forwarding.open(free, "tcp")
     assert (forwarding.open(free, "tcp"), here == free) == (here, False)
-    assert monitor.told == [f"hostfwd_add hostua-default tcp:127.0.0.1:{here}-:{free}"]
+    assert monitor.commands == [f"hostfwd_add hostua-default tcp:127.0.0.1:{here}-:{free}"]
     forwarding.open(free, "udp", "other")
-    assert re.fullmatch(rf"hostfwd_add hostua-other udp:127.0.0.1:\d+-:{free}", monitor.told[1])
+    assert re.fullmatch(rf"hostfwd_add hostua-other udp:127.0.0.1:\d+-:{free}", monitor.commands[1])
 
 
 def test_declared_ports_can_be_opened_on_all_addresses(free: int) -> None:
@@ -63,8 +63,8 @@ def test_declared_ports_can_be_opened_on_all_addresses(free: int) -> None:
     forwarding = PortForwarder(named, monitor)
     assert [one.here for one in forwarding.open_named()] == [free]
     forwarding.open(free + 1, "tcp", "other")
-    assert monitor.told[0] == f"hostfwd_add hostua-default tcp:0.0.0.0:{free}-:{free}"
-    assert monitor.told[1].startswith("hostfwd_add hostua-other tcp:127.0.0.1:")
+    assert monitor.commands[0] == f"hostfwd_add hostua-default tcp:0.0.0.0:{free}-:{free}"
+    assert monitor.commands[1].startswith("hostfwd_add hostua-other tcp:127.0.0.1:")
 
 
 def test_declared_ports_keep_their_numbers_if_possible(free: int) -> None:
@@ -83,7 +83,7 @@ def test_adopting_process_forwards_no_port_twice() -> None:
     monitor = Monitor()
     known = OpenPort(interface="default", protocol="tcp", port=80, here=40080)
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80),)), monitor, (known,))
-    assert (list(forwarding.open_named()), monitor.told) == ([known], [])
+    assert (list(forwarding.open_named()), monitor.commands) == ([known], [])
 
 
 def test_only_declared_ports_are_forwarded(free: int) -> None:

@@ -44,7 +44,7 @@ def test_libvirt_capabilities_are_parsed() -> None:
         qemu=7_002_000,
         machine_types=frozenset({"pc-q35-7.2", "q35"}),
         machine_aliases={"q35": "pc-q35-7.2"},
-        most_vcpus={"pc-q35-7.2": 288, "q35": 288},
+        max_vcpus={"pc-q35-7.2": 288, "q35": 288},
         cpu_models=frozenset({"Westmere"}),
         partial_cpu_models=frozenset({"Haswell", "Odd"}),
         cpu_features=frozenset({"aes"}),

@@ -54,7 +54,7 @@ def end(pid: int) -> None:
 
 
 async def test_launcher_process_is_a_fork_in_its_own_session(directory: Path, tmp_path: Path) -> None:
-    forkserver = ForkServer("bearing", tmp_path / "nursery.log")
+    forkserver = ForkServer("bearing", tmp_path / "forkserver.log")
     forkserver.open()
     layout = Layout(directory)
     pid = await forkserver.start(directory, layout.log, OWN, ())
@@ -72,7 +72,7 @@ async def test_launcher_process_is_spawned_if_the_fork_server_cannot_start(
 ) -> None:
     monkeypatch.setattr("virtshape.launcher.node.forkserver.PROCESS_MODULE", "no.such.module")
 
-    forkserver = ForkServer("bearing", tmp_path / "nursery.log")
+    forkserver = ForkServer("bearing", tmp_path / "forkserver.log")
     pid = await forkserver.start(directory, Layout(directory).log, OWN, ())
     assert is_alive(pid, Layout(directory))
     assert (await wait_for_birth(directory)).startswith(f"{pid} ")
@@ -81,7 +81,7 @@ async def test_launcher_process_is_spawned_if_the_fork_server_cannot_start(
 
 
 async def test_killed_fork_server_is_replaced(directory: Path, tmp_path: Path) -> None:
-    forkserver = ForkServer("bearing", tmp_path / "nursery.log")
+    forkserver = ForkServer("bearing", tmp_path / "forkserver.log")
     pids = []
     for _ in range(3):
         pids.append(await forkserver.start(directory, Layout(directory).log, OWN, ()))

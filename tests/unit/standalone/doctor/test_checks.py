@@ -80,36 +80,40 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str, str, str]] = {
     ),
     "no QEMU": (
         "QEMU",
-        {"lacks": ("qemu-system-x86",)},
+        {"missing_packages": ("qemu-system-x86",)},
         "failure",
         "the emulator is missing",
         "sudo apt-get install -y qemu-system-x86",
     ),
     "no QEMU, as root": (
         "QEMU",
-        {"lacks": ("qemu-system-x86",), "user": 0, "directory_owner": 0},
+        {"missing_packages": ("qemu-system-x86",), "user": 0, "directory_owner": 0},
         "failure",
         "the emulator is missing",
         "apt-get install -y qemu-system-x86",
     ),
-    "no qemu-img": ("qemu-img", {"lacks": ("qemu-utils",)}, "failure", "disk tool is missing", "qemu-utils"),
+    "no qemu-img": ("qemu-img", {"missing_packages": ("qemu-utils",)}, "failure", "disk tool is missing", "qemu-utils"),
     "no libvirt driver": (
         "libvirt",
-        {"lacks": ("libvirt-daemon-driver-qemu",)},
+        {"missing_packages": ("libvirt-daemon-driver-qemu",)},
         "failure",
         "libvirt's QEMU driver is missing",
         "sudo apt-get install -y libvirt-daemon-driver-qemu",
     ),
     "no binding": (
         "libvirt-python",
-        {"lacks": ("virtshape[guests]",)},
+        {"missing_packages": ("virtshape[guests]",)},
         "failure",
         "libvirt's Python binding is missing",
         "pip install 'virtshape[guests]'",
     ),
     "no binding, in a checkout without headers": (
         "libvirt-python",
-        {"lacks": ("virtshape[guests]",), "missing_build_packages": ("libvirt-dev", "gcc"), "checkout": "/src"},
+        {
+            "missing_packages": ("virtshape[guests]",),
+            "missing_build_packages": ("libvirt-dev", "gcc"),
+            "checkout": "/src",
+        },
         "failure",
         "libvirt's Python binding is missing",
         (
@@ -157,7 +161,7 @@ def test_port_of_a_running_server_is_ok() -> None:
 
 def test_one_command_installs_all_missing_packages() -> None:
     facts = Facts(
-        lacks=("qemu-system-x86", "qemu-utils", "virtshape[guests]"),
+        missing_packages=("qemu-system-x86", "qemu-utils", "virtshape[guests]"),
         missing_build_packages=("libvirt-dev",),
         checkout="/src",
         uefi=False,
@@ -182,7 +186,7 @@ def test_one_command_installs_all_missing_packages() -> None:
 def test_setup_installs_every_package_that_a_check_names() -> None:
     listed = set(re.sub(r"#.*", "", PACKAGES.read_text()).split())
     lacks = ("qemu-system-x86", "qemu-utils", "libvirt-daemon-driver-qemu", "virtshape[guests]")
-    facts = Facts(lacks=lacks, missing_build_packages=BUILD_PACKAGES, uefi=False, tpm=False, kubectl=None)
+    facts = Facts(missing_packages=lacks, missing_build_packages=BUILD_PACKAGES, uefi=False, tpm=False, kubectl=None)
     named = {name for check in check_machine(facts) for name in check.packages}
     assert len(named) > 8
     assert named <= listed

@@ -101,7 +101,7 @@ def _find_source(context: DesignContext, disk: api.Disk, face: Face, at: str) ->
     for index, volume in enumerate(context.spec.volumes or ()):
         if volume.name != disk.name:
             continue
-        member, reason = _explain_absence(context, volume)
+        member, reason = _explain_missing_image(context, volume)
         context.refuse(f"spec.volumes[{index}]{member}", reason)
         return None
     if face.device != "cdrom":  # a CD-ROM without a volume is empty
@@ -109,7 +109,7 @@ def _find_source(context: DesignContext, disk: api.Disk, face: Face, at: str) ->
     return None
 
 
-def _explain_absence(context: DesignContext, volume: Volume) -> tuple[str, str]:
+def _explain_missing_image(context: DesignContext, volume: Volume) -> tuple[str, str]:
     """Return the member of a volume that has no image, and why."""
     if volume.downward_metrics is not None and not context.host.downward_metrics:
         return ".downwardMetrics", "downward metrics are not supported on this host"
