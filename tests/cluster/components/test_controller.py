@@ -113,8 +113,7 @@ def test_restarted_api_server_is_reconnected(
     kubectl.apply(build_vm("before"))
     retry(lambda: _expect(list_pods(kubectl), ["before"]))
     installation.plane.apiserver.stop(signal.SIGKILL)
-    time.sleep(4)  # longer than the lease duration
-    assert find_leaders(controller) == []
+    retry(lambda: _expect(find_leaders(controller), []))
     installation.plane.start_apiserver()
     wait_for_leader(controller)
     installation.wait_until_trusted()
@@ -178,7 +177,7 @@ def test_existing_claim_is_awaited_and_never_changed(controller: ComponentProces
     vm = build_vm("claims")
     vm["spec"]["template"]["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     kubectl.apply(vm)
-    time.sleep(1)
+    retry(lambda: _expect(kubectl.get("vm", "claims").get("status", {}).get("printableStatus"), "ErrorPvcNotFound"))
     assert list_pods(kubectl) == []
     kubectl.apply(claim)
     retry(lambda: _expect(list_pods(kubectl), ["claims"]))

@@ -1,13 +1,10 @@
 """Placement of instances on nodes or by the cluster."""
 
-from collections.abc import Sequence
 from typing import Any
 
+from tests.support.caches import FakeCache
 from tests.support.instances import build_node, build_vmi
 
-from virtshape.api.core.node import Node
-from virtshape.api.kubevirt.configuration import KubeVirt
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.wellknown import SCHEDULABLE_LABEL
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.loop import Name
@@ -27,28 +24,8 @@ HALF: dict[str, Any] = {"domain": {"memory": {"guest": "5Gi"}}}
 REFUSED = {"type": "Synchronized", "status": "False", "reason": "NotPossibleHere"}
 
 
-class Shelf:
-    """A cache of some nodes and instances."""
-
-    def __init__(self, *items: Node | VirtualMachineInstance) -> None:
-        self._items = items
-
-    def find(self, kind: type[Any], name: str, namespace: str = "") -> Any:
-        del namespace
-        if kind is KubeVirt:
-            return None
-        return next((one for one in self.list(kind) if one.metadata is not None and one.metadata.name == name), None)
-
-    def list(self, kind: type[Any], namespace: str = "") -> Sequence[Any]:
-        del namespace
-        return [one for one in self._items if isinstance(one, kind)]
-
-    def find_by(self, kind: type[Any], index: str, value: str) -> Sequence[Any]:
-        raise NotImplementedError
-
-
 def test_node_takes_instances_until_full_and_again_after_release() -> None:
-    placement = NodePlacement(Shelf(build_node(labels=LABELS)), {"node1": SimulatedLauncher()})
+    placement = NodePlacement(FakeCache(build_node(labels=LABELS)), {"node1": SimulatedLauncher()})
     assert placement.place(NAME, build_vmi(**HALF)) == PlacementResult("node1")
     message = placement.place(OTHER, build_vmi(name="vm2", **HALF)).message
     assert message == "0/1 nodes are available: node1 has 3Gi of memory left, 5Gi needed"
@@ -61,7 +38,7 @@ def test_existing_instances_are_counted() -> None:
     there = build_vmi("Running", name="vm2", **HALF)
     assert there.status is not None
     there.status.node_name = "node1"
-    placement = NodePlacement(Shelf(build_node(labels=LABELS), there), {})
+    placement = NodePlacement(FakeCache(build_node(labels=LABELS), there), {})
     assert placement.place(NAME, build_vmi(**HALF)).message
 
 
@@ -69,8 +46,8 @@ def test_deleted_node_is_lost() -> None:
     there = build_vmi("Running")
     assert there.status is not None
     there.status.node_name = "node1"
-    assert NodePlacement(Shelf(), {}).is_lost(there)
-    assert not NodePlacement(Shelf(build_node()), {}).is_lost(there)
+    assert NodePlacement(FakeCache(), {}).is_lost(there)
+    assert not NodePlacement(FakeCache(build_node()), {}).is_lost(there)
 
 
 def test_cluster_placement_needs_no_node() -> None:
@@ -93,7 +70,7 @@ def test_refused_instance_uses_no_resources() -> None:
     assert refused.status is not None
     refused.status.node_name = "node1"
     launcher = SimulatedLauncher()
-    placement = NodePlacement(Shelf(build_node(labels=LABELS), refused), {"node1": launcher})
+    placement = NodePlacement(FakeCache(build_node(labels=LABELS), refused), {"node1": launcher})
     assert placement.find_launcher(OTHER, refused) is launcher
     assert placement.place(NAME, build_vmi(**HALF)) == PlacementResult("node1")
 
@@ -113,7 +90,7 @@ def test_node_whose_launcher_fails_takes_no_instances_and_says_why() -> None:
     there = build_vmi("Running", name="vm2")
     assert there.status is not None
     there.status.node_name = "node1"
-    placement = NodePlacement(Shelf(build_node(labels=LABELS)), {}, not_ready=not_ready)
+    placement = NodePlacement(FakeCache(build_node(labels=LABELS)), {}, not_ready=not_ready)
     starting = placement.place(NAME, build_vmi())
     assert starting == PlacementResult(
         message="0/1 nodes are available: node1 is not ready: the launcher is starting", is_starting=True
@@ -133,5 +110,5 @@ def test_instance_is_not_lost_while_the_launcher_of_its_node_is_starting() -> No
     there = build_vmi("Running")
     assert there.status is not None
     there.status.node_name = "node1"
-    assert not NodePlacement(Shelf(), {}, not_ready={"node1": LAUNCHER_STARTING}).is_lost(there)
-    assert NodePlacement(Shelf(), {}).is_lost(there)
+    assert not NodePlacement(FakeCache(), {}, not_ready={"node1": LAUNCHER_STARTING}).is_lost(there)
+    assert NodePlacement(FakeCache(), {}).is_lost(there)
