@@ -25,7 +25,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import Cause, StatusError
-from virtshape.controllers.vm.start import ROOT, annotate_names, refuse_conflicts
+from virtshape.controllers.vm.newvmi import ROOT, annotate_names, refuse_conflicts
 from virtshape.engine.apply import apply
 from virtshape.engine.conflict import Conflict, causes, describe_conflicts
 from virtshape.engine.cpu import check_vcpus_spread

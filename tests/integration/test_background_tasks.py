@@ -25,7 +25,7 @@ from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import object_from_tree
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.core.node import Node
-from virtshape.api.kubevirt.configuration import KubeVirt
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
@@ -37,7 +37,7 @@ from virtshape.client.rest import RestClient
 from virtshape.client.transport import Call
 from virtshape.cluster import component, controller
 from virtshape.cluster.aggregated import process as aggregated
-from virtshape.cluster.process import Ports
+from virtshape.cluster.component import Ports
 from virtshape.cluster.tls.sources import CertificateOptions
 from virtshape.cluster.webhook import process as webhook
 from virtshape.standalone.runtime import LauncherName

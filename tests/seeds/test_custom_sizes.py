@@ -10,7 +10,7 @@ from virtshape.admission.instancetype import check_instancetype
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject, Model
 from virtshape.catalog import loader
-from virtshape.controllers.vm.start import make_instance
+from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
 

@@ -10,7 +10,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
-from virtshape.controllers.vm.start import make_instance
+from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
 from virtshape.resolve.search import run_search

@@ -9,7 +9,7 @@ from virtshape.admission.instancetype import check_instancetype
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject
-from virtshape.controllers.vm.start import make_instance
+from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
 

@@ -7,7 +7,7 @@ from tests.support.build import build_instancetype, build_preference, build_revi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
-from virtshape.controllers.vm.start import make_instance
+from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.engine.expand import expand_vm
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape

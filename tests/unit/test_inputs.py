@@ -28,7 +28,7 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
-from virtshape.controllers.vm.start import make_instance
+from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.engine.apply import apply
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.model import JsonObject, Model
 from virtshape.resolve.reference import Reference
 from virtshape.resolve.search import Search

@@ -74,7 +74,7 @@ def _kubevirt_kinds(version: str) -> list[Kind]:
     return [
         kind("kubevirt.machine:VirtualMachine", "vm vms"),
         kind("kubevirt.instance:VirtualMachineInstance", "vmi vmis"),
-        kind("kubevirt.configuration:KubeVirt", "kv kvs"),
+        kind("kubevirt.kubevirt:KubeVirt", "kv kvs"),
     ]
 
 

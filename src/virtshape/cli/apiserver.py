@@ -56,8 +56,7 @@ def command(
     """
     # Imported here to keep `--help` fast.
     from virtshape.cluster.aggregated.process import run
-    from virtshape.cluster.component import Settings
-    from virtshape.cluster.process import Ports
+    from virtshape.cluster.component import Ports, Settings
     from virtshape.cluster.tls.sources import CertificateOptions
 
     if not aggregated:

@@ -123,7 +123,7 @@ def run_component(work: "Awaitable[None]", log_level: str, log_format: Literal["
     """Run a component until a signal stops it; CommandError if it cannot start."""
     import uvloop
 
-    from virtshape.cluster.process import run_until_signalled
+    from virtshape.cluster.component import run_until_signalled
     from virtshape.daemon.logs import set_up_logs
 
     set_up_logs(log_level, log_format)

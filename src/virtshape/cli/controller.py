@@ -85,8 +85,8 @@ def command(
     Exit status: 0 stopped by a signal, 1 cannot run.
     """
     # Imported here to keep `--help` fast.
+    from virtshape.cluster.component import Ports
     from virtshape.cluster.controller import Settings, run
-    from virtshape.cluster.process import Ports
     from virtshape.controllers.runtime.leaderelection import LeaderElectionConfig
 
     if runtime == "pod" and not launcher_image:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from virtshape.api.codec import duplicate, to_tree
-from virtshape.api.kubevirt.configuration import KubeVirt
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError

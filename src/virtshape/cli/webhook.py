@@ -50,8 +50,7 @@ def command(
     Exit status: 0 stopped by a signal, 1 cannot run.
     """
     # Imported here to keep `--help` fast.
-    from virtshape.cluster.component import Settings
-    from virtshape.cluster.process import Ports
+    from virtshape.cluster.component import Ports, Settings
     from virtshape.cluster.tls.sources import CertificateOptions
     from virtshape.cluster.webhook.process import run
 

@@ -14,7 +14,8 @@ import msgspec
 
 from virtshape.admission.clusterstate import CONFIGURATION, ClusterState, Query, Steps, VMCount
 from virtshape.api.apps import ControllerRevision
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.api.timestamp import now

@@ -7,7 +7,8 @@ Creates missing objects and leaves existing ones unchanged.
 from typing import Final
 
 from virtshape import catalog
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration, KubeVirtSpec
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.kubevirt import KubeVirt, KubeVirtSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError

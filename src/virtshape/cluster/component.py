@@ -1,29 +1,43 @@
-"""Lifecycle of a component that serves HTTPS on a cluster: certificate, informers, listener and monitoring."""
+"""Lifecycle of a component on a cluster: API connection, signals, certificate, informers, listener and monitoring."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+import logging
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Final
 
 from msgspec import Struct
 
 from virtshape.apiserver.http import Authenticate, Handler, Listener
 from virtshape.apiserver.limits import MAX_BODY_BYTES
+from virtshape.client.access import Access
+from virtshape.client.http import HttpTransport
 from virtshape.client.informer import Informers
+from virtshape.client.rest import RestClient
 from virtshape.cluster.admissioncontext import AdmissionContext
-from virtshape.cluster.manifests.naming import HTTPS_PORT
+from virtshape.cluster.manifests.naming import HEALTH_PORT, HTTPS_PORT, METRICS_PORT
 from virtshape.cluster.monitoring import Monitor, serve_monitoring
-from virtshape.cluster.process import Ports
 from virtshape.cluster.tls.renewal import CertificateRenewer
 from virtshape.cluster.tls.sources import CertificateOptions
 from virtshape.daemon.garbagecollection import tune_garbage_collection
 from virtshape.daemon.logs import is_access_logged, log_requests
-from virtshape.daemon.metrics import Family
-from virtshape.daemon.processmetrics import list_task_metrics
+from virtshape.daemon.metrics import Family, list_task_metrics
 from virtshape.supervise.checks import PASSED, Check
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import CERTIFICATES
 
+_log = logging.getLogger(__name__)
+
 DRAIN_SECONDS: Final = 10.0
+
+
+class Ports(Struct, frozen=True, kw_only=True):
+    """Address and ports of the health and metrics endpoints; an empty host means all addresses."""
+
+    host: str = ""
+    health: int = HEALTH_PORT
+    metrics: int = METRICS_PORT
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -89,3 +103,39 @@ def list_component_checks(context: AdmissionContext, supervisor: Supervisor) -> 
     """Return the checks that all components have: background tasks and synced informers."""
     synced = PASSED if context.is_ready else Check("informers have not synced yet")
     return {"informers-synced": synced, **supervisor.list_checks()}
+
+
+class ApiConnection(Struct, frozen=True):
+    """A connection to the cluster's API server."""
+
+    transport: HttpTransport
+    client: RestClient
+
+
+@asynccontextmanager
+async def open_connection(access: Access, manager: str) -> AsyncIterator[ApiConnection]:
+    """Connect to the cluster while the block runs; `manager` is the field manager of its writes."""
+    transport = HttpTransport(access)
+    api = ApiConnection(transport, RestClient(transport, manager=manager, warn=lambda text: _log.warning("%s", text)))
+    try:
+        yield api
+    finally:
+        await api.client.close()
+
+
+async def run_until_signalled(work: Awaitable[None]) -> None:
+    """Run until SIGTERM or SIGINT, then cancel the work and wait until it has ended."""
+    working = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _end, working, number)
+    try:
+        await working
+    except asyncio.CancelledError:
+        if not working.cancelled():
+            raise
+
+
+def _end(working: "asyncio.Future[None]", number: int) -> None:
+    _log.info("stopping after %s", signal.Signals(number).name)
+    working.cancel()

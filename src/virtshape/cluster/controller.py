@@ -19,15 +19,15 @@ from virtshape.client.access import Access
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.cluster.bootstrap import install_defaults, list_defaults
+from virtshape.cluster.component import Ports, open_connection
 from virtshape.cluster.monitoring import Monitor, serve_monitoring
-from virtshape.cluster.process import Ports, open_connection
 from virtshape.controllers.manager import Controllers, make_informers
 from virtshape.controllers.pods.launcher import PodLauncher
-from virtshape.controllers.runtime.fencing import FencedClient
+from virtshape.controllers.runtime.clients import FencedClient
 from virtshape.controllers.runtime.leaderelection import LeaderElectionConfig, LeaderElector
 from virtshape.daemon.garbagecollection import tune_garbage_collection
-from virtshape.daemon.metrics import Family
-from virtshape.daemon.processmetrics import (
+from virtshape.daemon.metrics import (
+    Family,
     list_leader_metrics,
     list_loop_metrics,
     list_process_metrics,

@@ -15,10 +15,10 @@ from virtshape.api.authorization import (
     SubjectAccessReviewSpec,
 )
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.timestamp import Clock
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.client.protocol import Client
-from virtshape.controllers.runtime.clock import Clock
 
 CACHE_SECONDS: Final = 10.0
 MAX_CACHED_DECISIONS: Final = 4096

@@ -9,9 +9,9 @@ from typing import Final
 
 from virtshape.api.core.event import Event
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import Clock, parse_time
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.runtime.clock import Clock, parse_time
 
 KEPT_SECONDS: Final = 3600.0
 SWEEP_SECONDS: Final = 600.0

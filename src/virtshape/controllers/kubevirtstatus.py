@@ -7,10 +7,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from virtshape.api.kubevirt.conditions import put_condition
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtCondition, KubeVirtStatus
+from virtshape.api.kubevirt.kubevirt import KubeVirt, KubeVirtCondition, KubeVirtStatus
+from virtshape.api.timestamp import Clock, format_time
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.supervise.checks import Checks

@@ -18,12 +18,13 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.node import Node
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta2
-from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import KubernetesObject
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import Clock
 from virtshape.client.cache import Change, key_of
 from virtshape.client.errors import UnreachableError
 from virtshape.client.informer import Informers
@@ -31,10 +32,9 @@ from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.kubevirtstatus import KubeVirtReconciler
 from virtshape.controllers.nodes import mark_node_not_ready, update_node
-from virtshape.controllers.runtime.clock import Clock
+from virtshape.controllers.runtime.clients import TrimmingClient
 from virtshape.controllers.runtime.events import MAX_PARALLEL, MAX_PARALLEL_ON_CLUSTER, EventRecorder
 from virtshape.controllers.runtime.loop import Loop, Name
-from virtshape.controllers.runtime.trimming import TrimmingClient
 from virtshape.controllers.storage.claimusage import BY_CLAIM, list_claim_keys
 from virtshape.controllers.storage.controllers import (
     ExternalStorageControllers,

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from virtshape.api.core.node import Node, NodeCondition, NodeStatus
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import format_time
 from virtshape.api.wellknown import HOSTNAME_LABEL
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.runtime.clock import format_time
 from virtshape.controllers.vmi.launcher import SIMULATED_LABEL, Launcher
 
 MAX_ATTEMPTS: Final = 8

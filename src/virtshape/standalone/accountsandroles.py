@@ -1,7 +1,7 @@
 """
-Controller of default service accounts and aggregated cluster roles.
+Default service accounts, aggregated cluster roles, and the authorizer's copy of roles and bindings.
 
-Creates the `default` service account of each namespace, and writes the rules of aggregated roles.
+The reconciler creates the `default` service account of each namespace and writes the rules of aggregated roles.
 """
 
 import asyncio
@@ -9,11 +9,14 @@ import logging
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from virtshape.api.codec import decode, to_tree
-from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.kinds import Kind, find_kind, find_resource
 from virtshape.api.rbac import ClusterRole, RoleRef
 from virtshape.api.status import StatusError
 from virtshape.api.timestamp import now
+from virtshape.apiserver.auth.authentication import Authenticator
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, Authorizer
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write as Authorship
@@ -25,6 +28,9 @@ from virtshape.store.errors import StaleError, StoreError
 from virtshape.store.record import Event, Key, Record
 from virtshape.store.store import Store
 from virtshape.store.writer import Write
+
+_RULED = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+_TOKEN_OWNERS = frozenset({"serviceaccounts", "pods", "secrets", "nodes"})
 
 DEFAULT_ACCOUNT: Final = "default"
 
@@ -127,3 +133,44 @@ def _find(api_version: str, name: str) -> Kind:
     if kind is None:
         raise LookupError(f"{api_version} has no {name}")
     return kind
+
+
+class _Metadata(msgspec.Struct):
+    uid: str = ""
+
+
+class _Named(msgspec.Struct):
+    metadata: _Metadata
+
+
+_read_uid = msgspec.json.Decoder(_Named).decode
+
+
+class RbacSync:
+    """Passes roles and bindings in the store to an authorizer, at the start and on each change."""
+
+    def __init__(self, store: Store, authorizer: Authorizer) -> None:
+        self._store = store
+        self.authorizer = authorizer
+        self.authenticator: Authenticator | None = None
+        for plural in _RULED:
+            for record in store.list(f"{plural}.{RBAC_GROUP}").records:
+                self._update(record.key, record.value)
+
+    def observe(self, event: Event) -> None:
+        """Process a change."""
+        if event.key.resource.endswith(RBAC_GROUP):
+            self._update(event.key, None if event.type == "DELETED" else event.value)
+        elif event.type == "DELETED" and event.key.resource in _TOKEN_OWNERS and self.authenticator is not None:
+            self.authenticator.forget()
+
+    def _update(self, key: Key, value: bytes | None) -> None:
+        kind = find_resource(RBAC_GROUP, "v1", key.resource.partition(".")[0])
+        if kind is not None:
+            item = decode(value, kind.struct) if value is not None else None
+            self.authorizer.update(kind.kind, key.namespace, key.name, item)  # type: ignore[arg-type]  # RBAC kind
+
+    def find_uid(self, resource: str, namespace: str, name: str) -> str | None:
+        """Return the uid of an object that a token may be bound to, or None."""
+        record = self._store.get(Key(resource, namespace, name))
+        return _read_uid(record.value).metadata.uid if record is not None else None

@@ -1,5 +1,5 @@
 """
-Default objects of a data directory: namespaces, roles, storage classes, the catalog.
+Default objects of a data directory: namespaces, roles, storage classes, the catalog, the address for uploads.
 
 Runs at every start, creates missing objects and leaves existing ones unchanged.
 """
@@ -7,10 +7,15 @@ Runs at every start, creates missing objects and leaves existing ones unchanged.
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec.structs import replace
+
 from virtshape import catalog
+from virtshape.api.cdi import CDIConfig, CDIConfigSpec, CDIConfigStatus
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
+from virtshape.api.status import StatusError
 from virtshape.api.timestamp import now
 from virtshape.api.wellknown import DEFAULT_CLASS, NAMESPACE_NAME_LABEL
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
@@ -19,9 +24,12 @@ from virtshape.apiserver.managedfields.managedfields import Write as Authorship
 from virtshape.apiserver.managedfields.managedfields import record_update
 from virtshape.apiserver.objects import assemble, initialize_object, make_write
 from virtshape.apiserver.resource import resource_of
+from virtshape.client.protocol import Client
 from virtshape.standalone.storage.layout import PROVISIONER
 from virtshape.store.store import Store
 from virtshape.store.writer import Write
+
+CDI_CONFIG: Final = "config"
 
 NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system", "kubevirt")
 CONFIGURATION: Final = "kubevirt"
@@ -102,3 +110,27 @@ def build_new_object(kind: Kind, tree: JsonObject, moment: str) -> JsonObject:
     new = initialize_object(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], moment)
     entries = record_update(None, new, Authorship(MANAGER, kind.api_version, moment), object_type(kind))
     return assemble(new, {**new["metadata"], "managedFields": entries})
+
+
+async def publish_upload_proxy(client: Client, url: str, authority: str) -> None:
+    """Set the upload address and its CA certificate (PEM) in the status of CDI's configuration."""
+    config = await _ensure_config(client)
+    status = CDIConfigStatus(upload_proxy_url=url, upload_proxy_ca=authority)
+    if config.status != status:
+        await client.update_status(replace(config, status=status))
+
+
+async def _ensure_config(client: Client) -> CDIConfig:
+    try:
+        return await client.get(CDIConfig, CDI_CONFIG)
+    except StatusError as error:
+        if error.code != 404:
+            raise
+    return await client.create(
+        CDIConfig(
+            api_version="cdi.kubevirt.io/v1beta1",
+            kind="CDIConfig",
+            metadata=ObjectMeta(name=CDI_CONFIG),
+            spec=CDIConfigSpec(),
+        )
+    )

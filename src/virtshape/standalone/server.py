@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import logging
 import signal
+import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.auth.authentication import Authenticator
 from virtshape.apiserver.auth.authorization import Authorizer
 from virtshape.apiserver.auth.certificates import CERTIFICATE_LIFETIME
+from virtshape.apiserver.auth.pki import Pki
 from virtshape.apiserver.auth.reviews import AuthContext
 from virtshape.apiserver.auth.tokenrequest import answer_token_request
 from virtshape.apiserver.auth.tokens import TokenSigner
@@ -43,20 +45,16 @@ from virtshape.apiserver.uploads.sink import UploadSink
 from virtshape.apiserver.writing import WriteContext
 from virtshape.daemon.garbagecollection import tune_garbage_collection
 from virtshape.daemon.logs import is_access_logged, log_requests
-from virtshape.daemon.metrics import render_metrics
-from virtshape.daemon.processmetrics import list_process_metrics, list_task_metrics
-from virtshape.standalone.accountsandroles import AccountRoleReconciler
-from virtshape.standalone.bootstrap import MANAGER, install_defaults
-from virtshape.standalone.certificaterenewal import renew_forever
+from virtshape.daemon.metrics import list_process_metrics, list_task_metrics, render_metrics
+from virtshape.standalone.accountsandroles import AccountRoleReconciler, RbacSync
+from virtshape.standalone.bootstrap import MANAGER, install_defaults, publish_upload_proxy
 from virtshape.standalone.controllers import run_controllers_forever
 from virtshape.standalone.guests.hostdisks import explain_host_disk
 from virtshape.standalone.inprocess import connect
 from virtshape.standalone.location import DEFAULT_HOST, DEFAULT_PORT
-from virtshape.standalone.rbacsync import RbacSync
 from virtshape.standalone.runtime import LauncherName, Runtime, open_runtime
 from virtshape.standalone.storage.layout import Layout
 from virtshape.standalone.storage.uploads import UploadDirectory
-from virtshape.standalone.uploadproxy import publish_upload_proxy
 from virtshape.store.errors import StoreError
 from virtshape.store.lock import Lock
 from virtshape.store.record import Key
@@ -64,6 +62,8 @@ from virtshape.store.store import DEFAULT_WINDOW_REVISIONS, DEFAULT_WINDOW_SECON
 from virtshape.supervise.checks import Check
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import ACCOUNTS_AND_ROLES, CERTIFICATES, COMPACTION, CONTROLLER_MANAGER, STORE_PROBE
+
+MAX_PAUSE: Final = timedelta(hours=1)
 
 COMPONENT: Final = "embedded"
 COMPACTION_SECONDS: Final = 30.0
@@ -265,3 +265,13 @@ async def probe_store(store: Store) -> None:
         await asyncio.sleep(FAILING_PROBE_SECONDS if store.failure else IDLE_PROBE_SECONDS)
         with contextlib.suppress(StoreError):  # the health check reports `store.failure`
             await store.probe(IDLE_PROBE_SECONDS)
+
+
+async def renew_forever(pki: Pki, context: ssl.SSLContext, hosts: Sequence[str]) -> None:
+    """Check the certificate regularly and replace it before it expires, until cancelled; the supervisor retries."""
+    pause = min(MAX_PAUSE, pki.renew_before / 4).total_seconds()
+    while True:
+        # On the event loop, because a context must not change while a handshake starts.
+        if pki.renew_server_context(context, hosts):
+            _log.info("serving with a renewed certificate")
+        await asyncio.sleep(pause)

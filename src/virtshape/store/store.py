@@ -22,11 +22,10 @@ from virtshape.store.database import (
     open_for_writing,
 )
 from virtshape.store.errors import CompactedError, FutureError, StoreError
-from virtshape.store.health import WriteHealth
 from virtshape.store.history import DEFAULT_WINDOW_BYTES, HistorySize
 from virtshape.store.record import Event, Key, Page, Record
 from virtshape.store.watch import Broadcaster, Subscription
-from virtshape.store.writer import Outcome, Write, Writer
+from virtshape.store.writer import Outcome, Write, WriteHealth, Writer
 
 FILE_NAME: Final = "virtshape.db"
 DEFAULT_WINDOW_SECONDS: Final = 300

@@ -6,8 +6,8 @@ import pytest
 from tests.support.podscenarios import SCENARIOS, PodDriver, run_pod_controllers
 from tests.support.systems import open_system
 
-from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.standalone.inprocess import connect
 

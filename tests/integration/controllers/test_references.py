@@ -18,8 +18,8 @@ from tests.support.controllers import (
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.conditions import find_condition
-from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import ControllerRevisionRef, VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.ownerreferences import make_owner_reference

@@ -6,7 +6,7 @@ from tests.support.controllers import instancetype_tree, open_controlled_system
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.runtime.trimming import TrimmingClient
+from virtshape.controllers.runtime.clients import TrimmingClient
 
 
 async def test_managed_fields_are_trimmed_and_survive_an_update(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from virtshape.api.model import JsonObject
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import PULLING, Mount, Mounts
+from virtshape.standalone.guests.files import make_token_issuer
 from virtshape.standalone.inprocess import InProcessTransport
-from virtshape.standalone.serviceaccountfiles import make_token_issuer
 from virtshape.standalone.storage.containers import FetchedDisks
 from virtshape.standalone.storage.local import open_storage
 from virtshape.supervise.supervisor import Supervisor

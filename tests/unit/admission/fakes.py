@@ -5,7 +5,8 @@ from typing import Any
 
 from virtshape.admission.clusterstate import Query, VMCount
 from virtshape.api.codec import from_tree
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.model import Model
 from virtshape.engine.hostaccess import explain_host_disks
 from virtshape.offline.objects import Objects

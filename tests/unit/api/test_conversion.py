@@ -14,8 +14,8 @@ from virtshape.api import codec
 from virtshape.api.conversion import VERSIONS, PayloadError, convert, convert_bytes, read_revision_payload
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta1, v1beta2
-from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 

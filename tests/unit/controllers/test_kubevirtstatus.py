@@ -4,7 +4,7 @@ import pytest
 from tests.support.instances import EARLIER, STAMP
 
 from virtshape.api.codec import from_tree
-from virtshape.api.kubevirt.configuration import KubeVirt
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.controllers.kubevirtstatus import VERSION, make_kubevirt_status
 
 INSTALLED = from_tree(

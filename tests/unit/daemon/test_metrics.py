@@ -6,8 +6,15 @@ from virtshape.apiserver.message import Request
 from virtshape.cluster.monitoring import Monitor
 from virtshape.controllers.runtime.counters import Histogram
 from virtshape.controllers.runtime.loop import DONE, Loop, Name, Result
-from virtshape.daemon.metrics import Family, Sample, list_durations, render_metrics
-from virtshape.daemon.processmetrics import list_leader_metrics, list_loop_metrics, list_process_metrics
+from virtshape.daemon.metrics import (
+    Family,
+    Sample,
+    list_durations,
+    list_leader_metrics,
+    list_loop_metrics,
+    list_process_metrics,
+    render_metrics,
+)
 from virtshape.supervise.checks import PASSED, Check
 
 

@@ -11,8 +11,7 @@ import pytest
 from virtshape.apiserver.auth.authorization import Authorizer
 from virtshape.apiserver.objects import make_write
 from virtshape.apiserver.resource import read_tree
-from virtshape.standalone.accountsandroles import AccountRoleReconciler
-from virtshape.standalone.rbacsync import RbacSync
+from virtshape.standalone.accountsandroles import AccountRoleReconciler, RbacSync
 from virtshape.store.errors import StoreError
 from virtshape.store.record import Key
 from virtshape.store.store import Store

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from virtshape.store.database import open_for_writing
 from virtshape.store.errors import StoreError
-from virtshape.store.health import WriteHealth
 from virtshape.store.record import Event, Key
-from virtshape.store.writer import Outcome, Write, Writer
+from virtshape.store.writer import Outcome, Write, WriteHealth, Writer
 
 
 def write(name: str, size: int = 10) -> Write:

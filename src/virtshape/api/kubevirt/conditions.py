@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from virtshape.api.kubevirt.configuration import KubeVirtCondition
+from virtshape.api.kubevirt.kubevirt import KubeVirtCondition
 from virtshape.api.kubevirt.machine import VirtualMachineCondition
 from virtshape.api.kubevirt.status import VirtualMachineInstanceCondition
 

@@ -1,27 +1,22 @@
 """
-Structs of the KubeVirt object: settings of VMs in this cluster and of the installation.
+Structs of the configuration in the KubeVirt object: settings of VMs in this cluster.
 
-There is one object, named `kubevirt`; changes take effect at once. Defaults are applied where a setting is used.
+Defaults are applied where a setting is used.
 """
 
 from typing import Literal
 
 from msgspec import field
 
-from virtshape.api.core.pod import LocalObjectReference
 from virtshape.api.kubevirt.components import (
-    ComponentConfig,
-    CustomizeComponents,
-    KubeVirtCertificateRotateStrategy,
-    KubeVirtWorkloadUpdateStrategy,
     LogVerbosity,
     ReloadableComponentConfiguration,
     TLSConfiguration,
 )
 from virtshape.api.kubevirt.hostdevices import MediatedDevicesConfiguration, PermittedHostDevices
 from virtshape.api.kubevirt.migration import MigrationConfiguration
-from virtshape.api.meta import NO_METADATA, KubernetesObject, LabelSelector, Metadata
-from virtshape.api.model import Int32, Model, Settings, Time
+from virtshape.api.meta import LabelSelector
+from virtshape.api.model import Int32, Settings
 from virtshape.api.quantity import Quantity
 
 
@@ -375,130 +370,3 @@ class KubeVirtConfiguration(Settings):
     """Deprecated and without effect."""
     supported_guest_agent_versions: list[str] | None = None
     """Deprecated and without effect."""
-
-
-class KubeVirtSpec(Model):
-    """Settings of VMs in this cluster, and of the installation."""
-
-    configuration: KubeVirtConfiguration | None = None
-    """Settings of VMs."""
-    infra: ComponentConfig | None = None
-    """Replicas and scheduling constraints of the control plane."""
-    workloads: ComponentConfig | None = None
-    """Scheduling constraints of the node agents, and thereby of VMs."""
-    workload_update_strategy: KubeVirtWorkloadUpdateStrategy | None = None
-    """How running VMs get a new launcher after an update."""
-    uninstall_strategy: str | None = None
-    """Whether KubeVirt can be deleted while VMs exist: RemoveWorkloads or BlockUninstallIfWorkloadsExist."""
-    certificate_rotate_strategy: KubeVirtCertificateRotateStrategy | None = None
-    """Source and lifetime of the certificates of the components."""
-    customize_components: CustomizeComponents | None = None
-    """Patches of the installed objects."""
-    image_registry: str | None = None
-    """Registry of the component images; that of the operator's image by default."""
-    image_tag: str | None = None
-    """Tag of the component images; that of the operator's image by default."""
-    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
-    """Pull policy of the component images: Always, IfNotPresent or Never."""
-    image_pull_secrets: list[LocalObjectReference] | None = None
-    """Image pull secrets of the components."""
-    monitor_namespace: str | None = None
-    """Namespace of Prometheus."""
-    monitor_account: str | None = None
-    """Service account of Prometheus, which may then read metrics; prometheus-k8s by default."""
-    service_monitor_namespace: str | None = None
-    """Namespace for the ServiceMonitor; monitorNamespace by default."""
-    product_name: str | None = None
-    """Value of the label app.kubernetes.io/part-of on the components; no label by default."""
-    product_component: str | None = None
-    """Value of the label app.kubernetes.io/component on the components; kubevirt by default."""
-    product_version: str | None = None
-    """Value of the label app.kubernetes.io/version on the components; KubeVirt's version by default."""
-    synchronization_port: str | None = None
-    """Port on which clusters exchange status during a migration between them; 9185 by default."""
-
-
-class KubeVirtCondition(Model):
-    """A condition of the installation: status, reason, and when it last changed."""
-
-    type: str
-    """Type of the condition, such as Available, Progressing or Degraded."""
-    status: str
-    """True, False or Unknown."""
-    reason: str | None = None
-    """Reason for the status, in CamelCase."""
-    message: str | None = None
-    """Human-readable details."""
-    last_transition_time: Time | None = None
-    """When status last changed."""
-    last_probe_time: Time | None = None
-    """When the condition was last checked."""
-
-
-class GenerationStatus(Model):
-    """The last written generation of an installed object."""
-
-    name: str
-    """The object's name."""
-    group: str
-    """The object's API group."""
-    last_generation: int
-    """Generation after the last write; a higher generation means that another client changed the object."""
-    resource: str
-    """The object's resource, such as deployments."""
-    namespace: str | None = None
-    """The object's namespace."""
-    hash: str | None = None
-    """Digest of the content, for objects that have no generation."""
-
-
-class KubeVirtStatus(Model):
-    """State of the installation."""
-
-    phase: str | None = None
-    """Deploying, Deployed, Deleting or Deleted."""
-    conditions: list[KubeVirtCondition] | None = None
-    """Current conditions, one per type."""
-    observed_generation: int | None = None
-    """Generation of this object that the status refers to."""
-    operator_version: str | None = None
-    """Version of the operator."""
-    default_architecture: str | None = None
-    """Architecture of VMs that name none."""
-    outdated_virtual_machine_instance_workloads: Int32 | None = None
-    """Number of running VMs with an outdated launcher."""
-    observed_kube_virt_version: str | None = None
-    """Version that is installed."""
-    observed_kube_virt_registry: str | None = None
-    """Registry that it was installed from."""
-    observed_deployment_id: str | None = field(default=None, name="observedDeploymentID")
-    """Digest of the settings that it was installed with."""
-    observed_deployment_config: str | None = None
-    """Those settings, as JSON text."""
-    target_kube_virt_version: str | None = None
-    """Version that is being installed; equals the observed one when done."""
-    target_kube_virt_registry: str | None = None
-    """Registry that it is being installed from."""
-    target_deployment_id: str | None = field(default=None, name="targetDeploymentID")
-    """Digest of the settings that it is being installed with."""
-    target_deployment_config: str | None = None
-    """Those settings, as JSON text."""
-    generations: list[GenerationStatus] | None = None
-    """The last written generation of each installed object."""
-    synchronization_addresses: list[str] | None = None
-    """Addresses, as host:port, for migrations between clusters."""
-
-
-class KubeVirt(KubernetesObject, kw_only=True):
-    """The configuration of KubeVirt; there is one object, named kubevirt in the namespace kubevirt."""
-
-    api_version: str
-    """kubevirt.io/v1."""
-    kind: str
-    """Always KubeVirt."""
-    metadata: Metadata = NO_METADATA
-    """Name, namespace, labels and annotations."""
-    spec: KubeVirtSpec
-    """Settings of VMs and of the installation."""
-    status: KubeVirtStatus | None = None
-    """State of the installation."""

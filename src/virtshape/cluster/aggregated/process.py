@@ -14,13 +14,12 @@ from virtshape.cluster.aggregated.handler import GROUPS, AggregatedServer
 from virtshape.cluster.aggregated.identity import FrontProxy, find_front_proxy
 from virtshape.cluster.aggregated.objects import ClusterObjects
 from virtshape.cluster.aggregated.streams import PodGuestStreams
-from virtshape.cluster.component import Ready, Server, Settings, list_component_checks, serve
+from virtshape.cluster.component import Ready, Server, Settings, list_component_checks, open_connection, serve
 from virtshape.cluster.delegation import DelegatedAuthorizer
-from virtshape.cluster.process import open_connection
 from virtshape.cluster.tls.cainjection import InjectionTarget, api_service_target
 from virtshape.cluster.tls.renewal import CertificateRenewer
-from virtshape.controllers.runtime.trimming import TrimmingClient
-from virtshape.daemon.processmetrics import list_process_metrics
+from virtshape.controllers.runtime.clients import TrimmingClient
+from virtshape.daemon.metrics import list_process_metrics
 from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT: Final = "apiserver"

@@ -5,12 +5,15 @@ CRDs come before their objects, permissions before the pods that need them, and 
 pods that serve the webhooks exist.
 """
 
+from typing import Final
+
+from virtshape import catalog
+from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests.certificates import build_certificates
 from virtshape.cluster.manifests.crds import build_definitions
 from virtshape.cluster.manifests.deployments import build_deployments
-from virtshape.cluster.manifests.kubevirttools import build_catalog, build_tools
-from virtshape.cluster.manifests.naming import CONFIGURATION, begin
+from virtshape.cluster.manifests.naming import CONFIGURATION, SYSTEM, begin
 from virtshape.cluster.manifests.network import (
     build_api_services,
     build_monitors,
@@ -20,8 +23,16 @@ from virtshape.cluster.manifests.network import (
 from virtshape.cluster.manifests.options import Options
 from virtshape.cluster.manifests.policies import build_admission_policies
 from virtshape.cluster.manifests.priorities import build_priorities
-from virtshape.cluster.manifests.rbac import build_component_roles, build_user_roles
+from virtshape.cluster.manifests.rbac import (
+    RBAC_GROUP,
+    RBAC_VERSION,
+    build_component_roles,
+    build_user_roles,
+    list_read_rules,
+)
 from virtshape.cluster.manifests.webhooks import build_webhooks
+
+TOOLS: Final = f"{SYSTEM}-tools"
 
 
 def build_parts(options: Options) -> dict[str, list[JsonObject]]:
@@ -60,3 +71,21 @@ def build_namespaces(options: Options) -> list[JsonObject]:
     if options.with_kubevirt or options.namespace == CONFIGURATION:
         return [own]
     return [own, begin("v1", "Namespace", CONFIGURATION)]
+
+
+def build_tools(options: Options) -> list[JsonObject]:
+    """Return the service account, its role and its binding."""
+    return [
+        begin("v1", "ServiceAccount", TOOLS, options.namespace),
+        {**begin(RBAC_VERSION, "ClusterRole", TOOLS), "rules": list_read_rules()},
+        {
+            **begin(RBAC_VERSION, "ClusterRoleBinding", TOOLS),
+            "roleRef": {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": TOOLS},
+            "subjects": [{"kind": "ServiceAccount", "name": TOOLS, "namespace": options.namespace}],
+        },
+    ]
+
+
+def build_catalog(options: Options) -> list[JsonObject]:
+    """Return the built-in instance types and preferences if requested, in the version that KubeVirt serves."""
+    return [to_tree(item) for item in catalog.load(version="v1beta1")] if options.catalog else []

@@ -7,17 +7,15 @@ from virtshape.admission.accounts import find_trusted_users
 from virtshape.client.access import Access
 from virtshape.client.informer import Informers
 from virtshape.cluster.admissioncontext import AdmissionContext
-from virtshape.cluster.component import Ready, Server, Settings, serve
+from virtshape.cluster.component import Ready, Server, Settings, open_connection, serve
 from virtshape.cluster.delegation import DelegatedAuthorizer
 from virtshape.cluster.manifests.crds import list_converted
 from virtshape.cluster.manifests.naming import SYSTEM
-from virtshape.cluster.process import open_connection
 from virtshape.cluster.tls.cainjection import InjectionTarget, conversion_target, webhook_target
 from virtshape.cluster.tls.renewal import CertificateRenewer
 from virtshape.cluster.webhook.handler import Webhook
-from virtshape.controllers.runtime.trimming import TrimmingClient
-from virtshape.daemon.metrics import Family, Sample, list_durations
-from virtshape.daemon.processmetrics import PREFIX, list_process_metrics
+from virtshape.controllers.runtime.clients import TrimmingClient
+from virtshape.daemon.metrics import PREFIX, Family, Sample, list_durations, list_process_metrics
 from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT: Final = "webhook"

@@ -1,10 +1,10 @@
 """
 Build the launcher pod of an instance: container, resources, scheduling constraints and volumes.
 
-Pure functions.
+Pure functions. Some instances cannot run in a pod; they are refused with the reasons.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from virtshape.controllers.pods.overhead import is_dedicated
 from virtshape.controllers.pods.resources import build_resources
 from virtshape.controllers.pods.volumes import PodVolume, list_pod_volumes, list_pull_secrets
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
+from virtshape.engine.hostaccess import check_host_access, explain_host_disks
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 
 COMMAND: Final = ("virtshape", "launcher", "--pod")
@@ -155,3 +156,23 @@ def _describe_account(spec: VirtualMachineInstanceSpec) -> dict[str, object]:
     if not accounts:
         return {"service_account_name": spec.service_account_name}
     return {"service_account_name": accounts[0].service_account_name, "automount_service_account_token": True}
+
+
+def explain_refusal(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None) -> str:
+    """
+    Return why no pod can run the instance, field by field; empty if one can.
+
+    Admission checks host access too, but the instance may have been stored before the configuration changed.
+    """
+    unpermitted = check_host_access(spec, "spec", configuration, explain_host_disks(configuration))
+    return "; ".join([*(f"{one.fields[0]}: {one.message}" for one in unpermitted), *_find_refusals(spec)])
+
+
+def _find_refusals(spec: VirtualMachineInstanceSpec) -> Iterator[str]:
+    for number, filesystem in enumerate(spec.domain.devices.filesystems or ()):
+        yield f"spec.domain.devices.filesystems[{number}]: {filesystem.name} cannot be shared with a guest in a pod"
+    for number, network in enumerate(spec.networks or ()):
+        if network.pod is None:
+            yield f"spec.networks[{number}]: only the pod's own network reaches a guest in a pod"
+    for number, volume in enumerate(spec.utility_volumes or ()):
+        yield f"spec.utilityVolumes[{number}]: {volume.name} cannot be added to a guest in a pod"

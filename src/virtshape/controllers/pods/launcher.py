@@ -11,20 +11,19 @@ from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.node import Node
 from virtshape.api.core.podspec import Pod
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.client.cache import Change
 from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
-from virtshape.controllers.pods.build import GRACE_MARGIN_SECONDS, build_launcher_pod, find_grace
+from virtshape.controllers.pods.build import GRACE_MARGIN_SECONDS, build_launcher_pod, explain_refusal, find_grace
 from virtshape.controllers.pods.naming import SELECTOR, name_pod
 from virtshape.controllers.pods.provisioning import FIRST_CONSUMER_PHASES, build_first_consumer
-from virtshape.controllers.pods.refusal import explain_refusal
-from virtshape.controllers.pods.size import compare_pod_size
 from virtshape.controllers.pods.state import build_state_claim, has_state, is_state_claim_of, name_state_claim
-from virtshape.controllers.pods.status import read_missing_pod, read_pod
+from virtshape.controllers.pods.status import compare_pod_size, read_missing_pod, read_pod
 from virtshape.controllers.storage.claimusage import list_claim_uses
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.launcher import Wake

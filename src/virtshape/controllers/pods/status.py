@@ -8,14 +8,19 @@ what happens next.
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
+from virtshape.api.codec import decode
 from virtshape.api.core.podspec import Pod
 from virtshape.api.core.podstatus import ContainerStateTerminated, ContainerStatus, PodCondition, PodStatus
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.status import VirtualMachineInstanceNetworkInterface
-from virtshape.api.launcherpod import TerminationMessage, parse_termination_message
+from virtshape.api.launcherpod import INSTANCE_VARIABLE, TerminationMessage, parse_termination_message
+from virtshape.api.problems import DecodeError
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION
+from virtshape.controllers.vm.status import measure
 from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 from virtshape.controllers.vmi.phases import phase_of
 
@@ -180,3 +185,33 @@ def _list_interfaces(
                 ip_addresses=addresses,
                 info_source="domain",
             )
+
+
+def compare_pod_size(guest: GuestStatus, vmi: VirtualMachineInstance, pod: Pod) -> GuestStatus:
+    """Return the guest status with its actual size, and a message if the instance has another size."""
+    if guest.state not in ("running", "paused"):
+        return guest
+    made = _find_made(pod)
+    if made is None:
+        return guest
+    cpu, memory = made.domain.cpu, made.domain.memory
+    topology = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu is not None else None
+    has, wanted = measure(made), measure(vmi.spec)
+    resize_error = ""
+    if (has.vcpus, has.memory) != (wanted.vcpus, wanted.memory):
+        resize_error = (
+            f"a pod cannot be resized: restart the VM to get {wanted.vcpus} vCPUs and {wanted.memory} of memory"
+        )
+    return replace(guest, topology=topology, memory=memory.guest if memory else None, resize_error=resize_error)
+
+
+def _find_made(pod: Pod) -> VirtualMachineInstanceSpec | None:
+    """Return the instance spec that the pod was created from."""
+    for container in (pod.spec.containers if pod.spec else None) or ():
+        for variable in container.env or ():
+            if container.name == CONTAINER and variable.name == INSTANCE_VARIABLE and variable.value:
+                try:
+                    return decode(variable.value.encode(), VirtualMachineInstance).spec
+                except (DecodeError, msgspec.DecodeError):
+                    return None
+    return None

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from virtshape.api.coordination import Lease, LeaseSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import Clock
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
-from virtshape.controllers.runtime.clock import Clock
 
 JITTER: Final = 1.2
 _log = logging.getLogger(__name__)

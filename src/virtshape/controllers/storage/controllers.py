@@ -15,11 +15,11 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import Model
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.api.storage import StorageClass
+from virtshape.api.timestamp import Clock
 from virtshape.client.cache import Change, key_of
 from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.runtime.clock import Clock
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import Loop, Name
 from virtshape.controllers.storage.claims import ClaimReconciler

@@ -5,9 +5,9 @@ from msgspec.structs import replace
 from virtshape.api.cdi import DataSource, DataSourceCondition, DataSourceStatus
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.snapshot import VolumeSnapshot
+from virtshape.api.timestamp import Clock, format_time
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.sources import SourceProblem, resolve_data_source
 from virtshape.engine.claims import is_filled

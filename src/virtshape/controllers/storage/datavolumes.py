@@ -16,9 +16,9 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import is_controlled_by, make_owner_reference
 from virtshape.api.status import StatusError
 from virtshape.api.storage import StorageClass
+from virtshape.api.timestamp import Clock, format_time
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.binding import waits_for_consumer

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import Clock, format_time
 from virtshape.api.wellknown import KEEPS_BYTES, VOLUME_PROTECTION
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.claims import RETRY_SECONDS

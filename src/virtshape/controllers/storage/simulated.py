@@ -10,9 +10,9 @@ from virtshape.api.cdi import DataVolume, DataVolumeCondition, DataVolumeStatus
 from virtshape.api.core.claim import PersistentVolumeClaim, PersistentVolumeClaimStatus
 from virtshape.api.ownerreferences import is_controlled_by
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import Clock, format_time
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.claimspec import build_claim

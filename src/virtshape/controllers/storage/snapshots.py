@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from virtshape.api.quantity import Quantity
 from virtshape.api.snapshot import VolumeSnapshot, VolumeSnapshotError, VolumeSnapshotStatus
+from virtshape.api.timestamp import Clock, format_time
 from virtshape.api.wellknown import SNAPSHOT_PROTECTION
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.protocol import Copy, Storage

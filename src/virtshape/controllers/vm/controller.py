@@ -10,8 +10,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from virtshape.api.cdi import DataVolume
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import (
     EffectiveSize,
     VirtualMachine,
@@ -21,10 +22,10 @@ from virtshape.api.kubevirt.machine import (
 from virtshape.api.kubevirt.runstrategy import ALWAYS, START, STOP, run_strategy
 from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
+from virtshape.api.timestamp import Clock, format_time
 from virtshape.client.protocol import Client
 from virtshape.controllers.garbage.decisions import ORPHAN
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.vm.datavolumes import USABLE_PHASES, build_data_volumes, list_volume_phases

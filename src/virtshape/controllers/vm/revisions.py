@@ -4,10 +4,11 @@ ControllerRevisions of VMs: copies of instance types, preferences and flavors, a
 Pure functions: names and contents of revisions, which revision a VM uses, and its references.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from virtshape.api.apps import ControllerRevision
@@ -35,6 +36,8 @@ from virtshape.resolve.matcher import (
     full_kind,
     list_recaptured,
 )
+
+_ESCAPES: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
 UPGRADED_FROM_ANNOTATION: Final = "virtshape.io/upgraded-from"
@@ -289,3 +292,14 @@ def has_changed_since(vm: VirtualMachine, start: ControllerRevision) -> bool:
     data = start.data if isinstance(start.data, dict) else {}
     then, now = data.get("spec") or {}, to_tree(vm.spec)
     return any(not is_same(then.get(part), now.get(part)) for part in ("template", *ROLES))
+
+
+def canonicalize(revision: ControllerRevision) -> ControllerRevision:
+    """
+    Return the revision with its data as canonical JSON, for sending only: sorted keys and kube-apiserver's escapes.
+
+    kube-apiserver compares the bytes of the data before and after a patch and rejects the patch if they differ. Data in
+    this form survives its encoder unchanged.
+    """
+    text = json.dumps(revision.data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return replace(revision, data=Raw(text.translate(_ESCAPES).encode()))

@@ -20,12 +20,12 @@ from virtshape.api.status import StatusError
 from virtshape.api.wellknown import OBJECT_NAME_LABEL
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache, struct_of
-from virtshape.controllers.vm.canonicaljson import canonicalize
 from virtshape.controllers.vm.revisions import (
     ROLES,
     build_revision,
     build_start_revision,
     build_upgrade,
+    canonicalize,
     check_same_content,
     find_origin,
     find_superseded,

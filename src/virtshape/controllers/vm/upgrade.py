@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject
-from virtshape.controllers.vm.newvmi import firmware_uuid
-from virtshape.controllers.vm.start import make_instance
+from virtshape.controllers.vm.newvmi import firmware_uuid, make_instance
 from virtshape.resolve.drift import Change, Drift, compare_values, find_drift
 from virtshape.resolve.find import find_shape
 from virtshape.resolve.matcher import KINDS, Role, find_matcher, find_status_ref, list_recaptured

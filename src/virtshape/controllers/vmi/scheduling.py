@@ -10,8 +10,9 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from virtshape.api.core.node import Node
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.wellknown import SCHEDULABLE_LABEL
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import Name

@@ -10,7 +10,8 @@ from typing import Final
 
 from virtshape import catalog as builtin
 from virtshape.admission.missing import describe_missing, list_candidates, search_explanation
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.model import Model
 from virtshape.engine.nearest import Candidate
 from virtshape.offline.objects import Objects

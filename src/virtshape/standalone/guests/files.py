@@ -1,10 +1,25 @@
-"""Writes files of a guest's volumes where its launcher process reads them. Only root and the guest can read them."""
+"""
+Files of a guest's volumes: writes them where its launcher process reads them, and issues service account tokens.
+
+Only root and the guest can read them.
+"""
 
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
+from virtshape.api.codec import decode, encode
+from virtshape.api.core.serviceaccount import ServiceAccount
+from virtshape.api.tokenrequest import TokenRequest, TokenRequestSpec
+from virtshape.client.errors import parse_status_error
+from virtshape.client.resources import format_target, kind_of
+from virtshape.client.transport import Call, Transport
+from virtshape.controllers.storage.files import Files, IssueToken
 from virtshape.controllers.storage.mounts import Mount
+
+TOKEN_SECONDS: Final = 365 * 24 * 3600
+"""Lifetime of the token: long, because tokens in running guests are not renewed."""
 
 
 def write_mounts(directory: Path, mounts: Mapping[str, Mount]) -> dict[str, str]:
@@ -25,3 +40,24 @@ def _write(directory: Path, files: Mapping[str, bytes]) -> str:
         path.touch(mode=0o600)
         path.write_bytes(content)
     return str(directory)
+
+
+def make_token_issuer(transport: Transport, authority: str) -> IssueToken:
+    """Return a function that requests tokens; `authority` is the server's CA certificate in PEM."""
+
+    async def issue(namespace: str, name: str) -> Files:
+        target = format_target(kind_of(ServiceAccount), namespace, name, "token")
+        asked = TokenRequest(
+            api_version="authentication.k8s.io/v1",
+            kind="TokenRequest",
+            spec=TokenRequestSpec(expiration_seconds=TOKEN_SECONDS),
+        )
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        reply = await transport.call(Call("POST", target, headers, encode(asked)))
+        if reply.status >= 400:
+            raise parse_status_error(reply.body, reply.status)
+        answer = decode(reply.body, TokenRequest)
+        token = answer.status.token if answer.status is not None else ""
+        return {"token": token.encode(), "ca.crt": authority.encode(), "namespace": namespace.encode()}
+
+    return issue

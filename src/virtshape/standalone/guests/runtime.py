@@ -21,10 +21,10 @@ from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.probing import probe_host
 from virtshape.launcher.report import Report
+from virtshape.standalone.guests.files import make_token_issuer
 from virtshape.standalone.guests.launcher import QemuLauncher
 from virtshape.standalone.guests.node import describe_missing_isolation
 from virtshape.standalone.guests.streams import QemuGuestStreams
-from virtshape.standalone.serviceaccountfiles import make_token_issuer
 from virtshape.standalone.storage.containers import FetchedDisks
 from virtshape.supervise.supervisor import Supervisor
 

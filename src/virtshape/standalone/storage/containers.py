@@ -1,4 +1,8 @@
-"""Disk images in container images: pulled in the background, with backoff after failures."""
+"""
+Disk images in container images: pulled in the background, with backoff after failures.
+
+The demo guest is a built-in image: built from Debian packages on first use and never pulled.
+"""
 
 import time
 from collections.abc import Callable
@@ -11,15 +15,19 @@ from virtshape.controllers.storage.datavolumestatus import retry_delay
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import PULLING, ContainerDisk
 from virtshape.launcher.images.containerdisk import ContainerImages, Policy
+from virtshape.launcher.images.demo.build import Flavour, ensure_demo_image, find_demo_guest
 from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
+from virtshape.launcher.images.reference import parse_reference
 from virtshape.standalone.config import ConfigurationError, list_allowed_networks, read_configuration
-from virtshape.standalone.storage.demo import ensure_demo, list_demo_files
 from virtshape.standalone.storage.diskspace import read_disk_space
 from virtshape.standalone.storage.jobs import Jobs
 from virtshape.standalone.storage.layout import Layout
 from virtshape.standalone.storage.registrycredentials import find_registry_credentials
 from virtshape.supervise.supervisor import Supervisor
+
+_DEMO_IMAGES: Final[dict[str, Flavour]] = {"virtshape.local/demo": "cloud", "virtshape.local/demo-full": "full"}
+"""`demo` has virtio drivers and starts fastest; `demo-full` also has drivers for emulated hardware."""
 
 _POLICIES: Final = ("Always", "IfNotPresent", "Never")
 CACHE_SECONDS: Final = 10.0
@@ -124,3 +132,16 @@ class FetchedDisks:
 
 def _ignore() -> None:
     """Do nothing: instances that wait for an image are retried."""
+
+
+def list_demo_files(layout: Layout) -> dict[str, str]:
+    """Return the paths of the demo guests' disks by image name."""
+    return {name: str(find_demo_guest(layout.images / "demo", flavour).disk) for name, flavour in _DEMO_IMAGES.items()}
+
+
+def ensure_demo(image: str, layout: Layout, progress: Progress) -> None:
+    """Build the demo guest if the image name refers to one."""
+    wanted = parse_reference(image)
+    for name, flavour in _DEMO_IMAGES.items():
+        if parse_reference(name) == wanted:
+            ensure_demo_image(layout.images / "demo", progress, flavour)

@@ -9,10 +9,9 @@ from virtshape.api.codec import decode, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.launcherpod import INSTANCE_VARIABLE
 from virtshape.api.model import JsonObject
-from virtshape.controllers.pods.build import build_launcher_pod
+from virtshape.controllers.pods.build import build_launcher_pod, explain_refusal
 from virtshape.controllers.pods.naming import name_pod, shorten_label
 from virtshape.controllers.pods.provisioning import build_first_consumer
-from virtshape.controllers.pods.refusal import explain_refusal
 
 GI = {"memory": {"guest": "1Gi"}}
 TEMPORARY = "/tmp"  # noqa: S108 - a directory of the container's own

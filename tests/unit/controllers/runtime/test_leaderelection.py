@@ -13,7 +13,7 @@ from virtshape.api.coordination import Lease, LeaseSpec
 from virtshape.api.status import StatusError
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
-from virtshape.controllers.runtime.fencing import FencedClient
+from virtshape.controllers.runtime.clients import FencedClient
 from virtshape.controllers.runtime.leaderelection import (
     LeaderElectionConfig,
     LeaderElector,

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 from tests.support.build import build_instancetype, build_revision, build_vm
 
-from virtshape.api.codec import to_tree
+from virtshape.api.apps import ControllerRevision
+from virtshape.api.codec import encode, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ManagedFieldsEntry
 from virtshape.api.model import JsonObject
@@ -18,6 +19,7 @@ from virtshape.controllers.vm.revisions import (
     Origin,
     build_start_revision,
     build_upgrade,
+    canonicalize,
     check_same_content,
     find_origin,
     find_superseded,
@@ -247,3 +249,12 @@ def test_template_and_revision_changes_are_detected() -> None:
     assert not has_changed_since(replace(vm, spec=replace(vm.spec, run_strategy="Halted")), start)
     assert has_changed_since(build_owner(8, instancetype="small", memory="1Gi"), start)
     assert has_changed_since(build_owner(8, instancetype={"name": "small", "revisionName": "r"}, memory="2Gi"), start)
+
+
+def test_keys_are_sorted_and_characters_escaped_as_in_kube_apiserver() -> None:
+    data = {"spec": {"b": 1, "a": "<x> & é\u2028\n"}, "kind": "K"}
+    revision = ControllerRevision(api_version="apps/v1", kind="ControllerRevision", data=data, revision=1)
+    text = encode(canonicalize(revision)).decode()
+    wanted = '{"kind":"K","spec":{"a":"\\u003cx\\u003e \\u0026 é\\u2028\\n","b":1}}'
+    assert f'"data":{wanted}' in text
+    assert json.loads(text)["data"] == data

@@ -2,8 +2,8 @@
 
 from virtshape.api.kinds import Kind
 from virtshape.apiserver.capability import is_custom_resource
-from virtshape.apiserver.encoding.columns import access, machines, standard, volumes, workloads
-from virtshape.apiserver.encoding.columns.column import Column
+from virtshape.apiserver.encoding.columns import access, machines, volumes, workloads
+from virtshape.apiserver.encoding.columns.column import BUILT_IN, CUSTOM, Column
 
 _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
     ("", "ConfigMap"): access.CONFIG_MAP,
@@ -44,4 +44,4 @@ _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
 
 def list_columns(kind: Kind) -> tuple[Column, ...]:
     """Return the columns of a kind; the name is first, except for events."""
-    return _COLUMNS.get((kind.group, kind.kind)) or (standard.CUSTOM if is_custom_resource(kind) else standard.BUILT_IN)
+    return _COLUMNS.get((kind.group, kind.kind)) or (CUSTOM if is_custom_resource(kind) else BUILT_IN)

@@ -1,8 +1,7 @@
 """Columns of namespaces, config maps, secrets, service accounts, roles and definitions."""
 
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.encoding.columns.column import Cell, column, computed
-from virtshape.apiserver.encoding.columns.standard import AGE, CREATED_AT, NAME
+from virtshape.apiserver.encoding.columns.column import AGE, CREATED_AT, NAME, Cell, column, computed
 
 
 def _count(*mappings: dict[str, str] | None) -> Cell:

@@ -1,11 +1,13 @@
 """
-A Table column: its heading, the fields it shows, and how to render them.
+A Table column: its heading, the fields it shows, and how to render them; and the columns that all kinds have.
 
 The first path is also the JSONPath in the CustomResourceDefinition.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
+
+from virtshape.apiserver.encoding.age import format_age
 
 Cell = str | int | float | bool | None
 
@@ -36,3 +38,14 @@ def column(name: str, path: str, description: str, type_: str = "string") -> Col
 def computed(name: str, description: str, show: Callable[..., Cell], *paths: str, type_: str = "string") -> Column:
     """A column that shows a value computed from some fields."""
     return Column(name, type_, paths, description, show=show)
+
+
+_CREATED = (".metadata.creationTimestamp",)
+NAME = Column("Name", "string", (".metadata.name",), "Name of the object.", format="name")
+CUSTOM_AGE = Column("Age", "date", _CREATED, "Time since the object was created.", show=format_age, needs_clock=True)
+AGE = CUSTOM_AGE._replace(type="string")
+CREATED_AT = Column("Created At", "date", _CREATED, "When the object was created.")
+CUSTOM = (NAME, CUSTOM_AGE)
+"""The default columns of a custom resource."""
+BUILT_IN = (NAME, AGE)
+"""The default columns of a built-in kind."""

@@ -1,8 +1,7 @@
 """Columns of VMs, VMIs, instance types, flavors and preferences."""
 
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.encoding.columns.column import Cell, Column, column, computed
-from virtshape.apiserver.encoding.columns.standard import CUSTOM_AGE, NAME
+from virtshape.apiserver.encoding.columns.column import CUSTOM_AGE, NAME, Cell, Column, column, computed
 
 
 def _condition(name: str, type_: str, description: str) -> Column:

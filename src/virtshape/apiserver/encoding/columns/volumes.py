@@ -2,8 +2,7 @@
 
 from virtshape.api.wellknown import DEFAULT_CLASS
 from virtshape.apiserver.encoding.age import format_age
-from virtshape.apiserver.encoding.columns.column import Cell, Column, column, computed
-from virtshape.apiserver.encoding.columns.standard import AGE, CUSTOM_AGE, NAME
+from virtshape.apiserver.encoding.columns.column import AGE, CUSTOM_AGE, NAME, Cell, Column, column, computed
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 

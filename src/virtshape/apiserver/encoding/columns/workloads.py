@@ -2,8 +2,7 @@
 
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.encoding.age import format_age
-from virtshape.apiserver.encoding.columns.column import Cell, Column, computed
-from virtshape.apiserver.encoding.columns.standard import AGE, NAME
+from virtshape.apiserver.encoding.columns.column import AGE, NAME, Cell, Column, computed
 
 _ROLE = "node-role.kubernetes.io/"
 

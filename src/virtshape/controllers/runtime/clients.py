@@ -1,0 +1,67 @@
+"""
+Clients for controllers: one rejects writes after leadership may be lost, one saves memory in caches.
+
+The fence protects against processes that were suspended and resume with an expired lease. Reads are not affected.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Final, TypeVar
+
+from virtshape.api.model import Model
+from virtshape.client.errors import UnreachableError
+from virtshape.client.protocol import Client, Listing, WatchEvent
+from virtshape.client.resources import metadata_of
+
+T = TypeVar("T", bound=Model)
+
+_WRITERS: Final = frozenset({"create", "update", "update_status", "patch", "delete"})
+
+
+class FencedClient:
+    """Forwards all calls; writes only while `may_write` returns True."""
+
+    def __init__(self, client: Client, may_write: Callable[[], bool]) -> None:
+        self._client = client
+        self._may_write = may_write
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+        return self._guard(method) if name in _WRITERS else method
+
+    def _guard(self, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def write(*given: Any, **named: Any) -> Any:
+            if not self._may_write():
+                raise UnreachableError("write rejected: this process no longer holds the leader lease")
+            return await method(*given, **named)
+
+        return write
+
+
+class TrimmingClient:
+    """
+    Forwards all calls and removes managed fields from lists and watches, to save memory in caches.
+
+    The server keeps managed fields when an update leaves them out.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def list(self, kind: type[T], namespace: str = "", **options: Any) -> Listing[T]:
+        """List objects without managed fields."""
+        listing = await self._client.list(kind, namespace, **options)
+        for item in listing.items:
+            metadata_of(item).managed_fields = None
+        return listing
+
+    async def watch(self, kind: type[T], namespace: str = "", **options: Any) -> AsyncGenerator[WatchEvent[T], None]:
+        """Watch objects without managed fields."""
+        async with aclosing(self._client.watch(kind, namespace, **options)) as events:
+            async for event in events:
+                if event.item is not None:
+                    metadata_of(event.item).managed_fields = None
+                yield event
