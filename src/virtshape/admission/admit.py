@@ -31,33 +31,38 @@ def admit(submission: Submission, cluster: ClusterState, *, trusted: bool = Fals
     """Return the object to store, with defaults. Raise StatusError with one cause per violation."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            return (yield from admit_vm(submission, cluster))
+            return admit_vm(submission, cluster)
         case "kubevirt.io", "VirtualMachineInstance":
-            return (yield from admit_vmi(submission, cluster, trusted=trusted))
+            return admit_vmi(submission, cluster, trusted=trusted)
         case _:
-            return (yield from _validate_other(submission))
+            return _validate_other(submission)
 
 
 def complete(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
     """Return the object with the defaults that admission adds, without validating it."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            return (yield from complete_vm(submission, cluster))
+            return complete_vm(submission, cluster)
         case "kubevirt.io", "VirtualMachineInstance":
-            return (yield from complete_vmi(submission, cluster, trusted=trusted))
+            return complete_vmi(submission, cluster, trusted=trusted)
         case _:
-            return Admitted(submission.new, [])
+            return _accept(submission)
 
 
 def validate(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
     """Return the object, which has its defaults already, unchanged. Raise StatusError with one cause per violation."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            return (yield from validate_vm(submission, cluster))
+            return validate_vm(submission, cluster)
         case "kubevirt.io", "VirtualMachineInstance":
-            return (yield from validate_vmi(submission, cluster, trusted=trusted))
+            return validate_vmi(submission, cluster, trusted=trusted)
         case _:
-            return (yield from _validate_other(submission))
+            return _validate_other(submission)
+
+
+def _accept(submission: Submission) -> Steps[Admitted]:
+    yield from ()
+    return Admitted(submission.new, [])
 
 
 def _validate_other(submission: Submission) -> Steps[Admitted]:

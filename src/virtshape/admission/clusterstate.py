@@ -14,7 +14,6 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.model import JsonObject, Model
 from virtshape.resolve.reference import Reference
-from virtshape.resolve.search import Search
 
 T = TypeVar("T")
 
@@ -66,7 +65,6 @@ class ClusterState(Protocol):
         """Return the current time as a Kubernetes timestamp."""
 
 
-def search_configuration() -> Search[KubeVirtConfiguration | None]:
-    """Find the KubeVirt configuration."""
-    found = yield CONFIGURATION
+def read_configuration(found: Model | None) -> KubeVirtConfiguration | None:
+    """Return the configuration of the object at `CONFIGURATION`, if there is one."""
     return found.spec.configuration if isinstance(found, KubeVirt) else None

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from virtshape.admission.clusterstate import Admitted, ClusterState, Steps, search_configuration
+from virtshape.admission.clusterstate import CONFIGURATION, Admitted, ClusterState, Steps, read_configuration
 from virtshape.admission.machine import refuse
 from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
@@ -47,7 +47,7 @@ def admit_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -
             _check_changed(new, old)
         return Admitted(_keep_status(new, old, trusted=trusted), [])
     vmi: VirtualMachineInstance = submission.take()
-    configuration = yield from search_configuration()
+    configuration = read_configuration((yield CONFIGURATION))
     given = to_tree(vmi)
     conflicts = _complete(vmi, configuration, cluster)
     warnings = _require_valid(vmi, conflicts, configuration, cluster, trusted=trusted)
@@ -60,7 +60,7 @@ def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool
     if old is not None:
         return Admitted(_keep_status(new, old, trusted=trusted), [])
     vmi: VirtualMachineInstance = submission.take()
-    configuration = yield from search_configuration()
+    configuration = read_configuration((yield CONFIGURATION))
     given = to_tree(vmi)
     conflicts = _complete(vmi, configuration, cluster)
     if conflicts:
@@ -76,7 +76,7 @@ def validate_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool
             _check_changed(new, old)
         return Admitted(new, [])
     vmi: VirtualMachineInstance = submission.take()
-    configuration = yield from search_configuration()
+    configuration = read_configuration((yield CONFIGURATION))
     no_memory = check_memory_given(vmi.spec.domain, _ROOT, None)
     conflicts = [no_memory.cause] if no_memory else []
     return Admitted(new, _require_valid(vmi, conflicts, configuration, cluster, trusted=trusted))

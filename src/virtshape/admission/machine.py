@@ -8,7 +8,7 @@ deleted.
 from collections.abc import Iterable
 from typing import Final, NamedTuple, NoReturn
 
-from virtshape.admission.clusterstate import Admitted, ClusterState, Steps, search_configuration
+from virtshape.admission.clusterstate import CONFIGURATION, Admitted, ClusterState, Steps, read_configuration
 from virtshape.admission.fit import Fit
 from virtshape.admission.hostaccess import check_vm_host_access
 from virtshape.admission.missing import list_candidates
@@ -109,7 +109,7 @@ def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed
         _refuse_unresolved(vm, error)
     preference: Found | None = mutated.preference
     if before is None:
-        set_persistent_fields(vm, (yield from search_configuration()), cluster)
+        set_persistent_fields(vm, read_configuration((yield CONFIGURATION)), cluster)
     else:
         marked = list_recaptured(vm)
         mark_recapture(vm, before)

@@ -36,6 +36,8 @@ def mutate_vm(vm: VirtualMachine, old: VirtualMachine | None = None) -> Search[M
     require_valid_matchers(vm, old)
     if asks_for_inference(vm):
         warnings += yield from search_matchers(vm)
+    if vm.spec.preference is None:
+        return Mutated(vm, warnings, Found())
     found = yield from search_role(vm, "preference")  # validation reports an unusable one
     preference = preference_spec(found.object)
     if preference is not None:

@@ -1,6 +1,5 @@
 """An object that a client wants to write, decoded once for all admission steps."""
 
-from functools import cached_property
 from typing import Any
 
 from virtshape.api.codec import from_tree
@@ -9,18 +8,18 @@ from virtshape.api.model import JsonObject
 
 
 class Submission:
-    """An object to admit, and the object that it replaces."""
+    """
+    An object to admit, and the object that it replaces.
+
+    `has_same_spec` is True for an update that leaves the spec unchanged.
+    """
 
     def __init__(self, kind: Kind, new: JsonObject, old: JsonObject | None) -> None:
         self.kind = kind
         self.new = new
         self.old = old
+        self.has_same_spec = old is not None and new.get("spec") == old.get("spec")
         self._decoded: Any = None
-
-    @cached_property
-    def has_same_spec(self) -> bool:
-        """Return True if this is an update that leaves the spec unchanged."""
-        return self.old is not None and self.new.get("spec") == self.old.get("spec")
 
     def read(self) -> Any:
         """Return the object as a struct, which the caller must not change."""

@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from virtshape.admission.clusterstate import Finder, search_configuration
+from virtshape.admission.clusterstate import CONFIGURATION, Finder, read_configuration
 from virtshape.admission.missing import search_explanation
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -40,12 +40,15 @@ def gather_validation_inputs(
     vm: VirtualMachine, before: VirtualMachine | None, known: Finder, preference: Found | None = None
 ) -> Search[ValidationInputs]:
     """Gather what the validity of the VM depends on; `preference` is passed if it was found before."""
-    configuration = yield from search_configuration()
+    configuration = read_configuration((yield CONFIGURATION))
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
-    sizing = yield from _explain(vm, before, role, (yield from search_role(vm, role)), known)
+    sizing = yield from search_role(vm, role)
+    if isinstance(sizing.error, NotFoundError):
+        sizing = yield from _explain(vm, before, role, sizing.error, known)
     if preference is None:
         preference = yield from search_role(vm, "preference")
-    preference = yield from _explain(vm, before, "preference", preference, known)
+    if isinstance(preference.error, NotFoundError):
+        preference = yield from _explain(vm, before, "preference", preference.error, known)
     return ValidationInputs(sizing, preference, configuration)
 
 
@@ -58,15 +61,12 @@ def search_role(vm: VirtualMachine, role: Role) -> Search[Found]:
 
 
 def _explain(
-    vm: VirtualMachine, before: VirtualMachine | None, role: Role, found: Found, known: Finder
+    vm: VirtualMachine, before: VirtualMachine | None, role: Role, error: NotFoundError, known: Finder
 ) -> Search[Found]:
-    """Add the explanation of a missing object, unless an update keeps the reference to it."""
-    error = found.error
-    if not isinstance(error, NotFoundError):
-        return found
+    """Explain why an object is missing, unless an update keeps the reference to it."""
     if before is not None and find_matcher(vm, role) == find_matcher(before, role):
-        return found
+        return Found(error=error)
     if error.reference.kind == "ControllerRevision":
-        return found._replace(explanation=error.message)
+        return Found(error=error, explanation=error.message)
     explanation = yield from search_explanation(error.reference, role, namespace_of(vm), known, _ADVICE)
-    return found._replace(explanation=explanation)
+    return Found(error=error, explanation=explanation)

@@ -10,7 +10,7 @@ from typing import NoReturn
 import msgspec
 from msgspec.structs import replace
 
-from virtshape.admission.clusterstate import search_configuration
+from virtshape.admission.clusterstate import CONFIGURATION, read_configuration
 from virtshape.api.codec import decode, encode
 from virtshape.api.kubevirt.domain import ResourceRequirements
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStatus
@@ -63,7 +63,7 @@ def _expand(vm: VirtualMachine, refuse: Refuse) -> Search[bytes]:
         shape = yield from search_shape(vm)
     except StatusError as error:
         refuse(error.message, error.causes)
-    configuration = yield from search_configuration()
+    configuration = read_configuration((yield CONFIGURATION))
     conflicts = expand_vm(vm, shape, configuration, default_architecture(configuration))
     if conflicts:
         refuse(describe_conflicts(conflicts), tuple(causes(conflicts)))
