@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.design.arguments import design_arguments, restrict_interfaces
-from virtshape.launcher.design.checks import design_checks
 from virtshape.launcher.design.clock import design_clock
 from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.cpu import design_cpu
@@ -21,6 +20,7 @@ from virtshape.launcher.design.machine import check_architecture, design_machine
 from virtshape.launcher.design.memory import design_backing, design_memory
 from virtshape.launcher.design.numa import design_numa
 from virtshape.launcher.design.os import design_os
+from virtshape.launcher.design.probes import design_checks
 from virtshape.launcher.design.resources import check_resources
 from virtshape.launcher.design.security import design_security
 from virtshape.launcher.design.sysinfo import design_metadata, design_name, design_sysinfo, design_uuid

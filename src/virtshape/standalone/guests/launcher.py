@@ -18,11 +18,10 @@ from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.taps import TapError
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import SetMemory, SetVcpus
-from virtshape.standalone.guests.cpus import choose_cpus, count_cpus
 from virtshape.standalone.guests.files import write_mounts
 from virtshape.standalone.guests.hostdisks import find_host_disks
 from virtshape.standalone.guests.networks import find_bridges, read_guest_settings
-from virtshape.standalone.guests.node import describe_node
+from virtshape.standalone.guests.node import choose_cpus, count_cpus, describe_node
 from virtshape.standalone.guests.persistentstate import PersistentStates
 from virtshape.standalone.guests.reports import read_report
 

@@ -1,8 +1,10 @@
-"""The Node object of this machine: capacity, labels and conditions."""
+"""The Node object of this machine: capacity, labels and conditions; and the dedicated CPUs of its guests."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from virtshape.api.core.node import Node, NodeAddress, NodeCondition, NodeStatus
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.api.wellknown import (
@@ -13,6 +15,7 @@ from virtshape.api.wellknown import (
     OS_LABEL,
     SCHEDULABLE_LABEL,
 )
+from virtshape.controllers.vm.status import measure
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
 from virtshape.launcher.host import Host
 
@@ -86,3 +89,17 @@ def _label(host: Host, name: str) -> dict[str, str]:
         **{f"{_MODEL_LABEL}{model}": "true" for model in sorted(host.cpu_models)},
         **{f"{_MACHINE_LABEL}{machine}": "true" for machine in sorted(machines)},
     }
+
+
+def count_cpus(spec: VirtualMachineInstanceSpec) -> int:
+    """Return the number of dedicated CPUs that an instance requests; 0 if it requests none."""
+    cpu = spec.domain.cpu
+    if cpu is None or not cpu.dedicated_cpu_placement:
+        return 0
+    return (measure(spec).vcpus or 1) + bool(cpu.isolate_emulator_thread)
+
+
+def choose_cpus(count: int, cpus: Iterable[int], taken: Iterable[int]) -> tuple[int, ...] | None:
+    """Return this number of free CPUs; None if there are not enough."""
+    free = sorted(set(cpus) - set(taken))
+    return tuple(free[:count]) if len(free) >= count else None

@@ -1,11 +1,12 @@
 """The node that a machine is."""
 
 import pytest
-from tests.support.instances import STAMP
+from tests.support.instances import STAMP, build_vmi
 
 from virtshape.api.codec import to_tree
+from virtshape.api.model import JsonObject
 from virtshape.launcher.host import Host, Isolation
-from virtshape.standalone.guests.node import describe_node
+from virtshape.standalone.guests.node import choose_cpus, count_cpus, describe_node
 
 
 def test_node_reports_capacity_and_labels_of_the_machine() -> None:
@@ -107,3 +108,23 @@ def test_network_access_of_guests_is_reported_in_a_condition(
     found = {one.type: one for one in node.status.conditions or ()}["GuestNetworkReady"]
     assert (found.status, found.reason) == expected[:2]
     assert expected[2] in (found.message or "")
+
+
+@pytest.mark.parametrize(
+    ("cpu", "count"),
+    [
+        (None, 0),
+        ({"sockets": 2}, 0),
+        ({"sockets": 2, "cores": 2, "threads": 1, "dedicatedCpuPlacement": True}, 4),
+        ({"sockets": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}, 3),
+    ],
+)
+def test_dedicated_cpus_include_one_for_the_emulator_thread(cpu: JsonObject | None, count: int) -> None:
+    assert count_cpus(build_vmi(domain={"cpu": cpu}).spec) == count
+
+
+@pytest.mark.parametrize(
+    ("count", "taken", "chosen"), [(2, [], (0, 1)), (2, [0, 2], (1, 3)), (3, [0, 2], None), (0, [0, 1, 2, 3], ())]
+)
+def test_only_free_cpus_are_chosen(count: int, taken: list[int], chosen: tuple[int, ...] | None) -> None:
+    assert choose_cpus(count, (3, 2, 1, 0), taken) == chosen
