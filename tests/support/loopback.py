@@ -17,7 +17,7 @@ import uvloop
 
 from virtshape.api.kinds import find_kind
 from virtshape.api.model import JsonObject
-from virtshape.api.timestamp import now
+from virtshape.api.times import now
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.users import ensure_admin
 from virtshape.apiserver.http import Listener

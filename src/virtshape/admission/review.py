@@ -1,14 +1,13 @@
-"""Decode AdmissionReview requests and encode responses."""
+"""Decode AdmissionReview requests and encode responses, which change objects by JSON patches."""
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct, field
 
 from virtshape.admission.clusterstate import Admitted
-from virtshape.admission.jsonpatch import create_json_patch
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.model import JsonObject
@@ -97,3 +96,39 @@ def _write(response: JsonObject) -> bytes:
 
 
 _decoder = msgspec.json.Decoder(_Review)
+
+
+def create_json_patch(before: Any, after: Any) -> list[JsonObject]:
+    """
+    Return the operations that turn `before` into `after`; empty if they are equal.
+
+    Lists of equal length are compared item by item, others are replaced.
+    """
+    return list(_compare(before, after, ""))
+
+
+def _compare(before: Any, after: Any, path: str) -> Iterator[JsonObject]:
+    if before is after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _compare_members(before, after, path)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _compare(old, new, f"{path}/{number}")
+    elif type(before) is not type(after) or before != after:  # 1 == True, but they are different values
+        yield {"op": "replace", "path": path, "value": after}
+
+
+def _compare_members(before: JsonObject, after: JsonObject, path: str) -> Iterator[JsonObject]:
+    for key, value in before.items():
+        if key not in after:
+            yield {"op": "remove", "path": f"{path}/{_escape(key)}"}
+        else:
+            yield from _compare(value, after[key], f"{path}/{_escape(key)}")
+    for key, value in after.items():
+        if key not in before:
+            yield {"op": "add", "path": f"{path}/{_escape(key)}", "value": value}
+
+
+def _escape(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

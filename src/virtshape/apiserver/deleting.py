@@ -4,7 +4,7 @@ from virtshape.api.codec import encode
 from virtshape.api.meta import ListMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import Status, StatusDetails
-from virtshape.api.timestamp import now
+from virtshape.api.times import now
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.capability import returns_deleted
 from virtshape.apiserver.deleteoptions import DeleteOptions, decide_deletion, read_delete_options

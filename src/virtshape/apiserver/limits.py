@@ -8,8 +8,8 @@ import re
 from itertools import accumulate
 from typing import Final
 
-from virtshape.api.duration import parse_duration
 from virtshape.api.status import StatusError
+from virtshape.api.times import parse_duration
 
 MAX_WRITES: Final = 200
 MAX_BODY_BYTES: Final = 3 * 1024 * 1024

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from virtshape.api.mediatypes import APPLY_PATCH
 from virtshape.api.status import Cause
-from virtshape.api.timestamp import now
+from virtshape.api.times import now
 from virtshape.apiserver.encoding.negotiation import media_type
 from virtshape.apiserver.managedfields.managedfields import name_manager
 from virtshape.apiserver.message import Request

@@ -30,7 +30,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes non
 def parse_seconds(text: str) -> float | None:
     """Return a duration in seconds, or None for 0, which means no limit; ValueError if it is invalid."""
     # Imported here to keep `--help` fast.
-    from virtshape.api.duration import parse_duration
+    from virtshape.api.times import parse_duration
 
     return parse_duration(f"{text}s" if text.isdecimal() else text) or None
 

@@ -18,7 +18,7 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import now
+from virtshape.api.times import now
 from virtshape.api.wellknown import OBJECT_KIND_LABEL, OBJECT_NAME_LABEL
 from virtshape.client.informer import Informers
 from virtshape.client.resources import format_target, kind_of

@@ -15,7 +15,7 @@ from virtshape.api.authorization import (
     SubjectAccessReviewSpec,
 )
 from virtshape.api.meta import ObjectMeta
-from virtshape.api.timestamp import Clock
+from virtshape.api.times import Clock
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.client.protocol import Client

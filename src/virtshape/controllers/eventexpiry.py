@@ -9,7 +9,7 @@ from typing import Final
 
 from virtshape.api.core.event import Event
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import Clock, parse_time
+from virtshape.api.times import Clock, parse_time
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from virtshape.api.kubevirt.conditions import put_condition
 from virtshape.api.kubevirt.kubevirt import KubeVirt, KubeVirtCondition, KubeVirtStatus
-from virtshape.api.timestamp import Clock, format_time
+from virtshape.api.times import Clock, format_time
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import DONE, Name, Result

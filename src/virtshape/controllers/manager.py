@@ -24,7 +24,7 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import KubernetesObject
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import Clock
+from virtshape.api.times import Clock
 from virtshape.client.cache import Change, key_of
 from virtshape.client.errors import UnreachableError
 from virtshape.client.informer import Informers

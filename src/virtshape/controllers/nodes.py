@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from virtshape.api.core.node import Node, NodeCondition, NodeStatus
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import format_time
+from virtshape.api.times import format_time
 from virtshape.api.wellknown import HOSTNAME_LABEL
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of

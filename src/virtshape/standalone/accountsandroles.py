@@ -15,7 +15,7 @@ from virtshape.api.codec import decode, to_tree
 from virtshape.api.kinds import Kind, find_kind, find_resource
 from virtshape.api.rbac import ClusterRole, RoleRef
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import now
+from virtshape.api.times import now
 from virtshape.apiserver.auth.authentication import Authenticator
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, Authorizer
 from virtshape.apiserver.managedfields.fieldtypes import object_type

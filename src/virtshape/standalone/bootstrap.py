@@ -16,7 +16,7 @@ from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import now
+from virtshape.api.times import now
 from virtshape.api.wellknown import DEFAULT_CLASS, NAMESPACE_NAME_LABEL
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.managedfields.fieldtypes import object_type

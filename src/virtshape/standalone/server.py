@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from virtshape.api.timestamp import now
+from virtshape.api.times import now
 from virtshape.apiserver.admission.claims import ClaimAdmission
 from virtshape.apiserver.admission.core import BasicAdmission, Chain
 from virtshape.apiserver.admission.kubevirt import KubeVirtAdmission

@@ -12,7 +12,7 @@ from virtshape.api.codec import decode
 from virtshape.api.kinds import KINDS
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import Model
-from virtshape.api.timestamp import now
+from virtshape.api.times import now
 from virtshape.apiserver.admission.usage import UsageIndex
 from virtshape.apiserver.objects import make_uid
 from virtshape.apiserver.resource import Resource, resource_of

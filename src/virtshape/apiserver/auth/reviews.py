@@ -33,7 +33,7 @@ from virtshape.api.authorization import (
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import Cause, StatusError
-from virtshape.api.timestamp import now
+from virtshape.api.times import now
 from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.apiserver.auth.authentication import Authenticator, User
 from virtshape.apiserver.auth.authorization import Attributes, Authorizer

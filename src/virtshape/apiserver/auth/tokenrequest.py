@@ -11,7 +11,7 @@ import msgspec
 from virtshape.api.core.serviceaccount import name_account_user
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import Cause, StatusError
-from virtshape.api.timestamp import format_timestamp
+from virtshape.api.times import format_timestamp
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from virtshape.apiserver.auth.authentication import FindUid
 from virtshape.apiserver.auth.tokens import (

@@ -17,7 +17,7 @@ from virtshape.api.kinds import find_kind
 from virtshape.api.model import JsonObject, Time
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import format_timestamp
+from virtshape.api.times import format_timestamp
 from virtshape.api.tokenrequest import TokenRequest
 from virtshape.apiserver.deleteoptions import DeleteOptions
 from virtshape.apiserver.encoding.protonumbers import NUMBERS

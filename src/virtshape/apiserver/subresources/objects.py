@@ -6,7 +6,7 @@ from typing import Final, Protocol, TypeVar
 from virtshape.admission.clusterstate import Finder
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject, Model
-from virtshape.api.timestamp import now
+from virtshape.api.times import now
 from virtshape.apiserver.admission.kubevirt import APISERVER_USER
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.resource import resource_of

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from virtshape.api.cdi import UploadTokenRequest, UploadTokenRequestStatus
 from virtshape.api.kinds import find_resource
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import format_timestamp
+from virtshape.api.times import format_timestamp
 from virtshape.apiserver.audit import CLIENT_LEFT, AuditLog, Caller, build_audit_entry
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.tokens import TokenError

@@ -19,7 +19,7 @@ from virtshape.api.core.reference import ObjectReference
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import Object
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import Clock, format_time
+from virtshape.api.times import Clock, format_time
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.supervise.supervisor import Supervisor

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from virtshape.api.coordination import Lease, LeaseSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import Clock
+from virtshape.api.times import Clock
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 

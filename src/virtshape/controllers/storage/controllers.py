@@ -15,7 +15,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import Model
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.api.storage import StorageClass
-from virtshape.api.timestamp import Clock
+from virtshape.api.times import Clock
 from virtshape.client.cache import Change, key_of
 from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client

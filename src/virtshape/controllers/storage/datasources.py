@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from virtshape.api.cdi import DataSource, DataSourceCondition, DataSourceStatus
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.snapshot import VolumeSnapshot
-from virtshape.api.timestamp import Clock, format_time
+from virtshape.api.times import Clock, format_time
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import DONE, Name, Result

@@ -16,7 +16,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import is_controlled_by, make_owner_reference
 from virtshape.api.status import StatusError
 from virtshape.api.storage import StorageClass
-from virtshape.api.timestamp import Clock, format_time
+from virtshape.api.times import Clock, format_time
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.events import EventRecorder

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import Clock, format_time
+from virtshape.api.times import Clock, format_time
 from virtshape.api.wellknown import KEEPS_BYTES, VOLUME_PROTECTION
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache

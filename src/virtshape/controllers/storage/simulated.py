@@ -10,7 +10,7 @@ from virtshape.api.cdi import DataVolume, DataVolumeCondition, DataVolumeStatus
 from virtshape.api.core.claim import PersistentVolumeClaim, PersistentVolumeClaimStatus
 from virtshape.api.ownerreferences import is_controlled_by
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import Clock, format_time
+from virtshape.api.times import Clock, format_time
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.events import EventRecorder

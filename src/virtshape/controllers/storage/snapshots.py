@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from virtshape.api.quantity import Quantity
 from virtshape.api.snapshot import VolumeSnapshot, VolumeSnapshotError, VolumeSnapshotStatus
-from virtshape.api.timestamp import Clock, format_time
+from virtshape.api.times import Clock, format_time
 from virtshape.api.wellknown import SNAPSHOT_PROTECTION
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache

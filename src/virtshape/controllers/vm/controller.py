@@ -22,7 +22,7 @@ from virtshape.api.kubevirt.machine import (
 from virtshape.api.kubevirt.runstrategy import ALWAYS, START, STOP, run_strategy
 from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import Clock, format_time
+from virtshape.api.times import Clock, format_time
 from virtshape.client.protocol import Client
 from virtshape.controllers.garbage.decisions import ORPHAN
 from virtshape.controllers.runtime.cache import Cache

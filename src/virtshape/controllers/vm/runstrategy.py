@@ -14,7 +14,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
 from virtshape.api.kubevirt.runstrategy import ALWAYS, HALTED, RERUN_ON_FAILURE, START, STOP, run_strategy
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
-from virtshape.api.timestamp import parse_time
+from virtshape.api.times import parse_time
 
 Action = Literal["start", "stop", "set running", "wait", "nothing"]
 

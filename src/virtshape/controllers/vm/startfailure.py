@@ -9,7 +9,7 @@ from typing import Final
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStartFailure
 from virtshape.api.kubevirt.runstrategy import ALWAYS, ONCE, RERUN_ON_FAILURE, run_strategy
-from virtshape.api.timestamp import format_time
+from virtshape.api.times import format_time
 
 FIRST_DELAY_SECONDS: Final = 10
 MAX_DELAY_SECONDS: Final = 300

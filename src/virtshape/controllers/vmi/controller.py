@@ -13,7 +13,7 @@ from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.meta import ObjectMeta
-from virtshape.api.timestamp import Clock, format_time
+from virtshape.api.times import Clock, format_time
 from virtshape.api.wellknown import NODE_LABEL, VMI_FINALIZER
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache

@@ -11,7 +11,7 @@ from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateCh
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.api.timestamp import format_time, parse_time
+from virtshape.api.times import format_time, parse_time
 from virtshape.controllers.vm.newvmi import (
     annotate_names,
     build_instance,

@@ -1,6 +1,6 @@
 import pytest
 
-from virtshape.api.duration import parse_duration
+from virtshape.api.times import parse_duration
 
 
 @pytest.mark.parametrize(
