@@ -21,7 +21,8 @@ def reference() -> Objects:
     if "VIRTSHAPE_REFERENCE" not in os.environ:
         pytest.skip("VIRTSHAPE_REFERENCE names no folder with common-instancetypes.yaml")
     text = Path(os.environ["VIRTSHAPE_REFERENCE"], "common-instancetypes.yaml").read_text()
-    structs = [from_tree(tree, getattr(v1beta1, tree["kind"])) for tree in yaml.safe_load_all(text) if tree]
+    trees = [tree for tree in yaml.load_all(text, yaml.CSafeLoader) if tree]
+    structs = [from_tree(tree, getattr(v1beta1, tree["kind"])) for tree in trees]
     return _index([to_tree(struct) for struct in structs])
 
 

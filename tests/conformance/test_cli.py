@@ -42,6 +42,7 @@ def _prune(value: Any) -> Any:
 def test_recorded_command_lines_are_available() -> None:
     if "VIRTSHAPE_VECTORS" not in os.environ:
         pytest.skip("VIRTSHAPE_VECTORS names no folder with cli.json")
+    assert _load()
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=" ".join(case["argv"])) for case in _load()])

@@ -27,6 +27,7 @@ def _find_errors(*objects: JsonObject) -> set[str]:
 def test_recorded_responses_are_available() -> None:
     if "VIRTSHAPE_VECTORS" not in os.environ:
         pytest.skip("VIRTSHAPE_VECTORS names no folder with admitVM.jsonl")
+    assert _load("admitVM.jsonl")
 
 
 VMS = [case for case in _load("admitVM.jsonl") if "configuration" not in case["input"]]

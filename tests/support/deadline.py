@@ -21,7 +21,7 @@ OTHER_SECONDS: Final = 240.0
 def pytest_runtest_call(item: pytest.Item) -> None:
     """Limit the time of an async test."""
     if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
-        item.obj = _limit(item.obj, find_limit(item.nodeid))
+        item.obj = limit(item.obj, find_limit(item.nodeid))
 
 
 def find_limit(nodeid: str) -> float:
@@ -29,7 +29,9 @@ def find_limit(nodeid: str) -> float:
     return UNIT_SECONDS if nodeid.startswith("tests/unit/") else OTHER_SECONDS
 
 
-def _limit(test: Callable[..., Awaitable[None]], seconds: float) -> Callable[..., Awaitable[None]]:
+def limit(test: Callable[..., Awaitable[None]], seconds: float) -> Callable[..., Awaitable[None]]:
+    """Return the test with a time limit."""
+
     @functools.wraps(test)
     async def limited(*arguments: object, **fixtures: object) -> None:
         async with asyncio.timeout(seconds):

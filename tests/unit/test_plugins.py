@@ -1,11 +1,13 @@
 """pytest plugins of this project: skipped tests fail in CI, and tests are grouped by worker."""
 
+import asyncio
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.deadline import OTHER_SECONDS, UNIT_SECONDS, find_limit, limit
 from tests.support.documents import ROOT
 from tests.support.parallel import APART, HEAVY, SLOW, TOGETHER, find_group
 from tests.support.skipping import IMPOSSIBLE
@@ -41,7 +43,7 @@ def run_pytest(folder: Path, **environment: str) -> str:
         check=False,
         cwd=folder,
         env={name: value for name, value in os.environ.items() if name != "CI"}
-        | {"PYTHONPATH": str(ROOT)}
+        | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         | environment,
     )
     return ran.stdout
@@ -71,3 +73,13 @@ def test_every_path_of_the_tables_exists(path: str) -> None:
 )
 def test_tests_with_shared_slow_fixtures_share_a_worker(nodeid: str, group: str) -> None:
     assert find_group(nodeid) == group
+
+
+async def test_async_test_that_waits_forever_fails() -> None:
+    with pytest.raises(TimeoutError):
+        await limit(asyncio.Event().wait, 0.01)()  # type: ignore[arg-type]  # its result is not used
+
+
+def test_only_unit_tests_have_the_short_limit() -> None:
+    assert find_limit("tests/unit/test_plugins.py::test_a") == UNIT_SECONDS
+    assert find_limit("tests/integration/test_watching.py::test_a") == OTHER_SECONDS

@@ -17,7 +17,7 @@ def _run(*arguments: str) -> Result:
 def _documents(*arguments: str) -> list[dict[str, Any]]:
     result = _run(*arguments)
     assert result.exit_code == 0, result.output
-    return list(yaml.safe_load_all(result.stdout))
+    return list(yaml.load_all(result.stdout, yaml.CSafeLoader))
 
 
 def _names(*arguments: str) -> list[str]:
@@ -74,7 +74,7 @@ def test_instancetypes_and_preferences_can_be_selected(
 
 def test_custom_sizes_are_omitted_at_v1beta1_with_a_note() -> None:
     result = _run("--api-version", "v1beta1")
-    documents = list(yaml.safe_load_all(result.stdout))
+    documents = list(yaml.load_all(result.stdout, yaml.CSafeLoader))
     assert not CUSTOM & {each["metadata"]["name"] for each in documents}
     assert {each["apiVersion"] for each in documents} == {"instancetype.kubevirt.io/v1beta1"}
     assert result.stderr.startswith("note: skipped ")
