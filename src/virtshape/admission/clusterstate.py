@@ -13,11 +13,12 @@ from msgspec import Struct
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.model import JsonObject, Model
+from virtshape.api.wellknown import KUBEVIRT
 from virtshape.resolve.reference import Reference
 
 T = TypeVar("T")
 
-CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", "kubevirt", "kubevirt")
+CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", KUBEVIRT, KUBEVIRT)
 
 
 class VMCount(Struct, frozen=True):

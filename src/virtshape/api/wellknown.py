@@ -64,5 +64,7 @@ POPULATED_FOR: Final = "cdi.kubevirt.io/storage.populatedFor"
 PRE_POPULATED: Final = "cdi.kubevirt.io/storage.prePopulated"
 ALLOW_ADOPTION: Final = "cdi.kubevirt.io/allowClaimAdoption"
 
+KUBEVIRT: Final = "kubevirt"
+"""Namespace and name of the KubeVirt object, which holds the configuration."""
 DEFAULT_GRACE_SECONDS: Final = 30
 """The terminationGracePeriodSeconds of an instance that sets none."""

@@ -17,6 +17,7 @@ from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import KUBEVIRT
 from virtshape.cli.cluster import Cluster
 from virtshape.cli.command import Command, Example, files_option, switch
 from virtshape.cli.connection import Session, Target, complete_vm, connection_options, run_session
@@ -250,7 +251,7 @@ async def fetch_references(cluster: Cluster, vm: VirtualMachine) -> list[Model]:
 async def find_configuration(session: Session) -> Any:
     """Return the KubeVirt configuration, or None if it does not exist or the user may not read it."""
     try:
-        installed = await session.client.get(KubeVirt, "kubevirt", "kubevirt")
+        installed = await session.client.get(KubeVirt, KUBEVIRT, KUBEVIRT)
     except StatusError:
         return None
     return installed.spec.configuration

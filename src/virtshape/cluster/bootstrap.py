@@ -4,21 +4,17 @@ Default objects of an installation on a cluster: its configuration and, if reque
 Creates missing objects and leaves existing ones unchanged.
 """
 
-from typing import Final
-
 from virtshape import catalog
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.kubevirt import KubeVirt, KubeVirtSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import KUBEVIRT
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.supervise.supervisor import ExpectedError
-
-CONFIGURATION: Final = "kubevirt"
-"""The namespace of the configuration, and its name."""
 
 
 class InstallError(ExpectedError):
@@ -50,7 +46,7 @@ def build_configuration() -> KubeVirt:
     return KubeVirt(
         api_version="kubevirt.io/v1",
         kind="KubeVirt",
-        metadata=ObjectMeta(name=CONFIGURATION, namespace=CONFIGURATION),
+        metadata=ObjectMeta(name=KUBEVIRT, namespace=KUBEVIRT),
         spec=KubeVirtSpec(configuration=KubeVirtConfiguration()),
     )
 

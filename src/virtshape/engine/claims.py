@@ -112,6 +112,11 @@ def find_content(claim: PersistentVolumeClaim) -> Content:
     return "archive" if find_annotation(claim.metadata, CONTENT_TYPE) == "archive" else "kubevirt"
 
 
+def find_data_volume_content(volume: DataVolume) -> Content:
+    """Return the content type of a DataVolume: a disk or an archive."""
+    return "archive" if volume.spec.content_type == "archive" else "kubevirt"
+
+
 def count_failures(metadata: ObjectMeta) -> int:
     """Return the number of rejected uploads."""
     text = find_annotation(metadata, POD_RESTARTS) or ""

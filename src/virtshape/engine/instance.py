@@ -24,7 +24,7 @@ T = TypeVar("T", bound=Model)
 _CPU_MODELS: Final = {"arm64": "host-passthrough"}
 _DISK_BUSES: Final = {"amd64": "sata"}
 _SPINLOCK_ATTEMPTS: Final = 4096
-_HYPERV_NEEDS: Final = {
+HYPERV_NEEDS: Final = {
     "evmcs": ("vapic",),
     "ipi": ("vpindex",),
     "reset": ("synic", "vpindex"),
@@ -32,6 +32,7 @@ _HYPERV_NEEDS: Final = {
     "synictimer": ("synic", "vpindex"),
     "tlbflush": ("vpindex",),
 }
+"""Hyper-V enlightenments that others depend on."""
 
 
 def apply_instance_defaults(
@@ -76,7 +77,7 @@ def _complete_hyperv(hyperv: FeatureHyperv) -> FeatureHyperv:
     """Enable the named Hyper-V features and the features they depend on."""
     states = {name: getattr(hyperv, name) for name in hyperv.__struct_fields__}
     states = {name: _switched_on(state) for name, state in states.items() if state is not None}
-    for name, needs in _HYPERV_NEEDS.items():
+    for name, needs in HYPERV_NEEDS.items():
         if name in states and states[name].enabled:
             for need in needs:
                 states.setdefault(need, FeatureState(enabled=True))

@@ -17,7 +17,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.api.times import now
-from virtshape.api.wellknown import DEFAULT_CLASS, NAMESPACE_NAME_LABEL
+from virtshape.api.wellknown import DEFAULT_CLASS, KUBEVIRT, NAMESPACE_NAME_LABEL
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write as Authorship
@@ -31,8 +31,7 @@ from virtshape.store.writer import Write
 
 CDI_CONFIG: Final = "config"
 
-NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system", "kubevirt")
-CONFIGURATION: Final = "kubevirt"
+NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system", KUBEVIRT)
 STORAGE_CLASSES: Final = "storageclasses.storage.k8s.io"
 DEFAULT_STORAGE_CLASS: Final = "local"
 BINDING_MODES: Final = {DEFAULT_STORAGE_CLASS: "Immediate", "local-wffc": "WaitForFirstConsumer"}
@@ -88,7 +87,7 @@ def _configuration(moment: str) -> JsonObject:
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "KubeVirt",
-        "metadata": {"name": CONFIGURATION, "namespace": CONFIGURATION},
+        "metadata": {"name": KUBEVIRT, "namespace": KUBEVIRT},
         "spec": {"configuration": {}},
         "status": {"phase": "Deployed", "conditions": conditions},
     }

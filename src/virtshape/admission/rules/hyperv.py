@@ -10,17 +10,10 @@ from typing import Any, Final
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.domain import CPU
 from virtshape.api.kubevirt.features import FeatureHyperv, Features
+from virtshape.engine.instance import HYPERV_NEEDS
 
 MIN_SPINLOCKS: Final = 4096
 MAX_VENDOR_LENGTH: Final = 12
-_NEEDS: Final = {
-    "evmcs": ("vapic",),
-    "ipi": ("vpindex",),
-    "reset": ("synic", "vpindex"),
-    "synic": ("vpindex",),
-    "synictimer": ("synic", "vpindex"),
-    "tlbflush": ("vpindex",),
-}
 _NESTING: Final = "vmx"
 
 
@@ -31,7 +24,7 @@ def check_hyperv(features: Features, hyperv: FeatureHyperv, cpu: CPU | None, at:
         reason = "Cannot explicitly set hyperV features if HypervPassthrough is being used"
         message = f"{reason}. Please use either HyperV or HypervPassthrough."
         yield Violation("impossible-combination", at, message)
-    for name, needs in _NEEDS.items():
+    for name, needs in HYPERV_NEEDS.items():
         if _is_on(getattr(hyperv, name)):
             off = next((need for need in needs if _is_off(getattr(hyperv, need))), None)
             if off is not None:

@@ -12,6 +12,7 @@ from virtshape.admission.clones import find_clone_request, search_clone_sources
 from virtshape.admission.submission import Submission
 from virtshape.api.core.serviceaccount import name_account_user
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import KUBEVIRT
 from virtshape.apiserver.admission.clones import require_clone_permission
 from virtshape.apiserver.admission.storestate import StoreState
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS, User
@@ -19,11 +20,10 @@ from virtshape.apiserver.auth.authorization import Attributes, Authorizer, Decis
 from virtshape.apiserver.route import Route
 from virtshape.resolve.search import run_search
 
-_NAMESPACE: Final = "kubevirt"
-_TRUSTED: Final = find_trusted_users(_NAMESPACE, MASTERS)
+_TRUSTED: Final = find_trusted_users(KUBEVIRT, MASTERS)
 """The group excludes tokens of service accounts that a user created under one of these names."""
-CONTROLLER_USER: Final = User(name_account_user(_NAMESPACE, CONTROLLER), (MASTERS, AUTHENTICATED))
-APISERVER_USER: Final = User(name_account_user(_NAMESPACE, APISERVER), (MASTERS, AUTHENTICATED))
+CONTROLLER_USER: Final = User(name_account_user(KUBEVIRT, CONTROLLER), (MASTERS, AUTHENTICATED))
+APISERVER_USER: Final = User(name_account_user(KUBEVIRT, APISERVER), (MASTERS, AUTHENTICATED))
 
 
 class KubeVirtAdmission:

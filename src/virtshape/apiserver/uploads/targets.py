@@ -17,6 +17,7 @@ from virtshape.engine.claims import (
     count_attempts,
     count_failures,
     find_content,
+    find_data_volume_content,
     find_upload_key,
     is_bound_to,
     volume_size,
@@ -104,7 +105,7 @@ def _describe_volume(volume: DataVolume) -> Target:
     return Target(
         uid=metadata.uid or "",
         key=metadata.uid or "",
-        content="archive" if volume.spec.content_type == "archive" else "kubevirt",
+        content=find_data_volume_content(volume),
         is_ready=phase == _READY_PHASE,
         failures=count_attempts(volume) + int(phase == "Failed"),
         message=(running.message if running is not None else None) or "",

@@ -10,10 +10,11 @@ from typing import Final
 from virtshape import catalog
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import KUBEVIRT
 from virtshape.cluster.manifests.certificates import build_certificates
 from virtshape.cluster.manifests.crds import build_definitions
 from virtshape.cluster.manifests.deployments import build_deployments
-from virtshape.cluster.manifests.naming import CONFIGURATION, SYSTEM, begin
+from virtshape.cluster.manifests.naming import SYSTEM, begin
 from virtshape.cluster.manifests.network import (
     build_api_services,
     build_monitors,
@@ -68,9 +69,9 @@ def build_namespaces(options: Options) -> list[JsonObject]:
     modes = ("enforce", "audit", "warn")
     strict = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in modes}
     own = begin("v1", "Namespace", options.namespace, labels=strict)
-    if options.with_kubevirt or options.namespace == CONFIGURATION:
+    if options.with_kubevirt or options.namespace == KUBEVIRT:
         return [own]
-    return [own, begin("v1", "Namespace", CONFIGURATION)]
+    return [own, begin("v1", "Namespace", KUBEVIRT)]
 
 
 def build_tools(options: Options) -> list[JsonObject]:

@@ -9,8 +9,6 @@ Component = Literal["webhook", "controller", "apiserver"]
 
 SYSTEM: Final = "virtshape"
 COMPONENTS: Final[tuple[Component, ...]] = ("webhook", "controller", "apiserver")
-CONFIGURATION: Final = "kubevirt"
-"""Namespace and name of the configuration object, as in KubeVirt."""
 
 DEFAULT_NAMESPACE: Final = "virtshape-system"
 

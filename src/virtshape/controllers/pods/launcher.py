@@ -16,6 +16,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import KUBEVIRT
 from virtshape.client.cache import Change
 from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
@@ -179,7 +180,7 @@ class PodLauncher:
         self._wake(metadata.namespace or "", owner.name)
 
     def _configuration(self) -> KubeVirtConfiguration | None:
-        installed = self._informers.find(KubeVirt, "kubevirt", "kubevirt")
+        installed = self._informers.find(KubeVirt, KUBEVIRT, KUBEVIRT)
         return installed.spec.configuration if installed is not None and installed.spec is not None else None
 
 

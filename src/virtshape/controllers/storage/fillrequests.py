@@ -7,13 +7,14 @@ Reads secrets and config maps through a client. Unsupported sources are reported
 from base64 import b64decode
 from typing import Final, TypeVar
 
-from virtshape.api.cdi import Content, DataVolume, DataVolumeSource, DataVolumeSourceHTTP, DataVolumeSourceRegistry
+from virtshape.api.cdi import DataVolume, DataVolumeSource, DataVolumeSourceHTTP, DataVolumeSourceRegistry
 from virtshape.api.core.config import ConfigMap, Secret
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.controllers.storage.protocol import Blank, Container, FillRequest, FillSource, Upload, Web
 from virtshape.controllers.storage.sources import SourceProblem
+from virtshape.engine.claims import find_data_volume_content
 
 USER_KEY: Final = "accessKeyId"
 PASSWORD_KEY: Final = "secretKey"  # noqa: S105 - the name of a key
@@ -47,7 +48,7 @@ async def build_fill_request(
 
 def make_fill_request(volume: DataVolume, origin: FillSource) -> FillRequest:
     """Return the fill request of a DataVolume for this source."""
-    content: Content = "archive" if volume.spec.content_type == "archive" else "kubevirt"
+    content = find_data_volume_content(volume)
     return FillRequest(source=origin, content=content, preallocated=bool(volume.spec.preallocation))
 
 

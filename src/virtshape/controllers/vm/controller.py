@@ -23,6 +23,7 @@ from virtshape.api.kubevirt.runstrategy import ALWAYS, START, STOP, run_strategy
 from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.api.times import Clock, format_time
+from virtshape.api.wellknown import KUBEVIRT
 from virtshape.client.protocol import Client
 from virtshape.controllers.garbage.decisions import ORPHAN
 from virtshape.controllers.runtime.cache import Cache
@@ -101,7 +102,7 @@ class VmReconciler:
         await self._write_status(vm, reported)
 
     def _configuration(self) -> KubeVirtConfiguration | None:
-        installed = self._cache.find(KubeVirt, "kubevirt", "kubevirt")
+        installed = self._cache.find(KubeVirt, KUBEVIRT, KUBEVIRT)
         return installed.spec.configuration if installed is not None and installed.spec is not None else None
 
     async def _claim_instance(self, vm: VirtualMachine) -> VirtualMachineInstance | None:

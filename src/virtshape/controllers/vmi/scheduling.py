@@ -13,7 +13,7 @@ from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.wellknown import SCHEDULABLE_LABEL
+from virtshape.api.wellknown import KUBEVIRT, SCHEDULABLE_LABEL
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import Name
 from virtshape.controllers.vmi.launcher import Launcher
@@ -145,7 +145,7 @@ class NodePlacement:
         ]
 
     def _configuration(self) -> KubeVirtConfiguration | None:
-        installed = self._cache.find(KubeVirt, "kubevirt", "kubevirt")
+        installed = self._cache.find(KubeVirt, KUBEVIRT, KUBEVIRT)
         return installed.spec.configuration if installed is not None and installed.spec is not None else None
 
 

@@ -21,7 +21,6 @@ _HEADER: Final = struct.Struct(">4sIQIIQIIQQIIQQQQII")
 _BACKING_FORMAT: Final = 0xE2792ACA
 _TABLES: Final = 3
 """Clusters before the L1 table: the header, the refcount table and a refcount block."""
-_SECONDS: Final = 60.0
 _CONVERT_SECONDS: Final = 6 * 3600.0
 _CONVERT_MEMORY: Final = 2 << 30
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Final
 
 from virtshape import catalog as builtin
+from virtshape.admission.clusterstate import CONFIGURATION
 from virtshape.admission.missing import describe_missing, list_candidates, search_explanation
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.kubevirt import KubeVirt
@@ -19,7 +20,6 @@ from virtshape.resolve.matcher import Role
 from virtshape.resolve.reference import Reference
 from virtshape.resolve.search import run_search
 
-_CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", "kubevirt", "kubevirt")
 _ADVICE: Final = "correct the name, or check the file that defines it too"
 
 
@@ -47,7 +47,7 @@ class LintContext:
     @property
     def configuration(self) -> KubeVirtConfiguration | None:
         """The configuration of the KubeVirt object in the files; None, and not checked, if there is none."""
-        found = self.find(_CONFIGURATION)
+        found = self.find(CONFIGURATION)
         return found.spec.configuration or KubeVirtConfiguration() if isinstance(found, KubeVirt) else None
 
     def is_broken(self, reference: Reference) -> bool:
