@@ -70,8 +70,8 @@ class EchoGuests:
         number = self.ports.get((port, protocol), 1)
         return await (connect_udp(number) if protocol == "udp" else connect_tcp(number))
 
-    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
-        return json.dumps({"hostname": _name(vmi), "asked": question}).encode()
+    async def query_agent(self, vmi: VirtualMachineInstance, query: AgentQuery) -> bytes:
+        return json.dumps({"hostname": _name(vmi), "asked": query}).encode()
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         return b"Booting " + _name(vmi).encode() + b"\r\n\xff\x00done\r\n"

@@ -23,12 +23,12 @@ def check_vm_host_access(
 
 def _attribute_to_instancetype(conflict: Conflict, vm: VirtualMachine, shape: Shape) -> Conflict:
     """Report the matcher as the field if the instance type requests the resource; the VM has no such field."""
-    given = shape.instancetype
-    if given is None:
+    instancetype = shape.instancetype
+    if instancetype is None:
         return conflict
-    gifts = (("devices.gpus", given.gpus), ("devices.hostDevices", given.host_devices))
-    for name, gift in (*gifts, ("launchSecurity", given.launch_security)):
-        if gift and conflict.fields[0].startswith(f"{TEMPLATE_ROOT}.domain.{name}"):
+    requests = (("devices.gpus", instancetype.gpus), ("devices.hostDevices", instancetype.host_devices))
+    for name, requested in (*requests, ("launchSecurity", instancetype.launch_security)):
+        if requested and conflict.fields[0].startswith(f"{TEMPLATE_ROOT}.domain.{name}"):
             field = "spec.instancetype" if vm.spec.flavor is None else "spec.flavor"
             return conflict._replace(fields=(field,), message=f"{conflict.message} (domain.{name} comes from {field})")
     return conflict

@@ -6,7 +6,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_yaml
-from virtshape.apiserver.encoding.negotiation import choose_form
+from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.ssa import apply, check_apply_body
 from virtshape.apiserver.message import Request, Response
@@ -65,7 +65,7 @@ async def _create(
     warnings: list[str],
 ) -> Response | None:
     """Create the object from an apply request; return None if another request created it first."""
-    form = choose_form(request.headers.get("accept", ""))
+    response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     if route.subresource:
         raise not_found(resource, route.name)
@@ -79,7 +79,9 @@ async def _create(
     record, more = await store_new(context, route, user, new, options, lambda _: entries)
     if record is None:
         return None
-    return build_response(request, form, render_object(resource, form, record, request), 201, warnings + more)
+    return build_response(
+        request, response_format, render_object(resource, response_format, record, request), 201, warnings + more
+    )
 
 
 def _read_applied(body: bytes, validation: str) -> tuple[JsonObject, list[str]]:

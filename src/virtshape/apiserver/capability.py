@@ -25,7 +25,7 @@ _VERBS: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "Namespace"): ("create", "delete", "get", "list", "patch", "update", "watch"),
     ("apiextensions.k8s.io", "CustomResourceDefinition"): ("get", "list", "watch"),
 }
-_QUESTION_GROUPS = frozenset({"authentication.k8s.io", "authorization.k8s.io", "upload.cdi.kubevirt.io"})
+_REVIEW_GROUPS = frozenset({"authentication.k8s.io", "authorization.k8s.io", "upload.cdi.kubevirt.io"})
 
 _WITH_STATUS = frozenset(
     {
@@ -116,7 +116,7 @@ def is_custom_resource(kind: Kind) -> bool:
 
 def is_create_only(kind: Kind) -> bool:
     """Return True if objects of the kind can only be created and are never stored, such as reviews."""
-    return kind.group in _QUESTION_GROUPS
+    return kind.group in _REVIEW_GROUPS
 
 
 def list_verbs(kind: Kind) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_object
-from virtshape.apiserver.encoding.negotiation import choose_form
+from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import record_update
 from virtshape.apiserver.message import Request, Response
@@ -30,7 +30,7 @@ _MOMENT: Final = re.compile(
 async def create_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Store a new object."""
     options = read_write_options(request, "CreateOptions")
-    form = choose_form(request.headers.get("accept", ""))
+    response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     body, warnings = read_object(request, route.kind, options.validation, creating=True)
     sent = _address(body, route)
@@ -49,7 +49,13 @@ async def create_object(context: WriteContext, request: Request, route: Route, u
             refusal.warnings = (*warnings, *refusal.warnings)
             raise
         if record is not None:
-            return build_response(request, form, render_object(resource, form, record, request), 201, warnings + more)
+            return build_response(
+                request,
+                response_format,
+                render_object(resource, response_format, record, request),
+                201,
+                warnings + more,
+            )
     error = StatusError(409, "AlreadyExists", f'{resource.name} "{name}" already exists')
     error.warnings = tuple(warnings)
     raise error.about(route.kind.group, route.kind.plural, name)

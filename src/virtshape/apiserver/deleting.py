@@ -8,7 +8,7 @@ from virtshape.api.times import now
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.capability import returns_deleted
 from virtshape.apiserver.deleteoptions import DeleteOptions, decide_deletion, read_delete_options
-from virtshape.apiserver.encoding.negotiation import choose_form
+from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.listoptions import read_options
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import encode_tree, make_write
@@ -25,7 +25,7 @@ from virtshape.store.record import Event, Record
 async def delete_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Delete one object."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
-    form = choose_form(request.headers.get("accept", ""))
+    response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
     for _ in range(MAX_TRIES):
@@ -38,9 +38,11 @@ async def delete_object(context: WriteContext, request: Request, route: Route, u
             continue
         if left is not None:
             status = 202 if options.orphan_dependents is False and not gone else 200
-            return build_response(request, form, render_object(resource, form, left, request), status)
+            return build_response(
+                request, response_format, render_object(resource, response_format, left, request), status
+            )
         tree = read_tree(record.value)
-        return build_response(request, form, _success(route, tree["metadata"]["uid"]))
+        return build_response(request, response_format, _success(route, tree["metadata"]["uid"]))
     raise conflict(resource, route.name)
 
 
@@ -72,7 +74,7 @@ def _success(route: Route, uid: str) -> bytes:
 async def delete_collection(context: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Delete all matching objects in one commit; retry once for objects that changed meanwhile."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
-    form = choose_form(request.headers.get("accept", ""))
+    response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     listing = read_options(request, watch=False)
     selection = compile_selection(resource, listing)
@@ -81,7 +83,9 @@ async def delete_collection(context: WriteContext, request: Request, route: Rout
         await _delete_all(context, resource, route, user, options, page.records)
     values = [resource.convert(record.value) for record in page.records]
     rest = find_continuation(page, listing, selection, route)
-    return build_response(request, form, render_list(resource, form, values, request, str(page.revision), *rest))
+    return build_response(
+        request, response_format, render_list(resource, response_format, values, request, str(page.revision), *rest)
+    )
 
 
 async def _delete_all(

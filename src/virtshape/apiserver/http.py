@@ -96,7 +96,7 @@ class Connection(asyncio.Protocol):
             client,
             self._take,
             self._refuse,
-            self._invite,
+            self._send_continue,
             self._throttle,
             self._listener.largest_body,
             self._admit,
@@ -196,7 +196,7 @@ class Connection(asyncio.Protocol):
             self._reserved -= request.reserved
             request.reserved = 0
 
-    def _invite(self) -> None:
+    def _send_continue(self) -> None:
         if not self._closing:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -374,11 +374,11 @@ class Connection(asyncio.Protocol):
         """Close after all written bytes are sent, however slowly the client reads."""
         self._close(STALL_SECONDS)
 
-    def _close(self, patience: float) -> None:
+    def _close(self, timeout: float) -> None:
         self._closing = True
         self._stop_idle_timer()
         self._transport.close()
-        self._timer = self._loop.call_later(patience, self.abort)
+        self._timer = self._loop.call_later(timeout, self.abort)
 
     def abort(self) -> None:
         """Close now and drop unsent bytes."""

@@ -16,11 +16,11 @@ class IncomingBody:
     """
     The chunks of a body: fed by a connection, read by one handler.
 
-    `invite` is called at the first read, `throttle` when reading from the client must pause or may resume.
+    `send_continue` is called at the first read, `throttle` when reading from the client must pause or may resume.
     """
 
-    def __init__(self, invite: Callable[[], None], throttle: Callable[[bool], None]) -> None:
-        self._invite = invite
+    def __init__(self, send_continue: Callable[[], None], throttle: Callable[[bool], None]) -> None:
+        self._send_continue = send_continue
         self._throttle = throttle
         self._pieces: deque[bytes] = deque()
         self._unread = 0
@@ -56,7 +56,7 @@ class IncomingBody:
         """Return all bytes received since the last read; empty at the end."""
         if not self._is_asked:
             self._is_asked = True
-            self._invite()
+            self._send_continue()
         while not self._pieces and not self.is_ended:
             self._changed.clear()
             await self._changed.wait()

@@ -38,7 +38,7 @@ class RequestReader:
     Reads the requests of one connection.
 
     `take` receives each request and whether the client keeps the connection open; `refuse` receives the error of a
-    request that cannot be parsed, after which parsing stops. `invite` is called for a client that waits for 100
+    request that cannot be parsed, after which parsing stops. `send_continue` is called for a client that waits for 100
     Continue, `throttle` when an upload must pause or may resume. `admit` decides on large bodies before they are read,
     `has_room` whether more requests fit: if not, they wait unparsed until `release`.
     """
@@ -48,7 +48,7 @@ class RequestReader:
         client: Client,
         take: Callable[[Request, bool], None],
         refuse: Callable[[StatusError], None],
-        invite: Callable[[], None],
+        send_continue: Callable[[], None],
         throttle: Callable[[bool], None] = lambda _: None,
         largest_body: int = MAX_BODY_BYTES,
         admit: Admit = lambda _request, _size: None,
@@ -60,7 +60,7 @@ class RequestReader:
         self._largest_body = largest_body
         self._take = take
         self._refuse_with = refuse
-        self._invite = invite
+        self._send_continue = send_continue
         self._throttle = throttle
         self._parser = httptools.HttpRequestParser(self)
         self._rest = b""
@@ -166,14 +166,14 @@ class RequestReader:
             # It is ambiguous which protocol the bytes after the headers belong to.
             self._refuse(StatusError(501, "NotImplemented", "a request with a body cannot upgrade the protocol"))
         if not self._refused and is_upload(self._read_method(), self._read_target()):
-            self._incoming = IncomingBody(self._invite_if_waiting, self._throttle)
+            self._incoming = IncomingBody(self._send_continue_if_waiting, self._throttle)
             self._pass_on()
             return
         self._check_size(int(length) if length.isdecimal() else 0)
         if length.isdecimal() and int(length) > LARGE_BODY:
             self._admit_body(int(length))
         if not self._refused:
-            self._invite_if_waiting()
+            self._send_continue_if_waiting()
 
     def _admit_body(self, size: int) -> None:
         """Ask once per request whether its large body may be read."""
@@ -185,9 +185,9 @@ class RequestReader:
             self._reserved = 0
             self._refuse(error)
 
-    def _invite_if_waiting(self) -> None:
+    def _send_continue_if_waiting(self) -> None:
         if self._headers.get("expect", "").lower() == "100-continue":
-            self._invite()
+            self._send_continue()
 
     def on_body(self, body: bytes) -> None:
         """Add a part of the body."""

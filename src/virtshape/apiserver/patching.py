@@ -45,8 +45,8 @@ async def patch_object(context: WriteContext, request: Request, route: Route, us
     if media == APPLY_PATCH:
         return await apply_object(context, request, route, user, options)
     patch = read_json(request.body)
-    mistakes = check_patch_text(request.body, patch, media == JSON_PATCH, options.validation)
-    warnings = list(mistakes)
+    problems = check_patch_text(request.body, patch, media == JSON_PATCH, options.validation)
+    warnings = list(problems)
 
     def change(old: JsonObject, record: Record) -> JsonObject:
         patched = _PATCHERS[media](old, patch, route.kind)
@@ -54,7 +54,7 @@ async def patch_object(context: WriteContext, request: Request, route: Route, us
             return old
         patched = with_type(patched, route.kind, patching=True)
         admitted, found = admit_fields(patched, None, route.kind, options.validation, patching=True)
-        warnings[:] = limit_warnings([*mistakes, *found])
+        warnings[:] = limit_warnings([*problems, *found])
         stated = metadata_of(admitted)
         check_address(stated, name=route.name, namespace=route.namespace)
         check_resource_version(stated.get("resourceVersion") or "", record, resource)

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.encoding.negotiation import Form, choose_form
+from virtshape.apiserver.encoding.negotiation import ResponseFormat, choose_format
 from virtshape.apiserver.encoding.partial import partial_list, partial_object
 from virtshape.apiserver.encoding.table import DEFAULT_INCLUDE, render_table
 from virtshape.apiserver.listoptions import (
@@ -42,26 +42,26 @@ def not_found(resource: Resource, name: str) -> StatusError:
 
 def get_object(store: ObjectSource, request: Request, route: Route) -> Response:
     """Return one object."""
-    form = choose_form(request.headers.get("accept", ""))
+    response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     if asked := read_watch_revision(request.parameter("resourceVersion")):
         check_revision_reached(store, asked)
     record = store.get(resource.key(route.namespace, route.name))
     if record is None:
         raise not_found(resource, route.name)
-    return build_response(request, form, render_object(resource, form, record, request))
+    return build_response(request, response_format, render_object(resource, response_format, record, request))
 
 
-def render_object(resource: Resource, form: Form, record: Record, request: Request) -> bytes:
+def render_object(resource: Resource, response_format: ResponseFormat, record: Record, request: Request) -> bytes:
     """Return one object in the requested format."""
     value = resource.convert(record.value)
-    if form.shape == "partial":
-        if form.of_list:
+    if response_format.shape == "partial":
+        if response_format.of_list:
             raise _list_form_error(resource)
-        return partial_object(value, form.version)
-    if form.shape == "table":
+        return partial_object(value, response_format.version)
+    if response_format.shape == "table":
         include = request.parameter("includeObject") or DEFAULT_INCLUDE
-        return render_table(resource.kind, [value], str(record.revision), form.version, include)
+        return render_table(resource.kind, [value], str(record.revision), response_format.version, include)
     return value
 
 
@@ -74,15 +74,15 @@ def _list_form_error(resource: Resource) -> StatusError:
 
 def list_objects(store: ObjectSource, request: Request, route: Route) -> Response:
     """Return all matching objects, or one page of them."""
-    form = choose_form(request.headers.get("accept", ""))
+    response_format = choose_format(request.headers.get("accept", ""))
     options = read_options(request, watch=False)
     resource = resource_of(route.kind)
     selection = compile_selection(resource, options)
     page = find_page(store, resource, route.namespace or None, options, selection)
     values = [resource.convert(record.value) for record in page.records]
     rest = find_continuation(page, options, selection, route)
-    body = render_list(resource, form, values, request, str(page.revision), *rest)
-    return build_response(request, form, body)
+    body = render_list(resource, response_format, values, request, str(page.revision), *rest)
+    return build_response(request, response_format, body)
 
 
 def find_continuation(page: Page, options: ListOptions, selection: Selection, route: Route) -> tuple[str, int]:
@@ -159,7 +159,7 @@ def _keep(page: Page, selection: Selection) -> list[Record]:
 
 def render_list(
     resource: Resource,
-    form: Form,
+    response_format: ResponseFormat,
     values: list[bytes],
     request: Request,
     revision: str,
@@ -168,18 +168,18 @@ def render_list(
 ) -> bytes:
     """Return a list in the requested format."""
     metadata: dict[str, object] = {"resourceVersion": revision}
-    if continuation or (resource.custom and form.shape == "object"):
+    if continuation or (resource.custom and response_format.shape == "object"):
         metadata["continue"] = continuation
     if remaining:
         metadata["remainingItemCount"] = remaining
-    if form.shape == "partial":
-        if not form.of_list:
+    if response_format.shape == "partial":
+        if not response_format.of_list:
             message = "you requested PartialObjectMetadata, but the requested object is a list"
             raise StatusError(406, "NotAcceptable", message)
-        return partial_list(values, metadata, form.version)
-    if form.shape == "table":
+        return partial_list(values, metadata, response_format.version)
+    if response_format.shape == "table":
         include = request.parameter("includeObject") or DEFAULT_INCLUDE
-        return render_table(resource.kind, values, revision, form.version, include, metadata)
+        return render_table(resource.kind, values, revision, response_format.version, include, metadata)
     head = b'{"kind":"%bList","apiVersion":"%b","metadata":%b,"items":[' % (
         resource.kind.kind.encode(),
         resource.kind.api_version.encode(),

@@ -8,7 +8,7 @@ import msgspec
 from virtshape.api.codec import encode
 from virtshape.api.status import Cause, StatusError
 from virtshape.api.yaml import write_yaml
-from virtshape.apiserver.encoding.negotiation import Form, choose_form
+from virtshape.apiserver.encoding.negotiation import ResponseFormat, choose_format
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, YAML, Request, Response, Stream, Upgrade
 from virtshape.store.errors import CompactedError, FutureError
 
@@ -17,14 +17,14 @@ NO_CACHE: Final = (("cache-control", "no-cache, private"),)
 
 
 def build_response(
-    request: Request, form: Form, body: bytes, status: int = 200, warnings: list[str] | None = None
+    request: Request, response_format: ResponseFormat, body: bytes, status: int = 200, warnings: list[str] | None = None
 ) -> Response:
     """Return a response with a JSON body; converted to YAML, compressed or with warnings as needed."""
     headers: tuple[tuple[str, str], ...] = NO_CACHE
     content_type = JSON
     if warnings:
         headers += tuple(("warning", format_warning(text)) for text in warnings)
-    if form.yaml:
+    if response_format.yaml:
         body, content_type = _to_yaml(body), YAML
     if len(body) > COMPRESS_FROM and "gzip" in request.headers.get("accept-encoding", ""):
         body = gzip.compress(body, 1, mtime=0)
@@ -66,7 +66,7 @@ def _to_yaml(body: bytes) -> bytes:
 
 def _wants_yaml(accept: str) -> bool:
     try:
-        return choose_form(accept).yaml
+        return choose_format(accept).yaml
     except StatusError:
         return False
 

@@ -24,7 +24,7 @@ from virtshape.apiserver.capability import find_deprecation, is_create_only, is_
 from virtshape.apiserver.creating import create_object
 from virtshape.apiserver.deleting import delete_collection, delete_object
 from virtshape.apiserver.discovery.publishing import Publisher
-from virtshape.apiserver.encoding.negotiation import choose_form
+from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.encoding.protobuf import CONTENT_TYPE as PROTOBUF
 from virtshape.apiserver.encoding.protobuf import translate
 from virtshape.apiserver.http import AnyResponse
@@ -246,22 +246,22 @@ class Server:
         return await _WRITERS[str(route.verb)](self._context, request, route, user)
 
     def _answer_token_request(self, request: Request, route: Route) -> Response:
-        form = choose_form(request.headers.get("accept", ""))
+        response_format = choose_format(request.headers.get("accept", ""))
         answered = self._issue_token(
             read_review(request.body, TokenRequest, _AUTHENTICATION), route.namespace, route.name
         )
-        return build_response(request, form, encode(answered), 201)
+        return build_response(request, response_format, encode(answered), 201)
 
     def _review(self, request: Request, route: Route, user: User) -> Response:
-        form = choose_form(request.headers.get("accept", ""))
+        response_format = choose_format(request.headers.get("accept", ""))
         _accept_protobuf(request, route)
         check_nesting(request.body)
         review = read_review(request.body, route.kind.struct, route.kind.api_version)
         if isinstance(review, UploadTokenRequest):
             granted = self._uploads.answer_token_request(review, route.namespace, user)
-            return build_response(request, form, encode(granted), 201)
+            return build_response(request, response_format, encode(granted), 201)
         answered = answer_review(review, user, self._auth, route.namespace)  # type: ignore[arg-type]  # a review
-        return build_response(request, form, encode(answered), 201)
+        return build_response(request, response_format, encode(answered), 201)
 
 
 def _warn(answer: AnyResponse | Awaitable[AnyResponse], warning: str) -> AnyResponse | Awaitable[AnyResponse]:

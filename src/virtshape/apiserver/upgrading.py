@@ -16,7 +16,7 @@ PING_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 60.0
 CLOSE_SECONDS: Final = 1.0
 """Time for clients to close their side when the server stops."""
-DELIVERY_SECONDS: Final = 5.0
+LAST_WRITE_SECONDS: Final = 5.0
 """Time for a guest to accept the last bytes of a client that disconnected."""
 
 _log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ async def _relay_and_deliver(socket: WebSocket, guest: Duplex) -> None:
     disconnect = asyncio.create_task(socket.wait_ended())
     try:
         await asyncio.wait([relay_task, disconnect], return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait([relay_task], timeout=DELIVERY_SECONDS)
+        await asyncio.wait([relay_task], timeout=LAST_WRITE_SECONDS)
     finally:
         disconnect.cancel()
         relay_task.cancel()

@@ -13,7 +13,7 @@ import msgspec
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import INITIAL_EVENTS_END
-from virtshape.apiserver.encoding.negotiation import Form, choose_form
+from virtshape.apiserver.encoding.negotiation import ResponseFormat, choose_format
 from virtshape.apiserver.encoding.partial import partial_object
 from virtshape.apiserver.encoding.table import DEFAULT_INCLUDE, render_table
 from virtshape.apiserver.listoptions import ListOptions, read_options, read_watch_revision
@@ -36,13 +36,13 @@ CHUNK_BYTES: Final = 1024 * 1024
 
 def watch_objects(store: ObjectSource, request: Request, route: Route) -> Stream:
     """Return a stream of changes, from a revision or from the current state."""
-    form = choose_form(request.headers.get("accept", ""))
-    if form.yaml:
+    response_format = choose_format(request.headers.get("accept", ""))
+    if response_format.yaml:
         raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {JSON};stream=watch")
     options = read_options(request, watch=True)
     resource = resource_of(route.kind)
     selection = compile_selection(resource, options)
-    watch = Watch(store, request, resource, route.namespace or None, form, selection, options)
+    watch = Watch(store, request, resource, route.namespace or None, response_format, selection, options)
     return Stream(watch.run(), JSON, NO_CACHE)
 
 
@@ -55,18 +55,18 @@ class Watch:
         request: Request,
         resource: Resource,
         namespace: str | None,
-        form: Form,
+        response_format: ResponseFormat,
         selection: Selection,
         options: ListOptions,
     ) -> None:
         self._store = store
         self._resource = resource
         self._namespace = namespace
-        self._form = form
+        self._format = response_format
         self._selection = selection
         self._options = options
         self._include = request.parameter("includeObject") or DEFAULT_INCLUDE
-        self._cache_key = (resource.kind.api_version, form.shape, form.version, self._include)
+        self._cache_key = (resource.kind.api_version, response_format.shape, response_format.version, self._include)
         self._type = {"apiVersion": resource.kind.api_version, "kind": resource.kind.kind}
         self._columns_sent = False
         self._since = read_watch_revision(options.revision)
@@ -177,7 +177,7 @@ class Watch:
         return previous
 
     def _shared_line(self, event: Event) -> bytes:
-        if self._form.shape == "table" and not self._columns_sent:
+        if self._format.shape == "table" and not self._columns_sent:
             return self._line(event.type, event.value)
         line: bytes | None = event.notes.get(self._cache_key)
         if line is None:
@@ -186,12 +186,12 @@ class Watch:
 
     def _line(self, kind: str, value: bytes) -> bytes:
         value = self._resource.convert(value)
-        if self._form.shape == "partial":
-            value = partial_object(value, self._form.version)
-        elif self._form.shape == "table":
+        if self._format.shape == "partial":
+            value = partial_object(value, self._format.version)
+        elif self._format.shape == "table":
             columns = not self._columns_sent
             self._columns_sent = True
-            value = render_table(self._resource.kind, [value], "", self._form.version, self._include, columns=columns)
+            value = render_table(self._resource.kind, [value], "", self._format.version, self._include, columns=columns)
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), value)
 
     def _bookmark(self, revision: int, *, initial_end: bool = False) -> bytes:

@@ -13,7 +13,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.deleteoptions import is_finished
-from virtshape.apiserver.encoding.negotiation import choose_form
+from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.limits import MAX_OBJECT_BYTES
 from virtshape.apiserver.listoptions import find_revision_problem
 from virtshape.apiserver.managedfields.fieldtypes import object_type
@@ -117,7 +117,7 @@ async def change_object(
     applying: bool = False,
 ) -> Response:
     """Read, change, validate and store an object; on a conflict, retry if the change allows it."""
-    form = choose_form(request.headers.get("accept", ""))
+    response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
     for _ in range(MAX_TRIES):
@@ -133,7 +133,9 @@ async def change_object(
         except StatusError as error:
             error.warnings = (*warnings, *error.warnings)
             raise
-        return build_response(request, form, render_object(resource, form, written, request), 200, warnings + more)
+        return build_response(
+            request, response_format, render_object(resource, response_format, written, request), 200, warnings + more
+        )
     raise conflict(resource, route.name)
 
 

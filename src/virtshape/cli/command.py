@@ -149,15 +149,15 @@ def normalize_args(parameters: Sequence[click.Parameter], args: list[str]) -> li
     """Convert kubectl's syntax to click's: add values to bare switches, remove `=` after short flags."""
     options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
     switches = {name for option in options if is_switch(option) for name in option.opts}
-    takers = {name for option in options if not option.is_flag and not is_switch(option) for name in option.opts}
+    valued = {name for option in options if not option.is_flag and not is_switch(option) for name in option.opts}
     end = args.index("--") if "--" in args else len(args)
     given: list[str] = []
     for before, arg in zip(["", *args], args[:end], strict=False):
-        if before in takers:
+        if before in valued:
             given.append(arg)
         elif arg in switches:
             given.append(normalize_switch(arg))
-        elif arg[2:3] == "=" and arg[:2] in switches | takers:
+        elif arg[2:3] == "=" and arg[:2] in switches | valued:
             given.append(arg[:2] + arg[3:])
         else:
             given.append(arg)

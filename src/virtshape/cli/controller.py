@@ -105,8 +105,8 @@ def command(
         ports=Ports(host=bind, health=health_port, metrics=metrics_port),
         terms=terms,
     )
-    run_component(run(settings, find_cluster(kubeconfig, context), _announce), log_level, log_format)
+    run_component(run(settings, find_cluster(kubeconfig, context), _log_ready), log_level, log_format)
 
 
-def _announce(ready: "Ready") -> None:
+def _log_ready(ready: "Ready") -> None:
     _log.info("serving health on port %d, metrics on port %d", ready.health_port, ready.metrics_port)

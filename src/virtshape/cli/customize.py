@@ -215,15 +215,15 @@ def check_size_flags(source: Instancetype | Preference, size: Size) -> None:
 
 def check_result(result: Instancetype | Preference) -> None:
     """Raise if the result is invalid, and print admission warnings."""
-    verdict: CheckResult
+    check: CheckResult
     if isinstance(result, Preference):
-        verdict = check_preference(result.spec)
+        check = check_preference(result.spec)
     else:
-        verdict = check_instancetype(result.spec, result.api_version.rpartition("/")[2])
-    if verdict.causes:
-        lines = [cause.message for cause in verdict.causes]
+        check = check_instancetype(result.spec, result.api_version.rpartition("/")[2])
+    if check.causes:
+        lines = [cause.message for cause in check.causes]
         raise CommandError("the result is invalid", lines, NEXT_STEPS["Invalid"])
-    for text in verdict.warnings:
+    for text in check.warnings:
         warn(text)
 
 

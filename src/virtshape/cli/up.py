@@ -190,7 +190,7 @@ def run_server(settings: "Settings") -> None:
 
     flag = name_flag(settings.directory)
     try:
-        uvloop.run(run(settings, lambda ready: announce(ready, settings.directory)))
+        uvloop.run(run(settings, lambda ready: print_ready(ready, settings.directory)))
     except LockedError as error:
         raise CommandError(
             str(error), next_step=f"See `virtshape status{flag}`, or end it: virtshape down{flag}"
@@ -211,7 +211,7 @@ def refuse_address(error: OSError, host: str, port: int) -> CommandError:
     return CommandError(f"cannot listen on {host}:{port}: {reason}", next_step=step)
 
 
-def announce(ready: "Ready", directory: Path) -> None:
+def print_ready(ready: "Ready", directory: Path) -> None:
     """Print the server's address and the next commands."""
     flag = name_flag(directory)
     click.echo(

@@ -59,9 +59,9 @@ def command(
         port=port,
         ports=Ports(host=bind, health=health_port, metrics=metrics_port),
     )
-    run_component(run(settings, find_cluster(kubeconfig, context), _announce), log_level, log_format)
+    run_component(run(settings, find_cluster(kubeconfig, context), _log_ready), log_level, log_format)
 
 
-def _announce(ready: "Ready") -> None:
+def _log_ready(ready: "Ready") -> None:
     message = "serving webhooks on port %d, health on port %d, metrics on port %d"
     _log.info(message, ready.port, ready.health_port, ready.metrics_port)

@@ -32,9 +32,9 @@ async def open_port(
     return await _open(transport, target, join_fragments=protocol == "udp")
 
 
-async def query_agent(client: RestClient, namespace: str, name: str, question: AgentQuery) -> Any:
+async def query_agent(client: RestClient, namespace: str, name: str, query: AgentQuery) -> Any:
     """Return a guest agent's response, as a tree."""
-    reply = await client.request("GET", format_action(namespace, INSTANCES, name, question))
+    reply = await client.request("GET", format_action(namespace, INSTANCES, name, query))
     return msgspec.json.decode(reply.body)
 
 

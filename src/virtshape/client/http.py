@@ -66,7 +66,7 @@ class HttpTransport:
         return reply
 
     @asynccontextmanager
-    async def stream(self, call: Call, *, patience: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(self, call: Call, *, idle_timeout: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a streaming response and yield its lines as they arrive; raise StatusError if the server rejects it."""
         connection = await self._open_stream(call)
         if connection.status == 401 and self._access.credentials.invalidate():
@@ -76,7 +76,7 @@ class HttpTransport:
             if connection.status >= 400:
                 async with self._limit(self._call_seconds):
                     raise parse_status_error(await connection.read(), connection.status)
-            yield self._read_lines(connection, patience)
+            yield self._read_lines(connection, idle_timeout)
         finally:
             connection.close()
 
@@ -89,7 +89,7 @@ class HttpTransport:
             connection.close()
             connection = await self._open_stream(upgrade)
         try:
-            await self._check_consent(connection, key)
+            await self._check_handshake(connection, key)
             successor = WebSocketProtocol(join_fragments=join_fragments)
             connection.switch_protocol(successor)
         except BaseException:
@@ -116,14 +116,14 @@ class HttpTransport:
         connection = self._take_idle()
         if connection is not None:
             try:
-                return await self._converse(connection, data)
+                return await self._exchange(connection, data)
             except UnreachableError:
                 # The server may have closed an idle connection; a read without a response is safe to repeat.
                 if connection.answered or call.method != "GET":
                     raise
-        return await self._converse(await self._connect(), data)
+        return await self._exchange(await self._connect(), data)
 
-    async def _converse(self, connection: Connection, data: bytes) -> Reply:
+    async def _exchange(self, connection: Connection, data: bytes) -> Reply:
         try:
             async with self._limit(self._call_seconds):
                 await connection.send(data)
@@ -163,18 +163,18 @@ class HttpTransport:
                     Exchange(call.method, url, reply.status, time.monotonic() - began, call.body, reply.body)
                 )
 
-    async def _check_consent(self, connection: Connection, key: str) -> None:
+    async def _check_handshake(self, connection: Connection, key: str) -> None:
         if connection.status != 101:
             async with self._limit(self._call_seconds):
                 raise parse_status_error(await connection.read(), connection.status)
         if connection.headers.get("sec-websocket-accept") != accept_key(key):
             raise UnreachableError(f"{self._access.server} did not accept the WebSocket handshake")
 
-    async def _read_lines(self, connection: Connection, patience: float | None) -> AsyncIterator[bytes]:
+    async def _read_lines(self, connection: Connection, idle_timeout: float | None) -> AsyncIterator[bytes]:
         chunks = aiter(connection.chunks())
         rest = b""
         while True:
-            async with self._limit(patience):
+            async with self._limit(idle_timeout):
                 chunk = await anext(chunks, None)
             if chunk is None:
                 break

@@ -34,7 +34,7 @@ FIRST_PAUSE: Final = 0.5
 MAX_PAUSE: Final = 30.0
 ABSENCE_SECONDS: Final = 30.0
 """Seconds until a kind that the server does not serve is tried again."""
-BREATH_ITEMS: Final = 50
+YIELD_ITEMS: Final = 50
 _log = logging.getLogger(__name__)
 
 
@@ -185,7 +185,7 @@ class Informer(Generic[T]):
             await asyncio.sleep(self._resync_seconds)
             for count, item in enumerate(self.cache):
                 self._notify_all([Change("RESYNCED", item)])
-                if count % BREATH_ITEMS == 0:
+                if count % YIELD_ITEMS == 0:
                     await asyncio.sleep(0)
 
 

@@ -122,7 +122,7 @@ class RestClient:
             "timeoutSeconds": str(timeout) if timeout else "",
         }
         call = Call("GET", format_target(kind_of(kind), namespace, query=query), self._headers(""))
-        async with self._transport.stream(call, patience=timeout + MARGIN_SECONDS if timeout else None) as lines:
+        async with self._transport.stream(call, idle_timeout=timeout + MARGIN_SECONDS if timeout else None) as lines:
             async for line in lines:
                 yield self._read_event(line, kind)
 

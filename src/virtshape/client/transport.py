@@ -34,11 +34,13 @@ class Transport(Protocol):
     async def call(self, call: Call) -> Reply:
         """Return the response to a request; raise UnreachableError if there is none."""
 
-    def stream(self, call: Call, *, patience: float | None = None) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    def stream(
+        self, call: Call, *, idle_timeout: float | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """
         Open a streaming response and yield its lines as they arrive; raise StatusError if the server rejects it.
 
-        Raises UnreachableError if the connection is lost, or if nothing arrives for longer than `patience`.
+        Raises UnreachableError if the connection is lost, or if nothing arrives for longer than `idle_timeout`.
         """
 
     async def close(self) -> None:

@@ -22,8 +22,8 @@ def find_proxy(server: str, environment: Mapping[str, str]) -> str:
     url = urlsplit(server)
     host = url.hostname or ""
     said = {name.lower(): value for name, value in environment.items()}
-    excepted = [part.strip().lower() for part in said.get("no_proxy", "").split(",")]
-    if not host or _is_here(host) or any(_is_meant(host, part) for part in excepted if part):
+    exceptions = [part.strip().lower() for part in said.get("no_proxy", "").split(",")]
+    if not host or _is_here(host) or any(_is_meant(host, part) for part in exceptions if part):
         return ""
     return said.get(f"{url.scheme}_proxy", "")
 

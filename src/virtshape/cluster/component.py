@@ -69,7 +69,7 @@ class Server(Struct, frozen=True):
     authenticate: Authenticate = lambda _: None
 
 
-async def serve(server: Server, settings: Settings, announce: Callable[[Ready], None]) -> None:
+async def serve(server: Server, settings: Settings, on_ready: Callable[[Ready], None]) -> None:
     """Serve requests until cancelled, then wait for those in flight."""
     serving: list[int] = []
     supervisor = server.supervisor
@@ -92,7 +92,7 @@ async def serve(server: Server, settings: Settings, announce: Callable[[Ready], 
         try:
             serving.append(await listener.start(ports.host, settings.port, context))
             tune_garbage_collection()
-            announce(Ready(serving[0], health, metrics))
+            on_ready(Ready(serving[0], health, metrics))
             await asyncio.Event().wait()
         finally:
             serving.clear()

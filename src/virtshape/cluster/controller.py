@@ -64,7 +64,7 @@ class Ready(Struct, frozen=True):
     metrics_port: int
 
 
-async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
+async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], None]) -> None:
     """Run the controllers whenever this process is the leader, until cancelled."""
     supervisor = Supervisor()
     # A separate connection for the lease: renewing it must not wait for other requests.
@@ -76,7 +76,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
             serve_monitoring(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),
             supervisor.running(LEADER_ELECTION, manager.run),
         ):
-            announce(Ready(health, metrics))
+            on_ready(Ready(health, metrics))
             await asyncio.Event().wait()
 
 

@@ -24,16 +24,16 @@ ACTIONS: Final[dict[GuestAction, Request]] = {
     "softreboot": SoftReboot(),
     "reset": Reset(),
 }
-QUESTIONS: Final[dict[AgentQuery, Request]] = {
+AGENT_REQUESTS: Final[dict[AgentQuery, Request]] = {
     "guestosinfo": AskOs(),
     "userlist": AskUsers(),
     "filesystemlist": AskFilesystems(),
 }
 
 
-def format_agent_response(question: AgentQuery, answer: Answer) -> bytes:
+def format_agent_response(query: AgentQuery, answer: Answer) -> bytes:
     """Return the guest agent's response as JSON in KubeVirt's format."""
-    return msgspec.json.encode(_write_os(answer) if question == "guestosinfo" else {"items": _write_items(answer)})
+    return msgspec.json.encode(_write_os(answer) if query == "guestosinfo" else {"items": _write_items(answer)})
 
 
 def _write_os(answer: Answer) -> JsonObject:

@@ -63,30 +63,30 @@ def log_requests(handle: Handler) -> Handler:
 
     def handle_and_log(request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         began = time.perf_counter()
-        answer = handle(request)
-        if isinstance(answer, AnyResponse):
-            _log_request(request, answer, began)
-            return answer
-        return _log_when_done(request, answer, began)
+        response = handle(request)
+        if isinstance(response, AnyResponse):
+            _log_request(request, response, began)
+            return response
+        return _log_when_done(request, response, began)
 
     return handle_and_log
 
 
-async def _log_when_done(request: Request, promise: Awaitable[AnyResponse], began: float) -> AnyResponse:
-    answer = await promise
-    _log_request(request, answer, began)
-    return answer
+async def _log_when_done(request: Request, pending: Awaitable[AnyResponse], began: float) -> AnyResponse:
+    response = await pending
+    _log_request(request, response, began)
+    return response
 
 
-def _log_request(request: Request, answer: AnyResponse, began: float) -> None:
+def _log_request(request: Request, response: AnyResponse, began: float) -> None:
     milliseconds = round((time.perf_counter() - began) * 1000, 2)
     target = f"{request.path}?{request.query_text}" if request.query_text else request.path
     facts = {
         "method": request.method,
         "target": target,
-        "status": answer.status,
+        "status": response.status,
         "ms": milliseconds,
         "peer": request.peer,
         "agent": request.headers.get("user-agent", ""),
     }
-    _log.debug("%s %s %d %.2fms", request.method, target, answer.status, milliseconds, extra={"facts": facts})
+    _log.debug("%s %s %d %.2fms", request.method, target, response.status, milliseconds, extra={"facts": facts})

@@ -25,7 +25,7 @@ class InProcessTransport:
 
     def __init__(self, server: Server, user: User = SYSTEM) -> None:
         self._server = server
-        self._asker = Caller(user)
+        self._caller = Caller(user)
 
     async def call(self, call: Call) -> Reply:
         """Return the response to a request."""
@@ -38,9 +38,9 @@ class InProcessTransport:
         return Reply(answer.status, headers, answer.body)
 
     @asynccontextmanager
-    async def stream(self, call: Call, *, patience: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Yield the lines of a streaming response; `patience` is not needed because nothing can interrupt it."""
-        del patience
+    async def stream(self, call: Call, *, idle_timeout: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Yield the lines of a streaming response; `idle_timeout` is not needed because nothing can interrupt it."""
+        del idle_timeout
         answer = await self._ask(call)
         if isinstance(answer, Response):
             raise parse_status_error(answer.body, answer.status)
@@ -53,7 +53,7 @@ class InProcessTransport:
         """Do nothing: there is no connection to close."""
 
     async def _ask(self, call: Call) -> AnyResponse:
-        answer = self._server.handle_as(Request(call.method, call.target, call.headers, call.body), self._asker)
+        answer = self._server.handle_as(Request(call.method, call.target, call.headers, call.body), self._caller)
         return await answer if not isinstance(answer, AnyResponse) else answer
 
 

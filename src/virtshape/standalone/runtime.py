@@ -110,9 +110,9 @@ class SimulatedGuestStreams:
         del port, protocol
         refuse_simulated(vmi)
 
-    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
+    async def query_agent(self, vmi: VirtualMachineInstance, query: AgentQuery) -> bytes:
         """Refuse."""
-        del question
+        del query
         refuse_simulated(vmi)
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:

@@ -102,7 +102,7 @@ class System(NamedTuple):
     supervisor: Supervisor
 
 
-async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
+async def run(settings: Settings, on_ready: Callable[[Ready], None]) -> None:
     """Serve until SIGTERM or SIGINT, then finish requests in flight."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -113,7 +113,7 @@ async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
     try:
         async with serve(settings) as ready:
             tune_garbage_collection()
-            announce(ready)
+            on_ready(ready)
             await stopping.wait()
             _log.info("shutting down")
     finally:
@@ -128,8 +128,8 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
     async with contextlib.AsyncExitStack() as stack:
         enter = stack.enter_async_context
         runtime = await enter(open_runtime(launcher, settings.directory, supervisor))
-        inbox = _open_inbox(settings, runtime)
-        system = await enter(assemble(settings, runtime.streams, inbox, supervisor=supervisor))
+        upload_sink = _open_upload_sink(settings, runtime)
+        system = await enter(assemble(settings, runtime.streams, upload_sink, supervisor=supervisor))
         handle = system.server.handle
         listener = Listener(
             log_requests(handle) if is_access_logged() else handle, authenticate=system.server.authenticate
@@ -156,14 +156,14 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
 async def assemble(
     settings: Settings,
     streams: GuestStreams | None = None,
-    inbox: UploadSink | None = None,
+    upload_sink: UploadSink | None = None,
     *,
     supervisor: Supervisor | None = None,
 ) -> AsyncIterator[System]:
     """
     Build all parts without listening.
 
-    `streams` connects to guests, if there are any; `inbox` stores uploads, if there is storage.
+    `streams` connects to guests, if there are any; `upload_sink` stores uploads, if there is storage.
     """
     supervisor = supervisor or Supervisor()
     store = Store(
@@ -182,7 +182,7 @@ async def assemble(
         await reconciler.reconcile()
         async with supervisor.running(ACCOUNTS_AND_ROLES, reconciler.run):
             with AuditLog(settings.directory / "audit.log") as audit:
-                uploads = Uploads(store, inbox, audit)
+                uploads = Uploads(store, upload_sink, audit)
                 server = _build_server(store, directory, access, audit, settings, streams, uploads, supervisor)
                 yield System(store, directory, server, supervisor)
     finally:
@@ -195,7 +195,7 @@ def format_url(host: str, port: int) -> str:
     return f"https://[{reachable}]:{port}" if ":" in reachable else f"https://{reachable}:{port}"
 
 
-def _open_inbox(settings: Settings, runtime: Runtime) -> UploadSink | None:
+def _open_upload_sink(settings: Settings, runtime: Runtime) -> UploadSink | None:
     """Return the directory for uploads, if there is storage."""
     keeps = settings.controllers and runtime.keeps_volumes
     return UploadDirectory(Layout(settings.directory)) if keeps else None
@@ -214,12 +214,12 @@ def _build_server(
     signer = TokenSigner(directory.pki.ensure_signing_key())
     authenticator = Authenticator(directory.registry, signer, access.find_uid)
     access.authenticator = authenticator
-    world = StoreState(store, lambda path: explain_host_disk(path, settings.directory))
+    state = StoreState(store, lambda path: explain_host_disk(path, settings.directory))
     chain = Chain(
         BasicAdmission(store),
         RbacAdmission(access.authorizer),
         ClaimAdmission(store),
-        KubeVirtAdmission(world, access.authorizer),
+        KubeVirtAdmission(state, access.authorizer),
         QuotaAdmission(store),
     )
     writes = WriteContext(store, chain)
@@ -232,7 +232,7 @@ def _build_server(
             write_metrics=lambda: render_metrics([*list_process_metrics(COMPONENT), *list_task_metrics(supervisor)]),
         ),
         definitions=_build_definitions(store),
-        actions=Actions(EmbeddedObjects(writes, world), streams),
+        actions=Actions(EmbeddedObjects(writes, state), streams),
         issue_token=lambda request, namespace, name: answer_token_request(
             request, namespace=namespace, name=name, signer=signer, find_uid=access.find_uid, now=time.time()
         ),
@@ -244,10 +244,10 @@ def _build_server(
 def _build_definitions(store: Store) -> FixedSource:
     """Return the CRDs of our kinds, with the age of the store."""
     oldest = store.get(Key("namespaces", "", "default"))
-    born = metadata_of(read_tree(oldest.value))["creationTimestamp"] if oldest is not None else now()
+    created = metadata_of(read_tree(oldest.value))["creationTimestamp"] if oldest is not None else now()
 
     def write(name: str) -> bytes:
-        tree = write_served_definition(name, born)
+        tree = write_served_definition(name, created)
         return encode_tree({**tree, "metadata": {**tree["metadata"], "resourceVersion": str(FIXED_REVISION)}})
 
     return FixedSource(store, "customresourcedefinitions.apiextensions.k8s.io", list_definitions(), write)

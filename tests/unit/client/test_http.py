@@ -224,10 +224,10 @@ async def test_rejected_credentials_are_renewed_once() -> None:
     assert (await exchange(Server(refused, refused, ok()), GET, credentials=Changing()))[0].status == 401
 
 
-async def stream(server: Server, *, patience: float | None = None, **options: object) -> list[bytes]:
+async def stream(server: Server, *, idle_timeout: float | None = None, **options: object) -> list[bytes]:
     async with (
         transport_to(server.talk, **options) as transport,
-        transport.stream(GET, patience=patience) as lines,
+        transport.stream(GET, idle_timeout=idle_timeout) as lines,
     ):
         return [line async for line in lines]
 
@@ -265,7 +265,7 @@ async def test_interrupted_stream_is_an_error() -> None:
 
 async def test_silent_stream_times_out() -> None:
     with pytest.raises(UnreachableError, match="did not respond within"):
-        await stream(Server(chunked(b"one\n"), ok()), patience=0.05)
+        await stream(Server(chunked(b"one\n"), ok()), idle_timeout=0.05)
 
 
 async def test_large_stream_is_read_completely() -> None:

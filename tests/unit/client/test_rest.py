@@ -33,8 +33,8 @@ class Scripted:
         self.calls.append(call)
         return self.replies.pop(0)
 
-    def stream(self, call: Call, *, patience: float | None = None) -> NoReturn:
-        raise AssertionError(f"nobody streams {call} with {patience}")
+    def stream(self, call: Call, *, idle_timeout: float | None = None) -> NoReturn:
+        raise AssertionError(f"nobody streams {call} with {idle_timeout}")
 
     async def close(self) -> None:
         pass
@@ -50,8 +50,8 @@ class Streaming:
         raise AssertionError(f"nobody asks for {call}")
 
     @asynccontextmanager
-    async def stream(self, call: Call, *, patience: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
-        del call, patience
+    async def stream(self, call: Call, *, idle_timeout: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
+        del call, idle_timeout
         yield self._tell()
 
     async def close(self) -> None:

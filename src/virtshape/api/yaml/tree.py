@@ -58,13 +58,13 @@ else:
 def read_tree(text: str) -> Any:
     """Parse the only document of the text, None if it is empty; raise TextError if it is invalid."""
     builder = _Builder()
-    takers = builder.takers
+    handlers = builder.handlers
     try:
         next_event = Parser(text).get_event
         while (event := next_event()) is not None:
-            taker = takers.get(type(event))
-            if taker is not None:
-                taker(event)
+            handler = handlers.get(type(event))
+            if handler is not None:
+                handler(event)
     except yaml.YAMLError as error:
         raise explain_error(error, text) from None
     return builder.root
@@ -75,7 +75,7 @@ class _Builder:
 
     def __init__(self) -> None:
         self.root: Any = None
-        self.takers: dict[type[Event], Callable[[Any], None]] = {
+        self.handlers: dict[type[Event], Callable[[Any], None]] = {
             ScalarEvent: self._take_scalar,
             AliasEvent: self._take_alias,
             MappingStartEvent: self._open,
@@ -83,7 +83,7 @@ class _Builder:
             MappingEndEvent: self._close,
             SequenceEndEvent: self._close,
         }
-        self._box: dict[str, Any] | list[Any] | None = None
+        self._container: dict[str, Any] | list[Any] | None = None
         self._key: Any = _NO_KEY
         self._merged: set[str] | None = None
         self._around: list[tuple[Any, Any, set[str] | None, str | None]] = []
@@ -96,8 +96,8 @@ class _Builder:
             value = _read_scalar(event)
             if event.anchor is not None:
                 self._anchors[event.anchor] = value
-            if self._key is _NO_KEY and type(self._box) is dict:
-                self._key = _MERGE if _is_merge(event) else self._new_key(self._box, as_key(value))
+            if self._key is _NO_KEY and type(self._container) is dict:
+                self._key = _MERGE if _is_merge(event) else self._new_key(self._container, as_key(value))
             else:
                 self._put(as_value(value) if type(value) is float else value)
         except ValueError as error:
@@ -112,30 +112,30 @@ class _Builder:
         if isinstance(value, list) and self._key is _MERGE:
             raise _mistake(event, "only objects can be merged with <<")
         try:
-            if self._key is _NO_KEY and type(self._box) is dict:
+            if self._key is _NO_KEY and type(self._container) is dict:
                 key = as_key(value)
                 self._count(1, key)
-                self._key = self._new_key(self._box, key)
+                self._key = self._new_key(self._container, key)
             else:
                 self._put(self._copy(value, len(self._around)))
         except ValueError as error:
             raise _mistake(event, str(error)) from None
 
     def _open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
-        if self._key is _NO_KEY and type(self._box) is dict:
+        if self._key is _NO_KEY and type(self._container) is dict:
             raise _mistake(event, "a list or an object cannot be a key; put a text that begins with { or [ in quotes")
         if len(self._around) >= MAX_DEPTH:
             raise _mistake(event, f"this is nested more than {MAX_DEPTH} levels deep")
         if event.anchor is not None:
             self._anchors[event.anchor] = _OPEN
-        self._around.append((self._box, self._key, self._merged, event.anchor))
-        self._box = {} if type(event) is MappingStartEvent else []
+        self._around.append((self._container, self._key, self._merged, event.anchor))
+        self._container = {} if type(event) is MappingStartEvent else []
         self._key = _NO_KEY
         self._merged = None
 
     def _close(self, event: MappingEndEvent | SequenceEndEvent) -> None:
-        value = self._box
-        self._box, self._key, self._merged, anchor = self._around.pop()
+        value = self._container
+        self._container, self._key, self._merged, anchor = self._around.pop()
         if anchor is not None:
             self._anchors[anchor] = value
         try:
@@ -144,25 +144,25 @@ class _Builder:
             raise _mistake(event, str(error)) from None
 
     def _put(self, value: Any) -> None:
-        if type(self._box) is dict:
+        if type(self._container) is dict:
             if self._key is _MERGE:
-                self._merge(self._box, value)
+                self._merge(self._container, value)
             else:
-                self._box[self._key] = value
+                self._container[self._key] = value
             self._key = _NO_KEY
-        elif type(self._box) is list:
-            self._box.append(value)
+        elif type(self._container) is list:
+            self._container.append(value)
         else:
             self.root = value
 
-    def _new_key(self, box: dict[str, Any], key: str) -> str:
-        if key in box:
+    def _new_key(self, container: dict[str, Any], key: str) -> str:
+        if key in container:
             if self._merged is None or key not in self._merged:
                 raise ValueError(f'the key "{key}" appears twice in the same object')
             self._merged.discard(key)
         return key
 
-    def _merge(self, box: dict[str, Any], value: Any) -> None:
+    def _merge(self, container: dict[str, Any], value: Any) -> None:
         """Apply `<<` as kubectl does: it replaces keys before it, not after it."""
         sources = value if isinstance(value, list) else [value]
         if self._merged is None:
@@ -170,8 +170,8 @@ class _Builder:
         for source in reversed(sources):
             if not isinstance(source, dict):
                 raise ValueError("only objects can be merged with <<")  # noqa: TRY004 - the text is wrong, not our types
-            self._merged |= source.keys() - box.keys()
-            box.update(source)
+            self._merged |= source.keys() - container.keys()
+            container.update(source)
 
     def _copy(self, value: Any, depth: int) -> Any:
         """Copy the value of an alias."""

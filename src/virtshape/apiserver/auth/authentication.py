@@ -18,8 +18,8 @@ from virtshape.apiserver.auth.userregistry import RegistryEntry, UserRegistry
 AUTHENTICATED = "system:authenticated"
 MASTERS = "system:masters"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
-REMEMBERED_SECONDS = 5.0
-REMEMBERED_TOKENS = 10_000
+CACHE_SECONDS = 5.0
+MAX_CACHED_TOKENS = 10_000
 NO_EXTRA: Mapping[str, tuple[str, ...]] = {}
 
 FindUid = Callable[[str, str, str], str | None]
@@ -68,7 +68,7 @@ class Authenticator:
         self._signer = signer
         self._find_uid = find_uid
         self._clock = clock
-        self._remembered: dict[Hashable, tuple[User, float]] = {}
+        self._cache: dict[Hashable, tuple[User, float]] = {}
 
     def authenticate(self, authorization: str | None, certificate: ClientCertificate | None = None) -> User:
         """Return the user of an Authorization header or certificate; raise StatusError 401 otherwise."""
@@ -96,17 +96,17 @@ class Authenticator:
 
     def forget(self) -> None:
         """Clear the cache; call it when a service account, or an object that tokens are bound to, is deleted."""
-        self._remembered.clear()
+        self._cache.clear()
 
     def _recall(self, key: Hashable) -> User | None:
-        known = self._remembered.get(key)
+        known = self._cache.get(key)
         return known[0] if known is not None and self._clock() < known[1] else None
 
     def _remember(self, key: Hashable, user: User, expires: float | None) -> User:
-        if len(self._remembered) >= REMEMBERED_TOKENS:
-            self._remembered.clear()
-        until = self._clock() + REMEMBERED_SECONDS
-        self._remembered[key] = user, until if expires is None else min(until, expires)
+        if len(self._cache) >= MAX_CACHED_TOKENS:
+            self._cache.clear()
+        until = self._clock() + CACHE_SECONDS
+        self._cache[key] = user, until if expires is None else min(until, expires)
         return user
 
     def _accept_header(self, key: bytes, authorization: str) -> User:
@@ -127,20 +127,20 @@ class Authenticator:
         account, namespace = stated.serviceaccount, stated.namespace
         if claims.sub != name_account_user(namespace, account.name):
             raise TokenError("the token's subject is not its service account")
-        self._check_lives("serviceaccounts", namespace, account)
+        self._check_exists("serviceaccounts", namespace, account)
         extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims.jti}",)}
         bound = {"pod": (stated.pod, namespace), "secret": (stated.secret, namespace), "node": (stated.node, "")}
         for kind, (bound_object, where) in bound.items():
             if bound_object is None:
                 continue
-            self._check_lives(f"{kind}s", where, bound_object)
+            self._check_exists(f"{kind}s", where, bound_object)
             if kind != "secret":
                 extra[f"authentication.kubernetes.io/{kind}-name"] = (bound_object.name,)
                 extra[f"authentication.kubernetes.io/{kind}-uid"] = (bound_object.uid,)
         user = User(claims.sub, (*account_groups(namespace), AUTHENTICATED), account.uid, extra)
         return TokenIdentity(user, tuple(claims.aud), claims.exp)
 
-    def _check_lives(self, resource: str, namespace: str, named: NamedObject) -> None:
+    def _check_exists(self, resource: str, namespace: str, named: NamedObject) -> None:
         if self._find_uid(resource, namespace, named.name) != named.uid:
             raise TokenError(f'the token\'s {resource.removesuffix("s")} "{named.name}" no longer exists')
 

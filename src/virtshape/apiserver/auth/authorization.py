@@ -23,7 +23,7 @@ from virtshape.apiserver.auth.authentication import MASTERS, User
 from virtshape.apiserver.auth.rules import EVERYTHING, permits_path, permits_resource, quote
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
-REMEMBERED_ANSWERS = 50_000
+MAX_CACHED_DECISIONS = 50_000
 
 Binding = RoleBinding | ClusterRoleBinding
 AccessObject = Role | ClusterRole | Binding
@@ -70,13 +70,13 @@ class Authorizer:
         # By namespace ("" for the whole cluster) and subject, then by the binding's name.
         self._by_subject: dict[tuple[str, str], dict[str, tuple[Binding, Subject]]] = {}
         self._aggregated: dict[str, list[PolicyRule]] = {}
-        self._remembered: dict[tuple[object, ...], _Grant] = {}
+        self._cache: dict[tuple[object, ...], _Grant] = {}
         for item in objects:
             self.update(item.kind, item.metadata.namespace or "", item.metadata.name or "", item)
 
     def update(self, kind: str, namespace: str, name: str, item: AccessObject | None) -> None:
         """Update the index with a role or binding; None if it was deleted. Cluster-scoped ones have no namespace."""
-        self._remembered.clear()
+        self._cache.clear()
         match kind:
             case "Role":
                 self._roles.pop((namespace, name), None)
@@ -100,12 +100,12 @@ class Authorizer:
         if wanted.path:
             return self._authorize_path(user, wanted)
         key = (user.name, user.groups, *wanted[:5])
-        grant = self._remembered.get(key)
+        grant = self._cache.get(key)
         if grant is None:
             grant = self._find_grant(user, wanted)
-            if len(self._remembered) >= REMEMBERED_ANSWERS:
-                self._remembered.clear()
-            self._remembered[key] = grant
+            if len(self._cache) >= MAX_CACHED_DECISIONS:
+                self._cache.clear()
+            self._cache[key] = grant
         reason = grant.everything or grant.names.get(wanted.name)
         return Decision(False, grant.problem) if reason is None else Decision(True, reason)
 

@@ -43,7 +43,7 @@ from virtshape.apiserver.validation.violation import invalid_error, invalid_valu
 T = TypeVar("T")
 
 _GROUP = "authorization.k8s.io"
-_QUESTIONS = frozenset({"authentication.k8s.io/v1", f"{_GROUP}/v1"})
+_SPEC_OPTIONAL = frozenset({"authentication.k8s.io/v1", f"{_GROUP}/v1"})
 """API versions whose reviews may omit the spec."""
 
 
@@ -79,7 +79,7 @@ def read_review(body: bytes, struct: type[T], api_version: str) -> T:
     if stated != (api_version, struct.__name__):
         message = f'{stated[1]} in version "{stated[0]}" cannot be handled as a {struct.__name__}'
         raise StatusError(400, "BadRequest", message)
-    if tree.get("spec") is None and api_version in _QUESTIONS:
+    if tree.get("spec") is None and api_version in _SPEC_OPTIONAL:
         tree["spec"] = {}
     try:
         return decode_with_unknown({**tree, "apiVersion": api_version, "kind": struct.__name__}, struct)[0]
@@ -116,7 +116,7 @@ def _answer(review: Review, user: User, auth: AuthContext, namespace: str) -> Re
 def answer_self_access(review: SelfSubjectAccessReview, user: User, authorizer: Authorizer) -> SelfSubjectAccessReview:
     """Return whether the caller may do something."""
     spec = review.spec
-    _refuse_if(review.kind, _check_question(spec.resource_attributes, spec.non_resource_attributes))
+    _refuse_if(review.kind, _check_attributes(spec.resource_attributes, spec.non_resource_attributes))
     return replace(review, status=_decide(user, spec.resource_attributes, spec.non_resource_attributes, authorizer))
 
 
@@ -187,7 +187,7 @@ def describe_user(user: User) -> UserInfo:
 def _answer_about(
     kind: str, spec: SubjectAccessReviewSpec, causes: list[Cause], authorizer: Authorizer
 ) -> SubjectAccessReviewStatus:
-    causes = [*causes, *_check_question(spec.resource_attributes, spec.non_resource_attributes)]
+    causes = [*causes, *_check_attributes(spec.resource_attributes, spec.non_resource_attributes)]
     if not spec.user and not spec.groups:
         causes.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
     _refuse_if(kind, causes)
@@ -215,7 +215,7 @@ def _attributes(resource: ResourceAttributes | None, path: NonResourceAttributes
     )
 
 
-def _check_question(resource: ResourceAttributes | None, path: NonResourceAttributes | None) -> list[Cause]:
+def _check_attributes(resource: ResourceAttributes | None, path: NonResourceAttributes | None) -> list[Cause]:
     if resource is not None and path is not None:
         message = "cannot be specified in combination with resourceAttributes"
         return [invalid_value("spec.nonResourceAttributes", None, message)]

@@ -9,7 +9,7 @@ from virtshape.apiserver.discovery.discovery import write_discovery
 from virtshape.apiserver.discovery.document import Document
 from virtshape.apiserver.discovery.health import ENDPOINTS, answer_check, answer_health, list_health_paths
 from virtshape.apiserver.discovery.version import write_root, write_version
-from virtshape.apiserver.encoding.negotiation import ACCEPTED, choose_form
+from virtshape.apiserver.encoding.negotiation import ACCEPTED, choose_format
 from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
 from virtshape.apiserver.openapi.documents import write_v2, write_v2_protobuf, write_v3, write_v3_index
 from virtshape.apiserver.responses import NO_CACHE
@@ -126,10 +126,10 @@ def choose_plain(accept: str) -> bool:
     if not accept:
         return True
     try:
-        form = choose_form(",".join(offer for offer in accept.split(",") if "as=" not in offer))
+        response_format = choose_format(",".join(offer for offer in accept.split(",") if "as=" not in offer))
     except StatusError:
         return False
-    return form.shape == "object" and any("as=" not in offer for offer in accept.split(","))
+    return response_format.shape == "object" and any("as=" not in offer for offer in accept.split(","))
 
 
 def _send(request: Request, document: Document) -> Response:

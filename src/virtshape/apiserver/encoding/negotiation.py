@@ -18,7 +18,7 @@ _SHAPES: Final[dict[tuple[str, str], Shape]] = {
 }
 
 
-class Form(Struct, frozen=True):
+class ResponseFormat(Struct, frozen=True):
     """A response format; `version` is that of the meta.k8s.io kind, if any."""
 
     shape: Shape = "object"
@@ -28,10 +28,10 @@ class Form(Struct, frozen=True):
     """Whether the format applies to lists only."""
 
 
-PLAIN: Final = Form()
+PLAIN: Final = ResponseFormat()
 
 
-def choose_form(accept: str) -> Form:
+def choose_format(accept: str) -> ResponseFormat:
     """Return the first supported format in the Accept header."""
     if not accept or accept == "application/json":
         return PLAIN
@@ -42,19 +42,19 @@ def choose_form(accept: str) -> Form:
         given = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
         yaml = media == "application/yaml"
         if "as" not in given:
-            return Form(yaml=yaml)
+            return ResponseFormat(yaml=yaml)
         shape = _SHAPES.get((given["as"], given.get("v", "")))
         if shape is not None and given.get("g") == "meta.k8s.io":
-            return Form(shape, given["v"], yaml, given["as"].endswith("List"))
+            return ResponseFormat(shape, given["v"], yaml, given["as"].endswith("List"))
     raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {ACCEPTED}")
 
 
 def _rank(accept: str) -> list[str]:
     offers = accept.split(",")
-    return sorted(offers, key=_read_dislike) if "q=" in accept else offers
+    return sorted(offers, key=_negative_quality) if "q=" in accept else offers
 
 
-def _read_dislike(offer: str) -> float:
+def _negative_quality(offer: str) -> float:
     for parameter in offer.split(";")[1:]:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":

@@ -29,7 +29,7 @@ Wire = int | bytes
 Read = Callable[[Any], Any]
 
 _MAGIC: Final = b"k8s\0"
-_BESIDE_KINDS: Final[dict[str, type[Struct]]] = {"DeleteOptions": DeleteOptions, "TokenRequest": TokenRequest}
+_OTHER_STRUCTS: Final[dict[str, type[Struct]]] = {"DeleteOptions": DeleteOptions, "TokenRequest": TokenRequest}
 
 
 class _Field(NamedTuple):
@@ -63,8 +63,8 @@ def _read_object(body: bytes) -> JsonObject:
 
 
 def _find_struct(api_version: str, name: str) -> type[Struct]:
-    if name in _BESIDE_KINDS:
-        return _BESIDE_KINDS[name]
+    if name in _OTHER_STRUCTS:
+        return _OTHER_STRUCTS[name]
     kind = find_kind(api_version, name)
     if kind is None or kind.struct.__name__ not in _numbers():
         raise ValueError(f'kind "{name}" in version "{api_version}" is not supported in protobuf')

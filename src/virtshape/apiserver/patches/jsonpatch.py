@@ -79,7 +79,7 @@ def _read_operation(operation: JsonObject) -> Operation:
         if member not in operation:
             raise InapplicableError(f"an operation has no {member!r}")
     name = operation["op"]
-    if name not in _PERFORMERS:
+    if name not in _OPERATIONS:
         raise InapplicableError(f"unknown operation {name!r}")
     source: Pointer = []
     if name in ("move", "copy"):
@@ -113,7 +113,7 @@ class _Draft:
     def perform_all(self, operations: list[JsonObject]) -> JsonObject:
         for tree in operations:
             operation = _read_operation(tree)
-            _PERFORMERS[operation.name](self, operation)
+            _OPERATIONS[operation.name](self, operation)
         if not isinstance(self.root, dict):
             raise InapplicableError("the result is not an object")
         return self.root
@@ -128,8 +128,8 @@ class _Draft:
         if not operation.target:
             self.root = operation.value
             return
-        box, step = self._open(operation.target), operation.target[-1]
-        box[step if isinstance(box, dict) else _find_place(box, step)] = operation.value
+        container, step = self._open(operation.target), operation.target[-1]
+        container[step if isinstance(container, dict) else _find_place(container, step)] = operation.value
 
     def move(self, operation: Operation) -> None:
         value = self._read(operation.source)
@@ -154,17 +154,17 @@ class _Draft:
     def _add(self, target: Pointer, value: object) -> None:
         if not target:
             raise InapplicableError("the whole object cannot be replaced by add")
-        box = self._open(target)
-        if isinstance(box, list):
-            box.insert(_find_gap(box, target[-1]), value)
+        container = self._open(target)
+        if isinstance(container, list):
+            container.insert(_find_gap(container, target[-1]), value)
         else:
-            box[target[-1]] = value
+            container[target[-1]] = value
 
     def _remove(self, target: Pointer) -> None:
         if not target:
             raise InapplicableError("the whole object cannot be removed")
-        box = self._open(target)
-        del box[_find_place(box, target[-1])]
+        container = self._open(target)
+        del container[_find_place(container, target[-1])]
 
     def _find(self, pointer: Pointer) -> Any:
         """Return the value at a pointer; None if absent in an object."""
@@ -183,12 +183,12 @@ class _Draft:
 
     def _open(self, target: Pointer) -> Any:
         """Return the parent of the target, copied for changes."""
-        box = self.root = self._owned(self.root)
+        container = self.root = self._owned(self.root)
         for step in target[:-1]:
-            place = _find_place(box, step)
-            inner = box[place] = self._owned(box[place])
-            box = inner
-        return box
+            place = _find_place(container, step)
+            inner = container[place] = self._owned(container[place])
+            container = inner
+        return container
 
     def _owned(self, container: Any) -> Any:
         if id(container) in self._own:
@@ -204,7 +204,7 @@ class _NothingThereError(InapplicableError):
     """An object without the requested member."""
 
 
-_PERFORMERS: Final[dict[str, Callable[[_Draft, Operation], None]]] = {
+_OPERATIONS: Final[dict[str, Callable[[_Draft, Operation], None]]] = {
     "add": _Draft.add,
     "remove": _Draft.remove,
     "replace": _Draft.replace,
@@ -214,26 +214,26 @@ _PERFORMERS: Final[dict[str, Callable[[_Draft, Operation], None]]] = {
 }
 
 
-def _find_place(box: Any, step: str) -> Any:
+def _find_place(container: Any, step: str) -> Any:
     """Return the key or index of an existing value."""
-    if isinstance(box, dict):
-        if step in box:
+    if isinstance(container, dict):
+        if step in container:
             return step
-    elif isinstance(box, list) and _INDEX.fullmatch(step) and -len(box) <= int(step) < len(box):
+    elif isinstance(container, list) and _INDEX.fullmatch(step) and -len(container) <= int(step) < len(container):
         return int(step)
     raise InapplicableError(f"no value at {step!r}")
 
 
-def _find_gap(box: list[Any], step: str) -> int:
+def _find_gap(container: list[Any], step: str) -> int:
     """Return the index to insert at."""
     if step == "-":
-        return len(box)
+        return len(container)
     if not _INDEX.fullmatch(step):
         raise InapplicableError(f"{step!r} is not an index")
     index = int(step)
     if index < 0:
-        index += len(box) + 1
-    if not 0 <= index <= len(box):
+        index += len(container) + 1
+    if not 0 <= index <= len(container):
         raise InapplicableError(f"index {step!r} is out of range")
     return index
 

@@ -33,7 +33,7 @@ class GuestStreams(Protocol):
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
         """Connect to a port of the guest; with UDP, each read and write is a datagram."""
 
-    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
+    async def query_agent(self, vmi: VirtualMachineInstance, query: AgentQuery) -> bytes:
         """Query the guest agent; return JSON as KubeVirt does."""
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:

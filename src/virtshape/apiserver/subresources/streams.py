@@ -66,7 +66,7 @@ class GuestConnections:
         if route.action == CONSOLE_LOG:
             return await _call_guest(self._require_streams().read_console_log(vmi))
         check_agent(vmi, is_reported=self._streams is None or self._streams.reports_agents)
-        return await _call_guest(self._require_streams().ask_agent(vmi, AGENT_QUERIES[route.action]))
+        return await _call_guest(self._require_streams().query_agent(vmi, AGENT_QUERIES[route.action]))
 
     async def _open_exclusive(self, device: str, vmi: VirtualMachineInstance) -> Duplex:
         streams = self._require_streams()

@@ -49,14 +49,14 @@ class _Syntax:
         self._fits = re.compile(pattern).fullmatch
         self._limit = limit
         shown = ",  or ".join(f"'{example}'" for example in examples)
-        self._words = f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
+        self._message = f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
 
     def check(self, text: str) -> tuple[str, ...]:
         """Return problems of the text."""
         if len(text) <= self._limit and self._fits(text):
             return ()
         problems = (f"must be no more than {self._limit} characters",) if len(text) > self._limit else ()
-        return problems if self._fits(text) else (*problems, self._words)
+        return problems if self._fits(text) else (*problems, self._message)
 
 
 _QUALIFIED_MESSAGE: Final = f"must consist of {_WORD_CHARACTERS}"

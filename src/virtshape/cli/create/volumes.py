@@ -51,9 +51,9 @@ class Volumes:
             raise ParameterError(f'duplicate volume name "{volume.name}"')
         if bootorder == 0:
             raise ParameterError("bootorder must be 1 or greater")
-        rival = next((disk.name for disk in self.disks if disk.boot_order == bootorder), None)
-        if bootorder is not None and rival is not None:
-            raise ParameterError(f'bootorder {bootorder} is already used by the volume "{rival}"')
+        other = next((disk.name for disk in self.disks if disk.boot_order == bootorder), None)
+        if bootorder is not None and other is not None:
+            raise ParameterError(f'bootorder {bootorder} is already used by the volume "{other}"')
         self.volumes.append(volume)
         if template is not None:
             self.templates.append(template)

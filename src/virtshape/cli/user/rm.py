@@ -34,9 +34,9 @@ def command(names: Sequence[str], directory: Path) -> None:
     from virtshape.cli.user.system import run_with_client
     from virtshape.standalone.users import revoke_access
 
-    async def dismiss(client: "Client") -> None:
+    async def remove(client: "Client") -> None:
         for name in names:
             await revoke_access(client, directory, name)
             click.echo(f"{name} removed")
 
-    run_with_client(directory, dismiss)
+    run_with_client(directory, remove)

@@ -39,7 +39,7 @@ class FrontProxySource:
         return self.current.authority
 
 
-async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
+async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], None]) -> None:
     """Serve the subresource API until cancelled."""
     supervisor = Supervisor()
     async with open_connection(access, MANAGER) as api:
@@ -59,7 +59,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
             supervisor,
             authenticate=handler.authenticate,
         )
-        await serve(server, settings, announce)
+        await serve(server, settings, on_ready)
 
 
 def list_injection_targets() -> list[InjectionTarget]:

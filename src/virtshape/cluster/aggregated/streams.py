@@ -16,7 +16,7 @@ from virtshape.client.http import HttpTransport
 from virtshape.client.protocol import Client
 from virtshape.cluster.aggregated.exec import Command, run_command, start_command
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION, name_pod
-from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, format_agent_response
+from virtshape.daemon.guestrequests import ACTIONS, AGENT_REQUESTS, format_agent_response
 from virtshape.launcher.request import Answer, Request, format_line, parse_answer
 from virtshape.stream.duplex import Duplex
 
@@ -53,12 +53,12 @@ class PodGuestStreams:
             raise StatusError(501, "NotImplemented", f"{protocol} cannot be forwarded to a guest in a pod: use tcp")
         return await self._start(vmi, "port", str(port))
 
-    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
+    async def query_agent(self, vmi: VirtualMachineInstance, query: AgentQuery) -> bytes:
         """Return the guest agent's response; the launcher knows whether the agent is connected."""
-        answer = await self._ask_launcher(vmi, QUESTIONS[question])
+        answer = await self._ask_launcher(vmi, AGENT_REQUESTS[query])
         if answer.error and answer.report is not None and not answer.report.agent:
             raise refuse_agent(vmi)
-        return format_agent_response(question, _check(answer))
+        return format_agent_response(query, _check(answer))
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """Return the log of the guest's first serial console."""

@@ -35,7 +35,7 @@ _STATUS_CHANGED: Final = {
     "name": "status-changed",
     "expression": "object.?status.orValue({}) != oldObject.?status.orValue({})",
 }
-_LIVING: Final = {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
+_NOT_DELETING: Final = {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
 
 
 def build_webhooks(options: Options) -> list[JsonObject]:
@@ -49,7 +49,9 @@ def build_webhooks(options: Options) -> list[JsonObject]:
 def _list_mutating(options: Options) -> list[JsonObject]:
     reinvoked = {"reinvocationPolicy": "IfNeeded"}
     return [
-        _build_webhook("vm.mutate", MUTATE_PATH, _rule("kubevirt.io", "virtualmachines"), options, _CHANGED, _LIVING)
+        _build_webhook(
+            "vm.mutate", MUTATE_PATH, _rule("kubevirt.io", "virtualmachines"), options, _CHANGED, _NOT_DELETING
+        )
         | reinvoked,
         _build_webhook("vmi.mutate", MUTATE_PATH, _rule("kubevirt.io", "virtualmachineinstances", "CREATE"), options)
         | reinvoked,
@@ -73,7 +75,7 @@ def _by_others(namespace: str) -> JsonObject:
 
 def _list_validating(options: Options) -> list[JsonObject]:
     checks = [
-        ("vm.validate", _rule("kubevirt.io", "virtualmachines"), (_CHANGED, _LIVING)),
+        ("vm.validate", _rule("kubevirt.io", "virtualmachines"), (_CHANGED, _NOT_DELETING)),
         ("vmi.validate", _rule("kubevirt.io", "virtualmachineinstances"), (_RELABELLED,)),
         ("configuration.validate", _rule("kubevirt.io", "kubevirts"), (_CHANGED,)),
         ("instancetype.validate", _rule("instancetype.kubevirt.io"), (_CHANGED,)),

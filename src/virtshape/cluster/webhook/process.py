@@ -24,7 +24,7 @@ MAX_REVIEW_BYTES: Final = 64 * 1024 * 1024
 """Bytes; the API server sends all objects of a list in one conversion request."""
 
 
-async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
+async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], None]) -> None:
     """Serve webhook requests until cancelled."""
     namespace = settings.tls.namespace
     supervisor = Supervisor()
@@ -42,7 +42,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
             supervisor,
             MAX_REVIEW_BYTES,
         )
-        await serve(server, settings, announce)
+        await serve(server, settings, on_ready)
 
 
 def list_injection_targets() -> list[InjectionTarget]:

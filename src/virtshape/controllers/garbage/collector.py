@@ -111,7 +111,7 @@ class GarbageCollector:
             case Delete():
                 await self._delete(kind, target, in_foreground=False)
             case RemoveOwners(owners=owners):
-                await self._disown(kind, target, owners)
+                await self._remove_owners(kind, target, owners)
             case RemoveFinalizer(finalizer=finalizer):
                 await self._release(kind, target, finalizer)
 
@@ -123,7 +123,7 @@ class GarbageCollector:
             if error.code != 404:
                 raise
 
-    async def _disown(self, kind: Kind, target: Identity, owners: frozenset[str]) -> None:
+    async def _remove_owners(self, kind: Kind, target: Identity, owners: frozenset[str]) -> None:
         item = await self._find(kind, target.name, target.namespace)
         if item is None or item.metadata.uid != target.uid:
             return

@@ -28,7 +28,7 @@ class WorkQueue(Generic[K]):
         self._due: dict[K, float] = {}
         self._failures: dict[K, int] = {}
         self._count = itertools.count()
-        self._news = asyncio.Event()
+        self._added = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, key: K) -> None:
@@ -38,7 +38,7 @@ class WorkQueue(Generic[K]):
         self._queued.add(key)
         if key not in self._processing:
             self._ready.append(key)
-            self._news.set()
+            self._added.set()
 
     def add_after(self, key: K, seconds: float) -> None:
         """Queue a key after a delay; the earliest of several times counts."""
@@ -71,8 +71,8 @@ class WorkQueue(Generic[K]):
     async def get(self) -> K:
         """Wait for the next key and return it; other workers do not get it until `done` is called."""
         while not self._ready:
-            self._news.clear()
-            await self._news.wait()
+            self._added.clear()
+            await self._added.wait()
         key = self._ready.popleft()
         self._queued.discard(key)
         self._processing.add(key)
@@ -83,7 +83,7 @@ class WorkQueue(Generic[K]):
         self._processing.discard(key)
         if key in self._queued:
             self._ready.append(key)
-            self._news.set()
+            self._added.set()
 
     @property
     def is_idle(self) -> bool:

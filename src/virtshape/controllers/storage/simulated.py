@@ -100,10 +100,10 @@ def describe_data_volume(volume: DataVolume, claim: PersistentVolumeClaim, stamp
     if is_finished(volume):
         return before
     bound = claim.status is not None and claim.status.phase == "Bound"
-    truth = "True" if bound else "False"
+    status = "True" if bound else "False"
     conditions = [
-        DataVolumeCondition("Bound", truth, reason="Bound" if bound else "Pending"),
-        DataVolumeCondition("Ready", truth),
+        DataVolumeCondition("Bound", status, reason="Bound" if bound else "Pending"),
+        DataVolumeCondition("Ready", status),
         DataVolumeCondition("Running", "False", reason="Completed" if bound else None),
     ]
     return replace(

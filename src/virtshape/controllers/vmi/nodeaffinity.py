@@ -10,7 +10,7 @@ from virtshape.api.core.node import Node, Taint
 from virtshape.api.core.scheduling import Affinity, NodeSelectorRequirement, NodeSelectorTerm, Toleration
 
 
-def find_objections(node: Node, affinity: Affinity | None, tolerations: Sequence[Toleration]) -> Iterator[str]:
+def find_mismatches(node: Node, affinity: Affinity | None, tolerations: Sequence[Toleration]) -> Iterator[str]:
     """Yield the reasons against the node, worded to follow its name."""
     wanted = affinity.node_affinity if affinity is not None else None
     required = wanted.required_during_scheduling_ignored_during_execution if wanted is not None else None

@@ -16,7 +16,7 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.quantity import Quantity
 from virtshape.controllers.vm.status import measure
-from virtshape.controllers.vmi.nodeaffinity import find_objections
+from virtshape.controllers.vmi.nodeaffinity import find_mismatches
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -110,7 +110,7 @@ def _find_misfits(demand: Demand, node: Node, used: Mapping[str, int]) -> Iterat
             yield f"does not have the label {key}={value} that the node selector requires"
     if demand.dedicated and labels.get(CPU_MANAGER_LABEL) != "true":
         yield f"does not offer dedicated CPUs (no label {CPU_MANAGER_LABEL}=true)"
-    yield from find_objections(node, demand.affinity, demand.tolerations)
+    yield from find_mismatches(node, demand.affinity, demand.tolerations)
     offered = (node.status.allocatable if node.status else None) or {}
     for name, amount in demand.amounts.items():
         free = _read_amount(name, offered.get(name)) - used.get(name, 0)

@@ -105,11 +105,11 @@ def decode_leniently(tree: JsonObject, struct: type[Model]) -> DecodedObject:
     try:
         found, unknown = decode_with_unknown(tree, struct)
     except DecodeError as error:
-        return DecodedObject(_salvage(tree, struct), error.problems)
+        return DecodedObject(_decode_valid_part(tree, struct), error.problems)
     return DecodedObject(found, tuple(field.problem for field in unknown))
 
 
-def _salvage(tree: JsonObject, struct: type[Model]) -> Model | None:
+def _decode_valid_part(tree: JsonObject, struct: type[Model]) -> Model | None:
     """Return the object without its invalid fields; None if they are required."""
     rest = copy.deepcopy(tree)
     for finding in walk(tree, struct):

@@ -34,11 +34,11 @@ def check_fit(vm: VirtualMachine, context: LintContext, architecture: str) -> It
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
     invalid = yield from check_own_matchers(vm)
     sizing = UNKNOWN if role in invalid else (yield from check_reference(vm, role, context))
-    liking = UNKNOWN if "preference" in invalid else (yield from check_reference(vm, "preference", context))
+    preferred = UNKNOWN if "preference" in invalid else (yield from check_reference(vm, "preference", context))
     if vm.spec.template.spec is None:
         return
     if context.configuration is not None:
-        given = tuple(None if isinstance(one, str) else one for one in (sizing, liking))
+        given = tuple(None if isinstance(one, str) else one for one in (sizing, preferred))
         shape = Shape(instancetype_spec(given[0]), preference_spec(given[1]), default_layout(vm))
         yield from _check_host_access(vm, shape, context.configuration, architecture)
     draft = draft_template(vm)
@@ -49,7 +49,7 @@ def check_fit(vm: VirtualMachine, context: LintContext, architecture: str) -> It
     yield from _check_own_vcpus(draft, instancetype)
     fit = Fit(draft, instancetype, None, architecture)
     yield from map(_describe_conflict, fit.check_sizes())
-    preference = None if isinstance(liking, str) else preference_spec(liking)
+    preference = None if isinstance(preferred, str) else preference_spec(preferred)
     if preference is not None:
         yield from _check_preference(vm, fit._replace(preference=preference), context)
 

@@ -110,7 +110,7 @@ class QemuLauncher:
 
     async def _start(self, uid: str, vmi: VirtualMachineInstance) -> None:
         mounts = await self._gather(vmi)
-        hosted = await asyncio.to_thread(find_host_disks, vmi, self._places.data)
+        host_disks = await asyncio.to_thread(find_host_disks, vmi, self._places.data)
         bridges = await asyncio.to_thread(find_bridges, vmi, self._places.data)
         cpus = self._assign_cpus(uid, vmi.spec)
         isolated, users = await asyncio.to_thread(read_guest_settings, self._places.data)
@@ -119,7 +119,7 @@ class QemuLauncher:
         except DirectoryError as error:
             raise NotReadyError("NoFreeUsers", str(error)) from error
         try:
-            written = await asyncio.to_thread(write_mounts, layout.directory / "mounts", {**mounts, **hosted})
+            written = await asyncio.to_thread(write_mounts, layout.directory / "mounts", {**mounts, **host_disks})
             state = self._states.ensure(vmi)
             await self._guests.start(
                 uid,

@@ -89,12 +89,12 @@ def _list_pids(layout: Layout, launcher: int | None) -> tuple[int, ...]:
 
 async def _stop(guest: RunningGuest) -> RunningGuest | None:
     """Stop a guest; return it if its processes had to be killed."""
-    patience = guest.grace_seconds + MARGIN_SECONDS
+    timeout = guest.grace_seconds + MARGIN_SECONDS
     try:
         await control_client.send_request(guest.layout.socket, Stop(grace=guest.grace_seconds))
     except (OSError, ValueError):  # its launcher process has died or does not respond
-        patience = 0.0
-    if await _wait_until_ended(guest, patience):
+        timeout = 0.0
+    if await _wait_until_ended(guest, timeout):
         return None
     for pid in guest.pids:
         if is_alive(pid, guest.layout):

@@ -8,7 +8,7 @@ from typing import Final
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
-from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, format_agent_response
+from virtshape.daemon.guestrequests import ACTIONS, AGENT_REQUESTS, format_agent_response
 from virtshape.launcher.layout import SERIAL_LOG, SERIAL_SOCKET, VNC_SOCKET
 from virtshape.launcher.node.control_client import pin_socket
 from virtshape.launcher.node.directories import GuestDirectories
@@ -51,10 +51,10 @@ class QemuGuestStreams:
         found.setblocking(False)
         return await (wrap_datagrams(found) if protocol == "udp" else wrap_socket(found))
 
-    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
+    async def query_agent(self, vmi: VirtualMachineInstance, query: AgentQuery) -> bytes:
         """Return the guest agent's response in KubeVirt's format."""
-        answer = await self._ask(vmi, QUESTIONS[question])
-        return format_agent_response(question, answer)
+        answer = await self._ask(vmi, AGENT_REQUESTS[query])
+        return format_agent_response(query, answer)
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """Return the end of the log of the first serial console."""

@@ -124,7 +124,7 @@ def _enter(root: int, path: list[str]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _write(reader: TarReader, entry: TarEntry, parent: int, name: str, beat: Callable[[], None]) -> None:
+def _write(reader: TarReader, entry: TarEntry, parent: int, name: str, progress: Callable[[], None]) -> None:
     """Write the content of the current entry to a new file; replace a file from an earlier entry."""
     try:
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
@@ -135,7 +135,7 @@ def _write(reader: TarReader, entry: TarEntry, parent: int, name: str, beat: Cal
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
     try:
         while chunk := reader.read(_CHUNK):
-            beat()
+            progress()
             rest = memoryview(chunk)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]

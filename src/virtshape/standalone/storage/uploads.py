@@ -33,26 +33,26 @@ class UploadDirectory:
         self._open: set[str] = set()
 
     @asynccontextmanager
-    async def receive(self, delivery: IncomingUpload, is_wanted: Callable[[], bool]) -> AsyncIterator["UploadFile"]:
+    async def receive(self, upload: IncomingUpload, is_wanted: Callable[[], bool]) -> AsyncIterator["UploadFile"]:
         """Receive an upload while the block runs; check and keep it if the block ends without an error."""
         try:
-            target, space = self._layout.upload(delivery.key), read_disk_space(self._layout.directory)
+            target, space = self._layout.upload(upload.key), read_disk_space(self._layout.directory)
         except (StorageError, ImageError) as error:
             raise UploadSinkError(str(error)) from error
-        limit = find_limit(delivery, space)
-        if delivery.key in self._open or target.exists():
+        limit = find_limit(upload, space)
+        if upload.key in self._open or target.exists():
             raise UploadSinkError("another upload to the same claim is in progress", is_temporary=True)
-        partial = target.with_name(f".{delivery.key}.upload")
-        self._open.add(delivery.key)
+        partial = target.with_name(f".{upload.key}.upload")
+        self._open.add(upload.key)
         try:
             make_directory(target.parent)
-            _check_space(space, delivery, limit)
-            parcel = UploadFile(partial, limit, space)
+            _check_space(space, upload, limit)
+            file = UploadFile(partial, limit, space)
             try:
-                yield parcel
+                yield file
             finally:
-                parcel.close()
-            await asyncio.to_thread(check_upload, partial, delivery, space)
+                file.close()
+            await asyncio.to_thread(check_upload, partial, upload, space)
             if not is_wanted():
                 raise UploadSinkError("the claim no longer waits for an upload")
             partial.rename(target)
@@ -62,7 +62,7 @@ class UploadDirectory:
             raise _explain(error) from error
         finally:
             partial.unlink(missing_ok=True)
-            self._open.discard(delivery.key)
+            self._open.discard(upload.key)
 
 
 class UploadFile:
@@ -99,32 +99,32 @@ class UploadFile:
         self._file.close()
 
 
-def find_limit(delivery: IncomingUpload, space: DiskSpace) -> int:
+def find_limit(upload: IncomingUpload, space: DiskSpace) -> int:
     """Return the maximum number of bytes; raise UploadSinkError if the upload is not possible."""
-    if delivery.size is not None:
-        return delivery.size + MARGIN
-    if delivery.content == "archive":
+    if upload.size is not None:
+        return upload.size + MARGIN
+    if upload.content == "archive":
         raise UploadSinkError(UNSIZED_ARCHIVE)
     return space.largest
 
 
-def check_upload(path: Path, delivery: IncomingUpload, space: DiskSpace) -> None:
+def check_upload(path: Path, upload: IncomingUpload, space: DiskSpace) -> None:
     """Raise UploadSinkError if the file is not a usable image; sync it to disk otherwise."""
     try:
         form, _, size = read_format(path)
         if size == 0:
             raise UploadSinkError("the upload is empty")
-        if delivery.content != "archive" and form not in COMPRESSED:
-            inspect_image(path, delivery.size if delivery.size is not None else space.largest)
+        if upload.content != "archive" and form not in COMPRESSED:
+            inspect_image(path, upload.size if upload.size is not None else space.largest)
     except ImageError as error:
         raise UploadSinkError(str(error)) from error
     sync(path)
 
 
-def _check_space(space: DiskSpace, delivery: IncomingUpload, limit: int) -> None:
-    length = delivery.length or 0
-    if length > limit and delivery.size is not None:
-        raise UploadSinkError(f"{length} bytes do not fit into a claim of {delivery.size}: request a larger claim")
+def _check_space(space: DiskSpace, upload: IncomingUpload, limit: int) -> None:
+    length = upload.length or 0
+    if length > limit and upload.size is not None:
+        raise UploadSinkError(f"{length} bytes do not fit into a claim of {upload.size}: request a larger claim")
     if length > limit:
         raise UploadSinkError(f"{length} bytes exceed the limit of {limit} for an upload to a claim without a size")
     space.check(length)

@@ -10,7 +10,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec
 from virtshape.apiserver.auth.authentication import (
-    REMEMBERED_SECONDS,
+    CACHE_SECONDS,
     Authenticator,
     ClientCertificate,
     User,
@@ -141,7 +141,7 @@ def test_registry_changes_by_another_process_are_seen(world: World) -> None:
     other.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), groups=("dev",), issued=START))
     assert world.ask("t") == User("bob", ("dev", "system:authenticated"))
     other.remove("bob")
-    world.now += REMEMBERED_SECONDS
+    world.now += CACHE_SECONDS
     assert_refused(world, "t")
     assert world.ask(ADMIN_TOKEN) == ADMIN
 
@@ -358,7 +358,7 @@ def test_revoked_certificate_is_rejected(world: World) -> None:
     world.registry.add(RegistryEntry(name="alice", kind="certificate", id="0AFE", issued=START, expires=1893456000))
     world.authenticator.authenticate(None, certificate)
     world.registry.remove("alice")
-    world.now += REMEMBERED_SECONDS
+    world.now += CACHE_SECONDS
     with pytest.raises(StatusError):
         world.authenticator.authenticate(None, certificate)
 

@@ -8,7 +8,7 @@ from tests.support.instances import build_node
 from virtshape.api.codec import from_tree
 from virtshape.api.core.scheduling import Affinity, Toleration
 from virtshape.api.model import JsonObject
-from virtshape.controllers.vmi.nodeaffinity import find_objections
+from virtshape.controllers.vmi.nodeaffinity import find_mismatches
 
 LABELS = {"arch": "amd64", "age": "5"}
 OUTSIDE = ["does not match the node affinity"]
@@ -50,7 +50,7 @@ AFFINITIES = {
 
 @pytest.mark.parametrize(("affinity", "objections"), AFFINITIES.values(), ids=AFFINITIES)
 def test_node_affinity(affinity: Affinity | None, objections: list[str]) -> None:
-    assert list(find_objections(build_node(labels=LABELS), affinity, ())) == objections
+    assert list(find_mismatches(build_node(labels=LABELS), affinity, ())) == objections
 
 
 TAINT = {"key": "only", "value": "db", "effect": "NoSchedule"}
@@ -74,4 +74,4 @@ TOLERATIONS: dict[str, tuple[JsonObject, JsonObject, list[str]]] = {
 @pytest.mark.parametrize(("taint", "toleration", "objections"), TOLERATIONS.values(), ids=TOLERATIONS)
 def test_taints_and_tolerations(taint: JsonObject, toleration: Any, objections: list[str]) -> None:
     node = build_node(spec={"taints": [taint]})
-    assert list(find_objections(node, None, [from_tree(toleration, Toleration)])) == objections
+    assert list(find_mismatches(node, None, [from_tree(toleration, Toleration)])) == objections

@@ -144,7 +144,7 @@ def test_silent_port_fails_an_http_check(port: int) -> None:
     assert ask_port(port, Check(way="http", port=80, timeout=0.1)) == "no answer within 0.1 seconds"
 
 
-def ask_agent(check: Check, *answers: Any) -> tuple[str, list[Any]]:
+def query_agent(check: Check, *answers: Any) -> tuple[str, list[Any]]:
     asked: list[Any] = []
     left = list(answers)
 
@@ -157,10 +157,10 @@ def ask_agent(check: Check, *answers: Any) -> tuple[str, list[Any]]:
 
 
 def test_agent_that_answers_a_ping_is_healthy() -> None:
-    assert ask_agent(Check(way="ping"), {"return": {}}) == ("", [{"execute": "guest-ping"}])
+    assert query_agent(Check(way="ping"), {"return": {}}) == ("", [{"execute": "guest-ping"}])
     silent = Prober(refuse_port, str, refuse_agent).check(Check(way="ping"))
     assert silent == 'no agent for {"execute": "guest-ping"} within 1.0'
-    assert ask_agent(Check(way="ping"), {"error": {}})[0] != ""
+    assert query_agent(Check(way="ping"), {"error": {}})[0] != ""
 
 
 COMPLAINT = b64encode(b"it is broken\n").decode()
@@ -173,7 +173,7 @@ OUTCOMES: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("outcome", "words"), OUTCOMES.values(), ids=OUTCOMES)
 def test_exit_code_of_a_command_decides_the_result(outcome: dict[str, Any], words: str) -> None:
-    output, asked = ask_agent(
+    output, asked = query_agent(
         Check(way="exec", command=("test", "-e", "/x"), timeout=5),
         {"return": {"pid": 7}},
         {"return": {"exited": False}},
