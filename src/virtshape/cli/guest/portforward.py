@@ -49,7 +49,7 @@ def command(*, guest: str, ports: Sequence[str], address: str, stdio: bool, targ
     if stdio and len(wanted) != 1:
         raise click.UsageError("--stdio requires exactly one port", click.get_current_context())
     # Imported here to keep `--help` fast.
-    from virtshape.cli.guest.portforwarder import connect_stdio, forward
+    from virtshape.cli.guest.portforwardsession import connect_stdio, forward
 
     if ref.namespace:
         target = target._replace(namespace=ref.namespace)
