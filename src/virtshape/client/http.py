@@ -116,14 +116,14 @@ class HttpTransport:
         connection = self._take_idle()
         if connection is not None:
             try:
-                return await self._exchange(connection, data)
+                return await self._send_over(connection, data)
             except UnreachableError:
                 # The server may have closed an idle connection; a read without a response is safe to repeat.
                 if connection.answered or call.method != "GET":
                     raise
-        return await self._exchange(await self._connect(), data)
+        return await self._send_over(await self._connect(), data)
 
-    async def _exchange(self, connection: Connection, data: bytes) -> Reply:
+    async def _send_over(self, connection: Connection, data: bytes) -> Reply:
         try:
             async with self._limit(self._call_seconds):
                 await connection.send(data)

@@ -47,10 +47,10 @@ def _check_nodes(affinity: NodeAffinity, at: str) -> Iterator[Violation]:
             yield Violation("invalid-value", field, message, VALUE_REQUIRED)
         for index, term in enumerate(required.node_selector_terms):
             yield from _check_node_term(term, f"{field}[{index}]")
-    for index, term in enumerate(affinity.preferred_during_scheduling_ignored_during_execution or ()):
+    for index, weighted in enumerate(affinity.preferred_during_scheduling_ignored_during_execution or ()):
         field = f"{at}.{_PREFERRED}[{index}]"
-        yield from _check_weight(term.weight, f"{field}.weight")
-        yield from _check_node_term(term.preference, f"{field}.preference")
+        yield from _check_weight(weighted.weight, f"{field}.weight")
+        yield from _check_node_term(weighted.preference, f"{field}.preference")
 
 
 def _check_node_term(term: NodeSelectorTerm, at: str) -> Iterator[Violation]:
@@ -88,10 +88,10 @@ def _check_values(test: NodeSelectorRequirement, at: str) -> Iterator[Violation]
 def _check_pods(affinity: PodAffinity | PodAntiAffinity, at: str) -> Iterator[Violation]:
     for index, term in enumerate(affinity.required_during_scheduling_ignored_during_execution or ()):
         yield from _check_pod_term(term, f"{at}.{_REQUIRED}[{index}]")
-    for index, term in enumerate(affinity.preferred_during_scheduling_ignored_during_execution or ()):
+    for index, weighted in enumerate(affinity.preferred_during_scheduling_ignored_during_execution or ()):
         field = f"{at}.{_PREFERRED}[{index}]"
-        yield from _check_weight(term.weight, f"{field}.weight")
-        yield from _check_pod_term(term.pod_affinity_term, f"{field}.podAffinityTerm")
+        yield from _check_weight(weighted.weight, f"{field}.weight")
+        yield from _check_pod_term(weighted.pod_affinity_term, f"{field}.podAffinityTerm")
 
 
 def _check_pod_term(term: PodAffinityTerm, at: str) -> Iterator[Violation]:
