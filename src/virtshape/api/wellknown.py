@@ -1,10 +1,17 @@
 """
-Well-known labels, annotations, finalizers and defaults, each defined once.
+Well-known labels, annotations, finalizers, media types and defaults, each defined once.
 
 Those of Kubernetes, CDI and KubeVirt, and our own.
 """
 
 from typing import Final
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+METRICS_TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""The text format of Prometheus."""
 
 HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
 ARCHITECTURE_LABEL: Final = "kubernetes.io/arch"

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from virtshape.api.kinds import Kind
-from virtshape.api.mediatypes import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.apiserver.applying import apply_object
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import media_type_error, read_json, with_type

@@ -5,9 +5,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from virtshape.api.mediatypes import APPLY_PATCH
 from virtshape.api.status import Cause
 from virtshape.api.times import now
+from virtshape.api.wellknown import APPLY_PATCH
 from virtshape.apiserver.encoding.negotiation import media_type
 from virtshape.apiserver.managedfields.managedfields import name_manager
 from virtshape.apiserver.message import Request

@@ -13,9 +13,8 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from virtshape.api.codec import to_tree
-from virtshape.api.mediatypes import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.api.model import Model
-from virtshape.api.wellknown import INITIAL_EVENTS_END
+from virtshape.api.wellknown import APPLY_PATCH, INITIAL_EVENTS_END, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.client.codec import ObjectCodec
 from virtshape.client.errors import parse_status_error
 from virtshape.client.protocol import Listing, PatchType, Propagation, WatchEvent

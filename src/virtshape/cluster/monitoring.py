@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from virtshape.api.mediatypes import METRICS_TEXT
+from virtshape.api.wellknown import METRICS_TEXT
 from virtshape.apiserver.discovery.health import answer_check, answer_health
 from virtshape.apiserver.http import Handler, Listener
 from virtshape.apiserver.message import PLAIN_TEXT, Request, Response

@@ -1,6 +1,5 @@
 """Validate disks, filesystems and their volumes: matching names, one target, supported options."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -17,12 +16,11 @@ from virtshape.admission.rules.names import is_label
 from virtshape.admission.rules.volumes import check_sources
 from virtshape.admission.violation import Violation
 from virtshape.api.diagnosis import suggest
-from virtshape.api.kubevirt.devices import BlockSize, CustomBlockSize, Disk
+from virtshape.api.kubevirt.devices import PCI_ADDRESS, BlockSize, CustomBlockSize, Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.engine.conflict import VALUE_REQUIRED
 
-PCI_ADDRESS: Final = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 _TARGETS: Final = list_members(Disk, "disk", "cdrom", "lun")
 _BUSES: Final = ("virtio", "sata", "scsi", "usb")
 _CACHES: Final = ("none", "writethrough", "writeback")

@@ -6,9 +6,9 @@ from ipaddress import AddressValueError, IPv4Address
 from typing import Any, Final
 
 from virtshape.admission.rules.checks import NOT_SUPPORTED, check_one_of, list_members
-from virtshape.admission.rules.disks import PCI_ADDRESS
 from virtshape.admission.rules.ports import check_port_ranges, check_ports
 from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.devices import PCI_ADDRESS
 from virtshape.api.kubevirt.network import DHCPOptions, Interface, Network
 
 RESERVED_MAC: Final = "02:00:00:00:00:00"

@@ -4,11 +4,16 @@ Structs of guest devices: disks, filesystems, GPUs, consoles, input and others.
 A disk or filesystem refers to a volume by name; admission checks that it exists.
 """
 
+import re
+from typing import Final
+
 from msgspec import field
 
 from virtshape.api.kubevirt.features import FeatureState
 from virtshape.api.kubevirt.network import Interface
 from virtshape.api.model import Model, UInt32
+
+PCI_ADDRESS: Final = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 
 
 class ClientPassthroughDevices(Model):

@@ -1,8 +1,10 @@
 """
-Structs of VirtualMachine: a template plus references to an instance type and a preference.
+Structs of VirtualMachine: a template, references to an instance type and a preference, and a run strategy.
 
 Unlike its instance, a VM exists while it is stopped, and keeps its identity and disks.
 """
+
+from typing import Final
 
 from msgspec import field
 
@@ -13,6 +15,14 @@ from virtshape.api.kubevirt.volume import AddVolumeOptions, RemoveVolumeOptions
 from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata, ObjectMeta
 from virtshape.api.model import Int32, Model, Time
 from virtshape.api.quantity import Quantity
+
+ALWAYS: Final = "Always"
+HALTED: Final = "Halted"
+MANUAL: Final = "Manual"
+ONCE: Final = "Once"
+RERUN_ON_FAILURE: Final = "RerunOnFailure"
+START: Final = "Start"
+STOP: Final = "Stop"
 
 
 class DataVolumeTemplateDummyStatus(Model):
@@ -288,3 +298,10 @@ class VirtualMachine(KubernetesObject, kw_only=True):
     """Desired state of the VM."""
     status: VirtualMachineStatus | None = None
     """Observed state of the VM; written by the controllers."""
+
+
+def run_strategy(spec: VirtualMachineSpec) -> str:
+    """Return the run strategy of a VM, from `runStrategy` or `running`."""
+    if spec.run_strategy:
+        return spec.run_strategy
+    return ALWAYS if spec.running else HALTED

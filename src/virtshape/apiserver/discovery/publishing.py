@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from virtshape.api.mediatypes import METRICS_TEXT
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import METRICS_TEXT
 from virtshape.apiserver.discovery.aggregated import GROUP, KIND, VERSION, write_aggregated_discovery
 from virtshape.apiserver.discovery.discovery import write_discovery
 from virtshape.apiserver.discovery.document import Document

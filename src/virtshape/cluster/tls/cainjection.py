@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from virtshape.api.mediatypes import MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.client.rest import RestClient
 
 

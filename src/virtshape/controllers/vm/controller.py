@@ -14,12 +14,15 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import (
+    ALWAYS,
+    START,
+    STOP,
     EffectiveSize,
     VirtualMachine,
     VirtualMachineStateChangeRequest,
     VirtualMachineStatus,
+    run_strategy,
 )
-from virtshape.api.kubevirt.runstrategy import ALWAYS, START, STOP, run_strategy
 from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.api.times import Clock, format_time

@@ -11,8 +11,16 @@ from msgspec import Struct
 
 from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
-from virtshape.api.kubevirt.runstrategy import ALWAYS, HALTED, RERUN_ON_FAILURE, START, STOP, run_strategy
+from virtshape.api.kubevirt.machine import (
+    ALWAYS,
+    HALTED,
+    RERUN_ON_FAILURE,
+    START,
+    STOP,
+    VirtualMachine,
+    VirtualMachineStateChangeRequest,
+    run_strategy,
+)
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.times import parse_time
 

@@ -7,8 +7,14 @@ Pure functions.
 from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStartFailure
-from virtshape.api.kubevirt.runstrategy import ALWAYS, ONCE, RERUN_ON_FAILURE, run_strategy
+from virtshape.api.kubevirt.machine import (
+    ALWAYS,
+    ONCE,
+    RERUN_ON_FAILURE,
+    VirtualMachine,
+    VirtualMachineStartFailure,
+    run_strategy,
+)
 from virtshape.api.times import format_time
 
 FIRST_DELAY_SECONDS: Final = 10

@@ -13,13 +13,15 @@ from msgspec.structs import replace
 from virtshape.api.kubevirt.conditions import drop_condition, find_condition, is_condition_true, put_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec, is_final
 from virtshape.api.kubevirt.machine import (
+    ALWAYS,
+    RERUN_ON_FAILURE,
     EffectiveSize,
     VirtualMachine,
     VirtualMachineCondition,
     VirtualMachineStateChangeRequest,
     VirtualMachineStatus,
+    run_strategy,
 )
-from virtshape.api.kubevirt.runstrategy import ALWAYS, RERUN_ON_FAILURE, run_strategy
 from virtshape.controllers.vm.runstrategy import is_being_deleted
 from virtshape.controllers.vm.startfailure import count_failure
 from virtshape.engine.topology import Topology

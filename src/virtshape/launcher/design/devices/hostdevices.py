@@ -3,13 +3,12 @@
 import re
 from typing import Final
 
-from virtshape.api.kubevirt.devices import GPU
+from virtshape.api.kubevirt.devices import GPU, PCI_ADDRESS
 from virtshape.api.kubevirt.devices import HostDevice as Wanted
 from virtshape.launcher.design.context import DEVICES, DesignContext
 from virtshape.launcher.domain.devices.address import PciAddress, UsbAddress, parse_pci_address
 from virtshape.launcher.domain.devices.hostdevice import HostDevice, MediatedHostDevice, PciHostDevice, UsbHostDevice
 
-_PCI: Final = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 _USB: Final = re.compile(r"([0-9]+):([0-9]+)")
 
 
@@ -52,7 +51,7 @@ def _take(context: DesignContext, offers: Offers, wanted: GPU | Wanted, at: str)
 
 
 def _pass_through(name: str, device: str) -> HostDevice:
-    if _PCI.fullmatch(device):
+    if PCI_ADDRESS.fullmatch(device):
         return PciHostDevice(name=name, source=parse_pci_address(device))
     usb = _USB.fullmatch(device)
     if usb:
