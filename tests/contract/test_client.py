@@ -1,7 +1,7 @@
 """
-What every Client does, whichever server it has and however it reaches it.
+Behaviour of every Client, with every server and transport.
 
-Each test runs on each of them; none may know which one it has.
+Each test runs on each server and must not depend on which one it is.
 """
 
 import asyncio
@@ -100,14 +100,14 @@ async def test_dry_run_stores_nothing(serve: Serve, tmp_path: Path) -> None:
 
 
 REFUSALS: dict[str, tuple[Attempt, int, str]] = {
-    "nothing there": (lambda client: client.get(ConfigMap, "nope", NS), 404, "NotFound"),
-    "there already": (lambda client: client.create(build_map("a")), 409, "AlreadyExists"),
-    "no such namespace": (lambda client: client.create(_elsewhere("nowhere")), 404, "NotFound"),
-    "nothing to update": (lambda client: client.update(build_map("nope")), 404, "NotFound"),
-    "nothing to patch": (lambda client: client.patch(ConfigMap, "nope", NS, patch={}), 404, "NotFound"),
-    "nothing to delete": (lambda client: client.delete(ConfigMap, "nope", NS), 404, "NotFound"),
-    "a bad selector": (lambda client: client.list(ConfigMap, NS, labels="a in"), 400, "BadRequest"),
-    "a bad name": (lambda client: client.create(build_map("No Good")), 422, "Invalid"),
+    "missing object": (lambda client: client.get(ConfigMap, "nope", NS), 404, "NotFound"),
+    "existing object": (lambda client: client.create(build_map("a")), 409, "AlreadyExists"),
+    "missing namespace": (lambda client: client.create(_elsewhere("nowhere")), 404, "NotFound"),
+    "update of a missing object": (lambda client: client.update(build_map("nope")), 404, "NotFound"),
+    "patch of a missing object": (lambda client: client.patch(ConfigMap, "nope", NS, patch={}), 404, "NotFound"),
+    "delete of a missing object": (lambda client: client.delete(ConfigMap, "nope", NS), 404, "NotFound"),
+    "invalid selector": (lambda client: client.list(ConfigMap, NS, labels="a in"), 400, "BadRequest"),
+    "invalid name": (lambda client: client.create(build_map("No Good")), 422, "Invalid"),
 }
 
 
@@ -237,9 +237,9 @@ async def test_field_manager_owns_what_the_client_writes(serve: Serve, tmp_path:
 
 SELECTORS: dict[str, tuple[dict[str, str], list[str]]] = {
     "none": ({}, ["a", "b", "c"]),
-    "a label": ({"labels": "color=red"}, ["a", "b"]),
+    "label": ({"labels": "color=red"}, ["a", "b"]),
     "labels": ({"labels": "color in (red,blue),size!=big"}, ["a", "c"]),
-    "a name": ({"fields": "metadata.name=b"}, ["b"]),
+    "name": ({"fields": "metadata.name=b"}, ["b"]),
     "both": ({"labels": "color=red", "fields": "metadata.name!=a"}, ["b"]),
     "nothing": ({"labels": "color=green"}, []),
 }
@@ -298,7 +298,7 @@ async def test_watch_reports_every_change_after_a_revision(serve: Serve, tmp_pat
         assert int(seen[0].revision) < int(seen[1].revision) < int(seen[2].revision)
 
 
-async def test_watch_with_a_selector_reports_entering_and_leaving_objects(serve: Serve, tmp_path: Path) -> None:
+async def test_watch_with_a_selector_reports_objects_that_start_or_stop_matching(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a"))
         start = meta(made).resource_version

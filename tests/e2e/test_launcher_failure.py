@@ -50,7 +50,7 @@ def test_launcher_that_cannot_start_is_reported_everywhere_and_recovers(tmp_path
         def list_reasons() -> set[str]:
             return {one["reason"] for one in system.request("GET", f"{CORE}/events")[1]["items"]}
 
-        wait_until(lambda: "FailedScheduling" in list_reasons(), "there is no event")
+        wait_until(lambda: "FailedScheduling" in list_reasons(), "the event is missing")
         status = call_virtshape("status", "--data-dir", data)
         assert status.returncode == 1
         assert "unhealthy: launcher failed:" in status.stdout

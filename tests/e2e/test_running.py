@@ -73,7 +73,7 @@ def test_catalog_can_be_omitted(data: Path) -> None:
 )
 def test_server_listens_on_the_given_address(data: Path, listen: str, host: str) -> None:
     if host == "[::1]" and not _has_ipv6():
-        pytest.skip(f"{IMPOSSIBLE}there is no IPv6")
+        pytest.skip(f"{IMPOSSIBLE}IPv6 is not available")
     with System(data, "--no-controllers", "--no-catalog", listen=listen) as system:
         assert system.url.startswith(f"https://{host}:")
         assert system.request("GET", SETTINGS)[0] == 200

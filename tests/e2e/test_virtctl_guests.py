@@ -240,7 +240,7 @@ def run(program: str, *arguments: str | Path) -> None:
     """Run a program of the machine."""
     path = shutil.which(program)
     if path is None:
-        pytest.skip(f"there is no {program} here")
+        pytest.skip(f"{program} is not installed")
     subprocess.run([str(path), *arguments], check=True)
 
 

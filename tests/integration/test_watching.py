@@ -67,7 +67,9 @@ def test_watch_of_all_namespaces_sends_events_of_each(client: Client, paths: Nam
     assert (event["object"]["metadata"]["namespace"], event["object"]["kind"]) == (paths.namespace, "ConfigMap")
 
 
-def test_object_entering_a_selector_is_added_and_leaving_it_is_deleted(client: Client, paths: NamespacePaths) -> None:
+def test_object_that_starts_or_stops_matching_a_selector_is_added_or_deleted(
+    client: Client, paths: NamespacePaths
+) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     with client.watch(paths.instancetypes(), resourceVersion=revision(made), labelSelector="tier=a") as watch:
         for tier in ("b", "a", "a", "b", "a"):

@@ -1,5 +1,5 @@
 """
-Time limits of async tests, so that one that waits forever fails with a traceback of what it waits for.
+Time limits of async tests, so that a test that hangs fails with a traceback.
 
 A pytest plugin that the conftest at the root loads.
 """

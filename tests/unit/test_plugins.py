@@ -25,7 +25,7 @@ def helm() -> None:
 def test_in_its_fixture(helm) -> None: ...
 
 def test_impossible() -> None:
-    pytest.skip({f"{IMPOSSIBLE}there is no IPv6"!r})
+    pytest.skip({f"{IMPOSSIBLE}IPv6 is not available"!r})
 
 @pytest.mark.xfail
 def test_expected_to_fail() -> None:

@@ -107,7 +107,7 @@ class Osv(BaseHTTPRequestHandler):
     finding: ClassVar[dict[str, Any]] = {
         "id": "PYSEC-2026-1",
         "modified": "2026-01-01T00:00:00Z",
-        "summary": "a finding that a test made up",
+        "summary": "a fake finding",
         "affected": [{"package": {"ecosystem": "PyPI", "name": "click"}}],
     }
 
@@ -155,7 +155,7 @@ def audit(url: str) -> subprocess.CompletedProcess[str]:
     ("behaviour", "status", "message"),
     [
         ("nothing", 0, "no known vulnerabilities"),
-        ("findings", 1, "PYSEC-2026-1: a finding that a test made up"),
+        ("findings", 1, "PYSEC-2026-1: a fake finding"),
         ("denied", 0, "cannot be reached: the dependencies were NOT audited"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What can be done with VMs, behind a real API server: virtctl as users know it, rights, and visits to guests."""
+"""The aggregated subresource API behind a real API server: virtctl, permissions and guest streams."""
 
 import json
 import os
@@ -130,7 +130,7 @@ def test_roles_allow_actions(webhook: ComponentProcess, kubectl: Kubectl) -> Non
 def test_direct_requests_past_the_api_server_are_rejected(
     installation: Installation, aggregated: ComponentProcess
 ) -> None:
-    """Whoever calls the component itself and names somebody is nobody, whatever certificate they show."""
+    """A client that bypasses the API server is anonymous, whatever headers and certificate it sends."""
     del aggregated
     files = installation.plane.directory
     headers = ("-H", "X-Remote-User: admin", "-H", "X-Remote-Group: system:masters")
@@ -138,7 +138,7 @@ def test_direct_requests_past_the_api_server_are_rejected(
     alone = _curl(*headers, url)
     assert alone == "401"
     with_admin = _curl("--cert", f"{files}/admin.crt", "--key", f"{files}/admin.key", *headers, url)
-    assert with_admin in ("000", "401")  # a certificate of another authority ends the handshake
+    assert with_admin in ("000", "401")  # a certificate of another CA fails the handshake
     proxy = ("--cert", f"{files}/front-proxy-client.crt", "--key", f"{files}/front-proxy-client.key")
     assert _curl(*proxy, *headers, url) == "200"
     assert _curl(*proxy, url) == "401"

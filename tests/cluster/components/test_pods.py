@@ -1,4 +1,4 @@
-"""Guests in pods on a real API server: pods as a kubelet would tell of them, VMs and instances follow."""
+"""Guests in pods on a real API server: VMs and instances follow the pod status that a fake kubelet writes."""
 
 import pytest
 from tests.cluster.components.installation import SYSTEM, ComponentProcess, Installation

@@ -63,7 +63,7 @@ def key(home: Path) -> Path:
     """An SSH key that the guest accepts."""
     path = shutil.which("ssh-keygen")
     if path is None:
-        pytest.skip("there is no ssh-keygen here")
+        pytest.skip("ssh-keygen is not installed")
     subprocess.run([str(path), "-q", "-t", "ed25519", "-N", "", "-f", home / "key"], check=True)
     return home / "key"
 

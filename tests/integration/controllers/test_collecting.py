@@ -123,7 +123,7 @@ async def test_instance_with_another_controller_is_kept_and_reported(tmp_path: P
             reported = find_condition(vm.status.conditions if vm.status else None, "Failure")
             return reported.reason if reported is not None else None
 
-        assert await eventually(look, "nothing is told") == "FailedCreate"
+        assert await eventually(look, "no event was written") == "FailedCreate"
         assert to_tree(metadata_of(await system.vmi()).owner_references) == [owner]
 
 

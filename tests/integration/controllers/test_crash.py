@@ -1,8 +1,8 @@
 """
-Killed between any two writes, and started again, the controllers come to the same end.
+Controllers that are killed between any two writes and restarted reach the same result.
 
-A write that was made and not answered is no case of its own: whoever comes after finds what was made, and finds the
-same where the next write was not made.
+A write without a response needs no separate test: the restarted controllers find the same state as when the next
+write was not sent.
 """
 
 import itertools
@@ -36,27 +36,27 @@ DISK = {
 }
 VOLUMES = {"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]}
 STRIDE = 1
-"""From one death to the next, in writes."""
+"""The number of writes between two injected crashes."""
 
-Play = Callable[[ControlledSystem, int], Awaitable[bool]]
-"""Plays a scene in which the controllers die at a write, and checks how it ends; whether they came to that write."""
+Scenario = Callable[[ControlledSystem, int], Awaitable[bool]]
+"""Runs a scenario with a crash at a write and checks the result; returns False if that write was not reached."""
 
 
-async def play_every_death(play: Play, directory: Path) -> None:
-    """Play a scene over and over, with a death that comes later each time, until it ends before they die."""
+async def play_every_death(play: Scenario, directory: Path) -> None:
+    """Run a scenario with a crash at each write in turn, until it finishes without a crash."""
     for write in itertools.count(1, STRIDE):
         if not await _play(play, directory / str(write), write):
             break
-    assert write > 1, "nobody died"
+    assert write > 1, "no crash was injected"
 
 
-async def _play(play: Play, directory: Path, write: int) -> bool:
+async def _play(play: Scenario, directory: Path, write: int) -> bool:
     directory.mkdir(mode=0o700)
     try:
         async with open_controlled_system(directory) as system:
             return await play(system, write)
     except BaseException as error:
-        error.add_note(f"the controllers were to die at their write {write}")
+        error.add_note(f"the controllers crashed at write {write}")
         raise
 
 
@@ -141,7 +141,7 @@ async def test_restart_survives_a_crash(tmp_path: Path) -> None:
 
 
 async def are_running(system: ControlledSystem, count: int) -> bool | None:
-    """Whether there are so many instances, all of them running."""
+    """Return True if there are `count` instances and all are running."""
     instances = (await system.client.list(VirtualMachineInstance, "team")).items
     return True if [phase_of(one) for one in instances] == ["Running"] * count else None
 

@@ -14,7 +14,7 @@ from virtshape.supervise.supervisor import Supervisor
 COMPONENT = "teller"
 
 
-async def tell(system: ControlledSystem, times: int, *, now: float) -> None:
+async def record(system: ControlledSystem, times: int, *, now: float) -> None:
     vm = build_vm(namespace="default")
     recorder = EventRecorder(system.client, COMPONENT, lambda: now)
     async with recorder.running(Supervisor()):
@@ -25,8 +25,8 @@ async def tell(system: ControlledSystem, times: int, *, now: float) -> None:
 
 async def test_repeated_event_is_counted(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
-        await tell(system, 3, now=NOW)
-        await tell(system, 2, now=NOW + 60)
+        await record(system, 3, now=NOW)
+        await record(system, 2, now=NOW + 60)
         (event,) = await system.list_events(COMPONENT)
         tree = to_tree(event)
         del tree["metadata"]
@@ -53,7 +53,7 @@ async def test_repeated_event_is_counted(tmp_path: Path) -> None:
 
 async def test_events_expire_one_hour_after_their_last_occurrence(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
-        await tell(system, 1, now=NOW)
+        await record(system, 1, now=NOW)
         assert await EventExpiry(system.client, lambda: NOW + 3600).sweep() == 0
         assert await EventExpiry(system.client, lambda: NOW + 3601).sweep() == 1
         assert not await system.list_events(COMPONENT)
@@ -63,5 +63,5 @@ async def test_failed_event_write_does_not_block(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         recorder = EventRecorder(system.client, COMPONENT, lambda: NOW)
         async with recorder.running(Supervisor()):
-            recorder.event(build_vm(namespace="nowhere"), "Lost", "nobody hears it")
+            recorder.event(build_vm(namespace="nowhere"), "Lost", "the event is not written")
         assert not await system.list_events(COMPONENT)

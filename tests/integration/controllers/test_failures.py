@@ -26,26 +26,26 @@ from virtshape.supervise.supervisor import Supervisor
 NAME = Name("default", "vm1")
 
 
-class Fragile(SimulatedLauncher):
-    """A launcher whose guests end as they are told to, the first few of them; whoever asks twice is told the same."""
+class FailingLauncher(SimulatedLauncher):
+    """A launcher whose first guests end with the given statuses; repeated calls return the same status."""
 
     def __init__(self, *ends: GuestStatus) -> None:
         super().__init__()
         self.ends = list(ends)
         self.launched: set[str] = set()
-        self._told: dict[tuple[str, str], GuestStatus] = {}
+        self._returned: dict[tuple[str, str], GuestStatus] = {}
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
         uid = metadata_of(vmi).uid or ""
         self.launched.add(uid)
         key = uid, phase_of(vmi)
-        if key not in self._told and self.ends and not is_final(vmi):
-            self._told[key] = self.ends.pop(0)
-        return self._told[key] if key in self._told and not is_final(vmi) else await super().launch(vmi)
+        if key not in self._returned and self.ends and not is_final(vmi):
+            self._returned[key] = self.ends.pop(0)
+        return self._returned[key] if key in self._returned and not is_final(vmi) else await super().launch(vmi)
 
 
-class Hands:
-    """A clock that stands still until it is moved."""
+class FakeClock:
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.now = 1_800_000_000.0
@@ -55,14 +55,14 @@ class Hands:
 
 
 @asynccontextmanager
-async def running(system: ControlledSystem, launcher: Fragile, clock: Hands) -> AsyncIterator[Controllers]:
+async def running(system: ControlledSystem, launcher: FailingLauncher, clock: FakeClock) -> AsyncIterator[Controllers]:
     controllers = Controllers(system.connect_as_system(), launcher, clock, supervisor=Supervisor())
     async with controllers.running():
         yield controllers
 
 
 async def test_delay_grows_with_each_failed_start(tmp_path: Path) -> None:
-    launcher, clock = Fragile(GuestStatus("failed", "no disk"), GuestStatus("failed", "no disk")), Hands()
+    launcher, clock = FailingLauncher(GuestStatus("failed", "no disk"), GuestStatus("failed", "no disk")), FakeClock()
     async with open_controlled_system(tmp_path) as system, running(system, launcher, clock) as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree())
         vm = await system.wait_for("CrashLoopBackOff")
@@ -94,10 +94,10 @@ async def test_delay_grows_with_each_failed_start(tmp_path: Path) -> None:
 
 
 async def test_rerun_on_failure_restarts_only_failed_guests(tmp_path: Path) -> None:
-    launcher = Fragile(
+    launcher = FailingLauncher(
         GuestStatus("running"), GuestStatus("failed", "panic"), GuestStatus("running"), GuestStatus("succeeded")
     )
-    async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:
+    async with open_controlled_system(tmp_path) as system, running(system, launcher, FakeClock()) as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="RerunOnFailure"))
 
         async def look() -> bool | None:
@@ -116,8 +116,8 @@ async def test_rerun_on_failure_restarts_only_failed_guests(tmp_path: Path) -> N
 
 
 async def test_run_strategy_once_starts_only_once(tmp_path: Path) -> None:
-    launcher = Fragile(GuestStatus("running"), GuestStatus("failed", "panic"))
-    async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:
+    launcher = FailingLauncher(GuestStatus("running"), GuestStatus("failed", "panic"))
+    async with open_controlled_system(tmp_path) as system, running(system, launcher, FakeClock()) as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Once"))
 
         async def look() -> bool | None:

@@ -11,8 +11,8 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.client.protocol import Client
 
 
-class Listening:
-    """A client that notes what is asked for by name."""
+class RecordingClient:
+    """A client that records requests for single objects."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -29,10 +29,10 @@ class Listening:
 @pytest.mark.parametrize(("strategy", "state"), [("Always", "Running"), ("Halted", "Stopped")])
 async def test_objects_just_written_are_not_read_again(strategy: str, state: str, tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
-        heard: list[Listening] = []
+        heard: list[RecordingClient] = []
 
-        def wrap(client: Client) -> Listening:
-            heard.append(Listening(client))
+        def wrap(client: Client) -> RecordingClient:
+            heard.append(RecordingClient(client))
             return heard[0]
 
         async with system.run_controllers(wrap=wrap) as controllers:

@@ -27,7 +27,7 @@ async def ask(system: ControlledSystem, *requests: VirtualMachineStateChangeRequ
 
 
 async def restart(system: ControlledSystem) -> VirtualMachineInstance:
-    """Restart the VM; the instance that it then has."""
+    """Restart the VM and return its new instance."""
     before = await system.vmi()
     uid = before.metadata.uid
     await ask(system, VirtualMachineStateChangeRequest("Stop", uid=uid), VirtualMachineStateChangeRequest("Start"))
@@ -129,7 +129,7 @@ async def test_halted_and_restarted_vm_gets_a_new_instance(tmp_path: Path) -> No
         async def look() -> bool | None:
             return True if (await system.revisions()).count("start") == 1 else None
 
-        await eventually(look, "the start before is not forgotten, though nobody needs it any more")
+        await eventually(look, "the revision of the previous start must be deleted")
 
 
 async def test_manual_vm_starts_and_stops_on_request(tmp_path: Path) -> None:

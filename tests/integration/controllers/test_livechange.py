@@ -36,7 +36,7 @@ async def resize(system: ControlledSystem, *, sockets: int, memory: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("sockets", "memory"), [(2, "2Gi"), (1, "1Gi")], ids=["to less than that", "to what it was started with"]
+    ("sockets", "memory"), [(2, "2Gi"), (1, "1Gi")], ids=["below the new size", "to the original size"]
 )
 async def test_vm_grows_live_and_requires_a_restart_to_shrink(tmp_path: Path, sockets: int, memory: str) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:

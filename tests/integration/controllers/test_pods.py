@@ -25,7 +25,7 @@ HOST_DISK = [{"name": "d", "hostDisk": {"path": "/srv/d.img", "type": "Disk"}}]
 
 
 async def test_instance_with_unpermitted_host_disk_gets_no_pod(tmp_path: Path) -> None:
-    """The machine's own configuration admits it here; the pod builder checks the cluster's feature gate again."""
+    """The standalone configuration admits it here; the pod builder checks the cluster's feature gate again."""
     (tmp_path / "config.yaml").write_text("hostDisks: {roots: [/srv]}\n")
 
     async with open_system("in-process", tmp_path) as system:

@@ -27,13 +27,13 @@ async def list_vms(system: ControlledSystem) -> dict[str, VirtualMachine]:
 
 
 async def list_instances(system: ControlledSystem) -> dict[str, str]:
-    """The names and uids of all instances."""
+    """Return the names and uids of all instances."""
     found = (await system.client.list(VirtualMachineInstance, "default")).items
     return {metadata_of(vmi).name or "": metadata_of(vmi).uid or "" for vmi in found}
 
 
 async def switch(system: ControlledSystem, controllers: Controllers, policy: str) -> dict[str, VirtualMachine]:
-    """Switch the policy; the VMs after everybody has seen it."""
+    """Switch the policy and return the VMs after all controllers have processed it."""
     await configure(system, referencePolicy=policy)
     await system.wait_until_idle(controllers)
     return await list_vms(system)
@@ -52,7 +52,7 @@ def is_expanded(vm: VirtualMachine) -> bool:
 
 
 async def count_revisions(system: ControlledSystem) -> tuple[int, int]:
-    """How many there are of what VMs refer to, and of VMs' own specs."""
+    """Return the number of revisions of referenced objects and of VM specs."""
     names = await system.revisions()
     starts = names.count("start")
     return len(names) - starts, starts

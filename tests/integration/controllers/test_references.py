@@ -28,7 +28,7 @@ from virtshape.client.resources import metadata_of
 
 
 async def configure(system: ControlledSystem, **settings: str) -> None:
-    """Set how VMs hold on to what they refer to."""
+    """Set the reference policy."""
     spec: JsonObject = {"configuration": {"instancetype": settings}}
     if await system.find(KubeVirt, "kubevirt", "kubevirt") is not None:
         await system.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": spec})
@@ -193,4 +193,4 @@ async def test_renamed_reference_with_a_revision_name_is_rejected(tmp_path: Path
             vm = await system.vm()
             assert vm.status is not None
             assert vm.status.effective is not None
-            assert vm.status.effective.vcpus == 3  # those of the revision
+            assert vm.status.effective.vcpus == 3  # the vCPUs of the revision

@@ -20,5 +20,5 @@ async def test_managed_fields_are_trimmed_and_survive_an_update(tmp_path: Path) 
             break
         metadata_of(light).labels = {"own": "1"}
         await client.update(light)
-        whole = await client.get(VirtualMachineClusterInstancetype, "small")
-        assert "spec" in str(metadata_of(whole).managed_fields)
+        complete = await client.get(VirtualMachineClusterInstancetype, "small")
+        assert "spec" in str(metadata_of(complete).managed_fields)

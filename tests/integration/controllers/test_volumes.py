@@ -57,8 +57,8 @@ async def test_data_volumes_are_created_and_vm_waits_for_them(tmp_path: Path) ->
             assert (volume.status.phase, volume.status.progress) == ("Succeeded", "100.0%")
 
 
-class Behind:
-    """A client that hears of DataVolumes a while after they have changed."""
+class DelayedClient:
+    """A client with delayed watch events of DataVolumes."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -75,7 +75,7 @@ class Behind:
 
 
 async def test_data_volume_just_created_is_not_reported_missing(tmp_path: Path) -> None:
-    async with open_controlled_system(tmp_path) as system, system.run_controllers(wrap=Behind) as controllers:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers(wrap=DelayedClient) as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
         await system.wait_for("Running")
         await system.wait_until_idle(controllers)

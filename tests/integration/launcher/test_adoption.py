@@ -1,4 +1,4 @@
-"""Guests outlive whoever started them: found again after a kill, whatever happened to them meanwhile."""
+"""Guests survive their supervisor, and are adopted after it was killed."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start_and_kill_supervisor(data: Path) -> str:
-    """Have another process start a guest, and kill it; the guest's uid."""
+    """Start a guest from another process, kill that process and return the guest's uid."""
     command = [sys.executable, "-m", "tests.support.supervisor", str(data)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as process:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""What can be done to a guest, and what keeps one from starting: real QEMU, with no disk where none is needed."""
+"""Actions on guests and failed starts with real QEMU, without disks where possible."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ MAX_RESIDENT_KIB = 45 * 1000
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One data directory for all tests, so that QEMU is asked once what it can do."""
+    """One data directory for all tests, so that QEMU's capabilities are probed once."""
     require_qemu()
     return tmp_path_factory.mktemp("guests") / "data"
 
@@ -107,14 +107,14 @@ async def test_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
             {},
             "NotPossibleHere",
             {"spec.domain.cpu.dedicatedCpuPlacement"},
-            id="more CPUs than there are",
+            id="more CPUs than the host has",
         ),
         pytest.param(
             {"devices": {"disks": [{"name": "root", "disk": {}}]}},
             {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "nothing"}}]},
             "VolumesNotReady",
             {"spec.volumes[0].persistentVolumeClaim"},
-            id="a volume that is not there",
+            id="missing volume",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The demo guest's life as its launcher process tells it: shutdown, poweroff, reboot, panic, its network."""
+"""Lifecycle of the demo guest as its launcher process reports it: shutdown, reboot, panic and network."""
 
 import asyncio
 import json

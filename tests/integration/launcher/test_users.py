@@ -1,4 +1,4 @@
-"""Guests of root's server: each a user of its own, who reads nothing of the others. Real QEMU, with no system in it."""
+"""Guests of a server that runs as root: each has its own user and cannot read files of others."""
 
 import os
 import stat
@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from tests.support.guests import build_guest, require_qemu, run_guests
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run guests as users of their own")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run guests as separate users")
 PHRASE = "correct-horse-battery-staple"
 
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[Path]:
-    """A data directory below directories that everyone may enter: guests' own modes are to protect their files."""
+    """A data directory below public directories, so that only the modes of guests' files protect them."""
     require_qemu()
     with tempfile.TemporaryDirectory(prefix="users-") as name:
         Path(name).chmod(0o755)
@@ -24,13 +24,13 @@ def data() -> Iterator[Path]:
 
 
 def read_as(user: int, path: Path) -> "subprocess.CompletedProcess[bytes]":
-    """Read a file as a user without any rights of root's."""
+    """Read a file as a user without capabilities."""
     identity = [f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
     return subprocess.run(["setpriv", *identity, "cat", path], capture_output=True, check=False)  # noqa: S607
 
 
 def open_to_all(data: Path) -> None:
-    """Open the directories above those of guests, so that only guests' own modes protect their files."""
+    """Open the parent directories of guests, so that only the modes of guests' files protect them."""
     for directory in (data, data / "guests"):
         directory.chmod(0o755)
 

@@ -1,4 +1,4 @@
-"""Claims with storage of their own: bound, grown, held while in use, and gone with their bytes or without."""
+"""Claims with local storage: binding, expansion, protection while in use, and deletion."""
 
 from pathlib import Path
 
@@ -95,7 +95,15 @@ async def test_claim_can_request_immediate_binding(tmp_path: Path) -> None:
         ({"accessModes": None}, "FailedBinding", "requests no access mode"),
         ({"selector": {"matchLabels": {"a": "b"}}}, "ProvisioningFailed", "selector"),
     ],
-    ids=["unknown class", "no class", "another's class", "missing volume", "no size", "no mode", "selector"],
+    ids=[
+        "unknown class",
+        "no class",
+        "class of another provisioner",
+        "missing volume",
+        "no size",
+        "no mode",
+        "selector",
+    ],
 )
 async def test_unbindable_claim_stays_pending_with_an_event(
     tmp_path: Path, spec: JsonObject, reason: str, message: str
@@ -222,7 +230,7 @@ async def test_claim_without_its_volume_is_lost(tmp_path: Path) -> None:
         name = metadata_of(volume).name or ""
         await system.client.delete(PersistentVolume, name)
         await wait_briefly()
-        assert await system.find(PersistentVolume, name, "") is not None  # held while it is bound
+        assert await system.find(PersistentVolume, name, "") is not None  # protected while it is bound
         await system.client.patch(PersistentVolume, name, patch={"metadata": {"finalizers": None}})
         await wait_for_claim(system, phase="Lost")
         assert f"lost its volume {name}" in await wait_for_event(system, "c1", "ClaimLost")

@@ -1,4 +1,4 @@
-"""Killed between any two writes, and started again, storage comes to the same end and loses track of no byte."""
+"""Storage controllers that are killed between any two writes reach the same result and leak no files."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ LIFETIME_SECONDS = 2.0
 
 
 async def kill_after(system: ControlledSystem, writes: int, *, late: bool) -> None:
-    """Let the controllers make so many writes, or all there are to make."""
+    """Run the controllers until they crash at a write or finish."""
     mortals: list[CrashingClient] = []
 
     def wrap(client: Client) -> Client:

@@ -1,4 +1,4 @@
-"""DataVolumes that need nothing from elsewhere: empty ones, copies, uploads, and what is refused."""
+"""DataVolumes without network sources: blank disks, clones, uploads and rejected sources."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ from virtshape.client.resources import metadata_of
 
 
 def describe(volume: DataVolume) -> JsonObject:
-    """The status without its times."""
+    """Return the status without its timestamps."""
     tree: JsonObject = to_tree(volume.status)
     for condition in tree["conditions"]:
         del condition["lastTransitionTime"]
@@ -42,7 +42,7 @@ def describe(volume: DataVolume) -> JsonObject:
 
 
 async def make_source(system: ControlledSystem, name: str = "source", text: bytes = b"golden") -> None:
-    """A claim with something in it, and labels that say what it is."""
+    """Create a claim with content and instance type labels."""
     labels = {"instancetype.kubevirt.io/default-instancetype": "u1.small", "team": "a"}
     annotations = {"instancetype.kubevirt.io/defaultPreference": "fedora"}
     await system.create(volume_tree(name, metadata={"labels": labels, "annotations": annotations}))
@@ -177,7 +177,7 @@ async def test_data_volume_templates_are_created_and_deleted_with_the_vm(tmp_pat
         volumes = [{"name": name, "dataVolume": {"name": name}} for name in ("root", "data")]
         await system.create(vm_tree(template={"volumes": volumes}, dataVolumeTemplates=templates))
         await wait_for_volume(system, "root")
-        await wait_for_volume(system, "data")  # its instance is the consumer
+        await wait_for_volume(system, "data")  # the instance is the consumer
         await system.wait_for("ErrorUnschedulable")
         await system.client.delete(type(await system.vm()), "vm1", "default")
         for name in ("root", "data"):
@@ -188,7 +188,7 @@ async def test_data_volume_templates_are_created_and_deleted_with_the_vm(tmp_pat
         assert not list((tmp_path / "volumes").iterdir())
 
 
-@pytest.mark.parametrize(("size", "expected"), [("8Mi", 8 * MIB), (None, MIB)], ids=["said", "not said"])
+@pytest.mark.parametrize(("size", "expected"), [("8Mi", 8 * MIB), (None, MIB)], ids=["explicit size", "default size"])
 async def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected: int) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(volume_tree(size=size, source={"upload": {}}))
@@ -205,7 +205,7 @@ async def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected
 
 
 @pytest.mark.parametrize(
-    ("spec", "words"),
+    ("spec", "message"),
     [
         ({"source": {"s3": {"url": "s3://bucket/image"}}}, "source s3 (an S3 store) is not supported"),
         ({"source": {"gcs": {"url": "gs://bucket/image"}}}, "source gcs (Google Cloud Storage) is not supported"),
@@ -222,11 +222,11 @@ async def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected
     ],
     ids=["s3", "gcs", "vddk", "imageio", "stream", "nothing", "no size", "stages", "reference"],
 )
-async def test_unsupported_sources_are_rejected_with_a_reason(tmp_path: Path, spec: JsonObject, words: str) -> None:
+async def test_unsupported_sources_are_rejected_with_a_reason(tmp_path: Path, spec: JsonObject, message: str) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(volume_tree("dv1", **spec))
         volume = await wait_for_volume(system, phase="Failed")
-        assert words in describe(volume)["conditions"][2]["message"]
+        assert message in describe(volume)["conditions"][2]["message"]
 
 
 async def test_foreign_claim_is_left_alone_and_annotated_claim_is_adopted(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Where the raw material of an instance's volumes is found, and what is said while it is not there."""
+"""Sources of an instance's volumes, and messages while they are missing."""
 
 import hashlib
 import json
@@ -44,7 +44,7 @@ def secret_tree(name: str, **data: str) -> JsonObject:
 
 
 class MountCollector:
-    """A system, and what gathers mounts in it."""
+    """A server and its mount collector."""
 
     def __init__(self, system: ControlledSystem, mounts: Mounts, cache: Any) -> None:
         self.place = system
@@ -52,7 +52,7 @@ class MountCollector:
         self.cache = cache
 
     async def start(self, tree: JsonObject) -> VirtualMachineInstance:
-        """An instance that everybody has seen."""
+        """Create an instance and wait until it is in the cache."""
         made = await self.place.client.create(object_from_tree(tree))
         assert isinstance(made, VirtualMachineInstance)
         name = made.metadata.name
@@ -64,11 +64,11 @@ class MountCollector:
         return await eventually(look, "it is not seen")
 
     async def gather(self, tree: JsonObject) -> dict[str, Mount]:
-        """What the instance's volumes are made from, in the end."""
+        """Wait until the mounts of an instance are available, and return them."""
         return await self.look(await self.start(tree))
 
     async def look(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
-        """What its volumes are made from, once no image is on its way; NotReadyError for what is missing."""
+        """Return the mounts once no image is being pulled; raise NotReadyError if one is missing."""
 
         async def look() -> dict[str, Mount] | None:
             try:
@@ -89,7 +89,7 @@ async def collect_mounts(directory: Path) -> AsyncIterator[MountCollector]:
         system.run_controllers("none") as controllers,
         open_storage(directory, supervisor) as storage,
     ):
-        disks = FetchedDisks(directory, supervisor, lambda: 0.0)  # by this clock no pause is ever over
+        disks = FetchedDisks(directory, supervisor, lambda: 0.0)  # with this clock no back-off ends
         issue = make_token_issuer(InProcessTransport(system.server, CONTROLLER_USER), "PEM")
         mounts = Mounts(system.client, controllers.informers, storage, disks, issue)
         yield MountCollector(system, mounts, controllers.informers)
@@ -159,7 +159,7 @@ async def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("volume", "reason", "words"),
+    ("volume", "reason", "message"),
     [
         ({"persistentVolumeClaim": {"claimName": "no"}}, "ClaimNotFound", "PersistentVolumeClaim no not found"),
         (
@@ -177,7 +177,7 @@ async def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
     ],
     ids=["claim", "unbound", "unfilled", "settings", "secret", "account", "key", "image", "no image"],
 )
-async def test_missing_objects_are_named(tmp_path: Path, volume: JsonObject, reason: str, words: str) -> None:
+async def test_missing_objects_are_named(tmp_path: Path, volume: JsonObject, reason: str, message: str) -> None:
     async with collect_mounts(tmp_path) as system:
         await system.place.create(
             claim_tree("stuck", storageClassName="none"),
@@ -186,7 +186,7 @@ async def test_missing_objects_are_named(tmp_path: Path, volume: JsonObject, rea
         )
         await wait_for_volume(system.place, phase="UploadReady")
         vmi = await system.start(instance_tree({"name": "a", **volume}))
-        with pytest.raises(NotReadyError, match=words) as missing:
+        with pytest.raises(NotReadyError, match=message) as missing:
             await system.look(vmi)
         assert missing.value.reason == reason
 
@@ -198,8 +198,8 @@ async def test_read_write_once_claim_is_held_by_the_first_guest(tmp_path: Path) 
         volume = {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}
         await system.gather(instance_tree(volume))
         second = await system.start(instance_tree(volume, name="vmi2"))
-        words = r"c1 \(ReadWriteOnce\) is in use by VirtualMachineInstance vmi1"
-        with pytest.raises(NotReadyError, match=words):
+        message = r"c1 \(ReadWriteOnce\) is in use by VirtualMachineInstance vmi1"
+        with pytest.raises(NotReadyError, match=message):
             await system.mounts.gather(second)
         await system.place.client.delete(VirtualMachineInstance, "vmi1", "default")
         await system.place.wait_until_gone(VirtualMachineInstance, "vmi1")
@@ -265,7 +265,7 @@ async def test_volume_is_filled_from_a_container_image(tmp_path: Path) -> None:
 
 
 def make_docker_archive(path: Path, files: dict[str, bytes]) -> None:
-    """A container image with one layer, as Docker saves it."""
+    """Write a container image with one layer, as `docker save` does."""
     layer = pack(files)
     configuration = json.dumps({"rootfs": {"diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]}}).encode()
     manifest = json.dumps([{"Config": "config.json", "Layers": ["layer.tar"]}]).encode()

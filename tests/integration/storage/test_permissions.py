@@ -1,4 +1,4 @@
-"""Copies across namespaces: only for those who may, whichever way they ask."""
+"""Clones across namespaces need permission, for every kind of reference."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def source_tree(source: JsonObject) -> JsonObject:
     return {**kind, "metadata": metadata, "spec": {"source": source}}
 
 
-ASKED = {
+REQUESTS = {
     "claim": volume_tree("copy", source=FAR),
     "snapshot": volume_tree("copy", source={"snapshot": {"name": "s", "namespace": "images"}}),
     "data source": volume_tree("copy", sourceRef={"kind": "DataSource", "name": "image", "namespace": "images"}),
@@ -64,7 +64,7 @@ ASKED = {
 
 
 async def prepare(system: ControlledSystem) -> RestClient:
-    """An image in another namespace, and somebody who may do everything in this one."""
+    """Create an image in another namespace, and a user with all permissions in this one."""
     image: JsonObject = source_tree(FAR) | {"metadata": {"name": "image", "namespace": "images"}}
     golden = claim_tree("golden") | {"metadata": {"name": "golden", "namespace": "images"}}
     await system.create(namespace_tree("images"), golden, image, instancetype_tree(), preference_tree())
@@ -72,7 +72,7 @@ async def prepare(system: ControlledSystem) -> RestClient:
     return connect(system.server, BOB)
 
 
-@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("asked", REQUESTS.values(), ids=REQUESTS)
 async def test_clone_without_permission_is_rejected(tmp_path: Path, asked: JsonObject) -> None:
     async with open_controlled_system(tmp_path) as system:
         bob = await prepare(system)
@@ -88,9 +88,9 @@ async def test_vm_clones_with_the_permissions_of_its_service_account(tmp_path: P
         bob = await prepare(system)
         account = {"kind": "ServiceAccount", "name": "default", "namespace": "default"}
         await system.create(binding_tree("view", "images", account))
-        await bob.create(object_from_tree(ASKED["VM"]))
+        await bob.create(object_from_tree(REQUESTS["VM"]))
         with pytest.raises(StatusError):
-            await bob.create(object_from_tree(ASKED["claim"]))
+            await bob.create(object_from_tree(REQUESTS["claim"]))
 
 
 async def test_admitted_clone_is_carried_out(tmp_path: Path) -> None:

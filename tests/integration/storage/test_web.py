@@ -1,4 +1,4 @@
-"""DataVolumes filled from a web server on loopback: in one go, in pieces, after failures, and across a kill."""
+"""DataVolumes imported from a web server on loopback: complete, resumed, retried and after a kill."""
 
 import asyncio
 import base64
@@ -32,14 +32,14 @@ CONTENT = b"guest".ljust(64 << 10, b"x") + bytes(MIB) + b"end".ljust(512, b"y")
 
 @asynccontextmanager
 async def allow_loopback(directory: Path) -> AsyncIterator[ControlledSystem]:
-    """A system whose imports may reach the loopback address."""
+    """Prepare a data directory whose imports may reach the loopback address."""
     (directory / "config.yaml").write_text("imports: {allowedNetworks: [127.0.0.0/8]}\n")
     async with open_controlled_system(directory) as system:
         yield system
 
 
 class Web:
-    """A server with some files; `allowance` is how many bytes it sends until it breaks off, once."""
+    """A server with some files; `allowance` is the number of bytes after which it closes the connection once."""
 
     def __init__(self, secrets: ssl.SSLContext | None = None) -> None:
         self.files: dict[str, bytes] = {}
@@ -110,7 +110,7 @@ def http_tree(url: str, size: str | None = "8Mi", *, spec: JsonObject | None = N
 
 
 def has_failed(volume: DataVolume) -> bool:
-    """Whether filling it has failed, and has not begun anew yet."""
+    """Return True if the import has failed and has not been retried yet."""
     return any(one.reason == "Error" for one in (volume.status.conditions if volume.status else None) or ())
 
 
@@ -181,7 +181,7 @@ def authority() -> Authority:
 
 @pytest.fixture
 def secure(authority: Authority, tmp_path: Path) -> Iterator[Web]:
-    """A server that only those trust who know its authority."""
+    """A TLS server with a private CA."""
     credential = authority.issue_server(["127.0.0.1"])
     pem = tmp_path / "server.pem"
     pem.write_bytes(credential.key + credential.certificate)
@@ -266,7 +266,7 @@ async def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: W
 
 
 @pytest.mark.parametrize(
-    ("name", "http", "spec", "words"),
+    ("name", "http", "spec", "message"),
     [
         ("large", {}, {}, "8388608"),
         ("disk", {"checksum": "sha256:" + "0" * 64}, {}, "the file's checksum is sha256:"),
@@ -274,10 +274,10 @@ async def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: W
         ("backed", {}, {}, "it is backed by another file"),
         ("disk", {}, {"contentType": "archive"}, "the archive cannot be unpacked"),
     ],
-    ids=["too large", "other content", "no checksum", "backing file", "no archive"],
+    ids=["too large", "wrong checksum", "no checksum", "backing file", "not an archive"],
 )
 async def test_unusable_sources_fail_permanently(
-    tmp_path: Path, web: Web, name: str, http: JsonObject, spec: JsonObject, words: str
+    tmp_path: Path, web: Web, name: str, http: JsonObject, spec: JsonObject, message: str
 ) -> None:
     (tmp_path / "data").mkdir()
     backed = tmp_path / "backed"
@@ -289,7 +289,7 @@ async def test_unusable_sources_fail_permanently(
     async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
         await system.create(http_tree(web.url(name), spec=spec, **http))
         volume = await wait_for_volume(system, phase="Failed")
-        assert words in to_tree(volume.status)["conditions"][2]["message"]
+        assert message in to_tree(volume.status)["conditions"][2]["message"]
         assert not list((tmp_path / "data" / "volumes").glob("*/*"))
 
 

@@ -1,4 +1,4 @@
-"""One system with guests in a process of its own, for all commands."""
+"""A server with guests in a separate process, for all command tests."""
 
 import asyncio
 import subprocess
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 class Guests:
-    """A running system with guests, and virtctl that talks to it."""
+    """A running server with guests, and virtctl connected to it."""
 
     def __init__(self, folder: Path, *names: str) -> None:
         self.process = subprocess.Popen(
@@ -40,14 +40,14 @@ class Guests:
         )
         assert self.process.stdout is not None
         self.kubeconfig = self.process.stdout.readline().strip()
-        assert self.kubeconfig, "it did not start"
+        assert self.kubeconfig, "the server did not start"
 
     @property
     def environment(self) -> Mapping[str, str]:
         return {"KUBECONFIG": self.kubeconfig, "PATH": f"{VIRTCTL.parent}:/usr/bin:/bin", "HOME": "/nonexistent"}
 
     def call(self, *arguments: str, said: bytes = b"", **environment: str) -> Outcome:
-        """Run virtctl to its end."""
+        """Run virtctl and return its result."""
         ran = subprocess.run(
             [VIRTCTL, *arguments],
             input=said,
@@ -59,7 +59,7 @@ class Guests:
         return Outcome(ran.returncode, ran.stdout, ran.stderr.decode())
 
     def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[bytes]":
-        """Run virtctl beside the test."""
+        """Start virtctl in the background."""
         return subprocess.Popen(
             [VIRTCTL, *arguments],
             stdin=subprocess.PIPE,
@@ -69,7 +69,7 @@ class Guests:
         )
 
     def open(self, *arguments: str) -> Terminal:
-        """Run virtctl in a terminal."""
+        """Start virtctl in a terminal."""
         return Terminal([VIRTCTL, *arguments], self.environment)
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""What virtctl does with guests, against a server of its own: actions, answers, ports, screens, ssh."""
+"""virtctl guest commands against a separate server: actions, queries, ports, VNC and ssh."""
 
 import json
 import os
@@ -84,7 +84,7 @@ def _read_line(process: "subprocess.Popen[bytes]") -> str:
 
 
 def _finish(process: "subprocess.Popen[bytes]", number: int = signal.SIGINT) -> tuple[int, str]:
-    """End a command with a signal; its exit status, and what it complained of."""
+    """Stop a command with a signal; return its exit status and error output."""
     process.send_signal(number)
     _, err = process.communicate(timeout=TIMEOUT)
     return process.returncode, err.decode()
@@ -106,7 +106,7 @@ def test_ports_are_forwarded_until_ctrl_c(guests: Guests) -> None:
             datagrams.sendto(message, ("127.0.0.1", udp))
             assert datagrams.recv(100) == message
     with socket.create_connection(("127.0.0.1", nobody), timeout=TIMEOUT) as connection:
-        assert connection.recv(100) == b"", "the guest does not listen, so the connection ends"
+        assert connection.recv(100) == b"", "the guest does not listen, so the connection must end"
     status, err = _finish(process)
     assert (status, err.count("\n")) == (0, 1)
     assert err.startswith("vm/web port 1: ")
@@ -194,14 +194,14 @@ VIEWERS = {
 }
 
 
-@pytest.mark.parametrize(("program", "words", "address"), VIEWERS.values(), ids=VIEWERS)
+@pytest.mark.parametrize(("program", "message", "address"), VIEWERS.values(), ids=VIEWERS)
 def test_viewer_is_started_and_its_exit_ends_the_command(
-    guests: Guests, tmp_path: Path, program: str, words: list[str], address: str
+    guests: Guests, tmp_path: Path, program: str, message: list[str], address: str
 ) -> None:
     script = 'echo "$@" > "$SEEN"; exec python3 -c \'\nimport re, socket, sys\nport = int(re.findall(r"\\d+", sys.argv[1])[-1])\nsocket.create_connection(("127.0.0.1", port)).recv(12)\n\' "$1"\n'  # noqa: E501 - one program
     _write_program(tmp_path / program, script)
     path = f"{tmp_path}:{guests.environment['PATH']}:{os.environ['PATH']}"
-    ran = guests.call("vnc", "web", *words, PATH=path, SEEN=str(tmp_path / "seen"))
+    ran = guests.call("vnc", "web", *message, PATH=path, SEEN=str(tmp_path / "seen"))
     assert (ran.status, ran.err) == (0, "")
     assert (tmp_path / "seen").read_text().startswith(address)
 
@@ -260,7 +260,7 @@ exit 7
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("message", "expected"),
     [
         (["ssh", "jdoe@vmi/web", "-p", str(ECHO)], ["jdoe@vmi.web.default"]),
         (["ssh", "web", "-l", "root", "-p", str(ECHO), "-c", "ls /"], ["root@vmi.web.default", "ls /"]),
@@ -286,11 +286,11 @@ exit 7
     ids=["user", "command", "flags", "to", "from"],
 )
 def test_ssh_connects_to_the_guest_through_virtctl(
-    guests: Guests, tmp_path: Path, words: list[str], expected: list[str]
+    guests: Guests, tmp_path: Path, message: list[str], expected: list[str]
 ) -> None:
-    _write_program(tmp_path / words[0], PROXY)
+    _write_program(tmp_path / message[0], PROXY)
     seen = tmp_path / "seen"
-    ran = guests.call(*words, PATH=f"{tmp_path}:{guests.environment['PATH']}", SEEN=str(seen))
+    ran = guests.call(*message, PATH=f"{tmp_path}:{guests.environment['PATH']}", SEEN=str(seen))
     assert (ran.status, ran.out) == (7, b"over ssh\n"), ran.err
     assert seen.read_text().splitlines()[2:] == expected
 

@@ -1,4 +1,4 @@
-"""`virtctl console` in a terminal, against a server of its own."""
+"""`virtctl console` in a terminal, against a separate server."""
 
 import signal
 import time
@@ -14,9 +14,9 @@ def test_user_logs_in_and_leaves_with_the_escape_sequence(guests: Guests) -> Non
     with guests.open("console", "web") as terminal:
         terminal.wait_for(CONNECTED)
         terminal.wait_for(rb"login: ")
-        assert not terminal.is_restored(), "every key is to reach the guest"
+        assert not terminal.is_restored(), "every key must reach the guest"
         terminal.type(b"root\r")
-        assert terminal.wait_for(rb"root\r") == b"root\r", "shown once: the guest says it, the terminal does not"
+        assert terminal.wait_for(rb"root\r") == b"root\r", "echoed once: by the guest, not by the terminal"
         terminal.type(b"\x03\x1a\x1c\x04")  # Ctrl+C, Ctrl+Z, Ctrl+\, Ctrl+D
         terminal.wait_for(rb"\x03\x1a\x1c\x04")
         terminal.resize(50, 132)
@@ -123,7 +123,7 @@ def test_console_log_is_printed_byte_for_byte(guests: Guests) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "error"),
+    ("message", "status", "error"),
     [
         (["console", "wep"], 1, 'instance "wep" not found in namespace default; did you mean "web"?'),
         (["console", "off"], 1, "VM off is not running\nStart it: virtctl start off -n default"),
@@ -132,10 +132,10 @@ def test_console_log_is_printed_byte_for_byte(guests: Guests) -> None:
         (["console", "web", "--timeout", "soon"], 2, 'invalid number "soon": must be an integer'),
         (["console", "pod/web"], 2, 'invalid kind "pod": must be vm or vmi'),
     ],
-    ids=["no guest", "not started", "log of none", "no name", "no time", "another kind"],
+    ids=["no guest", "not started", "log of a missing guest", "no name", "invalid timeout", "other kind"],
 )
-def test_failed_connection_is_reported(guests: Guests, words: list[str], status: int, error: str) -> None:
-    ran = guests.call(*words)
+def test_failed_connection_is_reported(guests: Guests, message: list[str], status: int, error: str) -> None:
+    ran = guests.call(*message)
     assert (ran.status, error in ran.err) == (status, True), ran.err
 
 

@@ -1,4 +1,4 @@
-"""WebSockets by hand: every byte of the handshake and of the frames, also those that no client should send."""
+"""The WebSocket protocol at the byte level: handshakes and frames, including invalid ones."""
 
 import asyncio
 import contextlib
@@ -39,7 +39,7 @@ def frame(opcode: int, data: bytes = b"", *, fin: bool = True, masked: bool = Tr
 
 
 class Wire:
-    """A bare connection to a server."""
+    """A raw connection to a server."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str) -> None:
         self.reader = reader
@@ -50,7 +50,7 @@ class Wire:
         self.writer.write(data)
 
     def request(self, what: str = "console", guest: str = "web", version: str = "v1", **headers: str | None) -> None:
-        """Ask for a stream; headers with None are left out."""
+        """Request a stream; headers with the value None are omitted."""
         path = f"/apis/subresources.kubevirt.io/{version}/namespaces/{NAMESPACE}/virtualmachineinstances/{guest}/{what}"
         given: dict[str, str | None] = {
             "host": "x",
@@ -76,7 +76,7 @@ class Wire:
 
     async def read_frame(self) -> tuple[int, bytes]:
         first, second = await self.reader.readexactly(2)
-        assert not second & 0x80, "a server never masks"
+        assert not second & 0x80, "servers must not mask frames"
         size = second & 0x7F
         if size == 126:
             (size,) = struct.unpack("!H", await self.reader.readexactly(2))
@@ -158,7 +158,7 @@ async def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str
         ("console", {"authorization": "Bearer wrong"}, 401, "Unauthorized"),
         ("console", {"guest": "no"}, 404, '"no" not found'),
     ],
-    ids=["no upgrade", "another", "old version", "bad key", "no key", "nobody", "somebody else", "no guest"],
+    ids=["no upgrade", "other protocol", "old version", "invalid key", "no key", "anonymous", "other user", "no guest"],
 )
 async def test_invalid_handshake_is_rejected_and_the_connection_kept(
     tmp_path: Path, what: str, headers: dict[str, Any], code: int, message: str
@@ -230,7 +230,7 @@ async def test_console_requires_the_edit_role(tmp_path: Path, role: str, status:
 
 
 async def _add_user(setup: StreamSetup, role: str) -> str:
-    """The token of a new user with this role everywhere."""
+    """Return the token of a new user with this role in all namespaces."""
     user = create_user(setup.system.system.directory, setup.system.url, "carol", role=role, by="token")
     for binding in user.bindings:
         await setup.system.client.create(binding)
@@ -239,10 +239,10 @@ async def _add_user(setup: StreamSetup, role: str) -> str:
 
 PIECES = {
     "in one frame": [frame(BINARY, b"abc")],
-    "as text": [frame(TEXT, b"abc")],
+    "text frame": [frame(TEXT, b"abc")],
     "in fragments": [frame(BINARY, b"a", fin=False), frame(CONT, b"b", fin=False), frame(CONT, b"c")],
     "with a ping between": [frame(BINARY, b"ab", fin=False), frame(PONG, b"x"), frame(CONT, b"c")],
-    "with nothing in between": [frame(BINARY), frame(BINARY, b"a"), frame(BINARY), frame(BINARY, b"bc")],
+    "with empty fragments": [frame(BINARY), frame(BINARY, b"a"), frame(BINARY), frame(BINARY, b"bc")],
     "byte by byte": [bytes([byte]) for byte in frame(BINARY, b"abc")],
 }
 
@@ -282,17 +282,17 @@ async def test_ping_is_answered_with_its_payload(tmp_path: Path) -> None:
 
 MALFORMED = {
     "not masked": (frame(BINARY, b"abc", masked=False), 1002),
-    "a reserved bit": (frame(BINARY, b"abc", rsv=0x40), 1002),
-    "an unknown opcode": (frame(3, b"abc"), 1002),
-    "a continuation of nothing": (frame(CONT, b"abc"), 1002),
-    "a message within a message": (frame(BINARY, b"a", fin=False) + frame(BINARY, b"b"), 1002),
-    "a ping in fragments": (frame(PING, b"a", fin=False), 1002),
-    "a ping too long": (frame(PING, b"a" * 126), 1002),
-    "a goodbye too short": (frame(CLOSE, b"\x03"), 1002),
-    "a goodbye with no such code": (frame(CLOSE, struct.pack("!H", 1005)), 1002),
-    "a frame too large": (struct.pack("!BBQ", 0x82, 0xFF, 5 * 1024 * 1024) + MASK, 1009),
-    "a frame of any size": (struct.pack("!BBQ", 0x82, 0xFF, 2**63) + MASK, 1009),
-    "no frame at all": (b"GET / HTTP/1.1\r\n\r\n", 1002),
+    "reserved bit": (frame(BINARY, b"abc", rsv=0x40), 1002),
+    "unknown opcode": (frame(3, b"abc"), 1002),
+    "continuation without a start": (frame(CONT, b"abc"), 1002),
+    "message within a message": (frame(BINARY, b"a", fin=False) + frame(BINARY, b"b"), 1002),
+    "fragmented ping": (frame(PING, b"a", fin=False), 1002),
+    "ping too long": (frame(PING, b"a" * 126), 1002),
+    "close frame too short": (frame(CLOSE, b"\x03"), 1002),
+    "close frame with an invalid code": (frame(CLOSE, struct.pack("!H", 1005)), 1002),
+    "frame too large": (struct.pack("!BBQ", 0x82, 0xFF, 5 * 1024 * 1024) + MASK, 1009),
+    "frame with a huge length": (struct.pack("!BBQ", 0x82, 0xFF, 2**63) + MASK, 1009),
+    "not a frame": (b"GET / HTTP/1.1\r\n\r\n", 1002),
 }
 
 

@@ -1,4 +1,4 @@
-"""Consoles, screens and ports of guests, over real connections with our own client."""
+"""Consoles, VNC and ports of guests over real connections with the API client."""
 
 import asyncio
 import contextlib
@@ -72,7 +72,7 @@ async def test_one_of_many_concurrent_clients_gets_the_console(tmp_path: Path) -
 
 
 async def _read_to_the_end(console: WebSocket) -> int:
-    """The code that the console ends with."""
+    """Read to the end and return the close code."""
     try:
         while await console.read():
             pass
@@ -250,86 +250,86 @@ async def test_unresponsive_client_is_disconnected(tmp_path: Path, monkeypatch: 
 Ask = Callable[[StreamSetup], Awaitable[Any]]
 
 REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
-    "a console of nobody": ({}, lambda v: open_console(v.transport, NAMESPACE, "no"), 404, '"no" not found'),
-    "a console before the start": (
+    "console of a missing instance": ({}, lambda v: open_console(v.transport, NAMESPACE, "no"), 404, '"no" not found'),
+    "console before the start": (
         {"phase": "Scheduling"},
         lambda v: open_console(v.transport, NAMESPACE, "web"),
         400,
         "VMI is not running",
     ),
-    "a console of one that failed": (
+    "console of a failed instance": (
         {"phase": "Failed"},
         lambda v: open_console(v.transport, NAMESPACE, "web"),
         409,
         "VMI is in failed status",
     ),
-    "a console that is not there": (
+    "instance without a console": (
         {"devices": {"autoattachSerialConsole": False}},
         lambda v: open_console(v.transport, NAMESPACE, "web"),
         400,
         "No serial consoles are present",
     ),
-    "a screen that is not there": (
+    "instance without VNC": (
         {"devices": {"autoattachGraphicsDevice": False}},
         lambda v: open_vnc(v.transport, NAMESPACE, "web"),
         400,
         "No graphics devices are present",
     ),
-    "a screen before the start": (
+    "VNC before the start": (
         {"phase": "Pending"},
         lambda v: open_vnc(v.transport, NAMESPACE, "web"),
         400,
         "VMI is not running",
     ),
-    "a port of a paused one": (
+    "port of a paused instance": (
         {"conditions": ["Paused"]},
         lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO),
         409,
         "VMI is paused",
     ),
-    "a port of one that ended": (
+    "port of an ended instance": (
         {"phase": "Succeeded"},
         lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO),
         400,
         "VMI is not running",
     ),
-    "a port of a machine that is none": (
+    "port of a missing VM": (
         {},
         lambda v: open_port(v.transport, NAMESPACE, MACHINES, "web", ECHO),
         404,
         'virtualmachine.kubevirt.io "web" not found',
     ),
-    "a port where nobody listens": (
+    "closed port": (
         {},
         lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", 1),
         500,
         "the guest cannot be reached",
     ),
-    "a port that is none": (
+    "port out of range": (
         {},
         lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", 70000),
         400,
         'invalid port "70000"',
     ),
-    "a protocol that is none": (
+    "unsupported protocol": (
         {},
         lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO, "sctp"),
         400,
         'unsupported protocol "sctp"',
     ),
-    "an agent that is not there": (
+    "no agent": (
         {},
         lambda v: query_agent(v.system.client, NAMESPACE, "web", "userlist"),
         409,
         "VMI does not have guest agent connected",
     ),
-    "an agent before the start": (
+    "agent before the start": (
         {"phase": "Scheduling"},
         lambda v: query_agent(v.system.client, NAMESPACE, "web", "guestosinfo"),
         409,
         "VMI is not running",
     ),
-    "a pause that fails": (
+    "failing pause": (
         {"name": "stubborn"},
         lambda v: request_action(v.system.client, NAMESPACE, INSTANCES, "stubborn", "pause"),
         500,
@@ -338,15 +338,15 @@ REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("guest", "ask", "code", "words"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("guest", "ask", "code", "message"), REFUSED.values(), ids=REFUSED)
 async def test_impossible_stream_requests_are_rejected_with_a_reason(
-    tmp_path: Path, guest: dict[str, Any], ask: Ask, code: int, words: str
+    tmp_path: Path, guest: dict[str, Any], ask: Ask, code: int, message: str
 ) -> None:
     async with open_stream_setup(tmp_path) as setup:
         await setup.run_guest(**guest)
         with pytest.raises(StatusError) as caught:
             await ask(setup)
-        assert (caught.value.code, words in caught.value.message) == (code, True), caught.value.message
+        assert (caught.value.code, message in caught.value.message) == (code, True), caught.value.message
 
 
 @pytest.mark.parametrize(

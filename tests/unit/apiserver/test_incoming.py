@@ -6,7 +6,7 @@ from virtshape.apiserver.incoming import MAX_UNREAD, IncomingBody
 
 
 class Sender:
-    """What a body asks of the connection that it comes by."""
+    """A fake connection that records the requests of a body."""
 
     def __init__(self) -> None:
         self.invited = 0

@@ -12,8 +12,8 @@ GET = b"GET /%b HTTP/1.1\r\nhost: x\r\n\r\n"
 UPGRADE = b"GET /%b HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
 
 
-class Taken:
-    """What a reader makes of bytes."""
+class RecordingParser:
+    """Records the requests that a parser finds."""
 
     def __init__(self, *, answers_at_once: bool = False) -> None:
         self.requests: list[Request] = []
@@ -38,7 +38,7 @@ class Taken:
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])
 def test_requests_are_parsed_from_any_chunks(size: int) -> None:
-    taken = Taken()
+    taken = RecordingParser()
     data = GET % b"a" + GET % b"b"
     for at in range(0, len(data), size):
         taken.reader.feed(data[at : at + size])
@@ -47,7 +47,7 @@ def test_requests_are_parsed_from_any_chunks(size: int) -> None:
 
 
 def test_parsing_stops_after_an_upgrade_request() -> None:
-    taken = Taken()
+    taken = RecordingParser()
     taken.reader.feed(GET % b"a" + UPGRADE % b"b" + GET % b"c")
     taken.reader.feed(GET % b"d")
     assert (taken.paths, taken.reader.is_holding()) == (["/a", "/b"], True)
@@ -59,21 +59,21 @@ def test_parsing_stops_after_an_upgrade_request() -> None:
 
 
 def test_bytes_after_an_upgrade_belong_to_the_new_protocol() -> None:
-    taken = Taken()
+    taken = RecordingParser()
     taken.reader.feed(UPGRADE % b"a" + b"\x82\x85")
     taken.reader.feed(b"more")
     assert (taken.reader.take_rest(), taken.reader.take_rest()) == (b"\x82\x85more", b"")
 
 
 def test_requests_after_refused_upgrades_are_read() -> None:
-    taken = Taken(answers_at_once=True)
+    taken = RecordingParser(answers_at_once=True)
     taken.reader.feed(UPGRADE % b"a" * 3000)
     assert len(taken.requests) == 3000
 
 
 @pytest.mark.parametrize("header", [b"content-length: 3", b"transfer-encoding: chunked"])
 def test_upgrade_request_with_body_is_rejected(header: bytes) -> None:
-    taken = Taken()
+    taken = RecordingParser()
     taken.reader.feed((UPGRADE % b"a").replace(b"\r\n\r\n", b"\r\n" + header + b"\r\n\r\nabc"))
     taken.reader.feed(GET % b"b")
     assert [error.code for error in taken.refusals] == [501]
@@ -81,7 +81,7 @@ def test_upgrade_request_with_body_is_rejected(header: bytes) -> None:
 
 
 def test_expect_header_gets_100_continue() -> None:
-    taken = Taken()
+    taken = RecordingParser()
     taken.reader.feed(b"POST /a HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
     assert taken.invited == 1
     taken.reader.feed(b"{}")
@@ -107,7 +107,7 @@ HUGE = 1 << 40
 
 
 async def test_upload_is_passed_on_before_its_body() -> None:
-    taken = Taken()
+    taken = RecordingParser()
     taken.reader.feed(UPLOAD % (6, b"") + b"abc")
     (request,) = taken.requests
     assert (request.body, request.is_arriving) == (b"", True)
@@ -119,7 +119,7 @@ async def test_upload_is_passed_on_before_its_body() -> None:
 
 
 async def test_upload_has_no_size_limit_and_gets_100_continue_on_first_read() -> None:
-    taken = Taken()
+    taken = RecordingParser()
     taken.reader.feed(UPLOAD % (HUGE, b"expect: 100-continue\r\n"))
     (request,) = taken.requests
     assert (taken.refusals, taken.invited) == ([], 0)
@@ -133,6 +133,6 @@ async def test_upload_has_no_size_limit_and_gets_100_continue_on_first_read() ->
 
 @pytest.mark.parametrize("line", [b"PUT /v1beta1/upload-async", b"POST /v1beta1/upload-everything", b"POST /api"])
 def test_other_requests_have_a_size_limit(line: bytes) -> None:
-    taken = Taken()
+    taken = RecordingParser()
     taken.reader.feed(line + b" HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % HUGE)
     assert [error.code for error in taken.refusals] == [413]

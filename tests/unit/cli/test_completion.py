@@ -58,7 +58,7 @@ def test_commands_flags_and_values_are_completed(line: str, answers: list[str]) 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_script_calls_the_command(shell: str) -> None:
     if shell == "bash" and shutil.which("bash") is None:
-        pytest.skip("there is no bash here to check the script's version against")
+        pytest.skip("bash is not installed; the script's version cannot be checked")
     outcome = call_virtctl("completion", shell)
     assert outcome.status == 0
     assert f"_VIRTCTL_COMPLETE={shell}_complete" in outcome.out

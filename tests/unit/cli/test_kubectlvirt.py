@@ -20,7 +20,7 @@ def call(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
 def kubectl() -> str:
     found = find_kubectls()
     if not found:
-        pytest.skip("there is no kubectl here")
+        pytest.skip("kubectl is not installed")
     return str(found[max(found)])
 
 

@@ -18,11 +18,11 @@ def build(name: str, revision: int = 1, uid: str = "", namespace: str = "ns", **
 OLD, NEW, OTHER = build("a"), build("a", 2), build("a", 3, "another")
 
 PUTS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
-    "a new one": ([], OLD, [Change("ADDED", OLD)]),
-    "a newer one": ([OLD], NEW, [Change("MODIFIED", NEW)]),
-    "the same": ([OLD], build("a"), []),
-    "another of its name": ([OLD], OTHER, [Change("DELETED", OLD), Change("ADDED", OTHER)]),
-    "of another namespace": ([OLD], build("a", namespace="b"), [Change("ADDED", build("a", namespace="b"))]),
+    "new object": ([], OLD, [Change("ADDED", OLD)]),
+    "newer version": ([OLD], NEW, [Change("MODIFIED", NEW)]),
+    "same version": ([OLD], build("a"), []),
+    "recreated object": ([OLD], OTHER, [Change("DELETED", OLD), Change("ADDED", OTHER)]),
+    "object of another namespace": ([OLD], build("a", namespace="b"), [Change("ADDED", build("a", namespace="b"))]),
 }
 
 
@@ -36,9 +36,9 @@ def test_put_reports_the_changes(known: list[ConfigMap], item: ConfigMap, change
 
 
 DROPS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
-    "a known one": ([OLD], NEW, [Change("DELETED", NEW)]),
-    "an unknown one": ([], OLD, []),
-    "one that another has replaced": ([OTHER], OLD, []),
+    "known object": ([OLD], NEW, [Change("DELETED", NEW)]),
+    "unknown object": ([], OLD, []),
+    "recreated object": ([OTHER], OLD, []),
 }
 
 

@@ -28,9 +28,9 @@ def test_expired_history_is_a_gone_error() -> None:
 OTHERS: dict[str, tuple[bytes, int, str, str]] = {
     "plain text": (b"404 page not found\n", 404, "NotFound", "404 page not found"),
     "nothing": (b"", 502, "", "the server responded with status 502"),
-    "some JSON": (b'{"error": "x"}', 403, "Forbidden", '{"error": "x"}'),
+    "other JSON": (b'{"error": "x"}', 403, "Forbidden", '{"error": "x"}'),
     "bytes": (b"\xff\xfe", 500, "", "��"),
-    "a newer Status": (
+    "newer Status": (
         json.dumps({"status": "Failure", "message": "m", "reason": "New", "code": 499, "details": {"z": 1}}).encode(),
         400,
         "New",

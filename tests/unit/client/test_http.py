@@ -133,7 +133,7 @@ async def test_write_is_never_retried() -> None:
 
 
 LOG_BODIES: dict[str, tuple[bytes, bytes]] = {
-    "of a length": (ok(b"body"), b"body"),
+    "with a length": (ok(b"body"), b"body"),
     "in chunks": (chunked(b"bo", b"dy", b""), b"body"),
     "until the end": (b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nbody", b"body"),
     "compressed": (ok(gzip.compress(b"body"), "content-encoding: gzip"), b"body"),
@@ -153,22 +153,25 @@ async def test_repeated_headers_are_joined() -> None:
 
 BROKEN: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "closed the connection"),
-    "half a head": (b"HTTP/1.1 200 OK\r\nconte", "closed the connection"),
-    "half a body": (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nhalf", "closed the connection"),
-    "no HTTP": (b"SSH-2.0-OpenSSH\r\n", "not valid HTTP"),
+    "truncated header": (b"HTTP/1.1 200 OK\r\nconte", "closed the connection"),
+    "truncated body": (
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nhalf",
+        "closed the connection",
+    ),
+    "not HTTP": (b"SSH-2.0-OpenSSH\r\n", "not valid HTTP"),
     "broken compression": (ok(b"xx", "content-encoding: gzip"), "cannot be decompressed"),
 }
 
 
-@pytest.mark.parametrize(("reply", "words"), BROKEN.values(), ids=BROKEN.keys())
-async def test_broken_response_is_an_unreachable_error(reply: bytes, words: str) -> None:
+@pytest.mark.parametrize(("reply", "message"), BROKEN.values(), ids=BROKEN.keys())
+async def test_broken_response_is_an_unreachable_error(reply: bytes, message: str) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(reply)
         writer.close()
 
     async with transport_to(talk) as transport:
-        with pytest.raises(UnreachableError, match=words):
+        with pytest.raises(UnreachableError, match=message):
             await transport.call(GET)
 
 
@@ -233,7 +236,7 @@ async def stream(server: Server, *, idle_timeout: float | None = None, **options
 
 
 STREAMS: dict[str, tuple[tuple[bytes, ...], list[bytes]]] = {
-    "a line a chunk": ((b"one\n", b"two\n"), [b"one", b"two"]),
+    "one line per chunk": ((b"one\n", b"two\n"), [b"one", b"two"]),
     "lines in one chunk": ((b"one\ntwo\n",), [b"one", b"two"]),
     "a line in many chunks": ((b"o", b"n", b"e\ntw", b"o\n"), [b"one", b"two"]),
     "an unfinished line": ((b"one\ntwo",), [b"one", b"two"]),
@@ -274,24 +277,24 @@ async def test_large_stream_is_read_completely() -> None:
 
 
 async def test_every_request_is_logged_without_credentials() -> None:
-    told: list[Exchange] = []
+    exchanges: list[Exchange] = []
     refused = ok(b"no", status="401 Unauthorized")
     server = Server(refused, ok(b"in", "connection: close"), chunked(b"line\n", b""), b"")
 
     async with transport_to(server.talk, credentials=Changing()) as transport:
-        transport._log_request = told.append  # noqa: SLF001 - in place of the constructor argument
+        transport._log_request = exchanges.append  # noqa: SLF001 - in place of the constructor argument
         await transport.call(POST)
         async with transport.stream(GET) as lines:
             assert [line async for line in lines] == [b"line"]
         with pytest.raises(UnreachableError):
             await transport.call(GET)
-    assert [(one.method, one.url.partition("/x")[1], one.status, one.sent, one.received) for one in told] == [
+    assert [(one.method, one.url.partition("/x")[1], one.status, one.sent, one.received) for one in exchanges] == [
         ("POST", "/x", 401, b"hello", b"no"),
         ("POST", "/x", 200, b"hello", b"in"),
         ("GET", "/x", 200, b"", b""),
         ("GET", "/x", 0, b"", b""),
     ]
-    assert "t1" not in str(told)
+    assert "t1" not in str(exchanges)
 
 
 async def test_invalid_ca_certificate_is_rejected(tmp_path: Path) -> None:

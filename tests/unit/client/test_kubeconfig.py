@@ -100,22 +100,25 @@ def test_named_cluster_disables_the_service_account(tmp_path: Path) -> None:
 
 
 PROBLEMS: dict[str, tuple[object, str]] = {
-    "no such context": ({"current-context": "x"}, 'has no context "x"'),
+    "unknown context": ({"current-context": "x"}, 'has no context "x"'),
     "no context": (build_config() | {"current-context": ""}, "no current-context"),
-    "no such cluster": (build_config() | {"clusters": []}, 'has no cluster "one"'),
-    "no such user": (build_config() | {"users": None}, 'has no user "one"'),
-    "no kubeconfig": ("just text", "is not a valid kubeconfig"),
+    "unknown cluster": (build_config() | {"clusters": []}, 'has no cluster "one"'),
+    "unknown user": (build_config() | {"users": None}, 'has no user "one"'),
+    "not a kubeconfig": ("just text", "is not a valid kubeconfig"),
     "wrong types": ({"clusters": 3}, "is not a valid kubeconfig"),
-    "half a key": (build_config(user={"client-key-data": encoded("k")}), "only one of client certificate and key"),
-    "a missing file": (build_config(user={"client-certificate": "c", "client-key": "k"}), "cannot be read"),
-    "no base64": (build_config(None, None, **{"certificate-authority-data": "?"}), "cannot be read"),
-    "an auth provider": (build_config(user={"auth-provider": {"name": "gcp"}}), "auth-provider"),
+    "certificate without a key": (
+        build_config(user={"client-key-data": encoded("k")}),
+        "only one of client certificate and key",
+    ),
+    "missing file": (build_config(user={"client-certificate": "c", "client-key": "k"}), "cannot be read"),
+    "invalid base64": (build_config(None, None, **{"certificate-authority-data": "?"}), "cannot be read"),
+    "auth provider": (build_config(user={"auth-provider": {"name": "gcp"}}), "auth-provider"),
 }
 
 
-@pytest.mark.parametrize(("tree", "words"), PROBLEMS.values(), ids=PROBLEMS.keys())
-def test_unusable_kubeconfig_is_rejected_with_a_reason(tmp_path: Path, tree: object, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
+@pytest.mark.parametrize(("tree", "message"), PROBLEMS.values(), ids=PROBLEMS.keys())
+def test_unusable_kubeconfig_is_rejected_with_a_reason(tmp_path: Path, tree: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         find_access(path=str(write(tmp_path / "config", tree)))
 
 
@@ -136,9 +139,9 @@ def test_error_without_a_server_suggests_kubeconfig(tmp_path: Path) -> None:
 
 SECRETS: dict[str, tuple[JsonObject, Credentials]] = {
     "nothing": ({}, Credentials()),
-    "a token": ({"token": "abc\n"}, Credentials("abc")),
-    "a password": ({"username": "u", "password": "p"}, Credentials(basic=("u", "p"))),
-    "a certificate": (
+    "token": ({"token": "abc\n"}, Credentials("abc")),
+    "password": ({"username": "u", "password": "p"}, Credentials(basic=("u", "p"))),
+    "certificate": (
         {"client-certificate-data": encoded("c"), "client-key-data": encoded("k")},
         Credentials(identity=Identity(b"c", b"k")),
     ),

@@ -21,8 +21,8 @@ def test_empty_overrides_change_nothing() -> None:
 
 def test_server_and_tls_settings_are_overridden(tmp_path: Path) -> None:
     (tmp_path / "ca").write_bytes(b"other")
-    said = Overrides(server="https://other", tls_server_name="name", certificate_authority=str(tmp_path / "ca"))
-    access = override_access(STATED, said)
+    overrides = Overrides(server="https://other", tls_server_name="name", certificate_authority=str(tmp_path / "ca"))
+    access = override_access(STATED, overrides)
     assert (access.server, access.server_name, access.authority) == ("https://other", "name", b"other")
     trusting = override_access(STATED, Overrides(insecure_skip_tls_verify=True))
     assert (trusting.authority, trusting.insecure) == (b"", True)
@@ -31,10 +31,10 @@ def test_server_and_tls_settings_are_overridden(tmp_path: Path) -> None:
 async def test_credentials_are_overridden(tmp_path: Path) -> None:
     for name in ("crt", "key"):
         (tmp_path / name).write_text(name)
-    said = Overrides(
+    overrides = Overrides(
         token=f" {tmp_path.name}\n", client_certificate=str(tmp_path / "crt"), client_key=str(tmp_path / "key")
     )
-    access = override_access(STATED, said)
+    access = override_access(STATED, overrides)
     assert await access.credentials.fetch() == Credentials(tmp_path.name, Identity(b"crt", b"key"))
 
 
@@ -45,14 +45,14 @@ def test_impersonation_is_overridden() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("overrides", "message"),
     [
         (Overrides(client_key="k"), "must be given together"),
         (Overrides(certificate_authority="/nowhere/ca"), "/nowhere/ca cannot be read: No such file or directory"),
         (Overrides(certificate_authority="ca", insecure_skip_tls_verify=True), "mutually exclusive: keep one of them"),
     ],
-    ids=["a key alone", "a file that is not there", "trust in two ways"],
+    ids=["only a key", "missing file", "CA and skipped verification"],
 )
-def test_invalid_overrides_are_rejected(said: Overrides, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        override_access(STATED, said)
+def test_invalid_overrides_are_rejected(overrides: Overrides, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        override_access(STATED, overrides)

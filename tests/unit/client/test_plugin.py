@@ -32,8 +32,8 @@ def build_plugin(command: str, home: Path = Path("/"), **options: Any) -> ExecPl
 
 
 SECRETS: dict[str, tuple[dict[str, Any], Credentials]] = {
-    "a token": ({"token": "t"}, Credentials("t")),
-    "a certificate": ({"clientCertificateData": "c", "clientKeyData": "k"}, Credentials(identity=Identity(b"c", b"k"))),
+    "token": ({"token": "t"}, Credentials("t")),
+    "certificate": ({"clientCertificateData": "c", "clientKeyData": "k"}, Credentials(identity=Identity(b"c", b"k"))),
     "both": (
         {"token": "t", "clientCertificateData": "c", "clientKeyData": "k"},
         Credentials("t", Identity(b"c", b"k")),
@@ -97,20 +97,20 @@ async def test_command_path_is_relative_to_the_kubeconfig(tmp_path: Path) -> Non
 
 
 PROBLEMS: dict[str, tuple[str, str]] = {
-    "it fails": ("echo no luck >&2; exit 3", "failed with 3: no luck"),
-    "it prints no JSON": ("echo hello", "did not print a valid ExecCredential"),
-    "it prints no secret": (printing({}), "neither a token nor a certificate"),
-    "it prints half a certificate": (printing({"clientKeyData": "k"}), "neither a token nor a certificate"),
-    "it prints another version": (
+    "plugin fails": ("echo no luck >&2; exit 3", "failed with 3: no luck"),
+    "not JSON": ("echo hello", "did not print a valid ExecCredential"),
+    "no credentials": (printing({}), "neither a token nor a certificate"),
+    "certificate without a key": (printing({"clientKeyData": "k"}), "neither a token nor a certificate"),
+    "other version": (
         printing({"token": "t"}, "client.authentication.k8s.io/v1beta1"),
         "instead of client.authentication.k8s.io/v1",
     ),
 }
 
 
-@pytest.mark.parametrize(("line", "words"), PROBLEMS.values(), ids=PROBLEMS.keys())
-async def test_failing_plugin_is_reported_with_a_reason(tmp_path: Path, line: str, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
+@pytest.mark.parametrize(("line", "message"), PROBLEMS.values(), ids=PROBLEMS.keys())
+async def test_failing_plugin_is_reported_with_a_reason(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         await build_plugin(build_script(tmp_path, line)).fetch()
 
 
@@ -124,8 +124,8 @@ async def test_missing_plugin_is_reported_with_its_install_hint() -> None:
 @pytest.mark.parametrize(
     "config",
     [
-        pytest.param(ExecConfig("x", "client.authentication.k8s.io/v1alpha1"), id="an old version"),
-        pytest.param(ExecConfig("x", V1, interactive_mode="Always"), id="a plugin that asks"),
+        pytest.param(ExecConfig("x", "client.authentication.k8s.io/v1alpha1"), id="old version"),
+        pytest.param(ExecConfig("x", V1, interactive_mode="Always"), id="interactive plugin"),
     ],
 )
 def test_unsupported_plugin_is_rejected_on_creation(config: ExecConfig) -> None:

@@ -16,11 +16,11 @@ def test_higher_levels_log_more(level: int, lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
+    ("status", "message"),
     [(0, "no response"), (404, "404 Not Found"), (599, "599"), (101, "101 Switching Protocols")],
 )
-def test_response_status_is_logged(status: int, words: str) -> None:
-    assert describe_exchange(Exchange("GET", "/", status, 1.0), 6) == [f"GET / {words} in 1000 milliseconds"]
+def test_response_status_is_logged(status: int, message: str) -> None:
+    assert describe_exchange(Exchange("GET", "/", status, 1.0), 6) == [f"GET / {message} in 1000 milliseconds"]
 
 
 @pytest.mark.parametrize(("level", "kept"), [(8, 1024), (9, 10240), (10, 20000)])

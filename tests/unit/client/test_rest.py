@@ -34,7 +34,7 @@ class Scripted:
         return self.replies.pop(0)
 
     def stream(self, call: Call, *, idle_timeout: float | None = None) -> NoReturn:
-        raise AssertionError(f"nobody streams {call} with {idle_timeout}")
+        raise AssertionError(f"unexpected stream {call} with {idle_timeout}")
 
     async def close(self) -> None:
         pass
@@ -47,17 +47,17 @@ class Streaming:
         self._lines = lines
 
     async def call(self, call: Call) -> Reply:
-        raise AssertionError(f"nobody asks for {call}")
+        raise AssertionError(f"unexpected request {call}")
 
     @asynccontextmanager
     async def stream(self, call: Call, *, idle_timeout: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
         del call, idle_timeout
-        yield self._tell()
+        yield self._read_lines()
 
     async def close(self) -> None:
         pass
 
-    async def _tell(self) -> AsyncIterator[bytes]:
+    async def _read_lines(self) -> AsyncIterator[bytes]:
         for line in self._lines:
             yield line
 
@@ -75,12 +75,12 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 RETRIES: dict[str, tuple[list[tuple[int, str]], list[float], int]] = {
     "too many requests": ([(429, "1"), (429, "2"), (200, "")], [1, 2], 200),
-    "an overloaded server": ([(503, "5"), (200, "")], [5], 200),
-    "a long wait": ([(429, "100000"), (200, "")], [60], 200),
-    "no word of when": ([(429, "")], [], 429),
-    "a date": ([(429, "Fri, 31 Dec 1999 23:59:59 GMT")], [], 429),
-    "a refusal": ([(409, "1")], [], 409),
-    "no end": ([(429, "1")] * MAX_TRIES, [1] * (MAX_TRIES - 1), 429),
+    "overloaded server": ([(503, "5"), (200, "")], [5], 200),
+    "long delay": ([(429, "100000"), (200, "")], [60], 200),
+    "no Retry-After header": ([(429, "")], [], 429),
+    "Retry-After with a date": ([(429, "Fri, 31 Dec 1999 23:59:59 GMT")], [], 429),
+    "other error": ([(409, "1")], [], 409),
+    "maximum of retries": ([(429, "1")] * MAX_TRIES, [1] * (MAX_TRIES - 1), 429),
 }
 
 
@@ -107,10 +107,10 @@ async def test_request_is_retried_after_the_requested_delay(
 
 
 async def test_warnings_are_passed_to_the_handler() -> None:
-    told: list[str] = []
+    warnings: list[str] = []
     reply = Reply(200, {"warning": '299 - "one"\n299 - "say \\"two\\""'}, ITEM)
-    await RestClient(Scripted(reply), warn=told.append).get(ConfigMap, "a", "ns")
-    assert told == ["one", 'say "two"']
+    await RestClient(Scripted(reply), warn=warnings.append).get(ConfigMap, "a", "ns")
+    assert warnings == ["one", 'say "two"']
 
 
 @pytest.mark.parametrize("header", ["", "nonsense", '199 - "something else"'])
@@ -119,8 +119,8 @@ def test_other_warning_headers_are_ignored(header: str) -> None:
 
 
 TARGETS: dict[str, tuple[Any, tuple[str, ...], str]] = {
-    "a core kind": (ConfigMap, ("ns", "a"), "/api/v1/namespaces/ns/configmaps/a"),
-    "of a group": (
+    "core kind": (ConfigMap, ("ns", "a"), "/api/v1/namespaces/ns/configmaps/a"),
+    "kind of a group": (
         VirtualMachine,
         ("ns", "a", "status"),
         "/apis/kubevirt.io/v1/namespaces/ns/virtualmachines/a/status",
@@ -131,7 +131,7 @@ TARGETS: dict[str, tuple[Any, tuple[str, ...], str]] = {
         ("ns", "system:a/b c"),
         "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:a%2Fb%20c",
     ),
-    "the newest version of a struct": (
+    "newest version of a struct": (
         v1beta1.VirtualMachineInstancetype,
         ("ns",),
         "/apis/instancetype.kubevirt.io/v1beta1/namespaces/ns/virtualmachineinstancetypes",

@@ -92,15 +92,15 @@ async def test_request_is_sent_through_the_proxy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("answer", "message"),
     [
         (b"HTTP/1.1 407 Who are you\r\n\r\n", "refused to connect to api.example:8080: HTTP/1.1 407 Who are you"),
         (b"nonsense\r\n\r\n", "refused to connect to api.example:8080: nonsense"),
     ],
-    ids=["a refusal", "no HTTP"],
+    ids=["rejected", "not HTTP"],
 )
-async def test_failing_proxy_is_named_without_its_password(answer: bytes, words: str) -> None:
-    with pytest.raises(UnreachableError, match=words) as refused:
+async def test_failing_proxy_is_named_without_its_password(answer: bytes, message: str) -> None:
+    with pytest.raises(UnreachableError, match=message) as refused:
         await ask(Proxy(answer), "jdoe:secret@")
     assert "secret" not in str(refused.value)
 

@@ -46,7 +46,7 @@ async def read_head(reader: asyncio.StreamReader) -> list[str]:
 
 async def test_file_is_sent_completely_with_length_and_token() -> None:
     taken: list[object] = []
-    told: list[int] = []
+    progress: list[int] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         taken.append(await read_head(reader))
@@ -54,15 +54,17 @@ async def test_file_is_sent_completely_with_length_and_token() -> None:
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" + OK)
         await writer.drain()
 
-    answer = await run(serve, lambda url: send_file(UploadProxy(url, "t0k"), io.BytesIO(DATA), len(DATA), told.append))
+    answer = await run(
+        serve, lambda url: send_file(UploadProxy(url, "t0k"), io.BytesIO(DATA), len(DATA), progress.append)
+    )
     assert answer == UploadResponse(200, "")
     head, data = taken
     assert isinstance(head, list)
     assert head[0] == "POST /v1beta1/upload-async?a=b HTTP/1.1"
     assert {"authorization: Bearer t0k", f"content-length: {len(DATA)}"} <= set(head)
     assert data == DATA
-    assert told == sorted(told)
-    assert (told[0], told[-1]) == (PIECE, len(DATA))
+    assert progress == sorted(progress)
+    assert (progress[0], progress[-1]) == (PIECE, len(DATA))
 
 
 async def test_early_error_response_stops_the_upload() -> None:
@@ -77,11 +79,11 @@ async def test_early_error_response_stops_the_upload() -> None:
     assert answer == UploadResponse(400, "no")
 
 
-@pytest.mark.parametrize("words", [b"", b"HTTP/1.1 2"], ids=["at once", "in the middle of the answer"])
-async def test_closed_connection_is_reported(words: bytes) -> None:
+@pytest.mark.parametrize("message", [b"", b"HTTP/1.1 2"], ids=["before the response", "within the response"])
+async def test_closed_connection_is_reported(message: bytes) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
-        writer.write(words)
+        writer.write(message)
         writer.close()
 
     with pytest.raises(UnreachableError, match=r"closed the connection|connection broke"):

@@ -1,4 +1,4 @@
-"""What decisions know of a cluster: what informers have, what is asked for, and never a refusal upon old news."""
+"""Objects for admission in a cluster: from informers or requests; rejections are repeated with current objects."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,25 +24,25 @@ from virtshape.supervise.supervisor import Supervisor
 SMALL = Reference("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype", "", "small")
 
 
-class Counted:
-    """A client that counts what is read, and whose lists may be empty and watches silent."""
+class RecordingClient:
+    """A client that records requests for single objects."""
 
     def __init__(self, client: RestClient) -> None:
         self._client = client
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
     async def get(self, kind: type[Any], name: str, namespace: str = "") -> Any:
-        self.asked.append(f"{kind.__name__} {name}")
+        self.requested.append(f"{kind.__name__} {name}")
         return await self._client.get(kind, name, namespace)
 
 
 @asynccontextmanager
-async def open_context(directory: Path) -> AsyncIterator[tuple[AdmissionContext, Informers, Counted]]:
+async def open_context(directory: Path) -> AsyncIterator[tuple[AdmissionContext, Informers, RecordingClient]]:
     async with open_system("in-process", directory) as system:
-        client = Counted(system.client)
+        client = RecordingClient(system.client)
         informers = Informers(system.client)
         context = AdmissionContext(client, informers)  # type: ignore[arg-type]  # it passes on
         await system.client.create(object_from_tree(instancetype_tree()))
@@ -52,7 +52,7 @@ async def open_context(directory: Path) -> AsyncIterator[tuple[AdmissionContext,
 def measure() -> Steps[int]:
     found = yield SMALL
     if not isinstance(found, VirtualMachineClusterInstancetype):
-        raise StatusError(404, "NotFound", "there is none")
+        raise StatusError(404, "NotFound", "not found")
     guest = found.spec.cpu.guest if found.spec.cpu else None
     if not guest or guest < 4:
         raise StatusError(422, "Invalid", f"{guest} is too small")
@@ -72,25 +72,25 @@ async def test_cached_objects_are_not_requested(tmp_path: Path) -> None:
         await informers.wait()
         assert context.is_ready
         assert await context.run(find_small) is not None
-        assert client.asked == []
+        assert client.requested == []
 
 
 async def test_uncached_objects_are_requested(tmp_path: Path) -> None:
     async with open_context(tmp_path) as (context, _, client):
         assert not context.is_ready
         assert await context.run(find_small) is not None
-        assert client.asked == ["VirtualMachineClusterInstancetype small"]
+        assert client.requested == ["VirtualMachineClusterInstancetype small"]
 
 
-async def test_missing_object_is_refused_after_asking_the_api_server(tmp_path: Path) -> None:
+async def test_missing_object_is_rejected_after_a_request_to_the_api_server(tmp_path: Path) -> None:
     async with open_context(tmp_path) as (context, _, client):
         await client.delete(VirtualMachineClusterInstancetype, "small")
-        with pytest.raises(StatusError, match="there is none"):
+        with pytest.raises(StatusError, match="not found"):
             await context.run(measure)
-        assert client.asked == ["VirtualMachineClusterInstancetype small"]
+        assert client.requested == ["VirtualMachineClusterInstancetype small"]
 
 
-async def test_refusal_is_repeated_with_current_objects(tmp_path: Path) -> None:
+async def test_rejection_is_repeated_with_current_objects(tmp_path: Path) -> None:
     async with open_context(tmp_path) as (context, informers, client):
         async with informers.running(Supervisor()):
             await informers.wait()
@@ -108,7 +108,7 @@ async def test_suggestions_come_from_the_cache(tmp_path: Path) -> None:
         assert known.list_names(SMALL.group, SMALL.kind, "") == ["small"]
         assert known.find(SMALL) is not None
         assert known.find(Reference("", "ConfigMap", "default", "small")) is None
-        assert client.asked == []
+        assert client.requested == []
 
 
 async def test_decision_with_several_reads_is_started_once(tmp_path: Path) -> None:
@@ -125,14 +125,14 @@ async def test_decision_with_several_reads_is_started_once(tmp_path: Path) -> No
     async with open_context(tmp_path) as (context, _, client):
         assert await context.run(search) == [None, None, None]
         assert starts == 1
-        assert client.asked == ["ConfigMap a", "ConfigMap b"]
+        assert client.requested == ["ConfigMap a", "ConfigMap b"]
 
 
 async def test_forbidden_read_is_not_repeated(tmp_path: Path) -> None:
-    asked: list[Reference] = []
+    requested: list[Reference] = []
 
     async def require(reference: Reference) -> None:
-        asked.append(reference)
+        requested.append(reference)
         if reference != SMALL:
             raise StatusError(403, "Forbidden", "not yours")
 
@@ -144,7 +144,7 @@ async def test_forbidden_read_is_not_repeated(tmp_path: Path) -> None:
         await informers.wait()
         with pytest.raises(StatusError, match="not yours"):
             await context.run(search, require)
-        assert (len(asked), client.asked) == (2, [])
+        assert (len(requested), client.requested) == (2, [])
 
 
 async def test_revisions_are_requested_once(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ async def test_revisions_are_requested_once(tmp_path: Path) -> None:
         reference = Reference("apps", "ControllerRevision", "default", "r1")
         for _unused in range(2):
             assert await context.run(lambda: find(reference)) is not None
-        assert client.asked == ["ControllerRevision r1"]
+        assert client.requested == ["ControllerRevision r1"]
 
 
 async def test_vms_are_counted_by_the_revisions_they_hold(tmp_path: Path) -> None:
@@ -174,13 +174,13 @@ def build_revision(name: str, owner: str) -> ControllerRevision:
 
 
 async def test_number_of_lookups_is_limited(tmp_path: Path) -> None:
-    asked = iter(range(1000))
+    requested = iter(range(1000))
 
     def wonder() -> Steps[None]:
         while True:
-            yield Reference("", "ConfigMap", "default", str(next(asked)))
+            yield Reference("", "ConfigMap", "default", str(next(requested)))
 
     async with open_context(tmp_path) as (context, _, client):
         with pytest.raises(StatusError, match="more than 64 lookups"):
             await context.run(wonder)
-        assert len(client.asked) == 64
+        assert len(client.requested) == 64

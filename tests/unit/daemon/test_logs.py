@@ -1,4 +1,4 @@
-"""What is logged, and how it looks."""
+"""Log format, level and content."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""ListMetrics as Prometheus reads them, and the health that probes ask for."""
+"""Metrics in the Prometheus text format, and health endpoints."""
 
 import pytest
 
@@ -63,12 +63,12 @@ MONITOR = Monitor(lambda: {"lease": Check("the lease is old"), "other": PASSED},
 
 PROBES = {
     "alive": ("/livez", 200, "ok"),
-    "alive, in the older word": ("/healthz", 200, "ok"),
+    "deprecated healthz": ("/healthz", 200, "ok"),
     "not ready": ("/readyz", 500, "[-]lease failed: reason withheld\n[+]other ok\nreadyz check failed\n"),
     "one check": ("/readyz/other", 200, "ok"),
     "one check that fails": ("/readyz/lease", 500, "internal server error: the lease is old\n"),
     "no such check": ("/readyz/none", 404, "404 page not found\n"),
-    "something else": ("/metrics", 404, "404 page not found\n"),
+    "other path": ("/metrics", 404, "404 page not found\n"),
 }
 
 

@@ -26,31 +26,31 @@ def build_owner(name: str = "c1", uid: str = "dv-uid", namespace: str = "default
 BOUND = build_volume(claim="c1", uid="u1")
 TARGETS: dict[str, tuple[PersistentVolumeClaim, DataVolume | None, bool]] = {
     "marked": (build_target(), None, True),
-    "not marked": (build_bound(), None, False),
+    "without the annotation": (build_bound(), None, False),
     "owned by its DataVolume": (own(build_target(), "DataVolume"), build_owner(), False),
     "owned by a DataVolume that does not exist": (own(build_target(), "DataVolume"), None, True),
     "owned by another kind": (own(build_target(), "StatefulSet"), None, True),
-    "a copy": (build_bound(annotations=MARK, dataSource={"kind": "PersistentVolumeClaim", "name": "c0"}), None, False),
+    "clone": (build_bound(annotations=MARK, dataSource={"kind": "PersistentVolumeClaim", "name": "c0"}), None, False),
 }
 OWNED = own(build_target(), "DataVolume")
 KEYS: dict[str, tuple[PersistentVolumeClaim, DataVolume | None, PersistentVolume | None, str]] = {
-    "its volume's name": (build_target(), None, BOUND, "pv-c1"),
-    "its DataVolume's uid": (OWNED, build_owner(), BOUND, "dv-uid"),
-    "not the uid of a DataVolume that was not found": (OWNED, None, BOUND, "pv-c1"),
-    "not the uid of another DataVolume": (OWNED, build_owner(uid="other"), BOUND, "pv-c1"),
-    "not the uid of a DataVolume of another name": (OWNED, build_owner("c2"), BOUND, "pv-c1"),
-    "not the uid of a DataVolume of another namespace": (OWNED, build_owner(namespace="prod"), BOUND, "pv-c1"),
-    "not a volume that was not found": (build_target(), None, None, ""),
-    "not a volume of another claim": (build_target(), None, build_volume(claim="c1", uid="u2"), ""),
-    "not a volume that is reserved by name only": (build_target(), None, build_volume(claim="c1"), ""),
-    "not a volume that is free": (build_target(), None, build_volume(), ""),
-    "nothing without a volume": (build_claim(annotations=MARK), None, None, ""),
+    "name of the volume": (build_target(), None, BOUND, "pv-c1"),
+    "uid of the DataVolume": (OWNED, build_owner(), BOUND, "dv-uid"),
+    "missing DataVolume": (OWNED, None, BOUND, "pv-c1"),
+    "DataVolume with another uid": (OWNED, build_owner(uid="other"), BOUND, "pv-c1"),
+    "DataVolume with another name": (OWNED, build_owner("c2"), BOUND, "pv-c1"),
+    "DataVolume in another namespace": (OWNED, build_owner(namespace="prod"), BOUND, "pv-c1"),
+    "missing volume": (build_target(), None, None, ""),
+    "volume of another claim": (build_target(), None, build_volume(claim="c1", uid="u2"), ""),
+    "volume reserved by name only": (build_target(), None, build_volume(claim="c1"), ""),
+    "available volume": (build_target(), None, build_volume(), ""),
+    "no volume": (build_claim(annotations=MARK), None, None, ""),
 }
 FILLED = {
-    "an ordinary claim": ({}, True),
-    "one that waits for an upload": (MARK, False),
-    "one that is being uploaded to": ({**MARK, f"{CDI}.pod.phase": "Running"}, False),
-    "one that was": ({**MARK, f"{CDI}.pod.phase": "Succeeded"}, True),
+    "ordinary claim": ({}, True),
+    "claim that waits for an upload": (MARK, False),
+    "claim during an upload": ({**MARK, f"{CDI}.pod.phase": "Running"}, False),
+    "claim after an upload": ({**MARK, f"{CDI}.pod.phase": "Succeeded"}, True),
 }
 
 

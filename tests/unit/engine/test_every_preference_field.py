@@ -29,7 +29,7 @@ ON_POD = {"networks": [{"name": "lan", "pod": {}}]}
 
 @dataclass(frozen=True)
 class FieldEffect:
-    """The effect of one preference field on a domain that leaves the field unset, and on one that sets it."""
+    """The effect of one preference field on a domain without the field and on a domain that sets it."""
 
     preferred: JsonObject
     unset: JsonObject

@@ -18,11 +18,11 @@ from virtshape.launcher.request import (
     ("line", "request_"),
     [
         pytest.param(b'{"ask":"kill"}\n', Kill(), id="no member"),
-        pytest.param(b'{"ask":"stop","grace":2.5}\n', Stop(grace=2.5), id="a member"),
+        pytest.param(b'{"ask":"stop","grace":2.5}\n', Stop(grace=2.5), id="one member"),
         pytest.param(
-            b'{"ask":"connect","port":22,"protocol":"tcp","interface":""}\n', Connect(port=22), id="members left out"
+            b'{"ask":"connect","port":22,"protocol":"tcp","interface":""}\n', Connect(port=22), id="omitted members"
         ),
-        pytest.param(b'{"ask":"set_vcpus","count":4}\n', SetVcpus(count=4), id="two words"),
+        pytest.param(b'{"ask":"set_vcpus","count":4}\n', SetVcpus(count=4), id="name of two words"),
     ],
 )
 def test_requests_are_lines_of_json(line: bytes, request_: Request) -> None:

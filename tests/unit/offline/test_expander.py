@@ -130,7 +130,7 @@ def test_all_conflicts_are_reported_at_once() -> None:
         ({"configuration": {"defaultArchitecture": "s390x"}}, "s390x", "s390-ccw-virtio"),
         ({"configuration": {"defaultArchitecture": "s390x"}, "architecture": "arm64"}, "arm64", "virt"),
     ],
-    ids=["nobody says", "the caller", "the configuration", "the caller before the configuration"],
+    ids=["default", "the caller", "the configuration", "the caller before the configuration"],
 )
 def test_architecture_comes_from_the_caller_or_the_configuration(
     options: JsonObject, architecture: str, machine: str

@@ -129,7 +129,7 @@ def test_kinds_are_selected_by_the_caller() -> None:
     assert names(load([path], is_type)) == ["small"]
 
 
-@pytest.mark.parametrize("tree", [{"replicas": 3}, [1, 2], "text"], ids=["no kind", "a list", "a word"])
+@pytest.mark.parametrize("tree", [{"replicas": 3}, [1, 2], "text"], ids=["no kind", "a list", "scalar"])
 def test_document_that_is_not_an_object_is_ignored_only_in_a_folder(tree: Any) -> None:
     write_manifest("all/values.yaml", tree)
     assert problems(load(["all"])) == []
@@ -149,7 +149,7 @@ def test_empty_file_has_no_objects(content: bytes) -> None:
         pytest.param(b"kind: x\n---\n\tb: 1\n", "f.yaml:3:1: a tab cannot indent", id="YAML of a later document"),
         pytest.param(b'{"a": ]', "f.yaml:1:7: ", id="JSON"),
         pytest.param(b"\x7fELF\x02\x01\x90", "f.yaml:1:7: this is not UTF-8 text", id="binary"),
-        pytest.param(b"a: 1\n", 'f.yaml:1:1: missing required field "apiVersion"', id="no object of Kubernetes"),
+        pytest.param(b"a: 1\n", 'f.yaml:1:1: missing required field "apiVersion"', id="not a Kubernetes object"),
     ],
 )
 def test_syntax_error_is_reported_with_its_position(content: bytes, problem: str) -> None:
@@ -169,7 +169,7 @@ def test_syntax_error_is_reported_with_its_position(content: bytes, problem: str
             {**build_vm(), "apiVersion": "kubevirt.io/v7"},
             "f.yaml:1:1: apiVersion: VirtualMachine is not known at "
             '"kubevirt.io/v7", only at "kubevirt.io/v1" or "kubevirt.io/v1alpha3"',
-            id="a version that there is not",
+            id="unknown version",
         ),
         pytest.param(
             {"kind": "VirtualMachine"}, 'f.yaml:1:1: missing required field "apiVersion"', id="no version at all"

@@ -64,7 +64,7 @@ def test_source_can_be_a_flavor() -> None:
 
 
 @pytest.mark.parametrize(
-    ("matcher", "status", "words", "memory"),
+    ("matcher", "status", "description", "memory"),
     [
         pytest.param(
             {"name": "small", "revisionName": "rev"}, None, "instance type small (revision rev)", "1Gi", id="spec"
@@ -86,13 +86,13 @@ def test_source_can_be_a_flavor() -> None:
     ],
 )
 def test_source_includes_the_revision_in_use(
-    matcher: JsonObject, status: JsonObject | None, words: str, memory: str
+    matcher: JsonObject, status: JsonObject | None, description: str, memory: str
 ) -> None:
     stored = to_tree(build_instancetype(memory={"guest": "1Gi"}))
     revision = build_revision("rev", stored, object_name="small")
     vm = build_vm(instancetype=matcher, status=status)
     origins = _explain(vm, revision, build_instancetype(), build_instancetype("other"))
-    assert origins[f"{DOMAIN}.memory.guest"].description == words
+    assert origins[f"{DOMAIN}.memory.guest"].description == description
     assert origins[f"{DOMAIN}.memory.guest"].value == memory
 
 

@@ -81,7 +81,7 @@ GITHUB = {
         {"file": "a,b:100%.yaml"},
         "::error file=a%2Cb%3A100%25.yaml,line=1,col=2,title=syntax::m\n",
     ),
-    "a file of this folder": ({"file": "./a.yaml"}, "::error file=a.yaml,line=1,col=2,title=syntax::m\n"),
+    "file in the current directory": ({"file": "./a.yaml"}, "::error file=a.yaml,line=1,col=2,title=syntax::m\n"),
 }
 
 

@@ -28,9 +28,9 @@ SMALL = Reference(GROUP, CLUSTER, "", "small")
     [
         pytest.param({}, {}, [], id="nothing"),
         pytest.param({}, {"cpu": {"guest": 4}}, [Change("spec.cpu.guest", 2, 4)], id="a number"),
-        pytest.param({}, {"memory": {"guest": "2048Mi"}}, [], id="the same amount in other words"),
+        pytest.param({}, {"memory": {"guest": "2048Mi"}}, [], id="same amount in another notation"),
         pytest.param(
-            {"memory": {"guest": "2147483648"}}, {"memory": {"guest": "2Gi"}}, [], id="the same amount in other units"
+            {"memory": {"guest": "2147483648"}}, {"memory": {"guest": "2Gi"}}, [], id="same amount in other units"
         ),
         pytest.param({}, {"memory": {"guest": "4Gi"}}, [Change("spec.memory.guest", "2Gi", "4Gi")], id="an amount"),
         pytest.param({}, {"gpus": []}, [], id="an empty list, and none"),
@@ -49,7 +49,7 @@ SMALL = Reference(GROUP, CLUSTER, "", "small")
             {"cpu": {"guest": 2, "numa": {"guestMappingPassthrough": {}}}},
             {},
             [Change("spec.cpu.numa", {"guestMappingPassthrough": {}}, None)],
-            id="a struct that went",
+            id="removed struct",
         ),
         pytest.param(
             {"gpus": [{"name": "g", "deviceName": "a"}]},

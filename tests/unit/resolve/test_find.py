@@ -141,12 +141,12 @@ def test_preference_payloads_are_decoded(version: str | None, spec: JsonObject) 
 
 
 @pytest.mark.parametrize("role", ["flavor", "preference"])
-@pytest.mark.parametrize("whole", [True, False], ids=["whole object", "base64 of the spec"])
-def test_flavor_group_payloads_are_decoded(role: str, whole: bool) -> None:
+@pytest.mark.parametrize("is_object", [True, False], ids=["complete object", "base64 of the spec"])
+def test_flavor_group_payloads_are_decoded(role: str, is_object: bool) -> None:
     kind, spec = (
         ("VirtualMachineClusterFlavor", SPEC) if role == "flavor" else ("VirtualMachineClusterPreference", WISH)
     )
-    data = payload("flavor.kubevirt.io/v1alpha1", kind, spec) if whole else encoded(spec)
+    data = payload("flavor.kubevirt.io/v1alpha1", kind, spec) if is_object else encoded(spec)
     named: JsonObject = {"flavor": "tiny", "preference": "linux"}
     vm = build_vm(**{**named, role: {"name": named[role], "revisionName": "r"}})
     shape = resolve(
@@ -212,7 +212,7 @@ def test_missing_revision_is_an_error(vm: Any, field: str) -> None:
         payload("kubevirt.io/v1", "VirtualMachine"),
         payload("instancetype.kubevirt.io/v1beta1", spec={"cpu": {"guests": 1}}),
     ],
-    ids=["nothing", "a list", "empty", "no base64", "a preference", "a flavor", "a VM", "an unknown field"],
+    ids=["nothing", "a list", "empty", "invalid base64", "a preference", "a flavor", "a VM", "an unknown field"],
 )
 def test_revision_with_another_payload_is_rejected(data: object) -> None:
     with pytest.raises(StatusError, match="ControllerRevision"):

@@ -36,7 +36,7 @@ def infer(vm: VirtualMachine, *objects: Model) -> tuple[JsonObject | None, JsonO
     return to_tree(vm.spec.instancetype), to_tree(vm.spec.preference)
 
 
-def build_asking_vm(volume: JsonObject = CLAIM, *, policy: str | None = None, **vm: Any) -> VirtualMachine:
+def build_inferring_vm(volume: JsonObject = CLAIM, *, policy: str | None = None, **vm: Any) -> VirtualMachine:
     """Build a VM that infers its instance type from its only volume."""
     matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": policy}
     return build_vm(**{"instancetype": matcher, "template": {"volumes": [volume]}, **vm})
@@ -86,7 +86,7 @@ def build_asking_vm(volume: JsonObject = CLAIM, *, policy: str | None = None, **
     ],
 )
 def test_instancetype_is_inferred_from_annotations_or_labels(marks: JsonObject, expected: JsonObject) -> None:
-    assert infer(build_asking_vm(), mark("PersistentVolumeClaim", "base", marks)) == (expected, None)
+    assert infer(build_inferring_vm(), mark("PersistentVolumeClaim", "base", marks)) == (expected, None)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_annotation_and_label_keys_are_not_interchangeable(key: str, place: str)
     right = {"labels": "default-instancetype", "annotations": "defaultInstancetype"}[place] == key
     claim = mark("PersistentVolumeClaim", "base", {place: {key: "small"}})
     if right:
-        assert infer(build_asking_vm(), claim) == (SMALL, None)
+        assert infer(build_inferring_vm(), claim) == (SMALL, None)
     else:
         with pytest.raises(StatusError, match="unable to find required"):
-            infer(build_asking_vm(), claim)
+            infer(build_inferring_vm(), claim)
 
 
 CHAINS = {
@@ -158,43 +158,43 @@ def test_first_source_with_a_default_is_used(
     ((where, key),) = place.items()
     for depth, link in enumerate(links):
         marks = {link: {where: {key: f"from {link}"}} for link in links[depth:]}
-        inferred, _ = infer(build_asking_vm(volume), *build_chain(specs, links, marks))
+        inferred, _ = infer(build_inferring_vm(volume), *build_chain(specs, links, marks))
         assert inferred == {**SMALL, "name": f"from {link}"}
 
 
 def test_label_takes_precedence_over_annotation_of_a_later_source() -> None:
     near = mark("DataVolume", "dv", {"labels": {"default-instancetype": "small"}}, **FROM_CLAIM)
     far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "large"}})
-    assert infer(build_asking_vm(DATA_VOLUME), near, far) == (SMALL, None)
+    assert infer(build_inferring_vm(DATA_VOLUME), near, far) == (SMALL, None)
 
 
 def test_kind_of_another_source_is_ignored() -> None:
     near = mark("DataVolume", "dv", {"annotations": {"defaultInstancetypeKind": "near"}}, **FROM_CLAIM)
     far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
-    assert infer(build_asking_vm(DATA_VOLUME), near, far) == (SMALL, None)
+    assert infer(build_inferring_vm(DATA_VOLUME), near, far) == (SMALL, None)
 
 
 def test_roles_are_inferred_independently() -> None:
     near = mark("DataVolume", "dv", {"annotations": {"defaultInstancetype": "small"}}, **FROM_CLAIM)
     far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultPreference": "linux"}})
-    vm = build_asking_vm(DATA_VOLUME, preference={"inferFromVolume": "root"})
+    vm = build_inferring_vm(DATA_VOLUME, preference={"inferFromVolume": "root"})
     assert infer(vm, near, far) == (SMALL, {"name": "linux", "kind": "virtualmachineclusterpreference"})
 
 
 def test_claim_is_used_after_its_data_volume_is_deleted() -> None:
-    assert infer(build_asking_vm(DATA_VOLUME), mark("PersistentVolumeClaim", "dv", BOTH)) == (SMALL, None)
+    assert infer(build_inferring_vm(DATA_VOLUME), mark("PersistentVolumeClaim", "dv", BOTH)) == (SMALL, None)
 
 
 TEMPLATE: JsonObject = {"metadata": {"name": "dv"}, "spec": FROM_CLAIM}
 
 
 def test_source_of_a_data_volume_template_is_used() -> None:
-    vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[TEMPLATE])
+    vm = build_inferring_vm(DATA_VOLUME, dataVolumeTemplates=[TEMPLATE])
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
 def test_template_takes_precedence_over_the_data_volume() -> None:
-    vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[TEMPLATE])
+    vm = build_inferring_vm(DATA_VOLUME, dataVolumeTemplates=[TEMPLATE])
     other = mark("DataVolume", "dv", {"annotations": {"defaultInstancetype": "large"}})
     assert infer(vm, other, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
@@ -209,7 +209,7 @@ def test_template_takes_precedence_over_the_data_volume() -> None:
 )
 def test_metadata_of_a_data_volume_template_is_ignored(metadata: JsonObject) -> None:
     template = {"metadata": {"name": "dv", **metadata}, "spec": FROM_CLAIM}
-    vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[template])
+    vm = build_inferring_vm(DATA_VOLUME, dataVolumeTemplates=[template])
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
@@ -223,12 +223,12 @@ def test_source_namespace_defaults_to_that_of_the_vm(
     chain = [mark("DataVolume", "dv", namespace="lab", **(spec if through == "DataVolume" else FROM_DATA_SOURCE))]
     if through == "DataSource":
         chain.append(mark("DataSource", "ds", namespace="lab", **spec))
-    vm = build_asking_vm(DATA_VOLUME, namespace="lab")
+    vm = build_inferring_vm(DATA_VOLUME, namespace="lab")
     assert infer(vm, *chain, mark(kind, "base", BOTH, namespace=namespace)) == (SMALL, None)
 
 
 def test_data_volume_template_without_a_name_is_ignored() -> None:
-    vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[{"spec": FROM_SNAPSHOT}, TEMPLATE])
+    vm = build_inferring_vm(DATA_VOLUME, dataVolumeTemplates=[{"spec": FROM_SNAPSHOT}, TEMPLATE])
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
@@ -255,7 +255,7 @@ UNUSABLE = [
         DATA_VOLUME,
         [mark("DataVolume", "dv", **FROM_DATA_SOURCE), mark("DataSource", "ds")],
         "DataSource that doesn't provide",
-        id="data source of nothing",
+        id="empty data source",
     ),
     pytest.param(
         DATA_VOLUME,
@@ -270,25 +270,25 @@ UNUSABLE = [
 ]
 
 
-@pytest.mark.parametrize(("volume", "objects", "words"), UNUSABLE)
+@pytest.mark.parametrize(("volume", "objects", "message"), UNUSABLE)
 @pytest.mark.parametrize("policy", [None, "Reject"])
 def test_volume_without_defaults_is_rejected(
-    volume: JsonObject, objects: list[Model], words: str, policy: str | None
+    volume: JsonObject, objects: list[Model], message: str, policy: str | None
 ) -> None:
-    vm = build_asking_vm(volume, policy=policy)
+    vm = build_inferring_vm(volume, policy=policy)
     before = to_tree(vm)
-    with pytest.raises(StatusError, match=words) as refused:
+    with pytest.raises(StatusError, match=message) as refused:
         infer(vm, *objects)
     assert refused.value.code == 400
     assert to_tree(vm) == before
 
 
-@pytest.mark.parametrize(("volume", "objects", "words"), UNUSABLE)
-def test_policy_ignore_clears_the_matcher_and_warns(volume: JsonObject, objects: list[Model], words: str) -> None:
-    vm = build_asking_vm(volume, policy="Ignore", memory="512Mi")
+@pytest.mark.parametrize(("volume", "objects", "message"), UNUSABLE)
+def test_policy_ignore_clears_the_matcher_and_warns(volume: JsonObject, objects: list[Model], message: str) -> None:
+    vm = build_inferring_vm(volume, policy="Ignore", memory="512Mi")
     (warning,) = infer_matchers(vm, Objects(objects).find)
     assert warning.startswith("spec.instancetype: ")
-    assert words in warning
+    assert message in warning
     assert warning.endswith("; ignored as inferFromVolumeFailurePolicy asks, the VM has no instancetype")
     assert vm.spec.instancetype is None
     assert vm.spec.template.spec is not None
@@ -297,7 +297,7 @@ def test_policy_ignore_clears_the_matcher_and_warns(volume: JsonObject, objects:
 
 @pytest.mark.parametrize("policy", [None, "Reject", "Ignore"])
 @pytest.mark.parametrize(
-    ("volume", "objects", "words"),
+    ("volume", "objects", "message"),
     [
         pytest.param(
             {"name": "other", "emptyDisk": {"capacity": "1Gi"}},
@@ -322,17 +322,17 @@ def test_policy_ignore_clears_the_matcher_and_warns(volume: JsonObject, objects:
     ],
 )
 def test_missing_source_is_rejected_with_every_policy(
-    policy: str | None, volume: JsonObject, objects: list[Model], words: str
+    policy: str | None, volume: JsonObject, objects: list[Model], message: str
 ) -> None:
-    with pytest.raises(StatusError, match=words):
-        infer(build_asking_vm(volume, policy=policy), *objects)
+    with pytest.raises(StatusError, match=message):
+        infer(build_inferring_vm(volume, policy=policy), *objects)
 
 
 @pytest.mark.parametrize(
     ("policy", "memory"), [("Ignore", None), ("Reject", {"guest": "512Mi"}), (None, {"guest": "512Mi"})]
 )
 def test_policy_ignore_removes_memory_when_inference_succeeds(policy: str | None, memory: JsonObject | None) -> None:
-    vm = build_asking_vm(policy=policy, memory="512Mi")
+    vm = build_inferring_vm(policy=policy, memory="512Mi")
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
     assert vm.spec.template.spec is not None
     assert to_tree(vm.spec.template.spec.domain.memory) == memory
@@ -348,14 +348,14 @@ def test_inferred_preference_keeps_memory() -> None:
 
 def test_ignored_failure_of_one_role_keeps_the_other() -> None:
     claim = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
-    vm = build_asking_vm(preference={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
+    vm = build_inferring_vm(preference={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
     assert len(infer_matchers(vm, Objects([claim]).find)) == 1
     assert (to_tree(vm.spec.instancetype), vm.spec.preference) == (SMALL, None)
 
 
 def test_rejection_of_one_role_changes_nothing() -> None:
     claim = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
-    vm = build_asking_vm(preference={"inferFromVolume": "root"}, policy="Ignore", memory="512Mi")
+    vm = build_inferring_vm(preference={"inferFromVolume": "root"}, policy="Ignore", memory="512Mi")
     before = to_tree(vm)
     with pytest.raises(StatusError, match="default-preference"):
         infer_matchers(vm, Objects([claim]).find)
@@ -370,14 +370,14 @@ def test_matchers_without_inference_are_unchanged() -> None:
 
 
 def test_inferred_matcher_has_only_name_and_kind() -> None:
-    vm = build_asking_vm()
+    vm = build_inferring_vm()
     assert vm.spec.instancetype is not None
     vm.spec.instancetype.revision_name = "r"
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
 def test_inferred_matchers_have_the_type_of_their_role() -> None:
-    vm = build_asking_vm(preference={"inferFromVolume": "root"})
+    vm = build_inferring_vm(preference={"inferFromVolume": "root"})
     infer(vm, mark("PersistentVolumeClaim", "base", BOTH))
     assert isinstance(vm.spec.instancetype, InstancetypeMatcher)
     assert isinstance(vm.spec.preference, PreferenceMatcher)
@@ -386,7 +386,7 @@ def test_inferred_matchers_have_the_type_of_their_role() -> None:
 def test_object_without_metadata_has_no_defaults() -> None:
     bare = replace(mark("PersistentVolumeClaim", "base"), metadata=None)
     with pytest.raises(StatusError, match="unable to find required"):
-        infer_matchers(build_asking_vm(), lambda _: bare)
+        infer_matchers(build_inferring_vm(), lambda _: bare)
 
 
 def test_failures_of_both_matchers_are_reported() -> None:

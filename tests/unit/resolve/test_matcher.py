@@ -37,9 +37,9 @@ def test_other_kind_is_rejected_with_the_valid_ones(role: Role, kind: str) -> No
     with pytest.raises(StatusError) as refused:
         full_kind(matcher, role)
     label, cluster, namespaced = KINDS[role]
-    words = f"got unexpected kind in {label}: {kind}; use {cluster} or {namespaced}"
-    assert (refused.value.code, refused.value.message) == (422, words)
-    assert refused.value.causes == (Cause("FieldValueNotSupported", words, f"spec.{role}.kind"),)
+    message = f"got unexpected kind in {label}: {kind}; use {cluster} or {namespaced}"
+    assert (refused.value.code, refused.value.message) == (422, message)
+    assert refused.value.causes == (Cause("FieldValueNotSupported", message, f"spec.{role}.kind"),)
 
 
 def test_kinds_of_another_role_are_not_found() -> None:

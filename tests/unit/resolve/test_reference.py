@@ -6,7 +6,7 @@ from virtshape.api.status import Cause
 from virtshape.resolve.reference import NotFoundError, Reference
 
 SMALL = Reference("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype", "", "smal")
-WORDS = 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "smal" not found'
+MESSAGE = 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "smal" not found'
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_resource_is_the_plural_with_its_group(group: str, kind: str, resource: 
 
 def test_not_found_error_names_object_and_field() -> None:
     error = NotFoundError(SMALL, "spec.instancetype.name")
-    assert (error.code, error.reason, error.message) == (404, "NotFound", WORDS)
-    assert error.causes == (Cause("FieldValueNotFound", WORDS, "spec.instancetype.name"),)
+    assert (error.code, error.reason, error.message) == (404, "NotFound", MESSAGE)
+    assert error.causes == (Cause("FieldValueNotFound", MESSAGE, "spec.instancetype.name"),)
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_not_found_error_names_object_and_field() -> None:
         (["windows", "small", "smalls"], "; did you mean small or smalls?"),
         (["smal1", "smal2", "smal3", "smal4"], "; did you mean smal4 or smal3 or smal2?"),
     ],
-    ids=["nothing there", "nothing near", "one", "two", "at most three"],
+    ids=["no candidates", "no similar names", "one", "two", "at most three"],
 )
 def test_similar_names_are_suggested(names: list[str], suffix: str) -> None:
     error = NotFoundError(SMALL, "spec.instancetype.name").suggest(names)
-    assert error.message == f"{WORDS}{suffix}"
+    assert error.message == f"{MESSAGE}{suffix}"
     assert (error.reference, error.field) == (SMALL, "spec.instancetype.name")
 
 

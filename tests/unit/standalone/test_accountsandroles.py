@@ -1,4 +1,4 @@
-"""What is missing or out of date is put in order; what is going is left alone."""
+"""Default service accounts and aggregated roles are reconciled; objects being deleted are ignored."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -24,7 +24,7 @@ RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
 
 
 class World:
-    """A store with its reconciler, which runs only when told to."""
+    """A store and its reconciler, which tests run explicitly."""
 
     def __init__(self, directory: Path) -> None:
         self.store = Store(directory)
@@ -61,7 +61,7 @@ async def open_world(directory: Path) -> AsyncIterator[World]:
         await world.store.close()
 
 
-GATHERING: dict[str, Any] = {"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}}
+AGGREGATION: dict[str, Any] = {"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}}
 
 
 async def test_each_namespace_gets_a_default_service_account(tmp_path: Path) -> None:
@@ -93,20 +93,20 @@ async def test_aggregated_role_gets_the_rules_of_matching_roles(tmp_path: Path) 
     async with open_world(tmp_path) as world:
         await world.put_role("part", {"part": "yes"}, rules=[RULE])
         await world.put_role("other", rules=[RULE])
-        await world.put_role("whole", **GATHERING)
+        await world.put_role("combined", **AGGREGATION)
         await world.reconciler.reconcile()
-        assert world.read_role("whole")["rules"] == [RULE]
+        assert world.read_role("combined")["rules"] == [RULE]
         await world.put_role("part", {"part": "no"}, rules=[RULE])
         await world.reconciler.reconcile()
-        assert world.read_role("whole")["rules"] == []
+        assert world.read_role("combined")["rules"] == []
         assert world.read_role("other")["rules"] == [RULE]
 
 
 async def test_manual_rules_of_an_aggregated_role_are_overwritten(tmp_path: Path) -> None:
     async with open_world(tmp_path) as world:
-        await world.put_role("whole", rules=[RULE], **GATHERING)
+        await world.put_role("combined", rules=[RULE], **AGGREGATION)
         await world.reconciler.reconcile()
-        assert world.read_role("whole")["rules"] == []
+        assert world.read_role("combined")["rules"] == []
 
 
 async def test_failed_writes_are_retried(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""Copies of data directories, and checks of databases, without a server."""
+"""Backups of data directories and checks of databases, without a server."""
 
 import sqlite3
 import stat
@@ -18,7 +18,7 @@ from virtshape.store.summary import summarize
 
 @pytest.fixture
 async def system(tmp_path: Path) -> Path:
-    """A data directory with what every system begins with."""
+    """A data directory with the default objects of a server."""
     directory = tmp_path / "data"
     directory.mkdir(mode=0o700)
     async with assemble(Settings(directory=directory, catalog=False)):
@@ -66,7 +66,7 @@ def test_copy_of_a_directory_without_a_system_is_refused(tmp_path: Path) -> None
         ('UPDATE log SET value = replace(value, \'"name":"default"\', \'"name":"other"\')', "contains default/other"),
         ("UPDATE current SET revision = 999 WHERE name = 'default'", "without its revision in the log"),
     ],
-    ids=["no JSON", "another name", "lost"],
+    ids=["not JSON", "other name", "missing object"],
 )
 def test_check_reports_corruption(system: Path, statement: str, fault: str) -> None:
     assert check_database(system / "virtshape.db") == []
@@ -95,7 +95,7 @@ def test_json_status_of_a_stopped_system_contains_healthy_false(system: Path) ->
     assert msgspec.to_builtins(read_status(system))["healthy"] is False
 
 
-def test_a_database_of_a_newer_version_is_reported(system: Path) -> None:
+def test_database_of_a_newer_version_is_reported(system: Path) -> None:
     _change(system, "PRAGMA user_version = 99")
     with pytest.raises(DatabaseError, match="was written by a newer virtshape"):
         summarize(system / "virtshape.db")

@@ -1,4 +1,4 @@
-"""What belongs to one machine."""
+"""The configuration file of one machine."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ networks: {pod: br0}
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("images: [", "reading .* failed"),
         ("imags: {}", "imags"),
@@ -57,7 +57,7 @@ networks: {pod: br0}
         ("a: 1\n---\nb: 2", "2 YAML documents"),
     ],
 )
-def test_invalid_configuration_is_reported(tmp_path: Path, text: str, words: str) -> None:
+def test_invalid_configuration_is_reported(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "config.yaml").write_text(text)
-    with pytest.raises(ConfigurationError, match=words):
+    with pytest.raises(ConfigurationError, match=message):
         read_configuration(tmp_path)

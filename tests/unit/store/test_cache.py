@@ -1,4 +1,4 @@
-"""Records at hand, within their bounds, and never older than what was told."""
+"""Cache of records: bounded, and never older than the last observed write."""
 
 from virtshape.store.cache import Cache
 from virtshape.store.record import Key, Record
@@ -32,7 +32,7 @@ def test_record_larger_than_the_cache_is_not_cached() -> None:
     assert cache.get(Key("r", "", "a")) is None
 
 
-def test_a_dropped_record_is_gone() -> None:
+def test_dropped_record_is_removed() -> None:
     cache = Cache()
     cache.put(record("a"))
     cache.drop(Key("r", "", "a"))

@@ -1,4 +1,4 @@
-"""The file: made, checked, migrated after a backup, refused when it is newer."""
+"""The database file: creation, checks, migration with a backup, and newer versions."""
 
 import sqlite3
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         open_for_writing(path)
 
 
-def test_an_older_file_is_migrated_in_one_transaction_after_a_backup(
+def test_older_file_is_migrated_in_one_transaction_after_a_backup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "x.db"
@@ -58,7 +58,7 @@ def test_failed_migration_leaves_the_file_unchanged(tmp_path: Path, monkeypatch:
     connection.close()
 
 
-def test_a_reader_cannot_write(tmp_path: Path) -> None:
+def test_reader_cannot_write(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     open_for_writing(path).close()
     reader = open_for_reading(path)
@@ -70,9 +70,9 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "fault"),
     [
-        pytest.param("INSERT INTO current VALUES ('r', '', 'x', 5)", "without its revision", id="a revision is lost"),
+        pytest.param("INSERT INTO current VALUES ('r', '', 'x', 5)", "without its revision", id="missing revision"),
         pytest.param(
-            "INSERT INTO log VALUES (1, 'ADDED', 'r', '', 'x', 0, NULL, 0, '')", "not the current", id="state is lost"
+            "INSERT INTO log VALUES (1, 'ADDED', 'r', '', 'x', 0, NULL, 0, '')", "not the current", id="missing state"
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""One process at a time has a data directory."""
+"""The lock of a data directory: one process at a time."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The store's promises: durable, ordered, compared and swapped, watched without a gap."""
+"""The store: durable and ordered writes, compare-and-swap, and watches without gaps."""
 
 import asyncio
 import contextlib
@@ -59,7 +59,7 @@ def names(events: "list[Event] | tuple[Event, ...] | Any") -> list[tuple[str, st
     return [(event.type, event.key.name, event.revision) for event in events]
 
 
-async def test_a_written_object_is_read_back_with_its_revision_in_it(tmp_path: Path) -> None:
+async def test_written_object_contains_its_revision(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         event = await store.write(put(key("x"), body=b"hello"))
         record = store.get(key("x"))
@@ -70,11 +70,10 @@ async def test_a_written_object_is_read_back_with_its_revision_in_it(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("expected", "actual"), [pytest.param(0, 1, id="a create where there is one"), pytest.param(7, 1, id="an old one")]
+    ("expected", "actual"),
+    [pytest.param(0, 1, id="create of an existing object"), pytest.param(7, 1, id="old revision")],
 )
-async def test_a_write_that_expects_another_revision_changes_nothing(
-    tmp_path: Path, expected: int, actual: int
-) -> None:
+async def test_write_that_expects_another_revision_changes_nothing(tmp_path: Path, expected: int, actual: int) -> None:
     async with opened(tmp_path) as store:
         await store.write(put(key("x")))
         with pytest.raises(StaleError) as caught:
@@ -84,7 +83,7 @@ async def test_a_write_that_expects_another_revision_changes_nothing(
         assert store.list(VMS).records[0].value == b'{"rv":"1","body":""}'
 
 
-async def test_many_writers_at_once_each_get_their_own_revision(tmp_path: Path) -> None:
+async def test_concurrent_writers_get_separate_revisions(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         events = await asyncio.gather(*(store.write(put(key(f"n{i}"))) for i in range(200)))
         assert sorted(event.revision for event in events) == list(range(1, 201))
@@ -111,8 +110,8 @@ async def test_lists_are_sorted_and_pages_are_consistent(tmp_path: Path) -> None
         rest = store.list(VMS, "a", after=first.records[-1].key, limit=2, at=first.revision)
         assert [(r.key.name, r.revision) for r in rest.records] == [("c", 1), ("d", 4)]
         assert rest.remaining == 0
-        whole = store.list(VMS, at=5)
-        assert [r.key.name for r in whole.records] == ["a", "b", "c", "d", "z"]
+        complete = store.list(VMS, at=5)
+        assert [r.key.name for r in complete.records] == ["a", "b", "c", "d", "z"]
 
 
 async def test_watch_returns_missed_changes_then_new_ones(tmp_path: Path) -> None:
@@ -133,7 +132,7 @@ async def test_watch_returns_missed_changes_then_new_ones(tmp_path: Path) -> Non
         assert list(await watch.next(0.01)) == []
 
 
-async def test_an_event_knows_the_revision_it_replaced(tmp_path: Path) -> None:
+async def test_event_has_the_revision_it_replaced(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         await store.write(put(key("x"), body=b"old"))
         event = await store.write(put(key("x"), 1, b"new"))

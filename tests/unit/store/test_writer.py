@@ -1,4 +1,4 @@
-"""The writer: batches, failures that hurt nobody else, and a full disk."""
+"""The writer: batches, isolated failures, and a full disk."""
 
 import asyncio
 import threading

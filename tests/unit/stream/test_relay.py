@@ -19,7 +19,7 @@ async def test_bytes_are_relayed_both_ways_until_one_side_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [StreamClosed(4000, "taken over"), ConnectionResetError("reset")], ids=["told", "broken"]
+    "error", [StreamClosed(4000, "taken over"), ConnectionResetError("reset")], ids=["closed", "broken"]
 )
 async def test_error_of_either_stream_is_raised(error: Exception) -> None:
     with pytest.raises(type(error)):

@@ -76,26 +76,28 @@ async def test_data_is_exchanged_both_ways() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "words", "told"),
+    ("code", "reason", "expected"),
     [
         (NORMAL, "", None),
         (TAKEN_OVER, "by another", (TAKEN_OVER, "by another")),
         (ABNORMAL_CLOSURE, "cannot be said", (FAILED, "cannot be said")),
         (FAILED, "ü" * 100, (FAILED, "ü" * 61)),
     ],
-    ids=["as agreed", "for a reason", "no code to say", "too long"],
+    ids=["as agreed", "for a reason", "invalid code", "too long"],
 )
-async def test_close_code_and_reason_reach_the_other_end(code: int, words: str, told: tuple[int, str] | None) -> None:
+async def test_close_code_and_reason_reach_the_other_end(
+    code: int, reason: str, expected: tuple[int, str] | None
+) -> None:
     server, client, _, _ = connect()
     await server.write(b"before")
-    closing = asyncio.create_task(server.close(code, words))
+    closing = asyncio.create_task(server.close(code, reason))
     assert await client.read() == b"before"
-    if told is None:
+    if expected is None:
         assert await client.read() == b""
     else:
         with pytest.raises(StreamClosed) as caught:
             await client.read()
-        assert (caught.value.code, caught.value.reason) == told
+        assert (caught.value.code, caught.value.reason) == expected
     with pytest.raises(StreamClosed):
         await client.write(b"after")
     await closing

@@ -102,7 +102,7 @@ async def test_failure_after_recovery_is_logged_with_a_traceback_again(caplog: p
         pytest.param(lambda: RuntimeError(), "RuntimeError", id="raises without a message"),
     ],
 )
-async def test_task_that_ends_by(make: Callable[[], BaseException], reason: str) -> None:
+async def test_task_that_cancels_itself_or_raises_is_restarted(make: Callable[[], BaseException], reason: str) -> None:
     work = Failing(1, make)
 
     supervisor = Supervisor(QUICK)

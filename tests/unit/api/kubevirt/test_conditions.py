@@ -10,7 +10,9 @@ PAUSED = Condition("Paused", "True", last_transition_time="then")
 
 
 @pytest.mark.parametrize(
-    ("status", "since"), [("True", "then"), ("False", "now")], ids=["the same keeps its time", "a change is of now"]
+    ("status", "since"),
+    [("True", "then"), ("False", "now")],
+    ids=["same status keeps its transition time", "changed status gets the current time"],
 )
 def test_condition_is_replaced_in_place(status: str, since: str) -> None:
     given = [READY, PAUSED]

@@ -25,12 +25,12 @@ FLAVORED = Reference(FLAVORS, "VirtualMachineClusterPreference", "", "linux")
 
 NAMED: dict[str, tuple[JsonObject, set[Reference]]] = {
     "nothing": ({}, set()),
-    "an instance type": ({"instancetype": "small"}, {SMALL}),
-    "one of its namespace": ({"instancetype": "virtualmachineinstancetypes/small"}, {OWN}),
-    "a preference": ({"preference": "linux"}, {LINUX}),
+    "instance type": ({"instancetype": "small"}, {SMALL}),
+    "namespaced instance type": ({"instancetype": "virtualmachineinstancetypes/small"}, {OWN}),
+    "preference": ({"preference": "linux"}, {LINUX}),
     "both": ({"instancetype": "small", "preference": "linux"}, {SMALL, LINUX}),
-    "a flavor": ({"flavor": "tiny", "preference": "linux"}, {TINY, FLAVORED}),
-    "a kind that is none": ({"instancetype": "Typo/small"}, set()),
+    "flavor": ({"flavor": "tiny", "preference": "linux"}, {TINY, FLAVORED}),
+    "unknown kind": ({"instancetype": "Typo/small"}, set()),
 }
 
 
@@ -51,42 +51,44 @@ class Machines:
 @asynccontextmanager
 async def open_index(directory: Path) -> AsyncIterator[tuple[Machines, UsageIndex]]:
     store = Store(directory)
-    mentions = UsageIndex(store)
-    store.observe(mentions.observe)
-    yield Machines(store), mentions
+    usage = UsageIndex(store)
+    store.observe(usage.observe)
+    yield Machines(store), usage
     await store.close()
 
 
-def count(mentions: UsageIndex) -> set[Reference]:
-    return {each for each in (SMALL, OWN, LINUX, TINY, FLAVORED) if mentions.count(each)}
+def count(usage: UsageIndex) -> set[Reference]:
+    return {each for each in (SMALL, OWN, LINUX, TINY, FLAVORED) if usage.count(each)}
 
 
 @pytest.mark.parametrize(("spec", "named"), NAMED.values(), ids=NAMED)
-@pytest.mark.parametrize("asked_before", [False, True], ids=["written before", "written after"])
+@pytest.mark.parametrize(
+    "asked_before", [False, True], ids=["index built after the write", "index built before the write"]
+)
 async def test_references_of_a_vm_are_counted(
     tmp_path: Path, spec: JsonObject, named: set[Reference], asked_before: bool
 ) -> None:
-    async with open_index(tmp_path) as (machines, mentions):
+    async with open_index(tmp_path) as (machines, usage):
         if asked_before:
-            assert count(mentions) == set()
+            assert count(usage) == set()
         await machines.write(**spec)
-        assert count(mentions) == named
+        assert count(usage) == named
 
 
 async def test_updated_vm_is_counted_by_its_new_references(tmp_path: Path) -> None:
-    async with open_index(tmp_path) as (machines, mentions):
+    async with open_index(tmp_path) as (machines, usage):
         await machines.write("vm1", instancetype="small", preference="linux")
         await machines.write("vm2", instancetype="small")
-        assert (mentions.count(SMALL), mentions.count(LINUX)) == (2, 1)
+        assert (usage.count(SMALL), usage.count(LINUX)) == (2, 1)
         await machines.write("vm1", instancetype="VirtualMachineInstancetype/small", preference="linux")
-        assert (mentions.count(SMALL), mentions.count(OWN), mentions.count(LINUX)) == (1, 1, 1)
+        assert (usage.count(SMALL), usage.count(OWN), usage.count(LINUX)) == (1, 1, 1)
         await machines.write("vm1")
-        assert count(mentions) == {SMALL}
+        assert count(usage) == {SMALL}
 
 
 async def test_deleted_vm_is_not_counted(tmp_path: Path) -> None:
-    async with open_index(tmp_path) as (machines, mentions):
+    async with open_index(tmp_path) as (machines, usage):
         await machines.write("vm1", instancetype="small")
-        assert mentions.count(SMALL) == 1
+        assert usage.count(SMALL) == 1
         await machines.write("vm1", removes=True, instancetype="small")
-        assert mentions.count(SMALL) == 0
+        assert usage.count(SMALL) == 0

@@ -1,4 +1,4 @@
-"""Who an API server says is asking, and when it is believed."""
+"""Users from front proxy headers, and when they are trusted."""
 
 from typing import Any
 
@@ -43,13 +43,13 @@ def test_cluster_without_aggregation_has_no_front_proxy() -> None:
     assert read({"client-ca-file": "clients"}).authority == b""
 
 
-KNOWN: dict[str, tuple[dict[str, str], User]] = {
-    "a name": ({"x-remote-user": "ann"}, User("ann", (), "", {})),
-    "groups, even with commas": (
+TRUSTED: dict[str, tuple[dict[str, str], User]] = {
+    "user name": ({"x-remote-user": "ann"}, User("ann", (), "", {})),
+    "groups with commas": (
         {"x-remote-user": "ann", "x-remote-group": "a,system:masters\nb"},
         User("ann", ("a,system:masters", "b"), "", {}),
     ),
-    "all that is known": (
+    "all attributes": (
         {
             "x-remote-user": "ann",
             "x-remote-uid": "7",
@@ -61,22 +61,22 @@ KNOWN: dict[str, tuple[dict[str, str], User]] = {
 }
 
 
-@pytest.mark.parametrize(("headers", "user"), KNOWN.values(), ids=KNOWN.keys())
+@pytest.mark.parametrize(("headers", "user"), TRUSTED.values(), ids=TRUSTED.keys())
 def test_user_is_read_from_headers(headers: dict[str, str], user: User) -> None:
     assert identify(Request("GET", "/", headers, certificate=CERTIFICATE), PROXY) == user
 
 
 OTHER = {**CERTIFICATE, "subject": ((("commonName", "mallory"),),)}
 
-NOBODY: dict[str, tuple[dict[str, Any] | None, dict[str, str], FrontProxy]] = {
-    "who shows no certificate": (None, {"x-remote-user": "admin"}, PROXY),
-    "who shows that of another": (OTHER, {"x-remote-user": "admin"}, PROXY),
-    "who is not named": (CERTIFICATE, {"x-remote-group": "system:masters"}, PROXY),
-    "anybody, before the cluster was asked": (CERTIFICATE, {"x-remote-user": "admin"}, FrontProxy()),
+UNTRUSTED: dict[str, tuple[dict[str, Any] | None, dict[str, str], FrontProxy]] = {
+    "no certificate": (None, {"x-remote-user": "admin"}, PROXY),
+    "certificate of another client": (OTHER, {"x-remote-user": "admin"}, PROXY),
+    "no user header": (CERTIFICATE, {"x-remote-group": "system:masters"}, PROXY),
+    "front proxy not configured": (CERTIFICATE, {"x-remote-user": "admin"}, FrontProxy()),
 }
 
 
-@pytest.mark.parametrize(("certificate", "headers", "proxy"), NOBODY.values(), ids=NOBODY.keys())
+@pytest.mark.parametrize(("certificate", "headers", "proxy"), UNTRUSTED.values(), ids=UNTRUSTED.keys())
 def test_untrusted_requests_are_unauthorized(
     certificate: dict[str, Any] | None, headers: dict[str, str], proxy: FrontProxy
 ) -> None:

@@ -1,4 +1,4 @@
-"""An installation as a whole, before any cluster sees it: order, security, rights, and what its commands are told."""
+"""Complete manifests of an installation: order, security, permissions and component arguments."""
 
 import json
 from itertools import chain
@@ -18,12 +18,12 @@ CHOICES = {
     "everything": Options(catalog=True, cdi=True, service_monitor=True),
     "cert-manager": Options(webhook_cert="cert-manager"),
     "no runtime": Options(runtime="none"),
-    "beside KubeVirt": Options(with_kubevirt=True),
-    "beside KubeVirt with a catalog": Options(with_kubevirt=True, catalog=True),
-    "where the configuration is": Options(namespace="kubevirt"),
+    "with KubeVirt": Options(with_kubevirt=True),
+    "with KubeVirt and the catalog": Options(with_kubevirt=True, catalog=True),
+    "configuration namespace": Options(namespace="kubevirt"),
 }
 MAX_ANNOTATION_BYTES = 262_144
-"""Bytes of annotations that an object may have; kubectl keeps all that it applied in one."""
+"""Maximum bytes of annotations; `kubectl apply` stores the manifest in one of them."""
 every_choice = pytest.mark.parametrize("options", CHOICES.values(), ids=CHOICES.keys())
 
 
@@ -56,7 +56,7 @@ def test_webhook_configurations_come_last() -> None:
 
 
 def test_manifests_contain_no_custom_resources_of_their_own_definitions() -> None:
-    """Otherwise kubectl would refuse it the first time: it asks for all kinds before it applies anything."""
+    """Otherwise the first `kubectl apply` fails, because it resolves all kinds before it applies anything."""
     own = {tree["spec"]["group"] for tree in build_parts(Options(cdi=True))["crds"]}
     trees = build_manifests(Options(cdi=True, catalog=True))
     assert [tree["kind"] for tree in trees if tree["apiVersion"].partition("/")[0] in own] == []
@@ -122,11 +122,11 @@ def test_all_webhooks_have_a_failure_policy() -> None:
 @pytest.mark.parametrize("component", COMPONENTS)
 @every_choice
 def test_components_accept_their_arguments(component: Component, options: Options) -> None:
-    name, *words = list_arguments(component, options)
+    name, *arguments = list_arguments(component, options)
     context = virtshape.make_context("virtshape", [name])
     command = virtshape.get_command(context, name)
-    assert command is not None, f"there is no `virtshape {name}`"
-    command.make_context(name, words)
+    assert command is not None, f"`virtshape {name}` does not exist"
+    command.make_context(name, arguments)
 
 
 def test_manifests_alongside_kubevirt_contain_none_of_its_objects() -> None:

@@ -1,4 +1,4 @@
-"""Certificates of a component: when they are renewed, and who still trusts them then."""
+"""Certificates of a component: renewal, and trust during it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -35,7 +35,7 @@ BROKEN = {
     "empty": {},
     "absent": None,
     "half": {name: text for name, text in format_material(FIRST).items() if name != "tls.key"},
-    "no base 64": format_material(FIRST) | {"tls.key": "%%%"},
+    "invalid base64": format_material(FIRST) | {"tls.key": "%%%"},
 }
 
 
@@ -68,21 +68,23 @@ def test_renewed_authority_validates_old_and_new_certificates() -> None:
     assert renew(second, HOSTS, late) is second
 
 
-STRANGE = {
-    "a key of another": Material(FIRST.authority, FIRST.authority_key, FIRST.certificate, renew(None, HOSTS, NOW).key),
-    "a certificate of another authority": Material(
+INCONSISTENT = {
+    "key of another certificate": Material(
+        FIRST.authority, FIRST.authority_key, FIRST.certificate, renew(None, HOSTS, NOW).key
+    ),
+    "certificate of another CA": Material(
         FIRST.authority,
         FIRST.authority_key,
         *(getattr(renew(None, HOSTS, NOW), name) for name in ("certificate", "key")),
     ),
-    "an authority without its key": Material(
+    "CA without its key": Material(
         FIRST.authority, renew(None, HOSTS, NOW).authority_key, FIRST.certificate, FIRST.key
     ),
     "nonsense": Material(b"a", b"b", b"c", b"d"),
 }
 
 
-@pytest.mark.parametrize("material", STRANGE.values(), ids=STRANGE.keys())
+@pytest.mark.parametrize("material", INCONSISTENT.values(), ids=INCONSISTENT.keys())
 def test_inconsistent_material_is_replaced(material: Material) -> None:
     second = renew(material, HOSTS, NOW)
     assert second != material

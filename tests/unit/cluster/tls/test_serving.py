@@ -1,4 +1,4 @@
-"""Certificates in use: shared by processes, changed under a listening socket, trusted where they must be."""
+"""Certificates in use: shared by replicas, reloaded while listening, and injected as CA bundles."""
 
 import asyncio
 import base64
@@ -59,7 +59,7 @@ def test_certificate_contains_all_service_names() -> None:
     settings = CertificateOptions(namespace="ns", hosts=("127.0.0.1",))
     source = settings.find_source(cast("RestClient", None), "webhook")
     assert isinstance(source, SecretSource)
-    assert source._hosts == [  # noqa: SLF001 - nobody else tells
+    assert source._hosts == [  # noqa: SLF001 - not available otherwise
         "virtshape-webhook",
         "virtshape-webhook.ns",
         "virtshape-webhook.ns.svc",
@@ -68,7 +68,7 @@ def test_certificate_contains_all_service_names() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["localhost", None], ids=["by name", "by address, which names nobody"])
+@pytest.mark.parametrize("name", ["localhost", None], ids=["by name", "by address, without SNI"])
 async def test_new_connections_use_the_current_context(name: str | None) -> None:
     servers = [Authority.create(make_key(), f"ca{n}") for n in range(2)]
     clients = Authority.create(make_key(), "clients")
@@ -76,7 +76,7 @@ async def test_new_connections_use_the_current_context(name: str | None) -> None
     shown = clients.issue_client("proxy")
 
     changing = ReloadableContext(contexts[0])
-    listener = Listener(_tell_who)
+    listener = Listener(_respond_with_user)
     port = await listener.start("127.0.0.1", 0, changing.outer)
     assert await _ask(port, servers[0], name) == "nobody"
     assert await _ask(port, servers[0], name, shown.certificate + shown.key) == "proxy"
@@ -94,7 +94,7 @@ def _build(authority: Authority, clients: bytes) -> ssl.SSLContext:
     return build_context(credential.certificate, credential.key, clients)
 
 
-def _tell_who(request: Request) -> Response:
+def _respond_with_user(request: Request) -> Response:
     shown = read_certificate(request.certificate)
     return Response(200, (shown.user.name if shown else "nobody").encode(), "text/plain")
 
@@ -122,8 +122,8 @@ def _write(identity: bytes) -> int:
     return handle
 
 
-class Recorded:
-    """A client of a server that has these objects, and notes what is patched."""
+class RecordingClient:
+    """A client of a fake server with these objects that records patches."""
 
     def __init__(self, objects: dict[str, Any]) -> None:
         self._objects = objects
@@ -144,8 +144,8 @@ CRD = conversion_target("things.example.com")
 API = api_service_target("v1.example.com")
 
 TRUSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
-    "nobody, where nobody calls": ({}, {}, 3),
-    "webhooks that do not yet": (
+    "nothing to inject": ({}, {}, 3),
+    "webhooks without a CA bundle": (
         {
             HOOKS.path: {
                 "webhooks": [
@@ -163,7 +163,7 @@ TRUSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
         },
         2,
     ),
-    "a definition that is converted": (
+    "CRD with conversion": (
         {CRD.path: {"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": {"service": {}}}}}}},
         {
             CRD.path: (
@@ -173,19 +173,19 @@ TRUSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
         },
         2,
     ),
-    "no definition that is not": ({CRD.path: {"spec": {"conversion": {"strategy": "None"}}}}, {}, 2),
-    "a part of the API": (
+    "CRD without conversion": ({CRD.path: {"spec": {"conversion": {"strategy": "None"}}}}, {}, 2),
+    "APIService": (
         {API.path: {"spec": {"service": {"name": "a"}}}},
         {API.path: ("merge-patch", {"spec": {"caBundle": BUNDLE}})},
         2,
     ),
-    "what is right already": ({API.path: {"spec": {"service": {"name": "a"}, "caBundle": BUNDLE}}}, {}, 2),
+    "current CA bundle": ({API.path: {"spec": {"service": {"name": "a"}, "caBundle": BUNDLE}}}, {}, 2),
 }
 
 
 @pytest.mark.parametrize(("objects", "patched", "absent"), TRUSTS.values(), ids=TRUSTS.keys())
 async def test_ca_bundle_is_injected(objects: dict[str, Any], patched: dict[str, Any], absent: int) -> None:
-    client = Recorded(objects)
+    client = RecordingClient(objects)
     missing = await inject_ca_bundle(cast("RestClient", client), [HOOKS, CRD, API], CA)
     assert (client.patched, len(missing)) == (patched, absent)
 

@@ -68,20 +68,20 @@ def going(uid: str, *finalizers: str) -> GraphNode:
         ([going("o", "other.io/own"), owned("d", "o")], "o", [], []),
     ],
     ids=[
-        "owner is there",
+        "owner exists",
         "owner is gone",
-        "owner was not looked for",
+        "owner not looked up",
         "one of two owners is gone",
         "both owners are gone",
-        "foreground: dependent goes first",
-        "foreground: and its dependents before it",
+        "foreground: dependent is deleted first",
+        "foreground: dependents of the dependent are deleted before it",
         "foreground: another owner keeps it",
-        "foreground: waits for what blocks",
-        "foreground: does not wait for what does not",
+        "foreground: waits for blocking dependents",
+        "foreground: does not wait for other dependents",
         "foreground: done",
-        "orphan: dependents are let go",
+        "orphan: owner references are removed",
         "orphan: done",
-        "somebody else's finalizer",
+        "finalizer of another controller",
     ],
 )
 def test_decided_steps(members: list[GraphNode], about: str, absent: list[str], steps: list[Step]) -> None:
@@ -125,9 +125,9 @@ def decide(about: str, *members: GraphNode, absent: tuple[str, ...] = ()) -> lis
 
 
 RELEASED = {
-    "an object that owns itself": [foreground("a", "a")],
+    "object that owns itself": [foreground("a", "a")],
     "two objects that own each other": [foreground("a", "b"), foreground("b", "a")],
-    "three in a row": [foreground("a", "c"), foreground("b", "a"), foreground("c", "b")],
+    "three objects in a cycle": [foreground("a", "c"), foreground("b", "a"), foreground("c", "b")],
 }
 
 

@@ -1,4 +1,4 @@
-"""Builders of pods and their statuses for tests: what a kubelet, a scheduler or an eviction would leave."""
+"""Builders of pods with the status that a kubelet, a scheduler or an eviction writes."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def build_pod(
     annotations: dict[str, str] | None = None,
     **status: Any,
 ) -> Pod:
-    """The pod of an instance; `state` is that of its container."""
+    """Build the pod of an instance; `state` is that of its container."""
     metadata: JsonObject = {
         "name": "virt-launcher-vm1-1",
         "namespace": "default",
@@ -46,12 +46,12 @@ def build_pod(
 
 
 def ended(code: int = 1, **more: Any) -> JsonObject:
-    """The state of a container that has ended."""
+    """Return the state of a terminated container."""
     return {"terminated": {"exitCode": code, **more}}
 
 
 def waiting(reason: str, message: str = "") -> JsonObject:
-    """The state of a container that has not started."""
+    """Return the state of a waiting container."""
     return {"waiting": {"reason": reason, "message": message or None}}
 
 

@@ -14,7 +14,7 @@ from virtshape.controllers.pods.naming import name_pod, shorten_label
 from virtshape.controllers.pods.provisioning import build_first_consumer
 
 GI = {"memory": {"guest": "1Gi"}}
-TEMPORARY = "/tmp"  # noqa: S108 - a directory of the container's own
+TEMPORARY = "/tmp"  # noqa: S108 - a directory inside the container
 
 
 def build(**spec: Any) -> JsonObject:
@@ -99,11 +99,11 @@ AFFINITY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution"
 SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
 
 PARTS: dict[str, tuple[dict[str, Any], JsonObject]] = {
-    "where it may be": (
+    "node selector": (
         {"nodeSelector": {"disk": "ssd"}, "architecture": "arm64"},
         {"nodeSelector": {"disk": "ssd", "kubernetes.io/arch": "arm64"}},
     ),
-    "nodes that give CPUs away": (
+    "nodes for dedicated CPUs": (
         {"domain": {**GI, "cpu": {"dedicatedCpuPlacement": True}}},
         {"nodeSelector": {"kubernetes.io/arch": "amd64", "cpumanager": "true"}},
     ),
@@ -112,16 +112,16 @@ PARTS: dict[str, tuple[dict[str, Any], JsonObject]] = {
         {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
         {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
     ),
-    "spreading": ({"topologySpreadConstraints": SPREAD}, {"topologySpreadConstraints": SPREAD}),
-    "who places it": ({"schedulerName": "mine"}, {"schedulerName": "mine"}),
-    "how important it is": ({"priorityClassName": "high"}, {"priorityClassName": "high"}),
-    "its time to end": ({"terminationGracePeriodSeconds": 180}, {"terminationGracePeriodSeconds": 195}),
-    "no time to end": ({"terminationGracePeriodSeconds": 0}, {"terminationGracePeriodSeconds": 15}),
-    "its names": (
+    "topology spread constraints": ({"topologySpreadConstraints": SPREAD}, {"topologySpreadConstraints": SPREAD}),
+    "scheduler": ({"schedulerName": "mine"}, {"schedulerName": "mine"}),
+    "priority class": ({"priorityClassName": "high"}, {"priorityClassName": "high"}),
+    "grace period": ({"terminationGracePeriodSeconds": 180}, {"terminationGracePeriodSeconds": 195}),
+    "zero grace period": ({"terminationGracePeriodSeconds": 0}, {"terminationGracePeriodSeconds": 15}),
+    "hostname and subdomain": (
         {"hostname": "www", "subdomain": "web", "dnsPolicy": "Default"},
         {"hostname": "www", "subdomain": "web", "dnsPolicy": "Default"},
     ),
-    "a token for the guest": (
+    "service account token": (
         {"volumes": [{"name": "t", "serviceAccount": {"serviceAccountName": "robot"}}]},
         {"serviceAccountName": "robot", "automountServiceAccountToken": True},
     ),
@@ -194,26 +194,26 @@ def test_first_consumer_pod_has_the_claims_and_constraints_of_the_guest() -> Non
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({"networks": [{"name": "default", "pod": {}}]}, ""),
-    "a TPM for good": ({"domain": {"devices": {"tpm": {"persistent": True}}}}, ""),
-    "a directory": (
+    "persistent TPM": ({"domain": {"devices": {"tpm": {"persistent": True}}}}, ""),
+    "shared directory": (
         {"domain": {"devices": {"filesystems": [{"name": "f", "virtiofs": {}}]}}},
         "spec.domain.devices.filesystems[0]: f cannot be shared with a guest in a pod",
     ),
-    "a disk of the node without the feature gate": (
+    "host disk without the feature gate": (
         {"volumes": [{"name": "d", "hostDisk": {"path": "/etc/shadow", "type": "Disk"}}]},
         (
             "spec.volumes[0].hostDisk: HostDisk feature gate is not enabled: an administrator adds HostDisk to "
             "spec.configuration.developerConfiguration.featureGates"
         ),
     ),
-    "a device that is not permitted": (
+    "device that is not permitted": (
         {"domain": {"devices": {"gpus": [{"name": "g", "deviceName": "nvidia.com/T4"}]}}},
         (
             "spec.domain.devices.gpus[0].deviceName: GPU nvidia.com/T4 is not permitted in permittedHostDevices "
             "configuration: no device is permitted"
         ),
     ),
-    "another network": (
+    "secondary network": (
         {"networks": [{"name": "other", "multus": {"networkName": "lan"}}]},
         "spec.networks[0]: only the pod's own network reaches a guest in a pod",
     ),

@@ -13,31 +13,31 @@ GI = {"memory": {"guest": "1Gi"}}
 PLAIN = (2 + 220 + 8 + 8 + 32) * MI
 
 COSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
-    "a gigabyte and one vCPU": (GI, {}, PLAIN),
-    "by the request, where memory is overcommitted": (
+    "1Gi and one vCPU": (GI, {}, PLAIN),
+    "memory request with overcommit": (
         {**GI, "resources": {"requests": {"memory": "512Mi"}}},
         {},
         PLAIN - MI,
     ),
-    "each vCPU": ({**GI, "cpu": {"sockets": 2, "cores": 2}}, {}, PLAIN + 24 * MI),
-    "without a screen": ({**GI, "devices": {"autoattachGraphicsDevice": False}}, {}, PLAIN - 32 * MI),
-    "firmware of arm64": (GI, {"architecture": "arm64"}, PLAIN + 128 * MI),
+    "several vCPUs": ({**GI, "cpu": {"sockets": 2, "cores": 2}}, {}, PLAIN + 24 * MI),
+    "without graphics": ({**GI, "devices": {"autoattachGraphicsDevice": False}}, {}, PLAIN - 32 * MI),
+    "arm64 firmware": (GI, {"architecture": "arm64"}, PLAIN + 128 * MI),
     "a GPU": ({**GI, "devices": {"gpus": [{"name": "g", "deviceName": "x/y"}]}}, {}, PLAIN + 1024 * MI),
     "a TPM": ({**GI, "devices": {"tpm": {}}}, {}, PLAIN + 53 * MI),
-    "a TPM that is switched off": ({**GI, "devices": {"tpm": {"enabled": False}}}, {}, PLAIN),
+    "disabled TPM": ({**GI, "devices": {"tpm": {"enabled": False}}}, {}, PLAIN),
     "encrypted memory": ({**GI, "launchSecurity": {"sev": {}}}, {}, PLAIN + 256 * MI),
-    "CPUs of its own": ({**GI, "cpu": {"dedicatedCpuPlacement": True}}, {}, PLAIN + 100 * MI),
-    "a guarantee": (
+    "dedicated CPUs": ({**GI, "cpu": {"dedicatedCpuPlacement": True}}, {}, PLAIN + 100 * MI),
+    "guaranteed QoS": (
         {**GI, "resources": {k: {"cpu": "1", "memory": "1Gi"} for k in ("requests", "limits")}},
         {},
         PLAIN + 100 * MI,
     ),
-    "probes that run commands": (
+    "exec probes": (
         GI,
         {"livenessProbe": {"exec": {"command": ["true"]}}, "readinessProbe": {"exec": {"command": ["true"]}}},
         PLAIN + 120 * MI,
     ),
-    "metrics of the host": (GI, {"volumes": [{"name": "m", "downwardMetrics": {}}]}, PLAIN + MI),
+    "downward metrics": (GI, {"volumes": [{"name": "m", "downwardMetrics": {}}]}, PLAIN + MI),
 }
 
 

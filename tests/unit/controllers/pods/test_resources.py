@@ -14,45 +14,45 @@ KVM = {"devices.kubevirt.io/kvm": "1"}
 DISK = {"ephemeral-storage": "50M"}
 PLAIN = {"requests": {"cpu": "100m", "memory": "1294Mi", **DISK, **KVM}, "limits": KVM}
 
-ASKED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "a tenth of a CPU for each vCPU, and memory with all that it costs": (GI, PLAIN),
-    "the memory that an instance type's overcommitment asks for": (
+REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "CPU by allocation ratio, memory with overhead": (GI, PLAIN),
+    "memory request of an overcommitting instance type": (
         {**GI, "resources": {"requests": {"memory": "512Mi"}}},
         {**PLAIN, "requests": {**PLAIN["requests"], "memory": "781Mi"}},
     ),
-    "no cost, where that is overcommitted": (
+    "overcommitted overhead": (
         {**GI, "resources": {"requests": {"memory": "1Gi"}, "overcommitGuestOverhead": True}},
         {**PLAIN, "requests": {**PLAIN["requests"], "memory": "1Gi"}},
     ),
-    "limits, with what it costs": (
+    "limits with overhead": (
         {**GI, "resources": {"requests": {"memory": "1Gi", "cpu": "1"}, "limits": {"memory": "2Gi", "cpu": "2"}}},
         {
             "requests": {"cpu": "1", "memory": "1294Mi", **DISK, **KVM},
             "limits": {"cpu": "2", "memory": "2318Mi", **KVM},
         },
     ),
-    "huge pages for the guest, memory for the rest": (
+    "hugepages for the guest, memory for the overhead": (
         {"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}},
         {
             "requests": {"cpu": "100m", "memory": "270Mi", "hugepages-2Mi": "1Gi", **DISK, **KVM},
             "limits": {"hugepages-2Mi": "1Gi", **KVM},
         },
     ),
-    "CPUs of its own": (
+    "dedicated CPUs": (
         {**GI, "cpu": {"cores": 2, "dedicatedCpuPlacement": True}},
         {
             "requests": {"cpu": "2", "memory": "1402Mi", **DISK, **KVM},
             "limits": {"cpu": "2", "memory": "1402Mi", **KVM},
         },
     ),
-    "one more for the emulator": (
+    "additional CPU for the emulator": (
         {**GI, "cpu": {"cores": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}},
         {
             "requests": {"cpu": "3", "memory": "1402Mi", **DISK, **KVM},
             "limits": {"cpu": "3", "memory": "1402Mi", **KVM},
         },
     ),
-    "devices, as often as they are named": (
+    "one device per entry": (
         {
             **GI,
             "devices": {
@@ -92,17 +92,17 @@ ASKED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("domain", "asked"), ASKED.values(), ids=ASKED.keys())
+@pytest.mark.parametrize(("domain", "asked"), REQUESTS.values(), ids=REQUESTS.keys())
 def test_requests_and_limits(domain: dict[str, Any], asked: dict[str, Any]) -> None:
     assert to_tree(build_resources(build_vmi(domain=domain).spec, None)) == asked
 
 
 CONFIGURED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "another share of a CPU": (
+    "configured allocation ratio": (
         {"developerConfiguration": {"cpuAllocationRatio": 3}},
         {**PLAIN, "requests": {**PLAIN["requests"], "cpu": "334m"}},
     ),
-    "no KVM where guests may be emulated": (
+    "no KVM device with emulation": (
         {"developerConfiguration": {"useEmulation": True}},
         {"requests": {"cpu": "100m", "memory": "1294Mi", **DISK}},
     ),

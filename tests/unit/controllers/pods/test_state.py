@@ -23,10 +23,10 @@ OWNER = OwnerReference(
 
 DOMAINS = {
     "nothing": ({}, False),
-    "a TPM": ({"devices": {"tpm": {}}}, False),
-    "a TPM for good": (TPM, True),
+    "TPM": ({"devices": {"tpm": {}}}, False),
+    "persistent TPM": (TPM, True),
     "EFI": ({"firmware": {"bootloader": {"efi": {}}}}, False),
-    "EFI for good": ({"firmware": {"bootloader": {"efi": {"persistent": True}}}}, True),
+    "persistent EFI": ({"firmware": {"bootloader": {"efi": {"persistent": True}}}}, True),
 }
 
 

@@ -14,15 +14,15 @@ from virtshape.controllers.pods.status import read_missing_pod, read_pod
 EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "drained"}
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
 LOST = {"type": "Ready", "status": "False", "reason": "NodeLost", "message": "Kubelet stopped posting"}
-FAREWELL = '{"reason":"GuestPanicked","message":"the guest has panicked"}'
+TERMINATION_MESSAGE = '{"reason":"GuestPanicked","message":"the guest has panicked"}'
 NEW = build_vmi("Pending")
 UP = build_vmi("Pending", "Scheduled", "Running")
 
 STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
     "new": (build_pod(), NEW, ("placing", "", "", "")),
-    "too large": (build_pod(conditions=[UNSCHEDULABLE]), NEW, ("placing", "Unschedulable", "0/3 nodes", "")),
+    "unschedulable": (build_pod(conditions=[UNSCHEDULABLE]), NEW, ("placing", "Unschedulable", "0/3 nodes", "")),
     "placed": (build_pod(node="n1", state=waiting("ContainerCreating")), NEW, ("starting", "", "", "")),
-    "without an image": (
+    "image pull failure": (
         build_pod(node="n1", state=waiting("ErrImagePull", "no such image")),
         NEW,
         ("waiting", "ErrImagePull", "no such image", ""),
@@ -33,17 +33,17 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
         NEW,
         ("running", "", "", ""),
     ),
-    "paused by somebody": (
+    "paused by a user": (
         build_pod("Running", node="n1", state=RUNNING, ready=True, annotations={"virtshape.io/paused": "true"}),
         UP,
         ("paused", "PausedByUser", "", ""),
     ),
-    "paused from the start": (
+    "paused start": (
         build_pod("Running", node="n1", state=RUNNING, ready=True),
         build_vmi("Running", startStrategy="Paused"),
         ("paused", "PausedByUser", "", ""),
     ),
-    "going on after that": (
+    "unpaused": (
         build_pod("Running", node="n1", state=RUNNING, ready=True, annotations={"virtshape.io/paused": "false"}),
         build_vmi("Running", startStrategy="Paused"),
         ("running", "", "", ""),
@@ -53,12 +53,12 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
         UP,
         ("running", "", "", "the guest's container is not ready"),
     ),
-    "on a node that does not answer": (
+    "unreachable node": (
         build_pod("Running", node="n1", state=RUNNING, ready=True, conditions=[LOST]),
         UP,
         ("running", "", "", "node n1 does not respond"),
     ),
-    "on its way out": (
+    "terminating": (
         build_pod("Running", node="n1", state=RUNNING, ready=True, is_deleting=True),
         UP,
         ("running", "", "", "the guest's pod is being deleted"),
@@ -68,37 +68,37 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
         UP,
         ("succeeded", "", "the guest has shut down", ""),
     ),
-    "shut down since it was evicted": (
+    "shut down after an eviction": (
         build_pod("Succeeded", node="n1", state=ended(0), conditions=[EVICTED]),
         UP,
         ("failed", "Evicted", "pod virt-launcher-vm1-1 was evicted: drained", ""),
     ),
-    "shut down since it was deleted": (
+    "shut down after a deletion": (
         build_pod("Succeeded", node="n1", state=ended(0), is_deleting=True),
         UP,
         ("failed", "PodDeleted", "pod virt-launcher-vm1-1 was deleted", ""),
     ),
-    "failed with words": (
-        build_pod("Failed", node="n1", state=ended(1, message=FAREWELL)),
+    "failed with a termination message": (
+        build_pod("Failed", node="n1", state=ended(1, message=TERMINATION_MESSAGE)),
         UP,
         ("failed", "GuestPanicked", "the guest has panicked", ""),
     ),
-    "failed with other words": (
+    "failed with plain text": (
         build_pod("Failed", node="n1", state=ended(1, message="exec: not found\n")),
         UP,
         ("failed", "Failed", "exec: not found", ""),
     ),
-    "failed without a word": (
+    "failed without a message": (
         build_pod("Failed", node="n1", state=ended(137, reason="Error")),
         UP,
         ("failed", "Error", "the launcher exited with status 137", ""),
     ),
     "out of memory": (
-        build_pod("Failed", node="n1", state=ended(137, reason="OOMKilled", message=FAREWELL)),
+        build_pod("Failed", node="n1", state=ended(137, reason="OOMKilled", message=TERMINATION_MESSAGE)),
         UP,
         ("failed", "OOMKilled", "the guest's pod exceeded its memory limit and was killed", ""),
     ),
-    "evicted by its node": (
+    "evicted": (
         build_pod("Failed", node="n1", reason="Evicted", message="The node was low on resource: memory."),
         UP,
         ("failed", "Evicted", "The node was low on resource: memory.", ""),
@@ -119,7 +119,7 @@ GONE: dict[str, tuple[Pod | None, tuple[str, str, str]]] = {
         build_pod("Running", node="n1", state=RUNNING, ready=True, is_deleting=True),
         ("failed", "PodDeleted", "pod virt-launcher-vm1-1 was deleted"),
     ),
-    "deleted without time to end": (
+    "force deleted": (
         build_pod("Running", node="n1", state=RUNNING, ready=True),
         ("failed", "PodDeleted", "pod virt-launcher-vm1-1 was deleted"),
     ),

@@ -23,15 +23,15 @@ SOURCES: dict[str, tuple[JsonObject, list[JsonObject]]] = {
         {"persistentVolumeClaim": {"claimName": "c"}},
         [mounted({"persistentVolumeClaim": {"claimName": "c"}}, read_only=False)],
     ),
-    "a claim to read": (
+    "read-only claim": (
         {"persistentVolumeClaim": {"claimName": "c", "readOnly": True}},
         [mounted({"persistentVolumeClaim": {"claimName": "c", "readOnly": True}})],
     ),
-    "a DataVolume, which is the claim of its name": (
+    "DataVolume": (
         {"dataVolume": {"name": "d"}},
         [mounted({"persistentVolumeClaim": {"claimName": "d"}}, read_only=False)],
     ),
-    "a claim that stays as it is": (
+    "ephemeral claim": (
         {"ephemeral": {"persistentVolumeClaim": {"claimName": "c"}}},
         [mounted({"persistentVolumeClaim": {"claimName": "c", "readOnly": True}})],
     ),
@@ -53,11 +53,11 @@ SOURCES: dict[str, tuple[JsonObject, list[JsonObject]]] = {
         [mounted({"configMap": {"name": "m", "optional": True}})],
     ),
     "a secret": ({"secret": {"secretName": "s"}}, [mounted({"secret": {"secretName": "s"}})]),
-    "answers of Windows' setup, from a config map": (
+    "sysprep from a ConfigMap": (
         {"sysprep": {"configMap": {"name": "m"}}},
         [mounted({"configMap": {"name": "m"}})],
     ),
-    "answers of Windows' setup, from a secret": (
+    "sysprep from a Secret": (
         {"sysprep": {"secret": {"name": "s"}}},
         [mounted({"secret": {"secretName": "s"}})],
     ),
@@ -65,7 +65,7 @@ SOURCES: dict[str, tuple[JsonObject, list[JsonObject]]] = {
         {"downwardAPI": {"fields": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
         [mounted({"downwardAPI": {"items": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}})],
     ),
-    "cloud-init that says it all": ({"cloudInitNoCloud": {"userData": "#cloud-config"}}, []),
+    "inline cloud-init": ({"cloudInitNoCloud": {"userData": "#cloud-config"}}, []),
     "cloud-init in a secret": (
         {"cloudInitNoCloud": {"secretRef": {"name": "s"}, "networkDataSecretRef": {"name": "s"}}},
         [mounted({"secret": {"secretName": "s"}})],
@@ -74,12 +74,12 @@ SOURCES: dict[str, tuple[JsonObject, list[JsonObject]]] = {
         {"cloudInitConfigDrive": {"secretRef": {"name": "u"}, "networkDataSecretRef": {"name": "n"}}},
         [mounted({"projected": {"sources": [{"secret": {"name": "n"}}, {"secret": {"name": "u"}}]}})],
     ),
-    "a disk of the node": (
+    "host disk": (
         {"hostDisk": {"path": "/data/a.img", "type": "DiskOrCreate", "capacity": "1Gi"}},
         [mounted({"hostPath": {"path": "/data", "type": "DirectoryOrCreate"}}, read_only=False, at="/data")],
     ),
-    "an empty disk, which needs nothing": ({"emptyDisk": {"capacity": "1Gi"}}, []),
-    "a token, which every pod gets in its own place": ({"serviceAccount": {"serviceAccountName": "a"}}, []),
+    "empty disk": ({"emptyDisk": {"capacity": "1Gi"}}, []),
+    "service account": ({"serviceAccount": {"serviceAccountName": "a"}}, []),
 }
 
 
@@ -98,7 +98,7 @@ WORKPLACES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"domain": {"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}}},
         {"virtshape-run": "/run/virtshape", "virtshape-tmp": TEMPORARY, "virtshape-hugepages": "/dev/hugepages"},
     ),
-    "with what the VM keeps": (
+    "with persistent state": (
         {"domain": {"devices": {"tpm": {"persistent": True}}}},
         {
             "virtshape-run": "/run/virtshape",
@@ -106,7 +106,7 @@ WORKPLACES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "virtshape-state": "/run/virtshape/state",
         },
     ),
-    "with keys from secrets, each once": (
+    "with SSH keys from Secrets": (
         {
             "accessCredentials": [
                 {"sshPublicKey": {"source": {"secret": {"secretName": "k"}}, "propagationMethod": {"noCloud": {}}}},
@@ -119,7 +119,7 @@ WORKPLACES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "virtshape-credential-0": "/run/virtshape/mounts/k-access-cred",
         },
     ),
-    "with a kernel from an image": (
+    "with a kernel image": (
         {"domain": {"firmware": {"kernelBoot": {"container": {"image": "k:1", "kernelPath": "/vmlinuz"}}}}},
         {
             "virtshape-run": "/run/virtshape",

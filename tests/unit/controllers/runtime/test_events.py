@@ -9,8 +9,8 @@ from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.supervise.supervisor import Supervisor
 
 
-class Slow:
-    """A server that takes a moment for each event."""
+class SlowClient:
+    """A client that writes each event slowly."""
 
     def __init__(self) -> None:
         self.reported = self.under_way = self.most = 0
@@ -25,7 +25,7 @@ class Slow:
 
 
 async def test_parallel_event_writes_are_limited() -> None:
-    server: Any = Slow()
+    server: Any = SlowClient()
     about = Namespace(api_version="v1", kind="Namespace", metadata=ObjectMeta(name="home"))
 
     recorder = EventRecorder(server, "test", lambda: 0.0, parallel=3)

@@ -26,11 +26,11 @@ HELD = LeaseSpec(holder_identity="other", lease_duration_seconds=15)
 
 CASES: dict[str, tuple[ObservedLease | None, float, str]] = {
     "nobody's": (None, 0, "take"),
-    "given back": (ObservedLease(LeaseSpec(holder_identity="", lease_duration_seconds=1), 100), 100, "take"),
+    "released": (ObservedLease(LeaseSpec(holder_identity="", lease_duration_seconds=1), 100), 100, "take"),
     "ours": (ObservedLease(LeaseSpec(holder_identity="me", lease_duration_seconds=15), 0), 1000, "renew"),
-    "another's, renewed just now": (ObservedLease(HELD, 100), 100, "wait"),
-    "another's, nearly run out": (ObservedLease(HELD, 100), 114.9, "wait"),
-    "another's, run out": (ObservedLease(HELD, 100), 115, "take"),
+    "held and just renewed": (ObservedLease(HELD, 100), 100, "wait"),
+    "held and about to expire": (ObservedLease(HELD, 100), 114.9, "wait"),
+    "held and expired": (ObservedLease(HELD, 100), 115, "take"),
 }
 
 
@@ -52,8 +52,8 @@ def test_micro_time_has_six_digits() -> None:
 QUICK = LeaderElectionConfig(duration=2.0, deadline=1.5, retry=0.05)
 
 
-class Hands:
-    """A clock that stands still until it is moved."""
+class FakeClock:
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -62,43 +62,43 @@ class Hands:
         return self.now
 
 
-class Cut:
-    """A client whose line can be cut."""
+class DisconnectableClient:
+    """A client that tests can disconnect."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self.is_cut = False
+        self.is_disconnected = False
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._client, name)
 
         async def call(*given: Any, **named: Any) -> Any:
-            if self.is_cut:
-                raise UnreachableError("the line is cut")
+            if self.is_disconnected:
+                raise UnreachableError("disconnected")
             return await method(*given, **named)
 
         return call
 
 
 class Candidate:
-    """Somebody who stands for election, and notes when they are at work."""
+    """A candidate that records while it leads."""
 
-    def __init__(self, client: Client, name: str, at_work: set[str], clock: Hands) -> None:
-        self.line = Cut(client)
-        self.elector = LeaderElector(self.line, "leader", "default", name, QUICK, clock=clock)
+    def __init__(self, client: Client, name: str, leaders: set[str], clock: FakeClock) -> None:
+        self.client = DisconnectableClient(client)
+        self.elector = LeaderElector(self.client, "leader", "default", name, QUICK, clock=clock)
         self._name = name
-        self._at_work = at_work
+        self._leaders = leaders
         self.began = asyncio.Event()
         self.task = asyncio.create_task(self.elector.lead(self._work))
 
     async def _work(self) -> None:
-        assert not self._at_work, "two are at work"
-        self._at_work.add(self._name)
+        assert not self._leaders, "there are two leaders"
+        self._leaders.add(self._name)
         self.began.set()
         try:
             await asyncio.Event().wait()
         finally:
-            self._at_work.discard(self._name)
+            self._leaders.discard(self._name)
 
     async def stop(self) -> None:
         self.task.cancel()
@@ -111,7 +111,7 @@ async def wait_until(holds: Callable[[], bool]) -> None:
 
 
 async def wait_for_renewal(client: Client) -> None:
-    """Wait until the lease is written anew, from beginning to end: one that is under way may be of before."""
+    """Wait until the lease was renewed twice; the first renewal may have started before."""
     before = None
     for _ in range(3):
         while (lease := await client.get(Lease, "leader", "default")).spec == before:
@@ -127,22 +127,22 @@ async def open_client(directory: Path) -> AsyncIterator[Client]:
 
 async def test_only_one_leader_and_next_takes_over_on_release(tmp_path: Path) -> None:
     async with open_client(tmp_path) as client:
-        at_work: set[str] = set()
-        clock = Hands()
-        first = Candidate(client, "a", at_work, clock)
+        leaders: set[str] = set()
+        clock = FakeClock()
+        first = Candidate(client, "a", leaders, clock)
         await first.began.wait()
-        second = Candidate(client, "b", at_work, clock)
-        for _ in range(8):  # longer than the lease lasts
+        second = Candidate(client, "b", leaders, clock)
+        for _ in range(8):  # longer than the lease duration
             clock.now += QUICK.duration / 4
             await wait_for_renewal(client)
         await wait_until(lambda: second.elector.holder == "a")
-        assert (at_work, second.elector.is_leading) == ({"a"}, False)
+        assert (leaders, second.elector.is_leading) == ({"a"}, False)
         await first.stop()
         lease = await client.get(Lease, "leader", "default")
         assert lease.spec is not None
         assert lease.spec.holder_identity in ("", None, "b")
-        await second.began.wait()  # by the clock, the lease would have lasted on
-        assert at_work == {"b"}
+        await second.began.wait()  # by the clock, the lease has not expired
+        assert leaders == {"b"}
         lease = await client.get(Lease, "leader", "default")
         assert lease.spec is not None
         assert (lease.spec.holder_identity, lease.spec.lease_transitions) == ("b", 1)
@@ -151,20 +151,20 @@ async def test_only_one_leader_and_next_takes_over_on_release(tmp_path: Path) ->
 
 async def test_leader_that_cannot_renew_stops_before_another_starts(tmp_path: Path) -> None:
     async with open_client(tmp_path) as client:
-        at_work: set[str] = set()
-        clock = Hands()
-        first = Candidate(client, "a", at_work, clock)
+        leaders: set[str] = set()
+        clock = FakeClock()
+        first = Candidate(client, "a", leaders, clock)
         await first.began.wait()
-        second = Candidate(client, "b", at_work, clock)
+        second = Candidate(client, "b", leaders, clock)
         await wait_until(lambda: second.elector.holder == "a")
-        first.line.is_cut = True
+        first.client.is_disconnected = True
         clock.now += (QUICK.deadline + QUICK.duration) / 2
         await wait_until(first.task.done)
         await asyncio.sleep(5 * QUICK.retry)
-        assert (at_work, second.began.is_set()) == (set(), False)
+        assert (leaders, second.began.is_set()) == (set(), False)
         clock.now += QUICK.duration
         await second.began.wait()
-        assert at_work == {"b"}
+        assert leaders == {"b"}
         await second.stop()
 
 
@@ -183,11 +183,11 @@ async def test_failed_work_raises_and_releases_the_lease(tmp_path: Path) -> None
 
 async def test_fenced_client_still_reads(tmp_path: Path) -> None:
     async with open_client(tmp_path) as client:
-        at_work: set[str] = set()
-        fenced: Any = FencedClient(client, lambda: bool(at_work))
+        leaders: set[str] = set()
+        fenced: Any = FencedClient(client, lambda: bool(leaders))
         assert (await fenced.list(Lease)).items == []
         with pytest.raises(UnreachableError, match="no longer holds the leader lease"):
             await fenced.delete(Lease, "leader", "default")
-        at_work.add("me")
+        leaders.add("me")
         with pytest.raises(StatusError, match="not found"):
             await fenced.delete(Lease, "leader", "default")

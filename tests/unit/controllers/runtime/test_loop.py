@@ -53,7 +53,7 @@ async def test_name_is_not_reconciled_concurrently() -> None:
         (StatusError(409, "AlreadyExists", "there"), False),
         (StatusError(404, "NotFound", "gone meanwhile"), False),
     ],
-    ids=["refused", "unreachable", "bug", "missing", "stale", "already there", "gone"],
+    ids=["refused", "unreachable", "bug", "missing", "conflict", "already exists", "gone"],
 )
 async def test_failures_are_reported_and_retried(
     error: Exception, reported: bool, caplog: pytest.LogCaptureFixture
@@ -73,7 +73,7 @@ async def test_failures_are_reported_and_retried(
 
     async def report(name: Name, failure: Exception) -> None:
         reports.append((name, failure))
-        raise StatusError(500, "InternalError", "cannot be told")
+        raise StatusError(500, "InternalError", "cannot be reported")
 
     loop = Loop("test", reconcile, report=report)
     loop.queue.add(NAME)

@@ -24,7 +24,7 @@ def build_claim(
     annotations: dict[str, str] | None = None,
     **spec: Any,
 ) -> PersistentVolumeClaim:
-    """A claim of class local for one writer, unless said otherwise."""
+    """Build a ReadWriteOnce claim of class local by default."""
     asked: JsonObject = {"accessModes": ["ReadWriteOnce"], "storageClassName": "local", **spec}
     if size is not None:
         asked["resources"] = {"requests": {"storage": size}}
@@ -39,7 +39,7 @@ def build_claim(
 
 
 def build_bound(name: str = "c1", **more: Any) -> PersistentVolumeClaim:
-    """A claim that is bound to the volume of its name."""
+    """Build a claim that is bound to the volume of its name."""
     marks = {"pv.kubernetes.io/bind-completed": "yes", **more.pop("annotations", {})}
     return build_claim(name, phase="Bound", volumeName=f"pv-{name}", annotations=marks, **more)
 
@@ -55,7 +55,7 @@ def build_volume(
     annotations: dict[str, str] | None = None,
     **spec: Any,
 ) -> PersistentVolume:
-    """A free volume of class local, unless said otherwise; `claim` is the one that it is reserved for."""
+    """Build an available volume of class local by default; `claim` reserves it."""
     reference = {"name": claim, "namespace": "default", "uid": uid} if claim else None
     tree = {
         "apiVersion": "v1",
@@ -76,7 +76,7 @@ def build_volume(
 def build_class(
     name: str = "local", *, default: bool = False, created: str | None = None, **fields: Any
 ) -> StorageClass:
-    """A class of this machine's storage."""
+    """Build a storage class of the local provisioner."""
     annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else None
     tree = {
         "apiVersion": "storage.k8s.io/v1",
@@ -95,7 +95,7 @@ def build_data_volume(
     storage: JsonObject | None = None,
     **spec: Any,
 ) -> DataVolume:
-    """A DataVolume of 1Gi, unless said otherwise."""
+    """Build a DataVolume of 1Gi by default."""
     size = {"resources": {"requests": {"storage": "1Gi"}}}
     asked = spec if "pvc" in spec else {"storage": size if storage is None else storage, **spec}
     tree = {

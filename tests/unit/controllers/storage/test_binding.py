@@ -37,17 +37,17 @@ def decide(claim: PersistentVolumeClaim, *volumes: PersistentVolume, has_consume
         (build_claim(dataSource={"kind": "PersistentVolumeClaim", "name": "a"}), [build_volume()], Provision(LOCAL)),
     ],
     ids=[
-        "made",
-        "found",
-        "another's",
+        "provisioned",
+        "matching volume",
+        "volume of another claim",
         "reserved",
-        "its own",
-        "one of an earlier claim",
+        "volume of this claim",
+        "volume of an earlier claim",
         "named",
         "named and reserved",
         "without class",
-        "at once",
-        "to be filled",
+        "immediate",
+        "with a data source",
     ],
 )
 def test_claim_is_bound_or_provisioned(
@@ -90,7 +90,7 @@ def test_first_consumer_triggers_provisioning() -> None:
         (build_bound(), [build_volume("pv-c1", claim="c2", uid="u2")]),
         (build_claim(phase="Bound"), []),
     ],
-    ids=["volume gone", "volume taken", "only played"],
+    ids=["volume gone", "volume taken", "simulated"],
 )
 def test_claim_without_its_volume_is_lost(claim: PersistentVolumeClaim, volumes: list[PersistentVolume]) -> None:
     assert isinstance(decide(claim, *volumes), Lost)
@@ -139,7 +139,7 @@ def test_claim_without_its_volume_is_lost(claim: PersistentVolumeClaim, volumes:
         "unknown",
     ],
 )
-def test_volume_must_satisfy_the_whole_claim(
+def test_volume_must_satisfy_all_requirements_of_the_claim(
     claim: PersistentVolumeClaim, volume: PersistentVolume, fits: bool
 ) -> None:
     assert find_match(claim, [volume]) == (volume if fits else None)

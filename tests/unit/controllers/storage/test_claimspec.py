@@ -42,7 +42,7 @@ SIZE = {"requests": {"storage": "1Gi"}}
             {"resources": SIZE, "volumeMode": "Block"},
         ),
     ],
-    ids=["completed", "measured", "as said", "word for word"],
+    ids=["completed", "measured", "explicit", "pvc is copied"],
 )
 def test_claim_spec_comes_from_the_data_volume(volume: DataVolume, size: int | None, spec: JsonObject) -> None:
     assert to_tree(build_new(volume, size).spec) == spec
@@ -102,7 +102,7 @@ PREFIX = "instancetype.kubevirt.io/"
         ),
         ({}, {"labels": {"team": "a"}}, {}),
     ],
-    ids=["name and kind", "own first", "annotations", "nothing else"],
+    ids=["name and kind", "annotations of the DataVolume first", "annotations", "nothing else"],
 )
 def test_default_instancetype_is_inherited_from_the_source(
     own: JsonObject, origin: JsonObject, inherited: JsonObject

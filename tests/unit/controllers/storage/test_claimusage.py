@@ -71,7 +71,7 @@ def build(uid: str, *phases: str, volume: JsonObject = CLAIM, **more: Any) -> Vi
         (["ReadWriteOnce", "ReadWriteMany"], build("1"), build("2"), True),
         (["ReadWriteOncePod"], build("1", domain=SHARED), build("2", domain=SHARED), False),
     ],
-    ids=["two writers", "both share", "one shares", "two readers", "a reader beside", "for many", "both", "for one"],
+    ids=["two writers", "both share", "one shares", "two readers", "reader and writer", "for many", "both", "for one"],
 )
 def test_lock_depends_on_the_access_modes(
     modes: list[str], first: VirtualMachineInstance, second: VirtualMachineInstance, together: bool

@@ -67,7 +67,16 @@ def test_volume_is_reserved_for_its_claim() -> None:
         (build_volume(claim="c1", uid="u0"), build_bound(), "Released"),
         (build_volume("other", claim="c1", uid="u1"), build_bound(), "Released"),
     ],
-    ids=["free", "reserved", "awaited", "on its way", "bound", "left", "left by an earlier one", "not chosen"],
+    ids=[
+        "free",
+        "reserved",
+        "awaited",
+        "terminating",
+        "bound",
+        "released",
+        "released by an earlier claim",
+        "not chosen",
+    ],
 )
 def test_volume_phase_follows_the_claim(
     volume: PersistentVolume, claim: PersistentVolumeClaim | None, phase: str

@@ -24,25 +24,25 @@ def build_spec(
 
 
 RUNNING = build_spec()
-REACHES = {
+LIVE = {
     "more sockets": (RUNNING, build_spec(4)),
     "more memory": (RUNNING, build_spec(memory="2Gi")),
     "both": (RUNNING, build_spec(3, "4Gi")),
-    "more sockets of one that started paused": (build_spec(startStrategy="Paused"), build_spec(4)),
+    "more sockets after a paused start": (build_spec(startStrategy="Paused"), build_spec(4)),
 }
-WAITS = {
+RESTART = {
     "fewer sockets": (RUNNING, build_spec(1)),
-    "more sockets than it has room for": (RUNNING, build_spec(5)),
-    "more sockets without room": (build_spec(max_sockets=None), build_spec(4, max_sockets=None)),
+    "more sockets than maxSockets": (RUNNING, build_spec(5)),
+    "more sockets without maxSockets": (build_spec(max_sockets=None), build_spec(4, max_sockets=None)),
     "less memory": (RUNNING, build_spec(memory="512Mi")),
-    "more memory than it has room for": (RUNNING, build_spec(memory="8Gi")),
-    "more memory without room": (build_spec(max_memory=None), build_spec(memory="2Gi", max_memory=None)),
-    "more room": (RUNNING, build_spec(max_sockets=8)),
-    "another device as well": (RUNNING, build_spec(4, terminationGracePeriodSeconds=5)),
+    "more memory than maxGuest": (RUNNING, build_spec(memory="8Gi")),
+    "more memory without maxGuest": (build_spec(max_memory=None), build_spec(memory="2Gi", max_memory=None)),
+    "larger maximum": (RUNNING, build_spec(max_sockets=8)),
+    "additional device": (RUNNING, build_spec(4, terminationGracePeriodSeconds=5)),
 }
 
 
-@pytest.mark.parametrize(("running", "wanted"), REACHES.values(), ids=REACHES.keys())
+@pytest.mark.parametrize(("running", "wanted"), LIVE.values(), ids=LIVE.keys())
 def test_growth_is_applied_live(running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec) -> None:
     grown = find_live_change(running, wanted, None)
     assert grown is not None
@@ -53,7 +53,7 @@ def test_growth_is_applied_live(running: VirtualMachineInstanceSpec, wanted: Vir
     assert running == build_spec(startStrategy=running.start_strategy)
 
 
-@pytest.mark.parametrize(("running", "wanted"), WAITS.values(), ids=WAITS.keys())
+@pytest.mark.parametrize(("running", "wanted"), RESTART.values(), ids=RESTART.keys())
 def test_other_changes_require_a_restart(
     running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec
 ) -> None:

@@ -108,7 +108,16 @@ def test_vm_being_deleted_stops_and_never_starts() -> None:
         ([{"action": "Stop"}], None, []),
         ([{"action": "Sing"}, START], None, [START]),
     ],
-    ids=["to do", "stopped", "restarted", "started", "to start", "stop of whatever runs", "nothing runs", "no request"],
+    ids=[
+        "pending",
+        "stopped",
+        "restarted",
+        "started",
+        "to start",
+        "stop of any instance",
+        "nothing runs",
+        "no request",
+    ],
 )
 def test_completed_requests_are_dropped(
     asked: list[JsonObject], vmi: VirtualMachineInstance | None, left: list[JsonObject]
@@ -136,15 +145,15 @@ def test_only_failed_instances_are_rerun(strategy: str, vmi: VirtualMachineInsta
     assert needs_rerun(build_vm(runStrategy=strategy), vmi) is again
 
 
-WORDS: JsonObject = {
+NOT_READY: JsonObject = {
     "type": "Ready",
     "status": "False",
     "reason": "PodTerminating",
     "message": "QEMU was killed by SIGKILL",
 }
 ENDS = {
-    "failed, with words": (
-        build_vmi("Failed", conditions=[WORDS]),
+    "failed with a message": (
+        build_vmi("Failed", conditions=[NOT_READY]),
         "the instance has failed: QEMU was killed by SIGKILL",
     ),
     "failed": (FAILED, "the instance has failed"),

@@ -39,7 +39,7 @@ def test_delay_grows_with_each_failure(failures: int, seconds: int) -> None:
         ("Always", BEFORE, build_vmi("Running", "Failed"), None),
         ("Manual", BEFORE, build_vmi("Scheduled", "Failed"), None),
     ],
-    ids=["first", "second", "counted", "no instance", "on its way", "runs", "failed after it ran", "nobody retries"],
+    ids=["first", "second", "counted", "no instance", "starting", "runs", "failed after it ran", "no retries"],
 )
 def test_failures_are_counted_once(
     strategy: str, before: JsonObject | None, vmi: VirtualMachineInstance | None, after: JsonObject | None

@@ -23,7 +23,7 @@ FAILING: JsonObject = {"startFailure": {"consecutiveFailCount": 1, "retryAfterTi
 
 
 def build_held(reason: str) -> VirtualMachineInstance:
-    """An instance that something keeps from running on its node."""
+    """Build an instance that cannot run on its node, with this reason."""
     return build_vmi("Scheduled", conditions=[{"type": "Synchronized", "status": "False", "reason": reason}])
 
 
@@ -134,7 +134,7 @@ def test_volume_problem_is_reported_until_an_instance_exists() -> None:
 @pytest.mark.parametrize(
     ("vmi", "types"),
     [(build_vmi("Running"), ["Ready", "RestartRequired"]), (None, ["Ready"])],
-    ids=["running", "the next start has it all"],
+    ids=["running", "stopped"],
 )
 def test_changed_running_vm_requires_a_restart(vmi: VirtualMachineInstance | None, types: list[str]) -> None:
     assert [one["type"] for one in status_of(vmi, changed_since_start=True)["conditions"]] == types
@@ -154,7 +154,7 @@ def test_size_counts_sockets_cores_and_threads() -> None:
 @pytest.mark.parametrize(
     ("stated", "generation"),
     [("7", 7), ("", None), ("-7", None), ("seven", None), ("9" * 5000, None)],
-    ids=["a number", "nothing", "less than nothing", "a word", "more than can be read"],
+    ids=["number", "nothing", "negative number", "string", "number out of range"],
 )
 def test_start_generation_of_an_instance(stated: str, generation: int | None) -> None:
     assert started_generation(build_vmi("Running", annotations={"kubevirt.io/vm-generation": stated})) == generation

@@ -52,11 +52,11 @@ TURNED = [Change("spec.domain.cpu.sockets", 2, 1), Change("spec.domain.cpu.cores
 @pytest.mark.parametrize(
     ("size", "taste", "roles", "gone", "changes"),
     [
-        pytest.param(SMALL, ON_SOCKETS, [], [], [], id="nothing is newer"),
+        pytest.param(SMALL, ON_SOCKETS, [], [], [], id="no newer object"),
         pytest.param(LARGE, ON_SOCKETS, ["instancetype"], [], GROWN, id="a larger size"),
         pytest.param(SMALL, ON_CORES, ["preference"], [], TURNED, id="another topology"),
-        pytest.param(None, ON_CORES, ["preference"], ["instancetype"], TURNED, id="a size that is gone is kept"),
-        pytest.param(None, None, [], ["instancetype", "preference"], [], id="all is gone"),
+        pytest.param(None, ON_CORES, ["preference"], ["instancetype"], TURNED, id="deleted instance type"),
+        pytest.param(None, None, [], ["instancetype", "preference"], [], id="all objects deleted"),
     ],
 )
 def test_live_object_replaces_the_revision(

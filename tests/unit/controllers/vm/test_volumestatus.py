@@ -36,24 +36,24 @@ OF_CLAIM: JsonObject = {"name": "b", "persistentVolumeClaim": {"claimName": "non
 
 WAITS: dict[str, tuple[list[JsonObject], list[Model], ConditionReason | None]] = {
     "no disks": ([], [], None),
-    "a filled volume": ([OF_VOLUME], [build_volume("Succeeded")], None),
-    "a claim whose volume is gone": ([OF_VOLUME], [CLAIM], None),
-    "a volume on its way": (
+    "succeeded volume": ([OF_VOLUME], [build_volume("Succeeded")], None),
+    "lost claim": ([OF_VOLUME], [CLAIM], None),
+    "pending volume": (
         [OF_VOLUME],
         [build_volume("ImportInProgress", message="downloading")],
         ConditionReason("NotAllDVsReady", "DataVolume dv is ImportInProgress"),
     ),
-    "a volume that is to be tried again": (
+    "volume before a retry": (
         [OF_VOLUME],
         [build_volume("ImportInProgress", restarts=2, message="no such host")],
         ConditionReason("DataVolumeError", "DataVolume dv is ImportInProgress: no such host"),
     ),
-    "a volume that is being tried again": (
+    "volume during a retry": (
         [OF_VOLUME],
         [build_volume("ImportInProgress", restarts=2)],
         ConditionReason("NotAllDVsReady", "DataVolume dv is ImportInProgress"),
     ),
-    "a volume that has failed": (
+    "failed volume": (
         [OF_VOLUME],
         [build_volume("Failed", message="no s3 here")],
         ConditionReason("DataVolumeError", "DataVolume dv is Failed: no s3 here"),
@@ -63,7 +63,7 @@ WAITS: dict[str, tuple[list[JsonObject], list[Model], ConditionReason | None]] =
         [],
         ConditionReason("FailedPvcNotFound", "neither DataVolume nor PersistentVolumeClaim dv found"),
     ),
-    "what is missing, before what is on its way": (
+    "missing volume before pending volume": (
         [OF_VOLUME, OF_CLAIM],
         [build_volume("Pending")],
         ConditionReason("FailedPvcNotFound", "PersistentVolumeClaim none not found; DataVolume dv is Pending"),

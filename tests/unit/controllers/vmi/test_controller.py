@@ -19,7 +19,7 @@ NAME = Name("default", "vm1")
 
 
 class Stored:
-    """A server and what is seen of it, which lags behind."""
+    """A fake client and a cache that lags behind it."""
 
     def __init__(self) -> None:
         metadata = ObjectMeta(name=NAME.name, namespace=NAME.namespace, uid="u", resource_version="1")
@@ -50,13 +50,13 @@ async def test_instance_is_skipped_until_its_write_is_in_the_cache() -> None:
     assert written > 0
     await vmis.reconcile(NAME)
     assert stored.writes == written
-    stored.seen = replace(stored.kept, status=None)  # somebody else's change
+    stored.seen = replace(stored.kept, status=None)  # change by another client
     await vmis.reconcile(NAME)
     assert stored.writes > written
 
 
 class OneSpot:
-    """A placement with one spot, on which everything is refused."""
+    """A placement with room for one instance, whose launcher refuses everything."""
 
     recheck_seconds = 1.0
 

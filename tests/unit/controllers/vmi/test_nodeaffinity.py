@@ -25,7 +25,7 @@ def label(key: str, operator: str, *values: str) -> JsonObject:
 
 AFFINITIES = {
     "none": (None, []),
-    "merely preferred": (
+    "preferred only": (
         from_tree({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}, Affinity),
         [],
     ),
@@ -34,15 +34,15 @@ AFFINITIES = {
     "not in": (need(label("arch", "NotIn", "amd64")), OUTSIDE),
     "not in, and absent": (need(label("zone", "NotIn", "a")), []),
     "exists": (need(label("arch", "Exists")), []),
-    "exists not": (need(label("zone", "Exists")), OUTSIDE),
-    "is absent": (need(label("zone", "DoesNotExist")), []),
-    "is there": (need(label("arch", "DoesNotExist")), OUTSIDE),
+    "DoesNotExist with the label": (need(label("zone", "Exists")), OUTSIDE),
+    "DoesNotExist without the label": (need(label("zone", "DoesNotExist")), []),
+    "Exists": (need(label("arch", "DoesNotExist")), OUTSIDE),
     "greater": (need(label("age", "Gt", "4")), []),
     "not greater": (need(label("age", "Gt", "5")), OUTSIDE),
     "less": (need(label("age", "Lt", "6")), []),
-    "no number": (need(label("arch", "Lt", "6")), OUTSIDE),
+    "not a number": (need(label("arch", "Lt", "6")), OUTSIDE),
     "one of two terms": (need(label("arch", "In", "arm64"), label("age", "Exists")), []),
-    "a term without tests": (need({}), OUTSIDE),
+    "empty term": (need({}), OUTSIDE),
     "by name": (need({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node1"]}]}), []),
     "by another name": (need({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}), OUTSIDE),
 }
@@ -62,7 +62,7 @@ TOLERATIONS: dict[str, tuple[JsonObject, JsonObject, list[str]]] = {
     "any value": (TAINT, {"key": "only", "operator": "Exists"}, []),
     "anything": (TAINT, {"operator": "Exists"}, []),
     "another effect": (TAINT, {"key": "only", "value": "db", "effect": "NoExecute"}, REFUSED),
-    "a mere wish": ({**TAINT, "effect": "PreferNoSchedule"}, {"key": "other", "operator": "Exists"}, []),
+    "PreferNoSchedule": ({**TAINT, "effect": "PreferNoSchedule"}, {"key": "other", "operator": "Exists"}, []),
     "no value": (
         {"key": "only", "effect": "NoExecute"},
         {"key": "x"},

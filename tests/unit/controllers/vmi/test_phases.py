@@ -88,7 +88,7 @@ def test_repeated_progress_changes_nothing(phase: Phase) -> None:
 
 GUESTS: dict[str, tuple[Phase, GuestStatus, JsonObject]] = {
     "paused by its user": ("Running", GuestStatus("paused"), {"Paused": ("True", "VMI was paused by user")}),
-    "paused by its disk": (
+    "paused by a disk error": (
         "Running",
         GuestStatus("paused", "the disk is full", reason="IOError"),
         {"Paused": ("True", "the disk is full")},

@@ -60,8 +60,8 @@ def test_cluster_placement_needs_no_node() -> None:
 
 
 def test_without_a_launcher_placement_reports_the_reason() -> None:
-    placement = ClusterPlacement(None, "nobody runs guests")
-    assert placement.place(NAME, build_vmi()).message == "no node runs instances: nobody runs guests"
+    placement = ClusterPlacement(None, "no launcher is running")
+    assert placement.place(NAME, build_vmi()).message == "no node runs instances: no launcher is running"
     assert not placement.is_lost(build_vmi("Running"))
 
 

@@ -11,9 +11,9 @@ from tests.support.domains import design_guest, list_refusals
         pytest.param(
             {"kubevirt.io/ignitiondata": '{"ignition": {"version": "3.4.0"}, "passwd": {}}'},
             ("-fw_cfg", "name=opt/com.coreos/config,file=/guest/ignition.json"),
-            id="a first-boot configuration",
+            id="ignition data",
         ),
-        pytest.param({"kubevirt.io/ignitiondata": "{}"}, (), id="an empty one"),
+        pytest.param({"kubevirt.io/ignitiondata": "{}"}, (), id="empty ignition data"),
     ],
 )
 def test_annotations_become_qemu_arguments(annotations: dict[str, str] | None, arguments: tuple[str, ...]) -> None:

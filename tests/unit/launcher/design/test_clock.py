@@ -14,11 +14,11 @@ TSC = (Timer(name="tsc", frequency=2_500_000_000),)
 @pytest.mark.parametrize(
     ("asked", "clock"),
     [
-        pytest.param(None, Clock(), id="UTC where nobody says"),
-        pytest.param({"timer": {}}, Clock(), id="UTC where nothing is said of it"),
+        pytest.param(None, Clock(), id="UTC by default"),
+        pytest.param({"timer": {}}, Clock(), id="UTC with an empty clock"),
         pytest.param({"utc": {}}, Clock(adjustment="reset"), id="UTC at every boot"),
-        pytest.param({"utc": {"offsetSeconds": -3600}}, Clock(adjustment=-3600), id="beside UTC"),
-        pytest.param({"utc": {"offsetSeconds": 0}}, Clock(adjustment=0), id="UTC at first"),
+        pytest.param({"utc": {"offsetSeconds": -3600}}, Clock(adjustment=-3600), id="UTC offset"),
+        pytest.param({"utc": {"offsetSeconds": 0}}, Clock(adjustment=0), id="adjustable UTC"),
         pytest.param(
             {"timezone": "Europe/Rome"}, Clock(offset="timezone", timezone="Europe/Rome"), id="in a time zone"
         ),
@@ -54,9 +54,9 @@ def test_clock_has_the_requested_fields(asked: JsonObject | None, clock: Clock) 
 @pytest.mark.parametrize(
     ("domain", "timers"),
     [
-        pytest.param({}, (), id="nobody counts on it"),
-        pytest.param({"cpu": {"features": [{"name": "invtsc"}]}}, TSC, id="a steady counter"),
-        pytest.param({"cpu": {"features": [{"name": "invtsc", "policy": "disable"}]}}, (), id="no steady counter"),
+        pytest.param({}, (), id="not required"),
+        pytest.param({"cpu": {"features": [{"name": "invtsc"}]}}, TSC, id="invariant TSC"),
+        pytest.param({"cpu": {"features": [{"name": "invtsc", "policy": "disable"}]}}, (), id="no invariant TSC"),
         pytest.param({"features": {"hyperv": {"reenlightenment": {}}}}, TSC, id="Hyper-V reenlightenment"),
     ],
 )
@@ -92,17 +92,17 @@ def test_hpet_supports_only_one_tick_policy() -> None:
                 "clock.timer.rtc.tickPolicy": "unsupported value merge: use one of delay, catchup",
                 "clock.timer.rtc.track": "unsupported value moon: use one of guest, wall",
             },
-            id="the real-time clock",
+            id="RTC",
         ),
         pytest.param(
             {"pit": {"tickPolicy": "merge"}},
             {"clock.timer.pit.tickPolicy": "unsupported value merge: use one of delay, catchup, discard"},
-            id="the interval timer",
+            id="PIT",
         ),
         pytest.param(
             {"hpet": {"tickPolicy": "stop"}},
             {"clock.timer.hpet.tickPolicy": "unsupported value stop: use one of delay, catchup, merge, discard"},
-            id="the event timer",
+            id="HPET",
         ),
     ],
 )

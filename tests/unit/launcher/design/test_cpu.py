@@ -15,10 +15,10 @@ TCG = {"spec.domain": "KVM is not available on this host: QEMU emulates the gues
 @pytest.mark.parametrize(
     ("model", "cpu"),
     [
-        pytest.param(None, Cpu(mode="host-model"), id="the machine's model where nobody says"),
-        pytest.param("host-model", Cpu(mode="host-model"), id="the machine's model"),
-        pytest.param("host-passthrough", Cpu(mode="host-passthrough"), id="the machine's CPU"),
-        pytest.param("Westmere", Cpu(mode="custom", model="Westmere", features=(NO_MPX,)), id="a model by name"),
+        pytest.param(None, Cpu(mode="host-model"), id="host-model by default"),
+        pytest.param("host-model", Cpu(mode="host-model"), id="host-model"),
+        pytest.param("host-passthrough", Cpu(mode="host-passthrough"), id="host-passthrough"),
+        pytest.param("Westmere", Cpu(mode="custom", model="Westmere", features=(NO_MPX,)), id="named model"),
     ],
 )
 def test_model_is_the_requested_one_with_kvm(model: str | None, cpu: Cpu) -> None:
@@ -34,20 +34,20 @@ def test_model_is_the_requested_one_with_kvm(model: str | None, cpu: Cpu) -> Non
             "host-model",
             Cpu(mode="custom", model="Westmere"),
             "host-model needs KVM; the guest gets the model Westmere instead",
-            id="the machine's model",
+            id="host-model",
         ),
         pytest.param(
             "host-passthrough",
             Cpu(mode="custom", model="Westmere"),
             "host-passthrough needs KVM; the guest gets the model Westmere instead",
-            id="the machine's CPU",
+            id="host-passthrough",
         ),
-        pytest.param("Penryn", Cpu(mode="custom", model="Penryn", features=(NO_MPX,)), None, id="emulated in full"),
+        pytest.param("Penryn", Cpu(mode="custom", model="Penryn", features=(NO_MPX,)), None, id="fully emulated model"),
         pytest.param(
             "Skylake-Server",
             Cpu(mode="custom", model="Skylake-Server", check="none", features=(NO_MPX,)),
             "QEMU emulates Skylake-Server without some of its features",
-            id="emulated in part",
+            id="partly emulated model",
         ),
     ],
 )
@@ -74,13 +74,13 @@ def test_other_architectures_emulate_the_max_model(architecture: Architecture, m
             ACCELERATED,
             "EPYC",
             "this host does not support all features of the CPU model EPYC; it supports: Skylake-Server, Westmere",
-            id="lacking features",
+            id="missing features",
         ),
         pytest.param(
             EMULATING,
             "Z80",
             "this host does not know the CPU model Z80; it supports: Penryn, Westmere",
-            id="unheard of",
+            id="unknown model",
         ),
     ],
 )
@@ -113,9 +113,9 @@ def test_features_keep_their_policy_and_order() -> None:
         pytest.param(
             {"name": "vmx", "policy": "require"},
             {"cpu.features[0].name": "this host does not support the CPU feature vmx"},
-            id="lacking",
+            id="missing feature",
         ),
-        pytest.param({"name": "vmx", "policy": "optional"}, {}, id="lacking but not needed"),
+        pytest.param({"name": "vmx", "policy": "optional"}, {}, id="missing optional feature"),
         pytest.param(
             {"name": "aes", "policy": "maybe"},
             {"cpu.features[0].policy": "unsupported value maybe: use one of force, require, optional, disable, forbid"},

@@ -15,11 +15,13 @@ NO_KVM = "needs KVM, which is not available on this host"
 @pytest.mark.parametrize(
     ("asked", "features"),
     [
-        pytest.param(None, PLAIN, id="ACPI where nobody says"),
-        pytest.param({}, PLAIN, id="ACPI where nothing is said of it"),
+        pytest.param(None, PLAIN, id="ACPI by default"),
+        pytest.param({}, PLAIN, id="ACPI with empty features"),
         pytest.param({"acpi": {"enabled": False}}, replace(PLAIN, acpi=False), id="no ACPI"),
         pytest.param({"apic": {}}, replace(PLAIN, apic=Apic()), id="APIC"),
-        pytest.param({"apic": {"endOfInterrupt": True}}, replace(PLAIN, apic=Apic(True)), id="end of interrupt"),
+        pytest.param(
+            {"apic": {"endOfInterrupt": True}}, replace(PLAIN, apic=Apic(True)), id="APIC with end of interrupt"
+        ),
         pytest.param({"smm": {}}, replace(PLAIN, smm=True), id="SMM"),
         pytest.param({"smm": {"enabled": False}}, replace(PLAIN, smm=False), id="no SMM"),
         pytest.param({"kvm": {"hidden": True}}, replace(PLAIN, kvm=Kvm(hidden=True)), id="hidden KVM"),

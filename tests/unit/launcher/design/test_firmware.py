@@ -29,15 +29,15 @@ def boot(**bootloader: JsonObject | None) -> JsonObject:
 @pytest.mark.parametrize(
     ("domain", "loader"),
     [
-        pytest.param({}, None, id="BIOS where nobody says"),
+        pytest.param({}, None, id="BIOS by default"),
         pytest.param(boot(bios={}), None, id="BIOS"),
-        pytest.param(boot(efi={}), SECURE, id="Secure Boot unless denied"),
+        pytest.param(boot(efi={}), SECURE, id="Secure Boot by default"),
         pytest.param(boot(efi={"secureBoot": True}), SECURE, id="Secure Boot"),
-        pytest.param(boot(efi={"secureBoot": False}), PLAIN, id="EFI alone"),
+        pytest.param(boot(efi={"secureBoot": False}), PLAIN, id="EFI without Secure Boot"),
         pytest.param(
             boot(efi={"secureBoot": False, "persistent": True}),
             replace(PLAIN, variables="/state/guest_VARS.fd"),
-            id="variables that last",
+            id="persistent variables",
         ),
     ],
 )
@@ -74,13 +74,13 @@ def test_measured_firmware_has_no_variable_store(kind: str) -> None:
             boot(efi={}),
             replace(ACCELERATED, firmwares=ACCELERATED.firmwares[1:]),
             {"firmware.bootloader.efi": "this host has no UEFI firmware with Secure Boot"},
-            id="no such build",
+            id="no matching firmware",
         ),
         pytest.param(
             boot(efi={"secureBoot": False}),
             replace(ACCELERATED, firmwares=()),
             {"firmware.bootloader.efi": "this host has no UEFI firmware without Secure Boot"},
-            id="no build",
+            id="no firmware",
         ),
         pytest.param(
             {"firmware": {"bootloader": {"efi": {}}}},
@@ -98,7 +98,7 @@ def test_measured_firmware_has_no_variable_store(kind: str) -> None:
             {**boot(bios={"useSerial": True}), "devices": {"autoattachSerialConsole": False}},
             ACCELERATED,
             {"firmware.bootloader.bios.useSerial": "needs a serial console"},
-            id="nowhere to print",
+            id="BIOS console without a serial port",
         ),
         pytest.param(
             {**boot(efi={}), "launchSecurity": {"sev": {}}},
@@ -107,7 +107,7 @@ def test_measured_firmware_has_no_variable_store(kind: str) -> None:
                 "firmware.bootloader.efi.secureBoot": "is not supported for guests with encrypted memory: "
                 "set it to false"
             },
-            id="Secure Boot beside SEV",
+            id="Secure Boot with SEV",
         ),
         pytest.param(
             {"launchSecurity": {"sev": {}}},
@@ -119,7 +119,7 @@ def test_measured_firmware_has_no_variable_store(kind: str) -> None:
             {**boot(efi={"secureBoot": False, "persistent": True}), "launchSecurity": {"snp": {}}},
             replace(ACCELERATED, snp=True),
             {"firmware.bootloader.efi.persistent": "is not supported for SEV-SNP and TDX guests"},
-            id="variables that cannot last",
+            id="persistent variables with SEV",
         ),
     ],
 )

@@ -51,7 +51,9 @@ def test_every_enlightenment_can_be_enabled() -> None:
     ("asked", "enlightenments"),
     [
         pytest.param({}, (), id="nothing"),
-        pytest.param({"spinlocks": {}}, (Enlightenment(name="spinlocks", on=True, retries=4096),), id="usual retries"),
+        pytest.param(
+            {"spinlocks": {}}, (Enlightenment(name="spinlocks", on=True, retries=4096),), id="default retries"
+        ),
         pytest.param(
             {"spinlocks": {"enabled": False, "spinlocks": 8191}, "vendorid": {"enabled": False}},
             (Enlightenment(name="spinlocks", on=False), Enlightenment(name="vendor_id", on=False)),
@@ -107,32 +109,32 @@ def test_disabled_enlightenments_need_no_kvm() -> None:
         pytest.param(
             {"ipi": {}, "tlbflush": {}},
             {"features.hyperv.vpindex": "is required by tlbflush, ipi"},
-            id="something to build on",
+            id="missing dependency",
         ),
         pytest.param(
             {"synictimer": {}, "synic": {}, "vpindex": {}},
             {"clock.timer.hyperv": "is required by features.hyperv.synictimer"},
-            id="a clock",
+            id="missing clock",
         ),
         pytest.param(
             {"evmcs": {}, "vapic": {"enabled": False}},
             {"features.hyperv.vapic": "is required by evmcs"},
-            id="something that is off",
+            id="disabled dependency",
         ),
         pytest.param(
             {"spinlocks": {"spinlocks": 7}},
             {"features.hyperv.spinlocks.spinlocks": "must be at least 4096"},
-            id="patience",
+            id="too few retries",
         ),
         pytest.param(
             {"vendorid": {"vendorid": "a long, long name"}},
             {"features.hyperv.vendorid.vendorid": "must have 1 to 12 characters and no comma"},
-            id="a short name",
+            id="vendor ID too long",
         ),
         pytest.param(
             {"vendorid": {}},
             {"features.hyperv.vendorid.vendorid": "must have 1 to 12 characters and no comma"},
-            id="a name at all",
+            id="empty vendor ID",
         ),
         pytest.param(
             {"vpindex": {}, "tlbflush": {"direct": {}, "extended": {}}},
@@ -140,7 +142,7 @@ def test_disabled_enlightenments_need_no_kvm() -> None:
                 "features.hyperv.tlbflush.direct": "is not supported by the libvirt of this host",
                 "features.hyperv.tlbflush.extended": "is not supported by the libvirt of this host",
             },
-            id="words for it",
+            id="invalid vendor ID",
         ),
     ],
 )

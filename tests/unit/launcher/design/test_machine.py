@@ -12,9 +12,9 @@ ARM = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"
 @pytest.mark.parametrize(
     ("wanted", "machine"),
     [
-        pytest.param(None, "pc-q35-7.2", id="the usual one"),
-        pytest.param("q35", "pc-q35-7.2", id="an alias stands for its newest version"),
-        pytest.param("pc", "pc-i440fx-7.2", id="the older chipset"),
+        pytest.param(None, "pc-q35-7.2", id="default"),
+        pytest.param("q35", "pc-q35-7.2", id="alias"),
+        pytest.param("pc", "pc-i440fx-7.2", id="i440fx"),
         pytest.param("pc-q35-6.2", "pc-q35-6.2", id="a version"),
     ],
 )

@@ -14,18 +14,20 @@ MIB = 1 << 20
 @pytest.mark.parametrize(
     ("domain", "memory"),
     [
-        pytest.param({"memory": {"guest": "2Gi"}}, Memory(size=2 * GIB), id="as given"),
+        pytest.param({"memory": {"guest": "2Gi"}}, Memory(size=2 * GIB), id="guest memory"),
         pytest.param(
             {"memory": {"guest": "2Gi"}, "resources": {"requests": {"memory": "1Gi"}}},
             Memory(size=2 * GIB),
-            id="whatever is requested",
+            id="guest memory before request",
         ),
-        pytest.param({"memory": {}, "resources": {"requests": {"memory": "1G"}}}, Memory(size=10**9), id="requested"),
-        pytest.param({"memory": None, "resources": {"limits": {"memory": "1Gi"}}}, Memory(size=GIB), id="limited"),
         pytest.param(
-            {"memory": {"guest": "1Gi", "maxGuest": "4Gi"}}, Memory(size=GIB, maximum=4 * GIB), id="room to grow"
+            {"memory": {}, "resources": {"requests": {"memory": "1G"}}}, Memory(size=10**9), id="memory request"
         ),
-        pytest.param({"memory": {"guest": "1Gi", "maxGuest": "1024Mi"}}, Memory(size=GIB), id="no room to grow"),
+        pytest.param({"memory": None, "resources": {"limits": {"memory": "1Gi"}}}, Memory(size=GIB), id="memory limit"),
+        pytest.param({"memory": {"guest": "1Gi", "maxGuest": "4Gi"}}, Memory(size=GIB, maximum=4 * GIB), id="hotplug"),
+        pytest.param(
+            {"memory": {"guest": "1Gi", "maxGuest": "1024Mi"}}, Memory(size=GIB), id="hotplug up to the current size"
+        ),
     ],
 )
 def test_memory_is_converted_to_bytes(domain: JsonObject, memory: Memory) -> None:
@@ -95,22 +97,22 @@ def test_virtiofs_needs_shared_memory() -> None:
         pytest.param(
             {"guest": "2Gi", "maxGuest": "1Gi"},
             {"memory.maxGuest": "is less than the 2Gi that the guest starts with"},
-            id="less later than at the start",
+            id="maximum below the guest memory",
         ),
         pytest.param(
             {"guest": "1Gi", "hugepages": {"pageSize": "4Mi"}},
             {"memory.hugepages.pageSize": "this host has no huge pages of 4Mi; it has: 2Mi"},
-            id="no such pages",
+            id="unavailable page size",
         ),
         pytest.param(
             {"guest": "1Gi", "hugepages": {"pageSize": "big"}},
             {"memory.hugepages.pageSize": "this host has no huge pages of big; it has: 2Mi"},
-            id="no size of pages",
+            id="invalid page size",
         ),
         pytest.param(
             {"guest": "1025Mi", "hugepages": {"pageSize": "2Mi"}},
             {"memory.hugepages.pageSize": "the guest's memory is not a multiple of 2Mi"},
-            id="no whole pages",
+            id="memory that is not a multiple of the page size",
         ),
         pytest.param(
             {"guest": "4Gi", "hugepages": {"pageSize": "2Mi"}},
@@ -120,12 +122,12 @@ def test_virtiofs_needs_shared_memory() -> None:
         pytest.param(
             {"guest": "1Gi", "reservedOverhead": {"memLock": "Required"}},
             {"memory.reservedOverhead.memLock": "locked memory is not permitted on this host"},
-            id="no locking",
+            id="locking not permitted",
         ),
         pytest.param(
             {"guest": "1Gi", "reservedOverhead": {"memLock": "Sometimes"}},
             {"memory.reservedOverhead.memLock": "unsupported value Sometimes: use Required or NotRequired"},
-            id="an unknown lock",
+            id="unknown lock policy",
         ),
     ],
 )

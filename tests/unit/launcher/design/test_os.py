@@ -31,7 +31,7 @@ def test_bios_can_use_the_serial_console() -> None:
         pytest.param(
             {"container": CONTAINER, "kernelArgs": "console=ttyS0"},
             Kernel(path="/boot/vmlinuz", initrd="/boot/initrd", arguments="console=ttyS0"),
-            id="all",
+            id="kernel and initrd",
         ),
         pytest.param(
             {"container": {"image": "kernel", "kernelPath": "/vmlinuz"}}, Kernel(path="/boot/vmlinuz"), id="no disk"
@@ -68,7 +68,7 @@ def test_windows_licence_tables_are_passed_on() -> None:
         pytest.param(
             {"kernelBoot": {"kernelArgs": "quiet"}},
             {"firmware.kernelBoot.kernelArgs": "needs a kernel: set container.kernelPath"},
-            id="words for no kernel",
+            id="kernel arguments without a kernel",
         ),
         pytest.param(
             {"acpi": {"slicNameRef": "old", "msdmNameRef": "new"}},
@@ -76,7 +76,7 @@ def test_windows_licence_tables_are_passed_on() -> None:
                 "firmware.acpi.slicNameRef": "the volume old has no such table",
                 "firmware.acpi.msdmNameRef": "the volume new has no such table",
             },
-            id="no tables",
+            id="missing ACPI tables",
         ),
     ],
 )

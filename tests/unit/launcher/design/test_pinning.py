@@ -18,17 +18,23 @@ TORN = (NumaCell(0, ((0,), (1,), (2,))), NumaCell(1, ((3,), (4,), (5,))))
     ("cells", "topology", "allotment"),
     [
         pytest.param(ONE, Topology(2), Allotment((0, 4), (1, 5, 2, 6, 3, 7)), id="vCPUs of one thread"),
-        pytest.param(ONE, Topology(1, 2, 2), Allotment((0, 4, 1, 5), (2, 6, 3, 7)), id="threads on one real core"),
-        pytest.param(TWO, Topology(4, 1, 2), Allotment((0, 4, 1, 5, 2, 6, 3, 7), ()), id="all there are"),
+        pytest.param(ONE, Topology(1, 2, 2), Allotment((0, 4, 1, 5), (2, 6, 3, 7)), id="threads on one physical core"),
+        pytest.param(TWO, Topology(4, 1, 2), Allotment((0, 4, 1, 5, 2, 6, 3, 7), ()), id="all CPUs"),
         pytest.param(
-            (NumaCell(0, ((0,), (1, 5), (2,))),), Topology(1, 1, 2), Allotment((1, 5), (0, 2)), id="whole cores first"
+            (NumaCell(0, ((0,), (1, 5), (2,))),),
+            Topology(1, 1, 2),
+            Allotment((1, 5), (0, 2)),
+            id="complete cores first",
         ),
         pytest.param(
-            (NumaCell(0, ((0,), (1, 5), (2,))),), Topology(1, 2, 2), Allotment((1, 5, 0, 2), ()), id="then near ones"
+            (NumaCell(0, ((0,), (1, 5), (2,))),),
+            Topology(1, 2, 2),
+            Allotment((1, 5, 0, 2), ()),
+            id="then CPUs of the same NUMA node",
         ),
-        pytest.param(TORN, Topology(1, 2, 2), Allotment((0, 1, 3, 4), (2, 5)), id="each core near its memory"),
-        pytest.param(TORN, Topology(1, 3, 2), Allotment((0, 1, 3, 4, 2, 5), ()), id="the last core anywhere"),
-        pytest.param(ONE, Topology(9), None, id="not enough"),
+        pytest.param(TORN, Topology(1, 2, 2), Allotment((0, 1, 3, 4), (2, 5)), id="cores of one NUMA node"),
+        pytest.param(TORN, Topology(1, 3, 2), Allotment((0, 1, 3, 4, 2, 5), ()), id="last core on another NUMA node"),
+        pytest.param(ONE, Topology(9), None, id="too few CPUs"),
         pytest.param((), Topology(1), None, id="none"),
     ],
 )
@@ -54,7 +60,7 @@ def test_host_of_unknown_topology_has_one_cell() -> None:
 @pytest.mark.parametrize(
     ("count", "cpus", "pins"),
     [
-        pytest.param(1, (0, 1), (Pin(1, (0, 1)),), id="one on all"),
+        pytest.param(1, (0, 1), (Pin(1, (0, 1)),), id="one thread on all CPUs"),
         pytest.param(
             3,
             (0, 1, 2, 3, 4, 5, 6, 7),

@@ -12,21 +12,23 @@ SMALL = replace(ACCELERATED, cpus=(0, 1), memory=8 * GIB, devices={"vendor.com/c
 @pytest.mark.parametrize(
     "domain",
     [
-        pytest.param({"memory": {"guest": "8Gi"}}, id="all memory there is"),
+        pytest.param({"memory": {"guest": "8Gi"}}, id="all memory"),
         pytest.param(
             {"memory": {"guest": "16Gi"}, "resources": {"requests": {"memory": "4Gi"}}}, id="more than is requested"
         ),
-        pytest.param({"resources": {"requests": {"cpu": "2"}}}, id="all CPUs there are"),
+        pytest.param({"resources": {"requests": {"cpu": "2"}}}, id="all CPUs"),
         pytest.param({"cpu": {"sockets": 8}}, id="more vCPUs than CPUs"),
-        pytest.param({"cpu": {"sockets": 2}, "resources": {"limits": {"cpu": "2"}}}, id="limits that hold anyway"),
+        pytest.param(
+            {"cpu": {"sockets": 2}, "resources": {"limits": {"cpu": "2"}}}, id="limits that cannot be exceeded"
+        ),
         pytest.param({"resources": {"limits": {"memory": "2Gi"}}}, id="a limit above the guest's memory"),
-        pytest.param({"resources": {"requests": {"vendor.com/card": "1"}}}, id="a device that is there"),
+        pytest.param({"resources": {"requests": {"vendor.com/card": "1"}}}, id="available device"),
         pytest.param(
             {
                 "memory": {"guest": "8Gi", "reservedOverhead": {"addedOverhead": "1Gi"}},
                 "resources": {"overcommitGuestOverhead": True},
             },
-            id="overhead that does not count",
+            id="overcommitted overhead",
         ),
     ],
 )
@@ -69,7 +71,7 @@ def test_available_resources_are_accepted(domain: JsonObject) -> None:
                 "resources.requests[vendor.com/gpu]": "this host has no such resource",
                 "resources.limits[vendor.com/gpu]": "this host has no such resource",
             },
-            id="a device that is not there",
+            id="unavailable device",
         ),
     ],
 )

@@ -16,11 +16,11 @@ MAINFRAME = replace(ACCELERATED, architecture="s390x", machine_types=frozenset({
 @pytest.mark.parametrize(
     ("domain", "sysinfo"),
     [
-        pytest.param({}, SysInfo(system=MADE), id="as all guests"),
+        pytest.param({}, SysInfo(system=MADE), id="defaults"),
         pytest.param(
             {"firmware": {"uuid": UUID.upper(), "serial": "s-1"}},
             SysInfo(system=(Entry("uuid", UUID), Entry("serial", "s-1"), *MADE)),
-            id="its own",
+            id="custom values",
         ),
         pytest.param(
             {"chassis": {"manufacturer": "me", "version": "1", "serial": "c-1", "asset": "a", "sku": "s"}},
@@ -34,7 +34,7 @@ MAINFRAME = replace(ACCELERATED, architecture="s390x", machine_types=frozenset({
                     Entry("sku", "s"),
                 ),
             ),
-            id="a case",
+            id="chassis",
         ),
     ],
 )
@@ -72,14 +72,14 @@ def test_s390x_has_no_smbios_tables() -> None:
 @pytest.mark.parametrize(
     ("domain", "refusals"),
     [
-        pytest.param({"firmware": {"uuid": "guest"}}, {"firmware.uuid": "invalid UUID guest"}, id="a name is no UUID"),
+        pytest.param({"firmware": {"uuid": "guest"}}, {"firmware.uuid": "invalid UUID guest"}, id="invalid UUID"),
         pytest.param(
             {"firmware": {"serial": "\x00"}, "chassis": {"asset": "a\x1b"}},
             {
                 "firmware.serial": "has characters that are not valid in XML",
                 "chassis.asset": "has characters that are not valid in XML",
             },
-            id="what cannot be written",
+            id="invalid characters",
         ),
     ],
 )

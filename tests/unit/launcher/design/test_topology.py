@@ -12,14 +12,16 @@ from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
 @pytest.mark.parametrize(
     ("domain", "topology"),
     [
-        pytest.param({}, Topology(), id="one where nobody says"),
+        pytest.param({}, Topology(), id="one by default"),
         pytest.param({"cpu": {"sockets": 3, "cores": 2}}, Topology(3, 2, 1), id="as given"),
-        pytest.param({"cpu": {"threads": 2}}, Topology(1, 1, 2), id="one of what is absent"),
-        pytest.param({"cpu": {"guest": 4}}, Topology(4), id="a number on sockets"),
+        pytest.param({"cpu": {"threads": 2}}, Topology(1, 1, 2), id="absent members are one"),
+        pytest.param({"cpu": {"guest": 4}}, Topology(4), id="number becomes sockets"),
         pytest.param({"resources": {"requests": {"cpu": "2"}}}, Topology(2), id="the request"),
         pytest.param({"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "3"}}}, Topology(3), id="the limit"),
-        pytest.param({"resources": {"limits": {"cpu": "500m"}}}, Topology(1), id="half a CPU is one"),
-        pytest.param({"cpu": {"cores": 2}, "resources": {"limits": {"cpu": "8"}}}, Topology(1, 2, 1), id="cpu wins"),
+        pytest.param({"resources": {"limits": {"cpu": "500m"}}}, Topology(1), id="fraction is rounded up"),
+        pytest.param(
+            {"cpu": {"cores": 2}, "resources": {"limits": {"cpu": "8"}}}, Topology(1, 2, 1), id="cpu before resources"
+        ),
     ],
 )
 def test_vcpus_are_laid_out(domain: JsonObject, topology: Topology) -> None:
@@ -55,7 +57,7 @@ def test_vcpus_are_not_listed_without_hotplug(most: int | None) -> None:
         pytest.param(
             {"sockets": 4, "maxSockets": 2},
             {"cpu.maxSockets": "is less than the 4 sockets that the guest starts with"},
-            id="fewer at most than at the start",
+            id="maxSockets below sockets",
         ),
         pytest.param(
             {"sockets": 256},
@@ -65,7 +67,7 @@ def test_vcpus_are_not_listed_without_hotplug(most: int | None) -> None:
         pytest.param(
             {"sockets": 64, "maxSockets": 256},
             {"cpu.maxSockets": "results in 256 vCPUs; the machine type pc-q35-7.2 supports 255 at most"},
-            id="too many later",
+            id="too many after hotplug",
         ),
     ],
 )

@@ -30,25 +30,23 @@ def pin(*cpus: int) -> tuple[Pin, ...]:
 @pytest.mark.parametrize(
     ("cpu", "tune"),
     [
-        pytest.param({"sockets": 2}, None, id="nothing for CPUs that are shared"),
-        pytest.param(dedicate(sockets=2), CpuTune(vcpu_pins=pin(0, 2)), id="each vCPU its own"),
+        pytest.param({"sockets": 2}, None, id="shared CPUs"),
+        pytest.param(dedicate(sockets=2), CpuTune(vcpu_pins=pin(0, 2)), id="one CPU per vCPU"),
         pytest.param(
             dedicate(sockets=2, isolateEmulatorThread=True),
             CpuTune(vcpu_pins=pin(0, 2), emulator_pin=(1,)),
-            id="one more for the emulator",
+            id="additional CPU for the emulator",
         ),
-        pytest.param(
-            dedicate(sockets=1, maxSockets=2), CpuTune(vcpu_pins=pin(0)), id="none for what is not plugged in"
-        ),
+        pytest.param(dedicate(sockets=1, maxSockets=2), CpuTune(vcpu_pins=pin(0)), id="no CPUs for hotpluggable vCPUs"),
         pytest.param(
             dedicate(sockets=2, realtime={}),
             CpuTune(vcpu_pins=pin(0, 2), realtime=Schedule("0-1")),
-            id="realtime for all",
+            id="realtime for all vCPUs",
         ),
         pytest.param(
             dedicate(sockets=3, realtime={"mask": "0-2,^1"}),
             CpuTune(vcpu_pins=pin(0, 2, 1), realtime=Schedule("0-2,^1")),
-            id="realtime for some",
+            id="realtime for some vCPUs",
         ),
     ],
 )
@@ -69,8 +67,8 @@ def test_annotation_makes_the_number_of_cpus_even() -> None:
 @pytest.mark.parametrize(
     ("given", "annotation"),
     [
-        pytest.param((1, 3), None, id="by whoever starts it"),
-        pytest.param((1, 3), "0-2", id="and no annotation of the instance"),
+        pytest.param((1, 3), None, id="assigned by the caller"),
+        pytest.param((1, 3), "0-2", id="without the annotation"),
     ],
 )
 def test_assigned_cpus_are_used(given: tuple[int, ...], annotation: str | None) -> None:
@@ -82,16 +80,16 @@ def test_assigned_cpus_are_used(given: tuple[int, ...], annotation: str | None) 
 @pytest.mark.parametrize(
     ("domain", "pins"),
     [
-        pytest.param({"ioThreadsPolicy": "shared"}, (Pin(1, (0, 2)),), id="on those of the vCPUs"),
+        pytest.param({"ioThreadsPolicy": "shared"}, (Pin(1, (0, 2)),), id="on the CPUs of the vCPUs"),
         pytest.param(
             {"ioThreadsPolicy": "supplementalPool", "ioThreads": {"supplementalPoolThreadCount": 2}},
             (Pin(1, (1,)), Pin(2, (3,))),
-            id="on their own",
+            id="on dedicated CPUs",
         ),
         pytest.param(
             {"ioThreadsPolicy": "shared", "cpu": dedicate(sockets=2, isolateEmulatorThread=True)},
             (Pin(1, (1,)),),
-            id="beside the emulator",
+            id="on the CPU of the emulator",
         ),
     ],
 )
@@ -123,7 +121,7 @@ def test_io_threads_are_pinned(domain: JsonObject, pins: tuple[Pin, ...]) -> Non
                 "cpu.realtime": "needs dedicatedCpuPlacement",
                 "cpu.numa.guestMappingPassthrough": "needs dedicatedCpuPlacement",
             },
-            id="what needs dedicated CPUs",
+            id="fields that need dedicated CPUs",
         ),
         pytest.param(
             {"cpu": dedicate(sockets=2, realtime={"mask": "0-2"})},

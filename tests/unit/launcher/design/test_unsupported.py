@@ -46,8 +46,8 @@ CHANGES: dict[str, JsonObject] = {
 }
 
 ELSEWHERE = {
-    "domain": "has tests of its own, field by field",
-    "networks": "has tests of its own, with the devices",
+    "domain": "has separate tests, field by field",
+    "networks": "has separate tests, with the devices",
     "volumes": "are made ready before a domain is designed",
     "accessCredentials": "are brought in by cloud-init or by the agent, and looked for when all is planned",
     "resourceClaims": "are refused where a device or a network draws on one",

@@ -24,7 +24,7 @@ def write(element: Element) -> str:
             '<vcpu placement="static" current="1">2</vcpu>'
             '<vcpus><vcpu id="0" enabled="yes" hotpluggable="no" />'
             '<vcpu id="1" enabled="no" hotpluggable="yes" /></vcpus>',
-            id="some to be plugged in",
+            id="hotpluggable vCPUs",
         ),
     ],
 )
@@ -40,7 +40,7 @@ def test_vcpus_are_rendered(vcpus: Vcpus, xml: str) -> None:
         pytest.param(
             Cpu(mode="host-passthrough"),
             '<cpu mode="host-passthrough"><topology sockets="1" cores="1" threads="1" /></cpu>',
-            id="the machine's",
+            id="host-model",
         ),
         pytest.param(
             Cpu(
@@ -56,7 +56,7 @@ def test_vcpus_are_rendered(vcpus: Vcpus, xml: str) -> None:
             '<feature policy="require" name="aes" /><feature policy="disable" name="mpx" />'
             '<numa><cell id="0" cpus="0-2" memory="1024" unit="b" />'
             '<cell id="1" cpus="3,5" memory="2048" unit="b" /></numa></cpu>',
-            id="everything",
+            id="all fields",
         ),
     ],
 )

@@ -29,7 +29,7 @@ MEMORY = [
         render_memory,
         Memory(size=1024, maximum=2048),
         '<maxMemory slots="1" unit="b">2048</maxMemory><memory unit="b">1024</memory>',
-        id="memory that grows",
+        id="hotpluggable memory",
     ),
     pytest.param(
         render_backing,
@@ -58,7 +58,7 @@ TUNING = [
         ),
         '<cputune><vcpupin vcpu="0" cpuset="4" /><vcpupin vcpu="1" cpuset="5" /><emulatorpin cpuset="6-7" />'
         '<iothreadpin iothread="1" cpuset="4-5" /><vcpusched vcpus="0-1,^1" scheduler="fifo" priority="1" /></cputune>',
-        id="pins",
+        id="CPU pinning",
     ),
     pytest.param(
         render_numa_tune,
@@ -99,7 +99,7 @@ BOOT = [
         render_os,
         Os(architecture="x86_64", machine="q35", loader=Loader(code="/code", kind="rom")),
         '<os><type arch="x86_64" machine="q35">hvm</type><loader readonly="yes" type="rom">/code</loader></os>',
-        id="firmware that keeps nothing",
+        id="stateless firmware",
     ),
     pytest.param(
         render_os,
@@ -107,7 +107,7 @@ BOOT = [
         '<os><type arch="x86_64" machine="q35">hvm</type>'
         '<loader readonly="yes" secure="no" type="pflash">/code</loader>'
         '<nvram template="/template" /></os>',
-        id="variables where libvirt wants them",
+        id="variable store",
     ),
     pytest.param(
         render_sysinfo,
@@ -149,7 +149,7 @@ FEATURES = [
         render_features,
         Features(apic=Apic(), hyperv=Hyperv(mode="passthrough")),
         '<features><apic /><hyperv mode="passthrough" /></features>',
-        id="all of Hyper-V",
+        id="all Hyper-V features",
     ),
 ]
 CLOCK = [

@@ -11,12 +11,12 @@ from virtshape.launcher.launch_request import LaunchRequest
 @pytest.mark.parametrize(
     ("domain", "host", "skip_cpu_probe"),
     [
-        pytest.param({}, Host(), True, id="a plain guest"),
+        pytest.param({}, Host(), True, id="plain guest"),
         pytest.param({"features": {"acpi": {}}, "cpu": {"cores": 2}}, Host(), True, id="other features"),
         pytest.param({}, Host(kvm=True), False, id="KVM"),
         pytest.param({"features": {"hyperv": {"relaxed": {}}}}, Host(), False, id="Hyper-V"),
         pytest.param({"features": {"hypervPassthrough": {"enabled": True}}}, Host(), False, id="all of Hyper-V"),
-        pytest.param({"cpu": {"features": [{"name": "avx2"}]}}, Host(), False, id="a CPU feature"),
+        pytest.param({"cpu": {"features": [{"name": "avx2"}]}}, Host(), False, id="CPU feature"),
     ],
 )
 def test_only_plain_emulated_guests_skip_the_cpu_probe(domain: JsonObject, host: Host, skip_cpu_probe: bool) -> None:

@@ -29,12 +29,12 @@ class Domain:
         self.complaint = ""
 
     def authorizedSSHKeysSet(self, user: str, keys: list[str], flags: int) -> None:  # noqa: N802 - libvirt's name
-        self._hear((user, keys, flags))
+        self._receive((user, keys, flags))
 
     def setUserPassword(self, user: str, password: str, flags: int) -> None:  # noqa: N802 - libvirt's name
-        self._hear((user, password, flags))
+        self._receive((user, password, flags))
 
-    def _hear(self, problem: Any) -> None:
+    def _receive(self, problem: Any) -> None:
         if self.complaint:
             import libvirt
 

@@ -10,10 +10,8 @@ SHUT_DOWN = Report(state="succeeded", reason="GuestShutDown", message="the guest
     ("evidence", "outcome"),
     [
         pytest.param(ExitEvidence(shut_down="guest", exit_code=0), SHUT_DOWN, id="the guest powered off"),
-        pytest.param(
-            ExitEvidence(shut_down="guest", exit_code=-9), SHUT_DOWN, id="libvirt lost patience with QEMU afterwards"
-        ),
-        pytest.param(ExitEvidence(shut_down="guest", stopped=True), SHUT_DOWN, id="nobody saw QEMU's exit"),
+        pytest.param(ExitEvidence(shut_down="guest", exit_code=-9), SHUT_DOWN, id="libvirt killed QEMU afterwards"),
+        pytest.param(ExitEvidence(shut_down="guest", stopped=True), SHUT_DOWN, id="exit of QEMU not observed"),
         pytest.param(
             ExitEvidence(panicked=True, exit_code=0),
             Report(state="failed", reason="GuestPanicked", message="the guest's system has panicked"),
@@ -26,7 +24,7 @@ SHUT_DOWN = Report(state="succeeded", reason="GuestShutDown", message="the guest
                 reason="NotAlive",
                 message="the guest was stopped because its liveness probe failed: no answer",
             ),
-            id="given up",
+            id="start failed",
         ),
         pytest.param(
             ExitEvidence(ended_by_us="kill", shut_down="host", exit_code=0),
@@ -40,7 +38,7 @@ SHUT_DOWN = Report(state="succeeded", reason="GuestShutDown", message="the guest
                 reason="GracePeriodExpired",
                 message="the guest did not shut down within 30 seconds and was killed",
             ),
-            id="too slow to shut down",
+            id="grace period exceeded",
         ),
         pytest.param(
             ExitEvidence(exit_code=-9),
@@ -50,7 +48,7 @@ SHUT_DOWN = Report(state="succeeded", reason="GuestShutDown", message="the guest
         pytest.param(
             ExitEvidence(exit_code=-64),
             Report(state="failed", reason="QemuKilled", message="QEMU was killed by SIGRTMAX"),
-            id="by another signal",
+            id="killed by another signal",
         ),
         pytest.param(
             ExitEvidence(shut_down="host", exit_code=0),
@@ -77,7 +75,7 @@ SHUT_DOWN = Report(state="succeeded", reason="GuestShutDown", message="the guest
             Report(
                 state="failed", reason="LauncherLost", message="the guest ended while no launcher process was running"
             ),
-            id="nothing is known",
+            id="no evidence",
         ),
     ],
 )
@@ -89,12 +87,12 @@ def test_outcome_follows_from_the_evidence(evidence: ExitEvidence, outcome: Repo
     ("evidence", "clear"),
     [
         pytest.param(ExitEvidence(), False, id="nothing happened"),
-        pytest.param(ExitEvidence(stopped=True), False, id="QEMU's exit may still be seen"),
-        pytest.param(ExitEvidence(exit_code=0), False, id="libvirt may still say why"),
+        pytest.param(ExitEvidence(stopped=True), False, id="QEMU's exit may still be observed"),
+        pytest.param(ExitEvidence(exit_code=0), False, id="libvirt may still report a reason"),
         pytest.param(ExitEvidence(exit_code=0, stopped=True), True, id="both are known"),
         pytest.param(ExitEvidence(exit_code=-9), True, id="a signal needs no explanation"),
         pytest.param(ExitEvidence(exit_code=0, shut_down="guest"), True, id="the guest has shut down"),
-        pytest.param(ExitEvidence(exit_code=0, ended_by_us="kill"), True, id="we know why"),
+        pytest.param(ExitEvidence(exit_code=0, ended_by_us="kill"), True, id="known reason"),
     ],
 )
 def test_outcome_is_decided_only_with_conclusive_evidence(evidence: ExitEvidence, clear: bool) -> None:

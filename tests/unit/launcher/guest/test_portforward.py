@@ -95,13 +95,13 @@ def test_only_declared_ports_are_forwarded(free: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("netdevs", "interface", "words"),
+    ("netdevs", "interface", "message"),
     [({}, "", "no interface of the guest has user-mode"), (NETDEVS, "lan", "interface lan does not have user-mode")],
     ids=["no interface", "another interface"],
 )
-def test_interface_without_ports_to_forward_is_reported(netdevs: dict[str, str], interface: str, words: str) -> None:
+def test_interface_without_ports_to_forward_is_reported(netdevs: dict[str, str], interface: str, message: str) -> None:
     forwarding = PortForwarder(Plan(name="guest", xml="", netdevs=netdevs), Monitor())
-    with pytest.raises(ForwardError, match=words):
+    with pytest.raises(ForwardError, match=message):
         forwarding.open(80, "tcp", interface)
 
 

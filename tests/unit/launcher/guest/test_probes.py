@@ -24,10 +24,10 @@ SENT = "  TCP[SYN_SENT]      12       127.0.0.1 {0}       10.0.2.15    80     0 
 OTHER = "  TCP[ESTABLISHED]   12       127.0.0.1 1       10.0.2.15    80     0     0"
 HEADING = "  Protocol[State]    FD  Source Address  Port   Dest. Address  Port RecvQ SendQ"
 TALLIES = {
-    "well at the first success": (Check(way="ping"), False, "+", "+"),
-    "well after two": (Check(way="ping", successes=2), False, "+-++", "---+"),
-    "not well after three failures": (Check(way="ping"), True, "---", "++-"),
-    "a success in between forgives": (Check(way="ping", failures=2), True, "-+--+", "+++-+"),
+    "healthy after the first success": (Check(way="ping"), False, "+", "+"),
+    "healthy after two successes": (Check(way="ping", successes=2), False, "+-++", "---+"),
+    "unhealthy after three failures": (Check(way="ping"), True, "---", "++-"),
+    "success resets the failure count": (Check(way="ping", failures=2), True, "-+--+", "+++-+"),
 }
 
 
@@ -42,7 +42,7 @@ class Guest:
 
 
 def test_guest_is_ready_only_while_its_check_succeeds(tmp_path: Path) -> None:
-    guest = Guest(tmp_path, Checks(readiness=CHECK), Report(state="running", unready="nobody has asked"))
+    guest = Guest(tmp_path, Checks(readiness=CHECK), Report(state="running", unready="not probed"))
     assert guest.reports.wait_for(lambda report: report.unready == "readiness probe failed: it sleeps", SOON)
     guest.problem = ""
     assert guest.reports.wait_for(lambda report: not report.unready, SOON)
@@ -78,34 +78,34 @@ def ask_port(port: int, check: Check, *lines: str) -> str:
     return Prober(lambda _: ("127.0.0.1", port), lambda: connections, refuse_agent).check(check)
 
 
-def refuse_agent(words: str, seconds: float) -> str:
-    raise ConnectionError(f"no agent for {words} within {seconds}")
+def refuse_agent(message: str, seconds: float) -> str:
+    raise ConnectionError(f"no agent for {message} within {seconds}")
 
 
 CONNECTIONS = {
-    "a network of its own": ((), ""),
-    "taken by the guest": ((ESTABLISHED, FORWARD), ""),
-    "taken by QEMU alone": ((SENT, FORWARD), "no answer within 0.2 seconds"),
-    "an earlier one was taken": ((SENT, ESTABLISHED, FORWARD), "no answer within 0.2 seconds"),
-    "an earlier one was not": ((ESTABLISHED, SENT, FORWARD), ""),
-    "another port": ((OTHER, FORWARD), "no answer within 0.2 seconds"),
+    "separate network namespace": ((), ""),
+    "accepted by the guest": ((ESTABLISHED, FORWARD), ""),
+    "accepted by QEMU only": ((SENT, FORWARD), "no answer within 0.2 seconds"),
+    "earlier connection accepted": ((SENT, ESTABLISHED, FORWARD), "no answer within 0.2 seconds"),
+    "earlier connection not accepted": ((ESTABLISHED, SENT, FORWARD), ""),
+    "other port": ((OTHER, FORWARD), "no answer within 0.2 seconds"),
 }
 
 
-@pytest.mark.parametrize(("connections", "words"), CONNECTIONS.values(), ids=CONNECTIONS)
-def test_connection_counts_once_the_guest_accepts_it(port: int, connections: tuple[str, ...], words: str) -> None:
-    assert ask_port(port, Check(way="tcp", port=80, timeout=0.2), *connections) == words
+@pytest.mark.parametrize(("connections", "message"), CONNECTIONS.values(), ids=CONNECTIONS)
+def test_connection_counts_once_the_guest_accepts_it(port: int, connections: tuple[str, ...], message: str) -> None:
+    assert ask_port(port, Check(way="tcp", port=80, timeout=0.2), *connections) == message
 
 
 def test_connection_refused_by_the_guest_is_a_failure() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
 
-        def tell() -> str:
+        def respond() -> str:
             listening.accept()[0].close()
             return FORWARD.format(port)
 
-        questions = Prober(lambda _: ("127.0.0.1", port), tell, refuse_agent)
+        questions = Prober(lambda _: ("127.0.0.1", port), respond, refuse_agent)
         assert questions.check(Check(way="tcp", port=80, timeout=30)) == "the guest does not listen on port 80"
 
 
@@ -130,12 +130,12 @@ STATUSES = {
 }
 
 
-@pytest.mark.parametrize(("status", "words"), STATUSES.items(), ids=map(str, STATUSES))
-def test_http_status_decides_the_result(status: int, words: str) -> None:
+@pytest.mark.parametrize(("status", "message"), STATUSES.items(), ids=map(str, STATUSES))
+def test_http_status_decides_the_result(status: int, message: str) -> None:
     with serve(lambda _: Response(b"", status)) as server:
         check = Check(way="http", port=80, path="/healthy?", headers=(("X-Who", "me"),), timeout=30)
         port = int(server.address.rpartition(":")[2])
-        assert ask_port(port, check) == words
+        assert ask_port(port, check) == message
     assert [request.path for request in server.requests] == ["/healthy?"]
     assert server.list_headers("X-Who") == ["me"]
 
@@ -148,12 +148,12 @@ def query_agent(check: Check, *answers: Any) -> tuple[str, list[Any]]:
     asked: list[Any] = []
     left = list(answers)
 
-    def tell(words: str, seconds: float) -> str:
+    def respond(message: str, seconds: float) -> str:
         assert seconds == check.timeout
-        asked.append(json.loads(words))
+        asked.append(json.loads(message))
         return json.dumps(left.pop(0))
 
-    return Prober(refuse_port, str, tell).check(check), asked
+    return Prober(refuse_port, str, respond).check(check), asked
 
 
 def test_agent_that_answers_a_ping_is_healthy() -> None:
@@ -171,8 +171,8 @@ OUTCOMES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("outcome", "words"), OUTCOMES.values(), ids=OUTCOMES)
-def test_exit_code_of_a_command_decides_the_result(outcome: dict[str, Any], words: str) -> None:
+@pytest.mark.parametrize(("outcome", "message"), OUTCOMES.values(), ids=OUTCOMES)
+def test_exit_code_of_a_command_decides_the_result(outcome: dict[str, Any], message: str) -> None:
     output, asked = query_agent(
         Check(way="exec", command=("test", "-e", "/x"), timeout=5),
         {"return": {"pid": 7}},
@@ -181,7 +181,7 @@ def test_exit_code_of_a_command_decides_the_result(outcome: dict[str, Any], word
     )
     begin = {"path": "test", "arg": ["-e", "/x"], "capture-output": True}
     status = {"execute": "guest-exec-status", "arguments": {"pid": 7}}
-    assert (output, asked) == (words, [{"execute": "guest-exec", "arguments": begin}, status, status])
+    assert (output, asked) == (message, [{"execute": "guest-exec", "arguments": begin}, status, status])
 
 
 @pytest.mark.parametrize(("check", "well", "answers", "verdicts"), TALLIES.values(), ids=TALLIES)

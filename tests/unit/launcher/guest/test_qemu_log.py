@@ -11,22 +11,22 @@ LC_ALL=C \\
 -name guest=default_vm,debug-threads=on \\
 -msg timestamp=on
 """
-FAREWELL = """\
+TERMINATION = """\
 2026-01-02T03:04:06.789012Z qemu-system-x86_64: terminating on signal 15 from pid 7 (<unknown process>)
 2026-01-02 03:04:07.890+0000: shutting down, reason=destroyed
 """
-COMPLAINT = "2026-01-02T03:04:06.000000Z qemu-system-x86_64: cannot set up guest memory: Cannot allocate memory\n"
+ERROR = "2026-01-02T03:04:06.000000Z qemu-system-x86_64: cannot set up guest memory: Cannot allocate memory\n"
 
 
 @pytest.mark.parametrize(
     ("log", "message"),
     [
-        pytest.param(BEGINNING, "", id="QEMU has said nothing"),
-        pytest.param(BEGINNING + FAREWELL, "", id="it was told to end"),
+        pytest.param(BEGINNING, "", id="no message"),
+        pytest.param(BEGINNING + TERMINATION, "", id="terminated"),
         pytest.param(
-            BEGINNING + COMPLAINT + FAREWELL,
+            BEGINNING + ERROR + TERMINATION,
             "qemu-system-x86_64: cannot set up guest memory: Cannot allocate memory",
-            id="it complained before",
+            id="error before the termination",
         ),
     ],
 )
@@ -44,20 +44,22 @@ def test_missing_log_has_no_message(tmp_path: Path) -> None:
     ("error", "message"),
     [
         pytest.param(
-            "unsupported configuration: no such device\n", "unsupported configuration: no such device", id="libvirt's"
+            "unsupported configuration: no such device\n",
+            "unsupported configuration: no such device",
+            id="error of libvirt",
         ),
         pytest.param(
             "internal error: process exited while connecting to monitor: 2026-01-02T03:04:06.000000Z"
             ' qemu-system-x86_64: -device {"driver":"virtio-blk-pci","drive":"libvirt-1-format"}: Failed to get "write"'
             " lock\nIs another process using the image [/disk.img]?",
             'QEMU did not start: Failed to get "write" lock; Is another process using the image [/disk.img]?',
-            id="QEMU's about an argument",
+            id="QEMU error about an argument",
         ),
         pytest.param(
             "internal error: qemu unexpectedly closed the monitor: 2026-01-02T03:04:06.000000Z qemu-system-x86_64:"
             " cannot set up guest memory 'pc.ram': Cannot allocate memory",
             "QEMU did not start: cannot set up guest memory 'pc.ram': Cannot allocate memory",
-            id="QEMU's about itself",
+            id="QEMU error",
         ),
     ],
 )

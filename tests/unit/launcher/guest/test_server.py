@@ -49,7 +49,7 @@ def test_each_line_is_answered_and_invalid_ones_with_an_error(directory: Path) -
     client = Client(directory / "control.sock")
     client.send(format_line(Status()))
     assert client.read() == Answer(report=Report(state="running"))
-    for line, words in (
+    for line, message in (
         (b"what?\n", "invalid request: "),
         (b'{"ask":"dance"}\n', "invalid request: Invalid value 'dance'"),
         (b'{"ask":"pause"}\n', "the launcher process failed: RuntimeError('no way')"),
@@ -57,7 +57,7 @@ def test_each_line_is_answered_and_invalid_ones_with_an_error(directory: Path) -
         client.send(line)
         answered = client.read()
         assert answered is not None
-        assert answered.error.startswith(words)
+        assert answered.error.startswith(message)
     serving.close()
     assert client.read() is None
     client.close()

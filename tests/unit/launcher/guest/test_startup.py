@@ -22,8 +22,8 @@ def test_status_is_available_during_preparation(starting: StartupHandler) -> Non
 @pytest.mark.parametrize(
     ("requests", "grace"),
     [
-        pytest.param([Stop(grace=30)], 30, id="a stop"),
-        pytest.param([Stop(grace=30), Kill(), Stop(grace=10)], 0, id="the shortest grace counts"),
+        pytest.param([Stop(grace=30)], 30, id="stop"),
+        pytest.param([Stop(grace=30), Kill(), Stop(grace=10)], 0, id="shortest grace period wins"),
     ],
 )
 def test_stop_before_the_start_is_remembered(starting: StartupHandler, requests: list[Request], grace: float) -> None:

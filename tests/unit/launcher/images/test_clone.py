@@ -92,7 +92,7 @@ def test_changes_to_a_copy_do_not_change_its_source(tmp_path: Path, sparse: Path
 
 
 def test_progress_ends_with_the_total(tmp_path: Path, sparse: Path) -> None:
-    told: list[tuple[int, int | None]] = []
-    copy_file(sparse, tmp_path / "copy.img", lambda *how_far: told.append(how_far))
-    assert told == sorted(told)
-    assert told[-1] == (64 * MIB, 64 * MIB)
+    progress_calls: list[tuple[int, int | None]] = []
+    copy_file(sparse, tmp_path / "copy.img", lambda *how_far: progress_calls.append(how_far))
+    assert progress_calls == sorted(progress_calls)
+    assert progress_calls[-1] == (64 * MIB, 64 * MIB)

@@ -38,11 +38,11 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize(("command", "words"), FAILURES.values(), ids=FAILURES)
+@pytest.mark.parametrize(("command", "message"), FAILURES.values(), ids=FAILURES)
 @pytest.mark.parametrize("memory", [None, 1 << 30])
-def test_failure_is_reported_with_its_cause(command: list[str], words: str, memory: int | None) -> None:
-    with pytest.raises(ToolError, match=words):
-        run(command, seconds=0.2 if "slow" in words or "within" in words else 10, memory=memory)
+def test_failure_is_reported_with_its_cause(command: list[str], message: str, memory: int | None) -> None:
+    with pytest.raises(ToolError, match=message):
+        run(command, seconds=0.2 if "slow" in message or "within" in message else 10, memory=memory)
 
 
 def test_program_beyond_its_memory_limit_fails() -> None:

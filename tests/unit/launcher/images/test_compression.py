@@ -30,12 +30,12 @@ def pack(tmp_path: Path, content: bytes) -> Path:
 
 @FORMS
 def test_image_is_decompressed_as_a_sparse_file(tmp_path: Path, target: Path, form: str) -> None:
-    told: list[tuple[int, int | None]] = []
+    progress_calls: list[tuple[int, int | None]] = []
     source = pack(tmp_path, PACKERS[form](CONTENT))
-    unpack(source, form, target, len(CONTENT), lambda *how_far: told.append(how_far))
+    unpack(source, form, target, len(CONTENT), lambda *how_far: progress_calls.append(how_far))
     assert target.read_bytes() == CONTENT
     assert target.stat().st_blocks * 512 < MIB
-    assert told[-1] == (source.stat().st_size,) * 2
+    assert progress_calls[-1] == (source.stat().st_size,) * 2
 
 
 @FORMS

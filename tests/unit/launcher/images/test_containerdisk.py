@@ -87,7 +87,7 @@ UPPER_HIDES_LOWER = {
     "replaced": build_layer({"disk/one.img": DISK}),
     "removed": build_layer({"disk/.wh.old.img": b"", "disk/one.img": DISK}),
     "directory emptied": build_layer({"disk/.wh..wh..opq": b"", "disk/one.img": DISK}),
-    "directory removed and made anew": build_layer({".wh.disk": b"", "disk/one.img": DISK}),
+    "directory removed and recreated": build_layer({".wh.disk": b"", "disk/one.img": DISK}),
 }
 
 
@@ -112,8 +112,8 @@ NO_DISK = {
     "hard link": (build_layer({}, build_link("disk/one.img", "etc/shadow", tarfile.LNKTYPE)), "not a file but a link"),
     "device": (build_layer({}, build_link("disk/one.img", "", tarfile.BLKTYPE)), "not a file but a link or a device"),
     "empty": (build_layer({"disk/one.img": b""}), "the image is empty"),
-    "cut short": (pack(build_layer({"disk/one.img": DISK}))[:-20], "damaged"),
-    "no tar": (b"no tar" * 1000, "damaged"),
+    "truncated": (pack(build_layer({"disk/one.img": DISK}))[:-20], "damaged"),
+    "not a tar archive": (b"no tar" * 1000, "damaged"),
     "zstd": (b"\x28\xb5\x2f\xfd" + bytes(100), "compression format zst"),
     "backed": (
         build_layer({"disk/one.img": b"QFI\xfb\0\0\0\3\0\0\0\0\0\0\2\0\0\0\0\5".ljust(512, b"\0") + b"/etc/"}),
@@ -122,10 +122,10 @@ NO_DISK = {
 }
 
 
-@pytest.mark.parametrize(("layer", "words"), NO_DISK.values(), ids=NO_DISK)
-def test_image_without_a_usable_disk_is_refused_with_its_name(tmp_path: Path, layer: bytes, words: str) -> None:
+@pytest.mark.parametrize(("layer", "message"), NO_DISK.values(), ids=NO_DISK)
+def test_image_without_a_usable_disk_is_refused_with_its_name(tmp_path: Path, layer: bytes, message: str) -> None:
     images = open_images(tmp_path, make_source(tmp_path, "layout", layer))
-    with pytest.raises(RefusedImageError, match=words) as caught:
+    with pytest.raises(RefusedImageError, match=message) as caught:
         images.fetch_disk(NAME)
     assert str(caught.value).startswith(NAME)
     assert images.find_disk(NAME) is None
@@ -219,12 +219,12 @@ def test_missing_file_of_an_image_is_reported(tmp_path: Path) -> None:
 
 def test_progress_covers_all_layers(tmp_path: Path) -> None:
     layers = [build_layer({"disk/one.img": DISK}), build_layer({"other": DISK})]
-    told: list[tuple[int, int | None]] = []
+    progress_calls: list[tuple[int, int | None]] = []
     images = open_images(tmp_path, make_source(tmp_path, "layout", *layers))
-    images.fetch_disk(NAME, progress=lambda *how_far: told.append(how_far))
+    images.fetch_disk(NAME, progress=lambda *how_far: progress_calls.append(how_far))
     total = 2 * sum(map(len, layers))
-    assert told == sorted(told)
-    assert told[-1] == (total, total)
+    assert progress_calls == sorted(progress_calls)
+    assert progress_calls[-1] == (total, total)
 
 
 def test_layer_without_a_size_is_extracted(tmp_path: Path) -> None:

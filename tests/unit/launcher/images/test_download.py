@@ -38,15 +38,17 @@ def list_files(target: Path) -> list[str]:
     return sorted(path.name for path in target.parent.iterdir())
 
 
-def test_file_is_downloaded_and_no_other_file_remains(target: Path) -> None:
-    told: list[tuple[int, int | None]] = []
+def test_file_is_downloaded_and_temporary_files_are_removed(target: Path) -> None:
+    progress_calls: list[tuple[int, int | None]] = []
     with serve(serve_file(CONTENT)) as server:
-        download(f"{server.url}/disk", target, checksum=SHA256, progress=lambda *how_far: told.append(how_far))
+        download(
+            f"{server.url}/disk", target, checksum=SHA256, progress=lambda *how_far: progress_calls.append(how_far)
+        )
     assert target.read_bytes() == CONTENT
     assert list_files(target) == ["disk.img"]
-    assert told[0] == (0, len(CONTENT))
-    assert told[-1] == (len(CONTENT), len(CONTENT))
-    assert told == sorted(told)
+    assert progress_calls[0] == (0, len(CONTENT))
+    assert progress_calls[-1] == (len(CONTENT), len(CONTENT))
+    assert progress_calls == sorted(progress_calls)
 
 
 def test_download_from_a_too_slow_server_fails(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +58,7 @@ def test_download_from_a_too_slow_server_fails(target: Path, monkeypatch: pytest
     with serve(serve_file(CONTENT)) as server:
         with pytest.raises(TransferError, match="the server sends too slowly"):
             download(f"{server.url}/disk", target, progress=lambda *_: pause.wait(0.1) and None)
-        assert len(server.requests) == 1, "it is not tried again at once"
+        assert len(server.requests) == 1, "the download must not be retried"
 
 
 def test_interrupted_download_is_resumed(target: Path) -> None:

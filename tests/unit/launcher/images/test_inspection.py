@@ -50,15 +50,15 @@ def test_qcow2_header_is_parsed(tmp_path: Path, options: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "words"), [("qcow2", "`qemu-img check` finds 16 errors in it"), ("vmdk", "qemu-img failed")]
+    ("form", "message"), [("qcow2", "`qemu-img check` finds 16 errors in it"), ("vmdk", "qemu-img failed")]
 )
-def test_truncated_image_is_refused(tmp_path: Path, form: str, words: str) -> None:
+def test_truncated_image_is_refused(tmp_path: Path, form: str, message: str) -> None:
     (tmp_path / "content").write_bytes(os.urandom(4 * MIB))
     image = tmp_path / "disk"
     subprocess.run(["qemu-img", "convert", "-O", form, str(tmp_path / "content"), str(image)], check=True)  # noqa: S607 - wherever it is
     inspect_image(image)
     os.truncate(image, image.stat().st_size - MIB)
-    with pytest.raises(RefusedImageError, match=f"the image is damaged, or a part of it is missing: {words}"):
+    with pytest.raises(RefusedImageError, match=f"the image is damaged, or a part of it is missing: {message}"):
         inspect_image(image)
 
 
@@ -72,7 +72,7 @@ def build_vmdk(capacity: int, descriptor: bytes = b"") -> bytes:
     return (b"KDMV" + struct.pack("<IIQ", 1, 3, capacity)).ljust(512, b"\0") + descriptor
 
 
-TRICKS: dict[str, tuple[bytes, str]] = {
+UNSAFE_IMAGES: dict[str, tuple[bytes, str]] = {
     "backing file": (build_qcow2(backing=b"/etc/shadow"), r"backed by another file \('/etc/shadow'\)"),
     "backing file of version 2": (build_qcow2(version=2, backing=b"/etc/shadow"), "backed by another file"),
     "backing server": (build_qcow2(backing=b"nbd://127.0.0.1:1/x"), "backed by another file"),
@@ -83,8 +83,8 @@ TRICKS: dict[str, tuple[bytes, str]] = {
     "corrupt": (build_qcow2(incompatible=2), "is marked as corrupt"),
     "version 1": (build_qcow2(version=1), "damaged or of an unknown version"),
     "version 9": (build_qcow2(version=9), "damaged or of an unknown version"),
-    "cut short": (b"QFI\xfb\0\0", "damaged or of an unknown version"),
-    "nothing behind the header": (build_qcow2(), "cannot be read as qcow2"),
+    "truncated": (b"QFI\xfb\0\0", "damaged or of an unknown version"),
+    "header without data": (build_qcow2(), "cannot be read as qcow2"),
     "description of other files": (
         b'# Disk DescriptorFile\nRW 2048 FLAT "/etc/shadow" 0\n',
         "a VMDK that describes other files",
@@ -97,19 +97,19 @@ TRICKS: dict[str, tuple[bytes, str]] = {
     "parallels": (b"WithoutFreeSpace".ljust(512, b"\0"), "image format parallels is not supported"),
     "dmg": (bytes(1024) + b"koly".ljust(512, b"\0"), "image format dmg is not supported"),
     "zip": (b"PK\x03\x04".ljust(512, b"\0"), "image format zip is not supported"),
-    "nonsense vhdx": (b"vhdxfile".ljust(MIB, b"\0"), "cannot be read as vhdx"),
+    "invalid vhdx": (b"vhdxfile".ljust(MIB, b"\0"), "cannot be read as vhdx"),
     "empty": (b"", "the image is empty"),
 }
 
 
-@pytest.mark.parametrize(("content", "words"), TRICKS.values(), ids=TRICKS)
-def test_image_that_refers_to_other_files_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+@pytest.mark.parametrize(("content", "message"), UNSAFE_IMAGES.values(), ids=UNSAFE_IMAGES)
+def test_image_that_refers_to_other_files_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "disk").write_bytes(content)
-    with pytest.raises(RefusedImageError, match=words):
+    with pytest.raises(RefusedImageError, match=message):
         inspect_image(tmp_path / "disk")
 
 
-REAL_TRICKS: dict[str, tuple[str, list[str], str]] = {
+UNSAFE_QEMU_IMAGES: dict[str, tuple[str, list[str], str]] = {
     "qcow2 with a backing file": ("qcow2", ["-u", "-F", "raw", "-b", "/etc/hostname"], "is backed by another file"),
     "qcow2 with a data file": ("qcow2", ["-o", "data_file={}/data"], "keeps its data in another file"),
     "vmdk in two files": ("vmdk", ["-o", "subformat=twoGbMaxExtentFlat"], "describes other files"),
@@ -117,12 +117,12 @@ REAL_TRICKS: dict[str, tuple[str, list[str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("form", "options", "words"), REAL_TRICKS.values(), ids=REAL_TRICKS)
+@pytest.mark.parametrize(("form", "options", "message"), UNSAFE_QEMU_IMAGES.values(), ids=UNSAFE_QEMU_IMAGES)
 def test_image_of_several_files_written_by_qemu_is_refused(
-    tmp_path: Path, form: str, options: list[str], words: str
+    tmp_path: Path, form: str, options: list[str], message: str
 ) -> None:
     image = make(tmp_path / "disk", form, *(option.format(tmp_path) for option in options))
-    with pytest.raises(RefusedImageError, match=words):
+    with pytest.raises(RefusedImageError, match=message):
         inspect_image(image)
 
 

@@ -26,10 +26,10 @@ def test_too_long_backing_path_is_refused() -> None:
         render_qcow2(MIB, "/" + "x" * 1023, "raw")
 
 
-def call(*words: str | Path) -> str:
+def call(*arguments: str | Path) -> str:
     try:
         return subprocess.run(
-            ["qemu-img", *words],  # noqa: S607 - whichever there is
+            ["qemu-img", *arguments],  # noqa: S607 - whichever there is
             capture_output=True,
             text=True,
             check=True,

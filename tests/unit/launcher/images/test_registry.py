@@ -143,24 +143,29 @@ REFUSED: dict[str, tuple[Respond, str, type[ImageError], str]] = {
         "wrong digest",
     ),
     "layer of another digest": (replace_blob(LAYER[::-1]), ":v1", RefusedImageError, "the file's checksum is"),
-    "layer longer than announced": (replace_blob(LAYER + b"x"), ":v1", RefusedImageError, "more than the"),
-    "no manifest": (hold(v1=b"[]"), ":v1", RefusedImageError, "manifest cannot be read"),
+    "layer longer than its size": (replace_blob(LAYER + b"x"), ":v1", RefusedImageError, "more than the"),
+    "not a manifest": (hold(v1=b"[]"), ":v1", RefusedImageError, "manifest cannot be read"),
     "manifest of an old kind": (hold(v1=b'{"schemaVersion": 1}'), ":v1", RefusedImageError, "it has no layers"),
-    "digest that is a path": (
+    "digest with a path traversal": (
         hold(v1=b'{"layers": [{"digest": "../../../etc/passwd"}]}'),
         ":v1",
         RefusedImageError,
         "no sha256 digest",
     ),
-    "index of itself": (lambda _: Response(INDEX), ":v1", RefusedImageError, "wrong digest"),
-    "endless manifest": (lambda _: Response(b" " * (5 << 20)), ":v1", RefusedImageError, "more than 4194304 bytes"),
+    "index that contains itself": (lambda _: Response(INDEX), ":v1", RefusedImageError, "wrong digest"),
+    "manifest without an end": (
+        lambda _: Response(b" " * (5 << 20)),
+        ":v1",
+        RefusedImageError,
+        "more than 4194304 bytes",
+    ),
 }
 
 
-@pytest.mark.parametrize(("respond", "version", "kind", "words"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("respond", "version", "kind", "message"), REFUSED.values(), ids=REFUSED)
 def test_invalid_response_is_refused(
-    tmp_path: Path, respond: Respond, version: str, kind: type[ImageError], words: str
+    tmp_path: Path, respond: Respond, version: str, kind: type[ImageError], message: str
 ) -> None:
-    with serve(respond) as server, pytest.raises(kind, match=words):
+    with serve(respond) as server, pytest.raises(kind, match=message):
         fetch(server, tmp_path, version)
     assert list(tmp_path.rglob("*.disk")) == []

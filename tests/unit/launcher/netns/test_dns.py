@@ -20,10 +20,10 @@ PATIENCE = 20.0
     [
         pytest.param("nameserver 127.0.0.53\n", "127.0.0.53", id="loopback"),
         pytest.param("search test\nnameserver ::1\n", "::1", id="loopback of IPv6"),
-        pytest.param("nameserver 198.51.100.2\n", "198.51.100.2", id="an address of the machine"),
+        pytest.param("nameserver 198.51.100.2\n", "198.51.100.2", id="address of the machine"),
         pytest.param("nameserver 203.0.113.5\nnameserver 127.0.0.1\n", None, id="another machine first"),
         pytest.param("# nameserver 127.0.0.1\n", None, id="a comment"),
-        pytest.param("nameserver nonsense\nnameserver 127.0.0.1\n", "127.0.0.1", id="nonsense first"),
+        pytest.param("nameserver nonsense\nnameserver 127.0.0.1\n", "127.0.0.1", id="invalid line first"),
     ],
 )
 def test_resolver_on_the_machine_itself_is_found(tmp_path: Path, text: str, expected: str | None) -> None:

@@ -107,9 +107,9 @@ def test_claim_shared_by_two_guests_is_accessible_until_each_is_removed(tmp_path
 
 def test_external_paths_are_volumes_and_state_only() -> None:
     mounts = {"claim": "/data/claim", "host": "/srv/disks/x.img"}
-    whole = LaunchRequest(vmi=build_guest("uid", volumes=VOLUMES), mounts=mounts, state_directory="/data/state")
+    complete = LaunchRequest(vmi=build_guest("uid", volumes=VOLUMES), mounts=mounts, state_directory="/data/state")
     without = LaunchRequest(vmi=build_guest("uid"), host_disk_roots=("/srv/disks",))
-    assert (list_external_paths(whole), list_external_paths(without)) == (
+    assert (list_external_paths(complete), list_external_paths(without)) == (
         ["/data/claim", "/srv/disks/x.img", "/data/state"],
         [],
     )

@@ -9,13 +9,11 @@ from virtshape.launcher.node.account import GUEST_USER, Account, choose_account
 @pytest.mark.parametrize(
     ("account", "mode", "wanted", "may"),
     [
-        pytest.param(Account(os.geteuid() + 1, 1), 0o755, 1, True, id="everybody may enter"),
-        pytest.param(Account(os.geteuid() + 1, 1), 0o700, 1, False, id="only its owner may enter"),
-        pytest.param(Account(os.geteuid() + 1, os.getegid()), 0o710, 1, True, id="its group may enter"),
-        pytest.param(
-            Account(os.geteuid() + 1, 1, (os.getegid(),)), 0o760, 6, True, id="another group may read and write"
-        ),
-        pytest.param(Account(os.geteuid() + 1, os.getegid()), 0o707, 4, False, id="everybody but the group"),
+        pytest.param(Account(os.geteuid() + 1, 1), 0o755, 1, True, id="public directory"),
+        pytest.param(Account(os.geteuid() + 1, 1), 0o700, 1, False, id="directory of its owner"),
+        pytest.param(Account(os.geteuid() + 1, os.getegid()), 0o710, 1, True, id="directory of its group"),
+        pytest.param(Account(os.geteuid() + 1, 1, (os.getegid(),)), 0o760, 6, True, id="directory of another group"),
+        pytest.param(Account(os.geteuid() + 1, os.getegid()), 0o707, 4, False, id="public except for the group"),
         pytest.param(Account(0, 0), 0o000, 7, True, id="root"),
     ],
 )

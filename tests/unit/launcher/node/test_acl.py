@@ -14,12 +14,12 @@ NO_ID = 0xFFFFFFFF
         pytest.param(
             {(USER_OBJ, NO_ID): 7, (GROUP_OBJ, NO_ID): 0, (OTHER, NO_ID): 0},
             {(USER_OBJ, NO_ID): 7, (GROUP_OBJ, NO_ID): 0, (GROUP, 50): 1, (MASK, NO_ID): 1, (OTHER, NO_ID): 0},
-            id="a plain mode",
+            id="without an ACL",
         ),
         pytest.param(
             {(USER_OBJ, NO_ID): 7, (GROUP_OBJ, NO_ID): 0, (GROUP, 50): 1, (MASK, NO_ID): 1, (OTHER, NO_ID): 0},
             {(USER_OBJ, NO_ID): 7, (GROUP_OBJ, NO_ID): 0, (GROUP, 50): 1, (MASK, NO_ID): 1, (OTHER, NO_ID): 0},
-            id="granted before",
+            id="already granted",
         ),
         pytest.param(
             {(USER_OBJ, NO_ID): 7, (USER, 9): 7, (GROUP_OBJ, NO_ID): 5, (MASK, NO_ID): 4, (OTHER, NO_ID): 0},
@@ -31,7 +31,7 @@ NO_ID = 0xFFFFFFFF
                 (MASK, NO_ID): 5,
                 (OTHER, NO_ID): 0,
             },
-            id="a mask that held others back",
+            id="restrictive mask",
         ),
     ],
 )

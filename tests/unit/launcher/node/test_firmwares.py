@@ -49,10 +49,10 @@ def test_description_of_the_administrator_overrides_the_package(tmp_path: Path) 
     [
         pytest.param([], {"targets": [{"architecture": "aarch64", "machines": ["virt-*"]}]}, id="another architecture"),
         pytest.param([], {"targets": [{"architecture": "x86_64", "machines": ["pc-i440fx-*"]}]}, id="another machine"),
-        pytest.param([], {"interface-types": ["bios"]}, id="no UEFI"),
+        pytest.param([], {"interface-types": ["bios"]}, id="not UEFI"),
         pytest.param([], {"mapping": {"device": "memory", "filename": "/x"}}, id="no variables"),
-        pytest.param(["secure-boot"], {}, id="Secure Boot with no keys"),
-        pytest.param([], {"targets": 7}, id="nonsense"),
+        pytest.param(["secure-boot"], {}, id="Secure Boot without keys"),
+        pytest.param([], {"targets": 7}, id="not JSON"),
     ],
 )
 def test_unusable_firmware_is_skipped(tmp_path: Path, features: list[str], changes: dict[str, Any]) -> None:

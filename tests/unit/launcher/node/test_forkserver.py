@@ -40,7 +40,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-async def wait_for_birth(directory: Path) -> str:
+async def wait_for_process(directory: Path) -> str:
     async with asyncio.timeout(60):
         while not (directory / "born").exists() or not (directory / "born").read_text():
             await asyncio.sleep(0.01)
@@ -59,7 +59,7 @@ async def test_launcher_process_is_a_fork_in_its_own_session(directory: Path, tm
     layout = Layout(directory)
     pid = await forkserver.start(directory, layout.log, OWN, ())
     assert is_alive(pid, layout)
-    assert await wait_for_birth(directory) == f"{pid} {directory} /dev/null"
+    assert await wait_for_process(directory) == f"{pid} {directory} /dev/null"
     server = layout.log.read_text().split()[-1]
     assert server != str(os.getpid())
     await forkserver.close()
@@ -75,7 +75,7 @@ async def test_launcher_process_is_spawned_if_the_fork_server_cannot_start(
     forkserver = ForkServer("bearing", tmp_path / "forkserver.log")
     pid = await forkserver.start(directory, Layout(directory).log, OWN, ())
     assert is_alive(pid, Layout(directory))
-    assert (await wait_for_birth(directory)).startswith(f"{pid} ")
+    assert (await wait_for_process(directory)).startswith(f"{pid} ")
     await forkserver.close()
     end(pid)
 
@@ -85,7 +85,7 @@ async def test_killed_fork_server_is_replaced(directory: Path, tmp_path: Path) -
     pids = []
     for _ in range(3):
         pids.append(await forkserver.start(directory, Layout(directory).log, OWN, ()))
-        await wait_for_birth(directory)
+        await wait_for_process(directory)
         (directory / "born").unlink()
         parent = int(Layout(directory).log.read_text().split()[-1])
         if parent != os.getpid():

@@ -37,9 +37,9 @@ def test_cpus_are_grouped_by_numa_node_and_core(tmp_path: Path) -> None:
     ("limit", "memory"),
     [
         pytest.param("", 4096, id="no limit"),
-        pytest.param("max\n", 4096, id="a limit that is none"),
-        pytest.param("2048\n", 2048, id="a lower limit"),
-        pytest.param("1048576\n", 4096, id="a limit above all there is"),
+        pytest.param("max\n", 4096, id="unlimited"),
+        pytest.param("2048\n", 2048, id="limit below the memory of the machine"),
+        pytest.param("1048576\n", 4096, id="limit above the memory of the machine"),
     ],
 )
 def test_memory_is_limited_by_the_cgroup(tmp_path: Path, limit: str, memory: int) -> None:

@@ -14,8 +14,8 @@ EMULATORS = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm", "s390x": "q
     [
         pytest.param(True, True, True, [], id="nothing"),
         pytest.param(False, True, True, ["QEMU", "qemu-utils"], id="QEMU"),
-        pytest.param(True, False, True, ["libvirt-daemon-driver-qemu"], id="libvirt's driver"),
-        pytest.param(True, True, False, ["virtshape[guests]"], id="the binding"),
+        pytest.param(True, False, True, ["libvirt-daemon-driver-qemu"], id="libvirt driver"),
+        pytest.param(True, True, False, ["virtshape[guests]"], id="Python binding"),
     ],
 )
 def test_missing_requirement_is_named_by_its_package(

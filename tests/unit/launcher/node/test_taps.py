@@ -37,7 +37,7 @@ class Kernel:
 
 ANSWERS = {
     "done": (0, []),
-    "gone already": (errno.ENODEV, []),
+    "already removed": (errno.ENODEV, []),
     "not allowed": (
         errno.EPERM,
         ["removing unused tap device vs1 failed: Operation not permitted"],
@@ -45,9 +45,9 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize(("code", "words"), ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize(("code", "message"), ANSWERS.values(), ids=ANSWERS)
 def test_failed_removal_of_a_device_is_logged(
-    code: int, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    code: int, message: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "vs1").mkdir()
     (tmp_path / "vs1" / "tun_flags").touch()
@@ -58,4 +58,4 @@ def test_failed_removal_of_a_device_is_logged(
     taps.remove_tap("vs1")
     taps.remove_tap("vs2")
     assert len(kernel.asked) == 1
-    assert caplog.messages == words
+    assert caplog.messages == message

@@ -45,9 +45,9 @@ while os.getppid() == attending:
 @pytest.mark.parametrize(
     ("what", "status"),
     [
-        pytest.param(ORPHAN, 7, id="an orphan is waited for"),
-        pytest.param(DEATH, 128 + signal.SIGKILL, id="a child that was killed"),
-        pytest.param(SIGNAL, 5, id="a signal is passed on"),
+        pytest.param(ORPHAN, 7, id="orphan is reaped"),
+        pytest.param(DEATH, 128 + signal.SIGKILL, id="killed child"),
+        pytest.param(SIGNAL, 5, id="signal is forwarded"),
     ],
 )
 def test_ended_processes_are_reaped_until_the_child_ends(what: str, status: int) -> None:

@@ -9,15 +9,15 @@ from virtshape.api.model import JsonObject
 from virtshape.launcher.pod.mounts import find_mounts, list_host_disk_roots, read_devices
 
 VOLUMES: dict[str, tuple[JsonObject, str | None]] = {
-    "a claim with a file system": ({"persistentVolumeClaim": {"claimName": "c"}}, "mounts/filled"),
-    "a secret": ({"secret": {"secretName": "s"}}, "mounts/filled"),
-    "the only disk of an image": ({"containerDisk": {"image": "i"}}, "mounts/filled/disk/only.qcow2"),
-    "a disk of an image by its path": (
+    "filesystem claim": ({"persistentVolumeClaim": {"claimName": "c"}}, "mounts/filled"),
+    "Secret": ({"secret": {"secretName": "s"}}, "mounts/filled"),
+    "only disk of an image": ({"containerDisk": {"image": "i"}}, "mounts/filled/disk/only.qcow2"),
+    "disk of an image by path": (
         {"containerDisk": {"image": "i", "path": "/other/a.img"}},
         "mounts/filled/other/a.img",
     ),
-    "nothing outside an image": ({"containerDisk": {"image": "i", "path": "/../../secret"}}, None),
-    "a token": ({"serviceAccount": {"serviceAccountName": "a"}}, "token"),
+    "path outside an image": ({"containerDisk": {"image": "i", "path": "/../../secret"}}, None),
+    "service account token": ({"serviceAccount": {"serviceAccountName": "a"}}, "token"),
 }
 
 

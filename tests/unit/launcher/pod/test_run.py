@@ -16,7 +16,7 @@ from virtshape.launcher.pod.run import choose_cpus, finish, follow, mark
 from virtshape.launcher.report import Report
 
 
-class PlayedGuests:
+class FakeGuests:
     """Guests that publish the given reports when started, and shut down when stopped."""
 
     def __init__(self, *reports: Report) -> None:
@@ -43,7 +43,7 @@ class PlayedGuests:
         pass
 
 
-async def run(guests: PlayedGuests, *, kill: bool = False, monkeypatch: pytest.MonkeyPatch, **spec: Any) -> Report:
+async def run(guests: FakeGuests, *, kill: bool = False, monkeypatch: pytest.MonkeyPatch, **spec: Any) -> Report:
     monkeypatch.setattr("virtshape.launcher.pod.run.mark", lambda _: None)
     following = asyncio.ensure_future(follow(cast("Guests", guests), build_vmi(**spec), Host()))
     if kill:
@@ -55,22 +55,22 @@ async def run(guests: PlayedGuests, *, kill: bool = False, monkeypatch: pytest.M
 
 async def test_process_ends_with_its_guest(monkeypatch: pytest.MonkeyPatch) -> None:
     last = Report(state="failed", reason="GuestPanicked")
-    assert await run(PlayedGuests(Report(state="running"), last), monkeypatch=monkeypatch) == last
+    assert await run(FakeGuests(Report(state="running"), last), monkeypatch=monkeypatch) == last
 
 
 async def test_sigterm_stops_the_guest_with_its_grace_period(monkeypatch: pytest.MonkeyPatch) -> None:
-    guests = PlayedGuests(Report(state="running"))
+    guests = FakeGuests(Report(state="running"))
     report = await run(guests, kill=True, monkeypatch=monkeypatch, terminationGracePeriodSeconds=7)
     assert (report.state, guests.stopped) == ("succeeded", [7.0])
 
 
 async def test_sigterm_before_the_start_stops_the_guest_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def tell_to_end(_: object) -> dict[str, str]:
+    def send_sigterm(_: object) -> dict[str, str]:
         os.kill(os.getpid(), signal.SIGTERM)
         return {}
 
-    monkeypatch.setattr("virtshape.launcher.pod.run.find_mounts", tell_to_end)
-    guests = PlayedGuests(Report(state="running"))
+    monkeypatch.setattr("virtshape.launcher.pod.run.find_mounts", send_sigterm)
+    guests = FakeGuests(Report(state="running"))
     report = await run(guests, monkeypatch=monkeypatch, terminationGracePeriodSeconds=7)
     assert (report.state, guests.stopped) == ("succeeded", [7.0])
 
@@ -109,7 +109,7 @@ def test_unwritable_termination_message_is_ignored(tmp_path: Path) -> None:
     assert finish(Report(state="succeeded"), tmp_path / "none" / "log") == 0
 
 
-@pytest.mark.parametrize(("dedicated", "cpus"), [(True, (2, 3)), (False, ())], ids=["its own", "shared"])
+@pytest.mark.parametrize(("dedicated", "cpus"), [(True, (2, 3)), (False, ())], ids=["dedicated CPUs", "shared CPUs"])
 def test_cpus_of_the_pod_are_assigned_to_a_guest_with_dedicated_cpus(dedicated: bool, cpus: tuple[int, ...]) -> None:
     vmi = build_vmi(domain={"cpu": {"dedicatedCpuPlacement": dedicated}})
     assert choose_cpus(vmi, Host(cpus=(2, 3))) == cpus

@@ -136,10 +136,14 @@ def test_guest_has_a_host_name(name: str, hostname: str | None, expected: str) -
 
 
 PROBLEMS: dict[str, tuple[JsonObject, str, str]] = {
-    "no base64": ({"userDataBase64": "%%%"}, "userDataBase64", "invalid base64"),
-    "no base64 for networks": ({"userData": "x", "networkDataBase64": "abc"}, "networkDataBase64", "invalid base64"),
-    "no such key": ({"secretRef": {"name": "s"}}, "secretRef", "the secret has no key userdata"),
-    "no such key for networks": (
+    "invalid base64": ({"userDataBase64": "%%%"}, "userDataBase64", "invalid base64"),
+    "invalid base64 network data": (
+        {"userData": "x", "networkDataBase64": "abc"},
+        "networkDataBase64",
+        "invalid base64",
+    ),
+    "missing key": ({"secretRef": {"name": "s"}}, "secretRef", "the secret has no key userdata"),
+    "missing network data key": (
         {"userData": "x", "networkDataSecretRef": {"name": "s"}},
         "networkDataSecretRef",
         "the secret has no key networkdata",
@@ -148,15 +152,15 @@ PROBLEMS: dict[str, tuple[JsonObject, str, str]] = {
 
 
 @pytest.mark.parametrize("kind", [NO_CLOUD, CONFIG_DRIVE])
-@pytest.mark.parametrize(("source", "field", "words"), PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize(("source", "field", "message"), PROBLEMS.values(), ids=PROBLEMS)
 def test_unreadable_document_is_reported_with_its_field(
-    tmp_path: Path, kind: str, source: JsonObject, field: str, words: str
+    tmp_path: Path, kind: str, source: JsonObject, field: str, message: str
 ) -> None:
     with pytest.raises(VolumeError) as caught:
         read(tmp_path, build(kind, source), seed=write(tmp_path / "secret", other="x"))
     (problem,) = caught.value.problems
     assert problem.field == f"spec.volumes[0].{kind}.{field}"
-    assert words in problem.reason
+    assert message in problem.reason
 
 
 def test_missing_secret_with_ssh_keys_is_named(tmp_path: Path) -> None:

@@ -72,22 +72,22 @@ def make_device(root: Path) -> Path:
 
 PROBLEMS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
     "elsewhere": (lambda _: "/etc/passwd", {}, "path", "is not in a directory that this machine allows"),
-    "a way out": (lambda root: f"{root}/../secret", {}, "path", "is not in a directory that this machine allows"),
-    "a relative path": (lambda _: "disk.img", {}, "path", "is not in a directory that this machine allows"),
-    "a link out": (link, {}, "path", "is not in a directory that this machine allows"),
-    "a directory that leads out": (
+    "path with ..": (lambda root: f"{root}/../secret", {}, "path", "is not in a directory that this machine allows"),
+    "relative path": (lambda _: "disk.img", {}, "path", "is not in a directory that this machine allows"),
+    "link to a file outside": (link, {}, "path", "is not in a directory that this machine allows"),
+    "link to a directory outside": (
         link_directory,
         {"type": "DiskOrCreate", "capacity": "1Mi"},
         "path",
         "is not in a directory that this machine allows",
     ),
-    "a name that begins like a root": (lambda root: f"{root}-not", {}, "path", "is not in a directory"),
+    "path with the prefix of a root": (lambda root: f"{root}-not", {}, "path", "is not in a directory"),
     "missing": (lambda root: root / "disk.img", {}, "path", "does not exist"),
-    "a directory": (lambda root: root, {}, "path", "is not a file"),
-    "a pipe": (make_device, {}, "path", "is not a file"),
+    "directory": (lambda root: root, {}, "path", "is not a file"),
+    "named pipe": (make_device, {}, "path", "is not a file"),
     "no capacity": (lambda root: root / "new", {"type": "DiskOrCreate"}, "capacity", "above zero"),
     "too large": (lambda root: root / "new", {"type": "DiskOrCreate", "capacity": "1Ei"}, "capacity", "of free space"),
-    "no directory": (
+    "missing directory": (
         lambda root: root / "none" / "new",
         {"type": "DiskOrCreate", "capacity": "1Mi"},
         "path",
@@ -97,13 +97,13 @@ PROBLEMS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("path", "host_disk", "field", "words"), PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize(("path", "host_disk", "field", "message"), PROBLEMS.values(), ids=PROBLEMS)
 def test_path_that_is_not_allowed_is_refused(
-    tmp_path: Path, root: Path, path: Any, host_disk: dict[str, Any], field: str, words: str
+    tmp_path: Path, root: Path, path: Any, host_disk: dict[str, Any], field: str, message: str
 ) -> None:
     with pytest.raises(VolumeError) as caught:
         prepare(tmp_path, path(root), **host_disk)
     (problem,) = caught.value.problems
     assert problem.field == f"spec.volumes[0].hostDisk.{field}"
-    assert words in problem.reason
+    assert message in problem.reason
     assert not (root.parent / "new.img").exists()

@@ -17,10 +17,10 @@ TREES = {
         "openstack/latest/meta_data.json": b"2",
         "ec2/a": b"",
     },
-    "names that are alike when short": {f"configuration-{number}.yaml": b"%d" % number for number in range(120)},
+    "names with the same short form": {f"configuration-{number}.yaml": b"%d" % number for number in range(120)},
     "names that differ in their case": {"Autounattend.xml": b"1", "autounattend.XML": b"2"},
     "a directory of many sectors": {f"keys/{number:04}-{'x' * 40}": b"%d" % number for number in range(300)},
-    "names with dots and signs": {".hidden": b"1", "a.b.c": b"2", "-": b"3", "_": b"4"},
+    "names with dots and special characters": {".hidden": b"1", "a.b.c": b"2", "-": b"3", "_": b"4"},
 }
 
 

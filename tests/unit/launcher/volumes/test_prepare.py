@@ -263,41 +263,41 @@ def build_backed_image() -> bytes:
 
 
 PROBLEMS: dict[str, tuple[JsonObject, dict[str, bytes] | None, str, str]] = {
-    "container disk that is not here": (CONTAINER, None, "containerDisk", "its content is missing"),
-    "container disk that reaches beyond itself": (
+    "missing container disk": (CONTAINER, None, "containerDisk", "its content is missing"),
+    "container disk with a backing file": (
         CONTAINER,
         {"": build_backed_image()},
         "containerDisk",
         "its image cannot be used: it is backed by another file",
     ),
-    "container disk of another format": (
+    "container disk of unsupported format": (
         CONTAINER,
         {"": b"vhdxfile".ljust(MIB)},
         "containerDisk",
         "neither raw nor qcow2",
     ),
-    "container disk without content": (CONTAINER, {"": b""}, "containerDisk", "its image is empty"),
+    "empty container disk": (CONTAINER, {"": b""}, "containerDisk", "its image is empty"),
     "claim without a disk": ({"dataVolume": {"name": "d"}}, {"other": b""}, "dataVolume", "it contains no disk.img"),
-    "empty disk without room": (
+    "empty disk without space": (
         {"emptyDisk": {"capacity": "0"}},
         None,
         "emptyDisk.capacity",
         "must be greater than zero",
     ),
-    "config map that is not here": ({"configMap": {"name": "c"}}, None, "configMap", "its content is missing"),
+    "missing ConfigMap": ({"configMap": {"name": "c"}}, None, "configMap", "its content is missing"),
     "label that is too long": (
         {"configMap": {"name": "c", "volumeLabel": "x" * 33}},
         {"a": b""},
         "configMap.volumeLabel",
         "at most 32 characters",
     ),
-    "answer files without an answer": (
+    "sysprep without an answer file": (
         {"sysprep": {"secret": {"name": "s"}}},
         {"other.xml": b""},
         "sysprep",
         "neither autounattend.xml nor unattend.xml",
     ),
-    "host disk where none is allowed": (
+    "host disk outside the allowed directories": (
         {"hostDisk": {"path": "/etc/passwd", "type": "Disk"}},
         None,
         "hostDisk",
@@ -306,9 +306,9 @@ PROBLEMS: dict[str, tuple[JsonObject, dict[str, bytes] | None, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("source", "files", "field", "words"), PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize(("source", "files", "field", "message"), PROBLEMS.values(), ids=PROBLEMS)
 def test_unusable_volume_is_reported_with_its_field(
-    guest: Path, material: Path, source: JsonObject, files: dict[str, bytes] | None, field: str, words: str
+    guest: Path, material: Path, source: JsonObject, files: dict[str, bytes] | None, field: str, message: str
 ) -> None:
     mount = material / "image" if files is not None and "" in files else material
     if files is not None:
@@ -317,7 +317,7 @@ def test_unusable_volume_is_reported_with_its_field(
         prepare(guest, source, mount if files is not None else None)
     (problem,) = caught.value.problems
     assert problem.field == f"spec.volumes[0].{field}"
-    assert words in problem.reason
+    assert message in problem.reason
     assert str(caught.value) == f"{problem.field}: {problem.reason}"
 
 

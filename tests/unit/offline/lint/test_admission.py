@@ -15,12 +15,12 @@ from virtshape.resolve.find import find_shape
 DOMAINS: dict[str, JsonObject] = {
     "nothing": {},
     "memory": {"memory": {"guest": "2Gi"}},
-    "memory of nought": {"memory": {"guest": "0"}},
+    "zero memory": {"memory": {"guest": "0"}},
     "requests": {"resources": {"requests": {"memory": "4Gi", "cpu": "3"}}},
     "limits": {"resources": {"limits": {"memory": "4Gi", "cpu": "3"}}},
     "huge pages": {"memory": {"hugepages": {"pageSize": "2Mi"}}},
     "vCPUs": {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}},
-    "no vCPUs": {"cpu": {"guest": 0}, "memory": {"guest": "4Gi"}},
+    "zero vCPUs": {"cpu": {"guest": 0}, "memory": {"guest": "4Gi"}},
     "cores": {"cpu": {"cores": 4}, "memory": {"guest": "4Gi"}},
     "cores and vCPUs": {"cpu": {"cores": 4, "guest": 4}, "memory": {"guest": "4Gi"}},
 }
@@ -52,7 +52,7 @@ def _shaping(kind: str, spec: JsonObject | None) -> list[Model]:
     return [] if spec is None else [object_from_tree({**head, "spec": spec})]
 
 
-@pytest.mark.parametrize(("domain", "instancetype"), GRID, ids=[" beside ".join(each) for each in GRID])
+@pytest.mark.parametrize(("domain", "instancetype"), GRID, ids=[" with ".join(each) for each in GRID])
 def test_lint_finds_what_admission_rejects(domain: str, instancetype: str) -> None:
     given = _shaping("VirtualMachineClusterInstancetype", INSTANCETYPES[instancetype])
     for preference, spec in PREFERENCES.items():

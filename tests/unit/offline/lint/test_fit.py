@@ -10,12 +10,12 @@ EIGHT = "requirements: {cpu: {guest: 8}, memory: {guest: 16Gi}}"
 SPREAD = "cpu: {preferredCPUTopology: spread, spreadOptions: {ratio: 4}}"
 
 CASES = {
-    "a field that the instance type sets too": Case(
+    "conflicting field": Case(
         "instancetype-conflict",
         documents(instancetype(), vm(spec=SMALL, domain="cpu: {§cores: 2}")),
         "VM field(s) spec.template.spec.domain.cpu.cores conflicts with selected instance type: remove it",
     ),
-    "many such fields": Case(
+    "several conflicting fields": Case(
         "instancetype-conflict",
         documents(
             instancetype("cpu: {guest: 2, dedicatedCPUPlacement: true}\nmemory: {guest: 2Gi}\nannotations: {a.b/c: d}"),
@@ -28,7 +28,7 @@ CASES = {
         ),
         "conflicts with selected instance type",
     ),
-    "vCPUs that the instance type gives": Case(
+    "vCPUs of VM and instance type": Case(
         "instancetype-conflict",
         documents(instancetype(), vm(spec=SMALL, domain="cpu: {§guest: 2}")),
         "domain.cpu.guest conflicts",
@@ -46,7 +46,7 @@ CASES = {
         ),
         "insufficient Memory resources of 1Gi provided by VirtualMachine, preference requires 2Gi",
     ),
-    "of another architecture": Case(
+    "other architecture": Case(
         "unmet-requirement",
         documents(
             preference("requirements: {architecture: arm64}"),
@@ -83,8 +83,8 @@ def test_conflicts_and_unmet_requirements_are_reported_together() -> None:
 
 
 ADVICE = {
-    "of the same series, the smallest first": ("u1.nano", "u1.2xlarge or u1.4xlarge or u1.8xlarge"),
-    "the plainest and smallest, if the series has none": ("own.small", "u1.2xlarge or u1.4xlarge or u1.8xlarge"),
+    "smallest of the same series first": ("u1.nano", "u1.2xlarge or u1.4xlarge or u1.8xlarge"),
+    "smallest of another series": ("own.small", "u1.2xlarge or u1.4xlarge or u1.8xlarge"),
 }
 
 

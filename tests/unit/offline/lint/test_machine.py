@@ -16,34 +16,34 @@ CASES = {
     "neither running nor a run strategy": Case(
         "run-strategy", vm(run="").replace("spec:", "§spec:", 1), "set spec.runStrategy"
     ),
-    "running, as in older manifests": Case(
+    "deprecated running field": Case(
         "deprecated-field", vm(run="§running: false"), "spec.running is deprecated: use spec.runStrategy: Halted"
     ),
-    "a disk without its volume": Case(
+    "disk without a volume": Case(
         "missing-volume", disks("- §name: data"), 'the disk "data" has no volume of that name: add one, or remove'
     ),
-    "a disk with a volume misspelt": Case("missing-volume", disks("- §name: rooot"), 'did you mean "root"?'),
-    "a filesystem without its volume": Case(
+    "disk with a misspelled volume": Case("missing-volume", disks("- §name: rooot"), 'did you mean "root"?'),
+    "filesystem without a volume": Case(
         "missing-volume", vm(devices="filesystems:\n- §name: share\n  virtiofs: {}"), 'the filesystem "share"'
     ),
-    "an interface without its network": Case(
+    "interface without a network": Case(
         "missing-network", vm(devices="interfaces:\n- §name: lan\n  bridge: {}"), 'the interface "lan" has no network'
     ),
-    "a network without its interface": Case(
+    "network without an interface": Case(
         "missing-interface", vm(template="networks:\n- §name: lan\n  pod: {}"), 'the network "lan" has no interface'
     ),
-    "two volumes of a name": Case(
+    "duplicate volume name": Case(
         "duplicate-name",
         vm(template="volumes:\n- {name: a, emptyDisk: {capacity: 1Gi}}\n- {§name: a, emptyDisk: {capacity: 1Gi}}"),
         'two volumes are named "a"',
     ),
-    "two disks of a name": Case("duplicate-name", disks("- name: root\n- §name: root"), 'two disks are named "root"'),
-    "two interfaces of a name": Case(
+    "duplicate disk name": Case("duplicate-name", disks("- name: root\n- §name: root"), 'two disks are named "root"'),
+    "duplicate interface name": Case(
         "duplicate-name",
         vm(template="networks: [{name: lan, pod: {}}]", devices="interfaces:\n- name: lan\n- §name: lan"),
         'two interfaces are named "lan"',
     ),
-    "two networks of a name": Case(
+    "duplicate network name": Case(
         "duplicate-name",
         vm(
             template="networks:\n- {name: lan, pod: {}}\n- {§name: lan, multus: {networkName: net}}",
@@ -51,16 +51,16 @@ CASES = {
         ),
         'two networks are named "lan"',
     ),
-    "a volume from nowhere": Case(
+    "volume without a source": Case(
         "one-of", vm(template="volumes:\n- §name: root"), "has no source: add one, such as containerDisk"
     ),
-    "a volume from two places": Case(
+    "volume with two sources": Case(
         "one-of",
         vm(template="volumes:\n- name: root\n  containerDisk: {image: i}\n  §emptyDisk: {capacity: 1Gi}"),
         "has containerDisk and emptyDisk: keep one of them",
     ),
-    "a disk of two sorts": Case("one-of", disks("- name: root\n  disk: {}\n  §cdrom: {}"), "has disk and cdrom"),
-    "an interface bound twice": Case(
+    "disk with two targets": Case("one-of", disks("- name: root\n  disk: {}\n  §cdrom: {}"), "has disk and cdrom"),
+    "interface with two bindings": Case(
         "one-of",
         vm(
             template="networks: [{name: lan, pod: {}}]",
@@ -68,17 +68,17 @@ CASES = {
         ),
         "has masquerade and bridge",
     ),
-    "a network of no sort": Case(
+    "network without a type": Case(
         "one-of",
         vm(template="networks:\n- §name: lan", devices="interfaces: [{name: lan}]"),
         "pod, multus or resourceClaim",
     ),
-    "a binding that is gone": Case(
+    "removed binding": Case(
         "unsupported-value",
         vm(template="networks: [{name: lan, pod: {}}]", devices="interfaces:\n- name: lan\n  §slirp: {}"),
         "Slirp interface support has been discontinued since v1.3: use masquerade or passtBinding",
     ),
-    "masquerade off the pod network": Case(
+    "masquerade outside the pod network": Case(
         "impossible-combination",
         vm(
             template="networks: [{name: lan, multus: {networkName: net}}]",
@@ -89,15 +89,15 @@ CASES = {
     "vCPUs and cores": Case(
         "own-vcpus", vm(domain="memory: {guest: 1Gi}\ncpu: {guest: 2, §cores: 2}"), "are mutually exclusive"
     ),
-    "no vCPUs": Case("own-vcpus", vm(domain="memory: {guest: 1Gi}\ncpu: {§guest: 0}"), "must be 1 or more"),
+    "zero vCPUs": Case("own-vcpus", vm(domain="memory: {guest: 1Gi}\ncpu: {§guest: 0}"), "must be 1 or more"),
     "no memory": Case("no-memory", vm(domain="").replace("domain:", "§domain:"), "no memory: set spec.template.spec"),
-    "no memory beside an instance type": Case(
+    "no memory with an open-size instance type": Case(
         "no-memory",
         documents(SIZELESS, vm(spec=SMALL, domain="").replace("domain:", "§domain:")),
         "or choose an instance type",
     ),
-    "memory of nought": Case("no-memory", vm(domain="memory: {§guest: 0}"), "must be greater than 0"),
-    "a template of nothing": Case(
+    "zero memory": Case("no-memory", vm(domain="memory: {§guest: 0}"), "must be greater than 0"),
+    "template without a source": Case(
         "missing-field",
         f"{VM_HEAD}spec: {{runStrategy: Always, §template: {{}}}}\n",
         "of the template",

@@ -16,41 +16,41 @@ data: {kind: X, apiVersion: v1}
 NAMES_SMALL = "labels: {instancetype.kubevirt.io/default-instancetype: small}"
 
 CASES = {
-    "a name and a volume": Case(
+    "name and inference": Case(
         "invalid-matcher",
         vm(spec="instancetype: {§name: small, inferFromVolume: root}"),
         "Name already set, should be cleared before setting inferFromVolume",
     ),
-    "neither a name nor a volume": Case(
+    "neither name nor inference": Case(
         "invalid-matcher", vm(spec="§preference: {}"), "Either Name or InferFromVolume should be provided"
     ),
-    "a failure policy made up": Case(
+    "unknown failure policy": Case(
         "invalid-matcher",
         vm(spec="instancetype: {inferFromVolume: root, §inferFromVolumeFailurePolicy: Retry}"),
         "Invalid value 'Retry'",
     ),
-    "a flavor beside an instance type": Case(
+    "flavor and instance type": Case(
         "invalid-matcher", vm(spec="instancetype: {name: small}\n§flavor: {name: small}"), "mutually exclusive"
     ),
-    "a kind that there is not": Case(
+    "unknown kind": Case(
         "matcher-kind",
         vm(spec="instancetype: {name: small, §kind: Deployment}"),
         "got unexpected kind in InstancetypeMatcher: Deployment; use VirtualMachineClusterInstancetype or",
     ),
-    "an instance type misspelt": Case(
+    "misspelled instance type": Case(
         "missing-reference",
         vm(spec="instancetype: {§name: u1.medum}", domain=""),
         '"u1.medum" not found; did you mean u1.medium or',
         catalog=True,
     ),
-    "an instance type of nowhere": Case(
+    "missing instance type": Case(
         "missing-reference", vm(spec="instancetype: {§name: small}"), "or check the file that defines it too"
     ),
-    "a preference misspelt": Case(
+    "misspelled preference": Case(
         "missing-reference", vm(spec="preference: {§name: fedra}"), "did you mean fedora", catalog=True
     ),
-    "a flavor of nowhere": Case("missing-reference", vm(spec="flavor: {§name: tiny}"), 'flavor.kubevirt.io "tiny" not'),
-    "an instance type of the namespace without its kind": Case(
+    "missing flavor": Case("missing-reference", vm(spec="flavor: {§name: tiny}"), 'flavor.kubevirt.io "tiny" not'),
+    "namespaced instance type without a kind": Case(
         "missing-reference",
         documents(
             build_manifest("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}"),
@@ -58,7 +58,7 @@ CASES = {
         ),
         "there is a VirtualMachineInstancetype of this name: set spec.instancetype.kind to it",
     ),
-    "an instance type of another namespace": Case(
+    "instance type of another namespace": Case(
         "missing-reference",
         documents(
             build_manifest("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}").replace(
@@ -68,17 +68,17 @@ CASES = {
         ),
         '"small" not found',
     ),
-    "a name inferred that means nothing": Case(
+    "inferred name of a missing object": Case(
         "missing-reference",
         documents(claim(NAMES_SMALL), vm(spec="§instancetype:\n  inferFromVolume: root", template=PVC)),
         '"small" not found: correct the name, or check the file that defines it too (inferred from volume root)',
     ),
-    "a revision of nowhere": Case(
+    "missing revision": Case(
         "missing-revision",
         documents(instancetype(), vm(spec="instancetype: {name: small, §revisionName: web-small-1}", domain="")),
         '"web-small-1" not found: remove it to use the current instance type',
     ),
-    "a revision of something else": Case(
+    "revision of another object": Case(
         "invalid-revision",
         documents(
             REVISION,
@@ -86,35 +86,33 @@ CASES = {
         ),
         "unexpected type in ControllerRevision",
     ),
-    "a claim that is elsewhere": Case(
+    "claim that is not in the files": Case(
         "inference-unknown",
         vm(spec=INFER, template=PVC),
         'the instance type cannot be inferred from the files: persistentvolumeclaims "disk" not found in the files',
     ),
-    "a claim misspelt": Case(
+    "misspelled claim": Case(
         "inference-unknown",
         documents(claim(name="disks"), vm(spec=INFER, template=PVC)),
         '"disk" not found in the files; did you mean disks?',
     ),
-    "a claim that is elsewhere, with a way out": Case(
+    "claim that is not in the files, with policy Ignore": Case(
         "inference-unknown",
         vm(spec=IGNORE, template=PVC),
         "if it has no default, the VM gets only its own 1Gi of memory",
     ),
-    "a volume that the VM has not": Case(
-        "inference-failed", vm(spec=INFER), "unable to find volume root to infer defaults"
-    ),
-    "a claim that names nothing": Case(
+    "unknown volume": Case("inference-failed", vm(spec=INFER), "unable to find volume root to infer defaults"),
+    "claim without defaults": Case(
         "inference-failed",
         documents(claim(), vm(spec=INFER, template=PVC)),
         "set it, or the annotation instancetype.kubevirt.io/defaultInstancetype",
     ),
-    "a volume that has nothing to say": Case(
+    "volume without defaults": Case(
         "inference-ignored",
         vm(spec=IGNORE, template="volumes: [{name: root, containerDisk: {image: i}}]", domain="memory: {guest: 512Mi}"),
         "the VM has no instancetype: it gets only its own 512Mi of memory",
     ),
-    "a preference that cannot be inferred": Case(
+    "preference that cannot be inferred": Case(
         "preference-ignored",
         vm(
             spec=IGNORE.replace("instancetype", "preference"),

@@ -45,19 +45,19 @@ def test_rule_has_an_id_a_level_a_title_and_advice(name: str) -> None:
 
 
 CLEAN = {
-    "a VM of its own size": vm(),
+    "VM with its own size": vm(),
     "memory as a request": vm(domain="resources: {requests: {memory: 1Gi}}"),
-    "an instance type of the same file": documents(vm(spec=SMALL, domain=""), instancetype()),
-    "an instance type of its namespace": documents(
+    "instance type in the same file": documents(vm(spec=SMALL, domain=""), instancetype()),
+    "namespaced instance type": documents(
         build_manifest("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}"),
         vm(spec="instancetype: {name: small, kind: virtualmachineinstancetypes}", domain=""),
     ),
-    "a size beside an instance type that has none": documents(
+    "size with an open-size instance type": documents(
         SIZELESS, vm(spec=SMALL, domain="memory: {guest: 1Gi}\ncpu: {guest: 2}")
     ),
     "inferred from a claim": documents(claim(NAMES_SMALL), instancetype(), vm(spec=INFER, template=PVC, domain="")),
-    "inferred, though a size stands by": documents(claim(NAMES_SMALL), instancetype(), vm(spec=IGNORE, template=PVC)),
-    "a flavor with its own preferences": documents(
+    "inferred with a size": documents(claim(NAMES_SMALL), instancetype(), vm(spec=IGNORE, template=PVC)),
+    "flavor with a flavor preference": documents(
         build_manifest(
             "VirtualMachineClusterFlavor",
             "cpu: {guest: 2}\nmemory: {guest: 2Gi}",
@@ -72,14 +72,14 @@ CLEAN = {
         vm(spec=f"flavor: {{name: small}}\n{LIKED}", domain=""),
     ),
     "volumes without disks": vm(template="volumes: [{name: root, containerDisk: {image: i}}]"),
-    "a name to be made up": vm(name="generateName: web-"),
+    "generateName": vm(name="generateName: web-"),
     "the same name in two namespaces": documents(vm(), vm(name="name: web\nnamespace: other")),
-    "other people's objects": documents(
+    "unrelated kinds": documents(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: A_B}\nspec: {anything: goes}\n",
         "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstanceMigration\nmetadata: {name: m}\nspec: {vmiName: a}\n",
     ),
-    "fields of a claim that we do not know": claim("unheardOf: true"),
-    "a comment and nothing else": "# nothing\n",
+    "unknown fields of a claim": claim("unheardOf: true"),
+    "only a comment": "# nothing\n",
     "as JSON": '{"apiVersion": "v1", "kind": "List", "items": []}',
 }
 

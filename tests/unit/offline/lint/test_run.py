@@ -16,7 +16,7 @@ BY_NAME = "instancetype: {name: small}"
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -95,10 +95,10 @@ def test_all_unreadable_paths_are_reported_at_once() -> None:
 
 def test_progress_is_reported_before_each_file() -> None:
     write({"a.yaml": vm(), "b.yaml": vm(name="name: db")})
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     run = Run(["."])
-    assert list(run.find(lambda done, total: told.append((done, total)))) == []
-    assert told == [(0, 2), (1, 2)]
+    assert list(run.find(lambda done, total: progress.append((done, total)))) == []
+    assert progress == [(0, 2), (1, 2)]
 
 
 def test_finding_in_a_list_item_has_its_position() -> None:
@@ -119,13 +119,13 @@ def test_finding_in_a_list_item_has_its_position() -> None:
 
 
 SKIMMED = {
-    "a VM by itself": (vm(), 0),
-    "a VM that speaks of references": (vm(spec="instancetype: {name: a, kind: VirtualMachineInstancetype}"), 0),
+    "single VM": (vm(), 0),
+    "VM that mentions kinds of references": (vm(spec="instancetype: {name: a, kind: VirtualMachineInstancetype}"), 0),
     "an instance type": (instancetype(), 1),
     "a claim among VMs": (documents(vm(), claim(), vm()), 1),
-    "a claim behind a separator with a comment": (f"--- # first\n{vm()}--- # second\r\n{claim()}", 1),
+    "claim after a separator with a comment": (f"--- # first\n{vm()}--- # second\r\n{claim()}", 1),
     "a list": ('{"kind": "List", "items": [{"kind": "VirtualMachine", "a": "DataSource"}, {"kind": "DataSource"}]}', 2),
-    "a flavor in a document that is broken elsewhere": (
+    "flavor in a broken document": (
         documents("a: [\n", build_manifest("VirtualMachineFlavor", "{}")),
         1,
     ),

@@ -4,24 +4,24 @@ import pytest
 from tests.support.linting import Case, assert_findings, build_manifest, instancetype, preference
 
 CASES = {
-    "an instance type of no vCPUs": Case("invalid-instancetype", instancetype("cpu: {§guest: 0}"), "must be 1 or more"),
-    "an instance type with two sizes": Case(
+    "instance type without vCPUs": Case("invalid-instancetype", instancetype("cpu: {§guest: 0}"), "must be 1 or more"),
+    "instance type with two sizes": Case(
         "invalid-instancetype", instancetype("cpu: {guest: 2, §topology: {cores: 2}}"), "mutually exclusive"
     ),
-    "a flavor of no vCPUs": Case(
+    "flavor without vCPUs": Case(
         "invalid-instancetype",
         build_manifest(
             "VirtualMachineFlavor", "cpu: {§guest: 0}\nmemory: {guest: 1Gi}", version="flavor.kubevirt.io/v1alpha1"
         ),
         "must be 1 or more",
     ),
-    "overcommitted by too much": Case(
+    "overcommit too large": Case(
         "invalid-instancetype", instancetype("memory: {guest: 1Gi, §overcommitPercent: 120}"), "between 0 and 100"
     ),
-    "a topology made up": Case(
+    "unknown topology": Case(
         "invalid-preference", preference("cpu: {§preferredCPUTopology: round}"), "unknown preferredCPUTopology round"
     ),
-    "a topology of old": Case(
+    "deprecated topology": Case(
         "deprecated-field", preference("cpu: {§preferredCPUTopology: preferCores}"), "please use cores instead"
     ),
     "launch security in an instance type": Case(
@@ -29,15 +29,15 @@ CASES = {
         instancetype("cpu: {guest: 1}\nmemory: {guest: 1Gi}\n§launchSecurity: {sev: {}}"),
         "launchSecurity is deprecated",
     ),
-    "EFI of old": Case(
+    "deprecated EFI field": Case(
         "deprecated-field",
         preference("firmware: {§preferredUseEfi: true}"),
         "preferredUseEfi is deprecated: use preferredEfi",
     ),
-    "secure boot of old": Case(
+    "deprecated secure boot field": Case(
         "deprecated-field", preference("firmware: {§preferredUseSecureBoot: true}"), "use preferredEfi"
     ),
-    "a ratio of old": Case(
+    "deprecated ratio field": Case(
         "deprecated-field", preference("§preferSpreadSocketToCoreRatio: 2"), "use cpu.spreadOptions.ratio"
     ),
 }

@@ -1,4 +1,4 @@
-"""Each fact that keeps guests from running, or from running well, is reported with its fix."""
+"""Each problem of the machine is reported with its fix."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ def find_check(name: str, **facts: Any) -> Check:
     return check
 
 
-def test_a_machine_with_everything_passes_all_checks() -> None:
+def test_complete_machine_passes_all_checks() -> None:
     checks = check_machine(Facts())
     assert {check.status for check in checks} == {"ok"}
     assert can_run_guests(checks)
@@ -144,7 +144,7 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str, str, str]] = {
 
 
 @pytest.mark.parametrize(("name", "facts", "status", "message", "fix"), PROBLEMS.values(), ids=PROBLEMS)
-def test_a_problem_is_reported_with_its_fix(
+def test_problem_is_reported_with_its_fix(
     name: str, facts: dict[str, Any], status: str, message: str, fix: str
 ) -> None:
     check = find_check(name, **facts)

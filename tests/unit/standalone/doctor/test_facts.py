@@ -1,4 +1,4 @@
-"""What is found out about the machine that the tests run on."""
+"""Facts about the test machine."""
 
 import os
 import socket
@@ -22,10 +22,10 @@ def test_directory_facts_before_and_after_creation(tmp_path: Path) -> None:
     assert (after.directory_owner, after.directory_mode, after.directory_writable) == (os.geteuid(), 0o750, True)
     assert after.python == sys.version_info[:3]
     assert after.free_bytes > 0
-    assert list(directory.iterdir()) == [], "nothing is written"
+    assert list(directory.iterdir()) == [], "nothing must be written"
 
 
-def test_a_port_is_free_or_in_use(tmp_path: Path) -> None:
+def test_free_port_and_port_in_use_are_distinguished(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -1,4 +1,4 @@
-"""Disk images of the machine: those that its configuration allows, and in words why not the others."""
+"""Host disks: which paths the configuration allows, and messages for the others."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def test_configuration_is_not_read_without_host_disks(data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "path", "reason", "words"),
+    ("text", "path", "reason", "message"),
     [
         (None, "/etc/passwd", "HostDiskRefused", "spec.volumes[1].hostDisk.path: /etc/passwd is not in a directory"),
         ("{}", "/etc/passwd", "HostDiskRefused", "spec.volumes[1].hostDisk: this machine allows no host disks"),
@@ -50,9 +50,9 @@ def test_configuration_is_not_read_without_host_disks(data: Path) -> None:
     ],
     ids=["outside", "no directory allowed", "missing", "below a file", "configuration"],
 )
-def test_refused_host_disks_are_explained(data: Path, text: str | None, path: str, reason: str, words: str) -> None:
+def test_refused_host_disks_are_explained(data: Path, text: str | None, path: str, reason: str, message: str) -> None:
     if text is not None:
         (data / "config.yaml").write_text(text)
     with pytest.raises(NotReadyError) as caught:
         find(data, Path(path.format(disks=data.parent / "disks")))
-    assert (caught.value.reason, words in caught.value.message) == (reason, True), caught.value.message
+    assert (caught.value.reason, message in caught.value.message) == (reason, True), caught.value.message

@@ -1,4 +1,4 @@
-"""The node that a machine is."""
+"""The node object of the machine."""
 
 import pytest
 from tests.support.instances import STAMP, build_vmi
@@ -28,7 +28,7 @@ def test_node_reports_capacity_and_labels_of_the_machine() -> None:
         "vendor.com/gpu": "2",
         "devices.kubevirt.io/kvm": "1k",
     }
-    words = "guests run with KVM"
+    message = "guests run with KVM"
     assert to_tree(describe_node(host, "here", STAMP)) == {
         "apiVersion": "v1",
         "kind": "Node",
@@ -44,7 +44,7 @@ def test_node_reports_capacity_and_labels_of_the_machine() -> None:
                 "machine-type.node.kubevirt.io/pc-q35-7.2": "true",
                 "machine-type.node.kubevirt.io/q35": "true",
             },
-            "annotations": {"virtshape.io/description": words},
+            "annotations": {"virtshape.io/description": message},
         },
         "status": {
             "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}, {"type": "Hostname", "address": "here"}],
@@ -57,7 +57,7 @@ def test_node_reports_capacity_and_labels_of_the_machine() -> None:
                     "lastHeartbeatTime": STAMP,
                     "lastTransitionTime": STAMP,
                     "reason": "LauncherReady",
-                    "message": words,
+                    "message": message,
                 },
                 {
                     "type": "GuestNetworkReady",

@@ -1,4 +1,4 @@
-"""What is kept for VMs while they are there."""
+"""Persistent state of VMs."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def find_vm(namespace: str, name: str) -> str | None:
         (TPM, True),
         ({"firmware": {"bootloader": {"efi": {"persistent": True}}}}, True),
     ],
-    ids=["plain", "a TPM that forgets", "EFI that forgets", "a persistent TPM", "persistent EFI"],
+    ids=["plain", "ephemeral TPM", "ephemeral EFI", "a persistent TPM", "persistent EFI"],
 )
 def test_state_directory_exists_only_for_persistent_devices(tmp_path: Path, domain: dict[str, Any], kept: bool) -> None:
     found = PersistentStates(tmp_path, list, find_vm).ensure(build("vm-uid", **domain))

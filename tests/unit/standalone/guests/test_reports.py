@@ -1,4 +1,4 @@
-"""What launcher processes report, in the controllers' words."""
+"""Conversion of launcher reports to guest status."""
 
 import pytest
 from tests.support.instances import build_vmi
@@ -18,20 +18,20 @@ SIZED = build_vmi("Running", domain={"cpu": {"sockets": 2, "cores": 1, "threads"
 HAS = {"topology": CPUTopology(sockets=2, cores=1, threads=1), "memory": Quantity("1Gi")}
 
 REPORTS: dict[str, tuple[Report, GuestStatus]] = {
-    "a beginning": (Report(), GuestStatus("starting")),
-    "one that runs": (
+    "starting": (Report(), GuestStatus("starting")),
+    "running": (
         Report(state="running", machine="pc-q35-7.2"),
         GuestStatus("running", machine="pc-q35-7.2", **HAS),  # type: ignore[arg-type]
     ),
-    "one that its user paused": (
+    "paused by the user": (
         Report(state="paused", reason="PausedByUser"),
         GuestStatus("paused", reason="PausedByUser", **HAS),  # type: ignore[arg-type]
     ),
-    "one that nobody can count on yet": (
+    "running and not ready": (
         Report(state="running", unready="no answer"),
         GuestStatus("running", unready="no answer", **HAS),  # type: ignore[arg-type]
     ),
-    "one that cannot be had here": (
+    "refused": (
         Report(
             state="failed",
             reason="NotPossibleHere",
@@ -39,15 +39,15 @@ REPORTS: dict[str, tuple[Report, GuestStatus]] = {
         ),
         GuestStatus("refused", "spec.a: no such thing; spec.b: nor this", "NotPossibleHere"),
     ),
-    "one that was killed": (
+    "killed": (
         Report(state="failed", reason="QemuKilled", message="QEMU was killed"),
         GuestStatus("failed", "QEMU was killed", "QemuKilled"),
     ),
-    "one that shut down": (
+    "shut down": (
         Report(state="succeeded", reason="GuestShutDown"),
         GuestStatus("succeeded", reason="GuestShutDown"),
     ),
-    "stand-ins": (
+    "substitutions": (
         Report(notes=(Note("spec.domain.cpu.model", "Westmere in place of host-model"),)),
         GuestStatus("starting", substitutions=("spec.domain.cpu.model: Westmere in place of host-model",)),
     ),
@@ -55,11 +55,11 @@ REPORTS: dict[str, tuple[Report, GuestStatus]] = {
         Report(ports=(OpenPort(interface="default", protocol="tcp", port=80, here=40080),)),
         GuestStatus("starting", ports=("tcp 80 of default is 127.0.0.1:40080",)),
     ),
-    "ports that were open": (
+    "ports of an ended guest": (
         Report(state="succeeded", ports=(OpenPort(interface="default", protocol="tcp", port=80, here=40080),)),
         GuestStatus("succeeded"),
     ),
-    "an agent": (
+    "agent": (
         Report(agent=True, os=GuestOs(id="debian", pretty_name="Debian 12")),
         GuestStatus("starting", agent=True, os=VirtualMachineInstanceGuestOSInfo(id="debian", pretty_name="Debian 12")),
     ),

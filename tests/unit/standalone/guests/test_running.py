@@ -39,7 +39,7 @@ async def test_stop_requests_shutdown_with_the_grace_period(places: GuestDirecto
         assert msgspec.json.decode(process.stdout.readline()) == {"ask": "stop", "grace": 9.0}
 
 
-async def test_a_guest_that_does_not_shut_down_is_killed(
+async def test_guest_that_does_not_shut_down_is_killed(
     places: GuestDirectories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "MARGIN_SECONDS", 0.5)

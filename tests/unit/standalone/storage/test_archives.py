@@ -1,4 +1,4 @@
-"""Archives unpacked into volumes: what comes out of them, and what is refused."""
+"""Archives extracted into volumes: supported formats, and unsafe archives that are refused."""
 
 import bz2
 import gzip
@@ -63,7 +63,7 @@ def test_long_file_names_are_kept(tmp_path: Path) -> None:
     assert list_files(unpack(tmp_path, build_archive(build_member(LONG, size=3)))) == {LONG: bytes(3)}
 
 
-def test_a_later_entry_replaces_an_earlier_one(tmp_path: Path) -> None:
+def test_later_entry_replaces_an_earlier_one(tmp_path: Path) -> None:
     assert list_files(unpack(tmp_path, build_archive(build_member("a", size=9), a=b"new"))) == {"a": b"new"}
 
 
@@ -92,19 +92,19 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a deep name": (build_archive(build_member("n/" * 200 + "n")), "more than 128 directories"),
     "a file below a file": (build_archive(build_member("a"), a__b=b"1"), "both as a file and as a directory"),
     "a file over a directory": (build_archive(build_member("a/b"), a=b"1"), "both as a file and as a directory"),
-    "more than the claim": (build_archive(build_member("a", size=MIB + 1)), "more than the 1048576 bytes"),
-    "no archive": (b"disk" * 1000, "cannot be unpacked: a header has a wrong checksum, or this is not a tar"),
+    "larger than the claim": (build_archive(build_member("a", size=MIB + 1)), "more than the 1048576 bytes"),
+    "not an archive": (b"disk" * 1000, "cannot be unpacked: a header has a wrong checksum, or this is not a tar"),
     "nothing": (b"", "cannot be unpacked: it is empty"),
-    "half a header": (build_archive(a=b"1")[:300], "ends in the middle of a header"),
-    "half a file": (build_archive(a=bytes(2000))[:1000], "ends in the middle of a file"),
+    "truncated header": (build_archive(a=b"1")[:300], "ends in the middle of a header"),
+    "truncated file": (build_archive(a=bytes(2000))[:1000], "ends in the middle of a file"),
     "a damaged header": (damage(build_archive(a=b"1"), 3), "wrong checksum"),
     "a damaged gz": (gzip.compress(build_archive(a=b"1"))[:-9], "cannot be unpacked"),
     "zst": (b"\x28\xb5\x2f\xfd" + bytes(100), "compression format zst is not supported"),
     "a large pax header": (build_pax_bomb(4 * MIB), "headers of an entry have more than 1048576 bytes"),
     "many pax headers": (build_pax(b"9 path=x\n")[:1024] * 3000, "1048576 bytes"),
     "pax records without a length": (build_pax(b"9" * 5000), "a pax header is damaged"),
-    "a pax size that is no number": (build_pax(b"12 size=-12\n"), "not a number"),
-    "a pax name that leads outside": (build_pax(b"19 path=../escaped\n"), "a path outside of the volume"),
+    "pax size that is not a number": (build_pax(b"12 size=-12\n"), "not a number"),
+    "pax name outside the volume": (build_pax(b"19 path=../escaped\n"), "a path outside of the volume"),
     "a sparse file": (build_pax(b"22 GNU.sparse.major=1\n"), "without --sparse"),
     "many entries": (build_entry_bomb(20_000), "more than 16640 entries"),
 }
@@ -119,14 +119,14 @@ def test_unsafe_archives_are_refused_and_removed(tmp_path: Path, archive: bytes,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scratch", "tar", "target"]
 
 
-def test_a_chain_of_links_longer_than_a_path_writes_nothing_outside(tmp_path: Path) -> None:
+def test_link_chain_longer_than_path_max_writes_nothing_outside(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     with pytest.raises(RefusedImageError, match="contains a symbolic link"):
         unpack(tmp_path, build_long_chain(victim), size=64 * MIB)
     assert not victim.exists()
 
 
-def test_the_python_of_debian_12_unpacks_too(tmp_path: Path) -> None:
+def test_python_of_debian_12_extracts_archives(tmp_path: Path) -> None:
     python = Path("/usr/bin/python3")
     site = next(Path(one) for one in sys.path if one.endswith("site-packages"))
     version = subprocess.run([python, "--version"], capture_output=True, text=True, check=False).stdout

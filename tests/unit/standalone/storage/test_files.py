@@ -25,7 +25,7 @@ def test_blank_image_is_sparse_unless_preallocated(tmp_path: Path) -> None:
     assert sizes["odd"] == (4096, 0)
 
 
-def test_an_image_grows_and_never_shrinks(tmp_path: Path) -> None:
+def test_image_grows_and_never_shrinks(tmp_path: Path) -> None:
     image = tmp_path / "image"
     image.write_bytes(b"kept".ljust(1024, b"\0"))
     grow(image, 4096)
@@ -40,13 +40,13 @@ def make_volume(path: Path, **files: bytes) -> Path:
     return path
 
 
-def test_a_volume_with_an_image_is_copied_as_an_image(tmp_path: Path) -> None:
+def test_volume_with_an_image_is_copied_as_an_image(tmp_path: Path) -> None:
     source, target = make_volume(tmp_path / "a", disk_img=b"x" * 512), make_volume(tmp_path / "b")
     copy_volume(source, target, MIB, ignore)
     assert (target / "disk.img").read_bytes() == (b"x" * 512).ljust(MIB, b"\0")
 
 
-def test_a_link_in_place_of_an_image_is_not_followed(tmp_path: Path) -> None:
+def test_link_in_place_of_an_image_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"s" * 512)
     source, target = make_volume(tmp_path / "a"), make_volume(tmp_path / "b")
     (source / "disk.img").symlink_to(tmp_path / "secret")
@@ -58,7 +58,7 @@ def test_a_link_in_place_of_an_image_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "secret").read_bytes() == b"s" * 512
 
 
-def test_a_volume_with_files_is_copied_file_by_file(tmp_path: Path) -> None:
+def test_volume_with_files_is_copied_file_by_file(tmp_path: Path) -> None:
     source, target = make_volume(tmp_path / "a", one=b"1"), make_volume(tmp_path / "b")
     (source / "below").mkdir()
     (source / "below" / "two").write_bytes(b"22")
@@ -69,7 +69,7 @@ def test_a_volume_with_files_is_copied_file_by_file(tmp_path: Path) -> None:
     assert (target / "link").is_symlink()
 
 
-def test_an_empty_volume_becomes_an_empty_image(tmp_path: Path) -> None:
+def test_empty_volume_becomes_an_empty_image(tmp_path: Path) -> None:
     source, target = make_volume(tmp_path / "a"), make_volume(tmp_path / "b")
     copy_volume(source, target, MIB, ignore)
     assert (target / "disk.img").stat().st_size == MIB
@@ -117,14 +117,14 @@ def test_archive_is_extracted_completely_or_not_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
+    ("name", "content", "message"),
     [("a", b"x" * 2048, "more than the 1024 bytes"), ("..__..__a", b"x", "a path outside of the volume")],
     ids=["too much", "outside"],
 )
 def test_archive_with_paths_outside_of_the_volume_is_refused(
-    tmp_path: Path, name: str, content: bytes, words: str
+    tmp_path: Path, name: str, content: bytes, message: str
 ) -> None:
     target, scratch = make_volume(tmp_path / "target"), make_volume(tmp_path / "scratch")
-    with pytest.raises(RefusedImageError, match=words):
+    with pytest.raises(RefusedImageError, match=message):
         unpack_archive(pack(tmp_path / "tar", **{name: content}), target, 1024, scratch, ignore)
     assert list(target.iterdir()) == []

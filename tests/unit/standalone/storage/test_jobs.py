@@ -1,4 +1,4 @@
-"""Work in threads: begun once, asked after, stopped, a few at a time."""
+"""Jobs in threads: started once, observed, stopped, and limited in number."""
 
 import asyncio
 import threading
@@ -13,13 +13,13 @@ from virtshape.standalone.storage.jobs import Jobs
 from virtshape.supervise.supervisor import Supervisor
 
 
-def nobody() -> None:
-    """Wake nobody."""
+def ignore_end() -> None:
+    """Do nothing when a job ends."""
 
 
 @pytest.fixture
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that ends by itself is quick, on a slow machine too."""
+    """Count every job that ends as quick, also on a slow machine."""
     monkeypatch.setattr("virtshape.standalone.storage.jobs.QUICK_SECONDS", 60.0)
 
 
@@ -55,7 +55,7 @@ async def test_job_failures_are_reported(error: Exception, work: JobStatus) -> N
     def fail(_: Progress) -> int:
         raise error
 
-    assert await Jobs(Supervisor()).begin("a", "fill", 0, fail, nobody) == work
+    assert await Jobs(Supervisor()).begin("a", "fill", 0, fail, ignore_end) == work
 
 
 def hold(gate: threading.Event) -> Callable[[Progress], int]:
@@ -69,7 +69,7 @@ def hold(gate: threading.Event) -> Callable[[Progress], int]:
 
 async def test_jobs_report_progress_and_can_be_stopped() -> None:
     jobs, gate = Jobs(Supervisor()), threading.Event()
-    await jobs.begin("a", "fill", 0, hold(gate), nobody, reads="v1")
+    await jobs.begin("a", "fill", 0, hold(gate), ignore_end, reads="v1")
     job = jobs.find("a", "fill", 0)
     assert job is not None
     while job.work != JobStatus(state="running", progress=25.0):
@@ -83,7 +83,7 @@ async def test_jobs_report_progress_and_can_be_stopped() -> None:
 
 async def test_number_of_concurrent_jobs_is_limited() -> None:
     jobs, gate = Jobs(Supervisor(), most_at_once=1), threading.Event()
-    await jobs.begin("a", "fill", 0, hold(gate), nobody)
+    await jobs.begin("a", "fill", 0, hold(gate), ignore_end)
     done = asyncio.Event()
     assert await jobs.begin("b", "fill", 0, lambda _: 2, done.set) == JobStatus(state="waiting")
     gate.set()
@@ -100,6 +100,6 @@ async def test_end_does_not_wait_for_a_job_that_does_not_react(monkeypatch: pyte
         return 1
 
     jobs = Jobs(Supervisor())
-    await jobs.begin("a", "fill", 0, deaf, nobody)
+    await jobs.begin("a", "fill", 0, deaf, ignore_end)
     await jobs.close()
     gate.set()

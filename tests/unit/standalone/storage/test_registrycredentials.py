@@ -1,4 +1,4 @@
-"""Logins for registries out of pull secrets."""
+"""Registry credentials from pull secrets."""
 
 import json
 from base64 import b64encode

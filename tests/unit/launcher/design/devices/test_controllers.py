@@ -21,8 +21,8 @@ def list_ports(count: int) -> tuple[Controller, ...]:
 @pytest.mark.parametrize(
     ("devices", "expected"),
     [
-        pytest.param({}, (NO_USB, SCSI, SERIAL, *list_ports(7)), id="ready for more"),
-        pytest.param(FIXED, (NO_USB, SERIAL), id="nothing to come"),
+        pytest.param({}, (NO_USB, SCSI, SERIAL, *list_ports(7)), id="hotplug ports"),
+        pytest.param(FIXED, (NO_USB, SERIAL), id="hotplug disabled"),
         pytest.param({**FIXED, **build_disk(disk={"bus": "scsi"})}, (NO_USB, SCSI, SERIAL), id="a scsi disk"),
         pytest.param({**FIXED, **build_disk(disk={"bus": "usb"})}, (USB, SERIAL), id="a usb disk"),
         pytest.param({**FIXED, "inputs": [{"name": "t", "type": "tablet"}]}, (USB, SERIAL), id="a usb tablet"),
@@ -31,7 +31,7 @@ def list_ports(count: int) -> tuple[Controller, ...]:
             (NO_USB, SERIAL),
             id="a virtio tablet",
         ),
-        pytest.param({**FIXED, "clientPassthrough": {}}, (USB, SERIAL), id="devices of a client"),
+        pytest.param({**FIXED, "clientPassthrough": {}}, (USB, SERIAL), id="USB redirection"),
         pytest.param(
             {**FIXED, "hostDevices": [{"name": "k", "deviceName": "example.com/key"}]}, (USB, SERIAL), id="a usb device"
         ),
@@ -47,18 +47,16 @@ def test_each_bus_in_use_has_a_controller(devices: JsonObject, expected: tuple[C
     [
         pytest.param({}, 3, id="scsi, serial and balloon"),
         pytest.param({"autoattachMemBalloon": False}, 2, id="no balloon"),
-        pytest.param({"rng": {}}, 4, id="random numbers"),
+        pytest.param({"rng": {}}, 4, id="RNG"),
         pytest.param(build_disk(disk={"bus": "virtio"}), 4, id="a virtio disk"),
-        pytest.param(
-            build_disk(disk={"bus": "virtio", "pciAddress": "0000:00:09.0"}), 3, id="a disk with a place of its own"
-        ),
+        pytest.param(build_disk(disk={"bus": "virtio", "pciAddress": "0000:00:09.0"}), 3, id="disk with a PCI address"),
         pytest.param(build_disk(disk={"bus": "sata"}), 3, id="a sata disk"),
-        pytest.param(build_interface(), 4, id="a virtio card"),
-        pytest.param(build_interface(model="e1000e"), 4, id="an express card"),
-        pytest.param(build_interface(model="e1000"), 3, id="a conventional card"),
+        pytest.param(build_interface(), 4, id="virtio interface"),
+        pytest.param(build_interface(model="e1000e"), 4, id="PCI Express interface"),
+        pytest.param(build_interface(model="e1000"), 3, id="conventional PCI interface"),
         pytest.param({"inputs": [{"name": "t", "type": "tablet"}]}, 4, id="a usb tablet"),
         pytest.param({"inputs": [{"name": "t", "type": "tablet", "bus": "virtio"}]}, 4, id="a virtio tablet"),
-        pytest.param({"useVirtioTransitional": True, "rng": {}}, 0, id="old virtio"),
+        pytest.param({"useVirtioTransitional": True, "rng": {}}, 0, id="transitional virtio"),
         pytest.param({"gpus": [{"name": "g", "deviceName": "example.com/gpu"}]}, 4, id="a GPU"),
     ],
 )

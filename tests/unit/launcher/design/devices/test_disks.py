@@ -46,10 +46,10 @@ LUN = replace(
             {"disk": {"bus": "virtio", "pciAddress": "0000:81:01.7"}},
             FILE,
             replace(VIRTIO, address=PciAddress(0, 0x81, 1, 7)),
-            id="a fixed address",
+            id="PCI address",
         ),
         pytest.param({"cdrom": {}}, FILE, CDROM, id="a cdrom"),
-        pytest.param({"cdrom": {"tray": "open"}}, FILE, replace(CDROM, tray="open"), id="an open tray"),
+        pytest.param({"cdrom": {"tray": "open"}}, FILE, replace(CDROM, tray="open"), id="open tray"),
         pytest.param({"cdrom": {"readonly": False}}, FILE, replace(CDROM, read_only=False), id="a writable medium"),
         pytest.param(
             {"cdrom": {"bus": "scsi"}}, FILE, replace(CDROM, bus="scsi", address=DriveAddress()), id="a scsi cdrom"
@@ -59,7 +59,7 @@ LUN = replace(
         pytest.param({"bootOrder": 1}, FILE, replace(PLAIN, boot_order=1), id="boot order"),
         pytest.param({"serial": "a1"}, FILE, replace(PLAIN, serial="a1"), id="serial"),
         pytest.param({"cache": "writeback"}, FILE, replace(PLAIN, cache="writeback"), id="cache"),
-        pytest.param({}, DIRECT, replace(PLAIN, source=DIRECT, cache="none"), id="past the page cache where it can"),
+        pytest.param({}, DIRECT, replace(PLAIN, source=DIRECT, cache="none"), id="O_DIRECT if supported"),
         pytest.param(
             {"shareable": True}, DIRECT, replace(PLAIN, source=DIRECT, cache="none", shareable=True), id="shareable"
         ),
@@ -67,9 +67,7 @@ LUN = replace(
         pytest.param(
             {"io": "native"}, DIRECT, replace(PLAIN, source=DIRECT, cache="none", io="native"), id="native io"
         ),
-        pytest.param(
-            {"io": "default"}, BLOCK, replace(PLAIN, source=BLOCK, cache="none"), id="io left to QEMU by request"
-        ),
+        pytest.param({"io": "default"}, BLOCK, replace(PLAIN, source=BLOCK, cache="none"), id="default io"),
         pytest.param(
             {}, BLOCK, replace(PLAIN, source=BLOCK, cache="none", io="native"), id="native io on a block device"
         ),
@@ -78,15 +76,17 @@ LUN = replace(
             {"blockSize": {"custom": {"logical": 4096, "physical": 8192}}},
             FILE,
             replace(PLAIN, block_sizes=BlockSizes(4096, 8192)),
-            id="block sizes by hand",
+            id="custom block sizes",
         ),
         pytest.param(
             {"blockSize": {"custom": {"logical": 4096}}},
             FILE,
             replace(PLAIN, block_sizes=BlockSizes(4096, 4096)),
-            id="one block size by hand",
+            id="one custom block size",
         ),
-        pytest.param({"blockSize": {"matchVolume": {"enabled": False}}}, FILE, PLAIN, id="block sizes not matched"),
+        pytest.param(
+            {"blockSize": {"matchVolume": {"enabled": False}}}, FILE, PLAIN, id="block size matching disabled"
+        ),
     ],
 )
 def test_disk_has_the_requested_fields(given: JsonObject, source: Source, expected: Disk) -> None:
@@ -162,7 +162,7 @@ def test_default_bus_depends_on_the_architecture(architecture: str, given: JsonO
             FILE,
             "disks[0].cache",
             "the storage of the volume 'root' has no direct I/O: use writethrough",
-            id="no page cache",
+            id="cache none without O_DIRECT",
         ),
         pytest.param(
             {"disk": {}, "shareable": True},
@@ -177,21 +177,21 @@ def test_default_bus_depends_on_the_architecture(architecture: str, given: JsonO
             FILE,
             "disks[0].lun",
             "the volume 'root' is a file, and a LUN needs a block device",
-            id="a LUN on a file",
+            id="LUN on a file",
         ),
         pytest.param(
             {"lun": {"bus": "sata"}},
             BLOCK,
             "disks[0].lun.bus",
             "a LUN cannot use the bus sata: use scsi or virtio",
-            id="a LUN on sata",
+            id="LUN on SATA",
         ),
         pytest.param(
             {"lun": {}, "serial": "a1"},
             BLOCK,
             "disks[0].serial",
             "is not supported for LUNs, which have the serial number of their storage",
-            id="the serial number of a LUN",
+            id="serial number of a LUN",
         ),
         pytest.param(
             {"lun": {"reservation": True}},
@@ -219,14 +219,14 @@ def test_default_bus_depends_on_the_architecture(architecture: str, given: JsonO
             FILE,
             "disks[0].dedicatedIOThread",
             "I/O threads are not supported on the bus usb: use virtio",
-            id="a thread for usb",
+            id="I/O thread for USB",
         ),
         pytest.param(
             {"disk": {}, "changedBlockTracking": True},
             FILE,
             "disks[0].changedBlockTracking",
             "changed block tracking is not supported on this host",
-            id="tracked changes",
+            id="changed block tracking",
         ),
         pytest.param(
             {"disk": {}, "blockSize": {"custom": {"logical": 512, "physical": 512, "discardGranularity": 4096}}},
@@ -259,13 +259,13 @@ def test_unsupported_field_is_refused(given: JsonObject, source: Source, field: 
             {"volumes": [{"name": "root", "memoryDump": {"claimName": "c"}}]},
             "spec.volumes[0].memoryDump",
             "memory dumps are not supported on this host",
-            id="a memory dump",
+            id="memory dump",
         ),
         pytest.param(
             {"volumes": [{"name": "root", "containerPath": {"path": "/x"}}]},
             "spec.volumes[0].containerPath",
             "a directory cannot be a disk",
-            id="a directory",
+            id="shared directory",
         ),
     ],
 )

@@ -54,7 +54,7 @@ STRUCTS = (
 
 WITHOUT_EFFECT = {
     "Devices.autoattachPodInterface": "an instance has the interface by then, or it has none",
-    "Filesystem.virtiofs": "there is no other way to share",
+    "Filesystem.virtiofs": "virtiofs is the only way to share",
     "GPU.requestName": "belongs to a claim, which is refused",
     "HostDevice.requestName": "belongs to a claim, which is refused",
     "Input.type": "there is one type",

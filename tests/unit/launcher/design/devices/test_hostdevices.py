@@ -48,9 +48,9 @@ def show(*, display: bool, ramfb: bool) -> MediatedHostDevice:
         pytest.param(
             {"gpus": [{"name": "g", "deviceName": "example.com/pci"}]},
             PciHostDevice(name="gpu-g", source=PCI),
-            id="a whole GPU",
+            id="GPU",
         ),
-        pytest.param(gpu(), show(display=True, ramfb=True), id="a virtual GPU"),
+        pytest.param(gpu(), show(display=True, ramfb=True), id="vGPU"),
         pytest.param(
             gpu(virtualGPUOptions={"display": {"enabled": False}}), show(display=False, ramfb=False), id="no display"
         ),
@@ -60,7 +60,7 @@ def show(*, display: bool, ramfb: bool) -> MediatedHostDevice:
             id="no framebuffer",
         ),
         pytest.param(
-            {**gpu(), "autoattachGraphicsDevice": False}, show(display=False, ramfb=False), id="nobody to look at it"
+            {**gpu(), "autoattachGraphicsDevice": False}, show(display=False, ramfb=False), id="without graphics"
         ),
         pytest.param(
             build_interface(sriov={}, bootOrder=1, pciAddress="0000:81:01.0"),
@@ -70,7 +70,7 @@ def show(*, display: bool, ramfb: bool) -> MediatedHostDevice:
                 address=PciAddress(0, 0x81, 1, 0),
                 boot_order=1,
             ),
-            id="a virtual function of a network card",
+            id="SR-IOV virtual function",
         ),
     ],
 )

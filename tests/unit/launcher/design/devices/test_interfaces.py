@@ -36,7 +36,7 @@ STAND_IN = "user-mode networking is used instead: the guest has a private addres
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        pytest.param({}, PLAIN, id="behind NAT"),
+        pytest.param({}, PLAIN, id="masquerade"),
         *(
             pytest.param({"model": model}, replace(PLAIN, model=model), id=model)
             for model in ("e1000", "e1000e", "rtl8139", "pcnet", "ne2k_pci")
@@ -44,7 +44,7 @@ STAND_IN = "user-mode networking is used instead: the guest has a private addres
         pytest.param({"macAddress": "02-00-5E-10-00-01"}, replace(PLAIN, mac="02:00:5e:10:00:01"), id="mac"),
         pytest.param({"bootOrder": 2}, replace(PLAIN, boot_order=2, option_rom=True), id="boot order"),
         pytest.param(
-            {"pciAddress": "0000:81:01.0"}, replace(PLAIN, address=PciAddress(0, 0x81, 1, 0)), id="a fixed address"
+            {"pciAddress": "0000:81:01.0"}, replace(PLAIN, address=PciAddress(0, 0x81, 1, 0)), id="PCI address"
         ),
         pytest.param({"acpiIndex": 7}, replace(PLAIN, acpi_index=7), id="acpi index"),
         pytest.param({"state": "up"}, PLAIN, id="up"),
@@ -105,8 +105,10 @@ def test_user_mode_networking_replaces_other_bindings(binding: str) -> None:
     [
         pytest.param({"bridge": {}}, POD_NETWORK, BRIDGED, id="the pod network"),
         pytest.param({"bridge": {}}, BLUE, replace(BRIDGED, bridge="br1"), id="a secondary network"),
-        pytest.param({"bridge": {}, "ports": [{"port": 80}]}, POD_NETWORK, BRIDGED, id="which lets all ports in"),
-        pytest.param({"masquerade": {}}, POD_NETWORK, PLAIN, id="but NAT stays NAT"),
+        pytest.param(
+            {"bridge": {}, "ports": [{"port": 80}]}, POD_NETWORK, BRIDGED, id="bridge without port restrictions"
+        ),
+        pytest.param({"masquerade": {}}, POD_NETWORK, PLAIN, id="masquerade on a bridge"),
     ],
 )
 def test_guest_is_connected_to_a_bridge_if_the_host_has_one(
@@ -119,11 +121,11 @@ def test_guest_is_connected_to_a_bridge_if_the_host_has_one(
 @pytest.mark.parametrize(
     ("vcpus", "model", "vhost", "expected"),
     [
-        pytest.param(4, "virtio", True, replace(BRIDGED, queues=4, vhost=True), id="one for each vCPU"),
+        pytest.param(4, "virtio", True, replace(BRIDGED, queues=4, vhost=True), id="one queue per vCPU"),
         pytest.param(4, "virtio", False, replace(BRIDGED, queues=4), id="without vhost"),
-        pytest.param(1, "virtio", False, BRIDGED, id="a single vCPU"),
-        pytest.param(300, "virtio", False, replace(BRIDGED, queues=256), id="as many as a tap device can have"),
-        pytest.param(4, "e1000e", False, replace(BRIDGED, model="e1000e"), id="another card"),
+        pytest.param(1, "virtio", False, BRIDGED, id="one vCPU"),
+        pytest.param(300, "virtio", False, replace(BRIDGED, queues=256), id="maximum of a tap device"),
+        pytest.param(4, "e1000e", False, replace(BRIDGED, model="e1000e"), id="other model"),
     ],
 )
 def test_virtio_interfaces_on_a_tap_device_have_multiple_queues(
@@ -153,24 +155,22 @@ def test_multiple_queues_are_refused_without_a_tap_device() -> None:
             {"binding": {"name": "vdpa"}},
             POD_NETWORK,
             {".binding": "this host has no network binding 'vdpa'"},
-            id="a plugin",
+            id="binding plugin",
         ),
         pytest.param({}, {}, {".name": "there is no network 'default'"}, id="no network"),
         pytest.param(
             {"portRanges": [{"start": 1000, "end": 1299, "protocol": "TCP"}]},
             POD_NETWORK,
             {".portRanges": "more than 256 ports are listed: list none to forward all ports"},
-            id="many ports",
+            id="too many ports",
         ),
         pytest.param(
             {"model": "igb"},
             POD_NETWORK,
             {".model": "igb needs QEMU 8.0 and libvirt 9.3: use e1000e"},
-            id="a newer card",
+            id="unsupported model",
         ),
-        pytest.param(
-            {"sriov": {}}, BLUE, {".sriov": "this host offers no blue"}, id="a virtual function that is not there"
-        ),
+        pytest.param({"sriov": {}}, BLUE, {".sriov": "this host offers no blue"}, id="missing virtual function"),
         pytest.param(
             {
                 "dhcpOptions": {
@@ -184,7 +184,7 @@ def test_multiple_queues_are_refused_without_a_tap_device() -> None:
                 f".dhcpOptions.{name}": ("DHCP on this host provides only address, route and name server")
                 for name in ("bootFileName", "ntpServers", "privateOptions")
             },
-            id="what DHCP cannot tell",
+            id="unsupported DHCP option",
         ),
     ],
 )

@@ -24,33 +24,35 @@ def build_disks(*kinds: str) -> JsonObject:
 @pytest.mark.parametrize(
     ("kinds", "domain", "total", "threads"),
     [
-        pytest.param(["virtio", "virtio"], {}, 0, [None, None], id="no threads unless asked for"),
-        pytest.param(["virtio!"], {}, 1, [1], id="one of its own"),
-        pytest.param(["virtio!", "virtio"], {}, 2, [2, 1], id="one of its own and one for the others"),
-        pytest.param(["virtio!", "sata", "virtio!"], {}, 3, [2, None, 3], id="two of their own"),
+        pytest.param(["virtio", "virtio"], {}, 0, [None, None], id="no threads by default"),
+        pytest.param(["virtio!"], {}, 1, [1], id="dedicated thread"),
+        pytest.param(["virtio!", "virtio"], {}, 2, [2, 1], id="dedicated and shared thread"),
+        pytest.param(["virtio!", "sata", "virtio!"], {}, 3, [2, None, 3], id="two dedicated threads"),
         pytest.param(["virtio", "virtio"], {"ioThreadsPolicy": "shared"}, 1, [1, 1], id="shared"),
-        pytest.param(["virtio", "virtio!"], {"ioThreadsPolicy": "shared"}, 2, [1, 2], id="shared and one of its own"),
-        pytest.param(["virtio"] * 3, {"ioThreadsPolicy": "auto"}, 2, [1, 2, 1], id="two for each CPU"),
+        pytest.param(
+            ["virtio", "virtio!"], {"ioThreadsPolicy": "shared"}, 2, [1, 2], id="shared policy and dedicated thread"
+        ),
+        pytest.param(["virtio"] * 3, {"ioThreadsPolicy": "auto"}, 2, [1, 2, 1], id="two per vCPU"),
         pytest.param(
             ["virtio"] * 5,
             {"ioThreadsPolicy": "auto", "resources": {"requests": {"cpu": "2"}}},
             4,
             [1, 2, 3, 4, 1],
-            id="two for each CPU that is requested",
+            id="two per requested CPU",
         ),
         pytest.param(
             ["virtio"] * 2,
             {"ioThreadsPolicy": "auto", "resources": {"limits": {"cpu": "2"}}},
             2,
             [1, 2],
-            id="no more than disks",
+            id="at most one per disk",
         ),
         pytest.param(
             ["virtio"] * 2,
             {"ioThreadsPolicy": "auto", "cpu": {"dedicatedCpuPlacement": True, "isolateEmulatorThread": True}},
             1,
             [1, 1],
-            id="one beside an emulator with its own CPU",
+            id="one with an isolated emulator thread",
         ),
         pytest.param(
             ["virtio!", "virtio"] * 2,
@@ -81,9 +83,9 @@ def test_threads_of_a_pool_are_assigned_round_robin(libvirt: int, noted: bool) -
     ("kinds", "domain", "driver"),
     [
         pytest.param(["scsi"], {}, {}, id="none"),
-        pytest.param(["scsi!"], {}, {"io_thread": 1, "queues": 3}, id="one of its own"),
+        pytest.param(["scsi!"], {}, {"io_thread": 1, "queues": 3}, id="dedicated thread"),
         pytest.param(["scsi", "scsi"], {"ioThreadsPolicy": "shared"}, {"io_thread": 1, "queues": 3}, id="shared"),
-        pytest.param(["virtio"], {"ioThreadsPolicy": "shared"}, {}, id="no scsi disk"),
+        pytest.param(["virtio"], {"ioThreadsPolicy": "shared"}, {}, id="no SCSI disk"),
     ],
 )
 def test_scsi_disks_use_the_thread_of_their_controller(

@@ -14,9 +14,9 @@ VIRTIO = "virtio-non-transitional"
     ("tpm", "expected"),
     [
         pytest.param(None, None, id="none"),
-        pytest.param({}, Tpm("tpm-tis"), id="for one run"),
-        pytest.param({"persistent": True}, Tpm("tpm-crb", persistent=True), id="for good"),
-        pytest.param({"enabled": False}, None, id="not after all"),
+        pytest.param({}, Tpm("tpm-tis"), id="ephemeral"),
+        pytest.param({"persistent": True}, Tpm("tpm-crb", persistent=True), id="persistent"),
+        pytest.param({"enabled": False}, None, id="disabled"),
     ],
 )
 def test_tpm_is_present_if_requested(tpm: JsonObject | None, expected: Tpm | None) -> None:
@@ -51,7 +51,7 @@ def test_rng_is_present_if_requested() -> None:
             {"watchdog.diag288": "is supported only for s390x guests, not amd64"},
             id="of another architecture",
         ),
-        pytest.param({}, "amd64", None, {"watchdog": "has no model: add i6300esb"}, id="of no model"),
+        pytest.param({}, "amd64", None, {"watchdog": "has no model: add i6300esb"}, id="without a model"),
     ],
 )
 def test_watchdog_depends_on_the_architecture(
@@ -83,7 +83,7 @@ def test_watchdog_depends_on_the_architecture(
             9_000_000,
             "pvpanic",
             {"panicDevices[0].model": "pvpanic needs libvirt 9.1"},
-            id="too new, and there is no other",
+            id="too new, without an alternative",
         ),
     ],
 )
@@ -98,19 +98,21 @@ def test_panic_devices_have_the_requested_models(
 @pytest.mark.parametrize(
     ("devices", "domain", "expected"),
     [
-        pytest.param({}, {}, Balloon(model=VIRTIO, stats_period=10, free_page_reporting=True), id="gives back"),
+        pytest.param(
+            {}, {}, Balloon(model=VIRTIO, stats_period=10, free_page_reporting=True), id="free page reporting"
+        ),
         pytest.param({"autoattachMemBalloon": False}, {}, Balloon(model="none"), id="none"),
         pytest.param(
             {},
             {"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}},
             Balloon(model=VIRTIO, stats_period=10),
-            id="huge pages are kept",
+            id="hugepages",
         ),
         pytest.param(
             {},
             {"cpu": {"dedicatedCpuPlacement": True}},
             Balloon(model=VIRTIO, stats_period=10),
-            id="a fast guest's too",
+            id="dedicated CPUs",
         ),
     ],
 )

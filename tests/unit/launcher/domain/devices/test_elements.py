@@ -22,7 +22,7 @@ DISKS = [
         Disk(name="root", device="cdrom", target="sda", bus="sata"),
         '<disk type="file" device="cdrom"><driver name="qemu" type="raw" /><target dev="sda" bus="sata" />'
         '<alias name="ua-root" /></disk>',
-        id="a drive with nothing in it",
+        id="empty drive",
     ),
     pytest.param(
         Disk(
@@ -51,7 +51,7 @@ DISKS = [
         '<blockio logical_block_size="512" physical_block_size="4096" discard_granularity="65536" />'
         '<readonly /><shareable /><serial>a1</serial><boot order="2" /><alias name="ua-root" />'
         f'<address type="pci" {PCI_TEXT} /></disk>',
-        id="a disk with everything",
+        id="disk with all fields",
     ),
     pytest.param(
         Disk(
@@ -81,7 +81,7 @@ CONTROLLERS = [
     pytest.param(
         Controller(kind="usb", model="none"),
         '<controller type="usb" index="0" model="none" />',
-        id="a plain controller",
+        id="controller",
     ),
     pytest.param(
         Controller(kind="scsi", model="virtio-scsi", queues=2, io_thread=1, iommu=True),
@@ -100,7 +100,7 @@ INTERFACES = [
     pytest.param(
         Interface(name="default", model="e1000"),
         '<interface type="user"><model type="e1000" /><alias name="ua-default" /></interface>',
-        id="an interface of which little is said",
+        id="minimal interface",
     ),
     pytest.param(
         Interface(
@@ -127,7 +127,7 @@ INTERFACES = [
         '<model type="virtio-non-transitional" /><driver name="vhost" queues="4" iommu="on" />'
         '<link state="down" /><boot order="1" /><rom enabled="no" /><acpi index="7" /><alias name="ua-default" />'
         f'<address type="pci" {PCI_TEXT} /></interface>',
-        id="an interface with everything",
+        id="interface with all fields",
     ),
 ]
 
@@ -223,7 +223,7 @@ def test_host_device_is_rendered(device: object, expected: str) -> None:
             "graphics",
             Graphics("/g/vnc.sock"),
             '<graphics type="vnc"><listen type="socket" socket="/g/vnc.sock" /></graphics>',
-            id="a screen",
+            id="graphics",
         ),
         pytest.param(
             "video",
@@ -242,13 +242,13 @@ def test_host_device_is_rendered(device: object, expected: str) -> None:
             "tpm",
             Tpm("tpm-crb", persistent=True),
             '<tpm model="tpm-crb"><backend type="emulator" version="2.0" persistent_state="yes" /></tpm>',
-            id="a TPM for good",
+            id="persistent TPM",
         ),
         pytest.param(
             "rng",
             Rng("virtio", iommu=True),
             '<rng model="virtio"><backend model="random">/dev/urandom</backend><driver iommu="on" /></rng>',
-            id="random numbers",
+            id="RNG",
         ),
         pytest.param(
             "watchdog",

@@ -37,18 +37,18 @@ HOST = Host(
 FILE = Source(path="/images/root.img")
 BLOCK = Source(path="/dev/root", kind="block", direct_io=True)
 
-CARDS: dict[str, JsonObject] = {
-    "a card with everything": build_interface(
+INTERFACES: dict[str, JsonObject] = {
+    "interface with all fields": build_interface(
         macAddress="02:00:5e:10:00:01", bootOrder=1, acpiIndex=7, state="down", pciAddress="0000:00:05.0"
     ),
-    "a card on a bridge": {**build_interface(bridge={}), "networkInterfaceMultiqueue": True},
+    "interface on a bridge": {**build_interface(bridge={}), "networkInterfaceMultiqueue": True},
 }
 
 DISKS: dict[str, JsonObject] = {
     **{f"a {bus} disk": build_disk(disk={"bus": bus}) for bus in ("virtio", "sata", "scsi", "usb")},
     "a sata cdrom": build_disk(cdrom={"tray": "open"}),
     "a scsi cdrom": build_disk(cdrom={"bus": "scsi"}),
-    "a disk with everything": build_disk(
+    "disk with all fields": build_disk(
         disk={"bus": "virtio", "readonly": True, "pciAddress": "0000:00:09.0"},
         cache="writeback",
         io="threads",
@@ -60,12 +60,12 @@ DISKS: dict[str, JsonObject] = {
     ),
     "a scsi disk with a thread": build_disk(disk={"bus": "scsi"}, dedicatedIOThread=True),
     "a disk with queues": {**build_disk(disk={"bus": "virtio"}), "blockMultiQueue": True},
-    "a disk for old guests": {**build_disk(disk={"bus": "virtio"}), "useVirtioTransitional": True},
+    "disk with transitional virtio": {**build_disk(disk={"bus": "virtio"}), "useVirtioTransitional": True},
 }
 
 OTHERS: dict[str, JsonObject] = {
     "nothing": {},
-    "as little as can be": {
+    "minimal devices": {
         "autoattachGraphicsDevice": False,
         "autoattachSerialConsole": False,
         "autoattachMemBalloon": False,
@@ -73,14 +73,14 @@ OTHERS: dict[str, JsonObject] = {
     },
     "an empty drive": build_disk(cdrom={}),
     "a TPM": {"tpm": {}},
-    "a TPM for good": {"tpm": {"persistent": True}},
-    "random numbers": {"rng": {}},
+    "persistent TPM": {"tpm": {"persistent": True}},
+    "RNG": {"rng": {}},
     "a watchdog": {"watchdog": {"name": "w", "i6300esb": {"action": "poweroff"}}},
     **{f"{model} sound": {"sound": {"name": "s", "model": model}} for model in ("ich9", "ac97")},
     "tablets": {"inputs": [{"name": bus, "type": "tablet", "bus": bus} for bus in ("usb", "virtio")]},
     **{f"{model} video": {"video": {"type": model}} for model in ("vga", "virtio", "ramfb", "bochs", "cirrus", "none")},
     **{f"{model} panic": {"panicDevices": [{"model": model}]} for model in ("isa", "hyperv")},
-    "USB devices of a client": {"clientPassthrough": {}},
+    "USB redirection": {"clientPassthrough": {}},
     "metrics": {"downwardMetrics": {}},
     "a vsock device": {"autoattachVSOCK": True},
     "a shared directory": {"filesystems": [{"name": "data", "virtiofs": {}}]},
@@ -127,7 +127,7 @@ def find_faults(schema: RelaxNG, xml: str) -> str:
 EXAMPLES = {**DISKS, **OTHERS}
 
 
-@pytest.mark.parametrize("devices", (CARDS | EXAMPLES).values(), ids=CARDS | EXAMPLES)
+@pytest.mark.parametrize("devices", (INTERFACES | EXAMPLES).values(), ids=INTERFACES | EXAMPLES)
 def test_devices_match_the_libvirt_schema(schema: RelaxNG, devices: JsonObject) -> None:
     assert find_faults(schema, design(devices)) == ""
 
