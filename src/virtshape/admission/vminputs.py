@@ -1,4 +1,4 @@
-"""Gather what the validity of a VM depends on: its instance type, its preference and the KubeVirt configuration."""
+"""Gather the inputs of VM validation: the instance type, the preference and the KubeVirt configuration."""
 
 from typing import Final, NamedTuple
 

@@ -297,7 +297,7 @@ class CustomResourceDefinitionCondition(Model):
     message: str | None = None
     """Human-readable details."""
     observed_generation: int | None = None
-    """The generation that the condition is about."""
+    """The generation that the condition refers to."""
     reason: str | None = None
     """Reason in CamelCase."""
 
@@ -310,7 +310,7 @@ class CustomResourceDefinitionStatus(Model):
     conditions: list[CustomResourceDefinitionCondition] | None = None
     """Current conditions."""
     observed_generation: int | None = None
-    """The generation that this status is about."""
+    """The generation that this status refers to."""
     stored_versions: list[str] | None = None
     """The versions that objects have been stored in."""
 

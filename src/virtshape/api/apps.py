@@ -88,7 +88,7 @@ class DeploymentStatus(Model):
     conditions: list[DeploymentCondition] | None = None
     """Current conditions."""
     observed_generation: int | None = None
-    """The generation that this status is about."""
+    """The generation that this status refers to."""
     ready_replicas: Int32 | None = None
     """Number of ready pods."""
     replicas: Int32 | None = None

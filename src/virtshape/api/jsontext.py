@@ -62,7 +62,7 @@ def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], int]]:
         match token[0]:
             case "}" | "]":
                 path.pop()
-                awaits_key = False  # an empty object has none
+                awaits_key = False  # an empty object has no keys
             case "," if isinstance(path[-1], int):
                 path[-1] += 1
             case ",":

@@ -95,7 +95,7 @@ def find_upload_key(
     claim: PersistentVolumeClaim, data_volume: DataVolume | None, volume: PersistentVolume | None
 ) -> str:
     """
-    Return the key of the job that populates a claim by uploads; empty if there is none.
+    Return the key of the job that populates a claim by uploads, or an empty string.
 
     The key is the UID of the DataVolume that owns the claim, or the name of the bound volume. Both are read from these
     objects, not from the claim, because users can write to the claim.

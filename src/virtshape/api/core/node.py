@@ -67,7 +67,7 @@ class NodeSpec(Model):
     taints: list[Taint] | None = None
     """Taints of the node."""
     unschedulable: bool | None = None
-    """Whether new pods are not scheduled here."""
+    """Whether the node is unschedulable for new pods."""
 
 
 class NodeCondition(Model):

@@ -53,7 +53,7 @@ class PodResourceClaim(Model):
     resource_claim_name: str | None = None
     """The claim."""
     resource_claim_template_name: str | None = None
-    """The template that a claim is made from for each pod."""
+    """Template of the claim that is created for each pod."""
 
 
 class PodSchedulingGate(Model):

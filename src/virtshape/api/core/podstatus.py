@@ -22,7 +22,7 @@ class PodCondition(Model):
     message: str | None = None
     """Human-readable details."""
     observed_generation: int | None = None
-    """The generation that the condition is about."""
+    """The generation that the condition refers to."""
     reason: str | None = None
     """Reason in CamelCase."""
 
@@ -288,7 +288,7 @@ class PodStatus(Model):
     nominated_node_name: str | None = None
     """Node on which preemption makes room for the pod."""
     observed_generation: int | None = None
-    """The generation that this status is about."""
+    """The generation that this status refers to."""
     phase: str | None = None
     """`Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`."""
     pod_ip: str | None = field(default=None, name="podIP")

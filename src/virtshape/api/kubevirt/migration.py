@@ -59,7 +59,7 @@ class DowntimeTuningOptions(Model):
 
 
 class StallDetectorOptions(Model):
-    """Detection of stuck migrations, and the reaction."""
+    """Detection and handling of stuck migrations."""
 
     stall_progress_timeout: int | None = None
     """Time window for progress in seconds; 40 by default."""

@@ -19,7 +19,7 @@ class UtilityVolume(Model):
     """A claim that only the VM's launcher uses, such as the target of a backup."""
 
     name: str
-    """Name of this volume; no other volume of the VM may have it."""
+    """Name of this volume; unique among the volumes of the VM."""
     claim_name: str
     """PersistentVolumeClaim to use, in the VM's namespace."""
     type: str | None = None

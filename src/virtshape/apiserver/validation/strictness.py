@@ -33,7 +33,7 @@ def admit_fields(
     Return the tree without unknown fields and nulls, and warnings about fields.
 
     `text` is the JSON that the tree was decoded from, if any. The identical tree is returned if nothing was dropped.
-    Problems in a new object's metadata are reported with others, but not on their own.
+    Metadata problems of a new object are reported only together with other problems.
     """
     repeated = find_duplicates(text, tree) if text is not None and validation != "Ignore" else []
     problems = [f'duplicate field "{path}"' for path in repeated]

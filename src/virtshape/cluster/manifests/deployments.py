@@ -43,7 +43,7 @@ def build_deployments(options: Options) -> list[JsonObject]:
     critical = {
         **begin("scheduling.k8s.io/v1", "PriorityClass", SYSTEM),
         "value": 1_000_000_000,
-        "description": "Components without which no VM can be created or started.",
+        "description": "Components that are required to create and start VMs.",
     }
     return [critical, *(tree for component in COMPONENTS for tree in _build_component(component, options))]
 

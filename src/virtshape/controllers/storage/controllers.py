@@ -120,7 +120,7 @@ class StorageControllers:
         self._watch()
 
     async def drop_stale_jobs(self) -> None:
-        """Make storage drop the jobs of objects that no longer exist, after the informers have synced."""
+        """Cancel the storage jobs of objects that no longer exist, after the informers have synced."""
         volumes = {metadata_of(one).uid or "" for one in self._informers.list(DataVolume) if not is_finished(one)}
         claimed = {place.name for place in self._informers.list_keys(PersistentVolume)}
         await self._storage.keep_only(volumes | claimed)

@@ -1,7 +1,7 @@
 """
 Network bindings: how an interface is connected on a single host.
 
-Bindings of a cluster become user-mode networking, or a tap device on a host bridge if there is one.
+A cluster's bindings are replaced by user-mode networking, or by a tap device if the host has a bridge for the network.
 """
 
 import hashlib
