@@ -56,7 +56,7 @@ def test_vm_is_printed_in_every_output_format(kubectl: Kubectl) -> None:
     ]
 
 
-def test_columns_of_vms(kubectl: Kubectl) -> None:
+def test_vm_columns_are_printed(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     header, row = (line.split() for line in kubectl("get", "vm").splitlines())
     assert header == ["NAME", "AGE", "STATUS", "READY"]
@@ -70,7 +70,7 @@ def test_columns_of_vms(kubectl: Kubectl) -> None:
     assert kubectl("get", "vm", "--no-headers").startswith("web")
 
 
-def test_columns_of_instancetypes(kubectl: Kubectl) -> None:
+def test_instancetype_columns_are_printed(kubectl: Kubectl) -> None:
     kubectl.apply(build_instancetype())
     header, row = (line.split() for line in kubectl("get", "vminstancetype").splitlines())
     assert header[:3] == ["NAME", "VCPU", "MEMORY"]
@@ -161,7 +161,7 @@ def test_wait_ends_when_the_condition_is_true(kubectl: Kubectl) -> None:
     assert "timed out waiting for the condition" in refusal
 
 
-def test_wait_for_deletion(kubectl: Kubectl) -> None:
+def test_wait_ends_when_the_object_is_deleted(kubectl: Kubectl) -> None:
     machine = build_vm()
     machine["metadata"]["finalizers"] = ["example.com/hold"]
     kubectl.apply(machine)

@@ -35,7 +35,7 @@ def build_sized(**domain: Any) -> JsonObject:
     return build_vm(instancetype=MATCHER, template={"spec": {"domain": {"devices": {}, **domain}}})
 
 
-class Acting:
+class ActionClient:
     """Sends actions for the objects of one namespace."""
 
     def __init__(self, client: Client, paths: NamespacePaths) -> None:
@@ -57,14 +57,14 @@ class Acting:
 
 
 @pytest.fixture
-def acting(client: Client, paths: NamespacePaths) -> Acting:
+def acting(client: Client, paths: NamespacePaths) -> ActionClient:
     small = f"/apis/instancetype.kubevirt.io/v1beta1/namespaces/{paths.namespace}/virtualmachineinstancetypes"
     assert client.post(small, SMALL).status == 201
-    return Acting(client, paths)
+    return ActionClient(client, paths)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_start_and_stop_return_202_and_change_the_run_strategy(acting: Acting, version: str) -> None:
+def test_start_and_stop_return_202_and_change_the_run_strategy(acting: ActionClient, version: str) -> None:
     acting.create(build_vm())
     for action, strategy in (("start", "Always"), ("stop", "Halted")):
         reply = acting.request(f"virtualmachines/vm/{action}", version=version)
@@ -72,14 +72,14 @@ def test_start_and_stop_return_202_and_change_the_run_strategy(acting: Acting, v
         assert acting.read()["spec"]["runStrategy"] == strategy
 
 
-def test_start_with_manual_strategy_adds_a_request_to_the_status(acting: Acting) -> None:
+def test_start_with_manual_strategy_adds_a_request_to_the_status(acting: ActionClient) -> None:
     acting.create(build_vm(runStrategy="Manual"))
     assert acting.request("virtualmachines/vm/start", {"paused": True}).status == 202
     asked = {"action": "Start", "data": {"paused": "true"}}
     assert acting.read()["status"] == {"printableStatus": "Stopped", "stateChangeRequests": [asked]}
 
 
-def test_dry_run_changes_nothing(acting: Acting) -> None:
+def test_dry_run_changes_nothing(acting: ActionClient) -> None:
     acting.create(build_vm())
     before = acting.read()
     assert acting.request("virtualmachines/vm/start", {"dryRun": ["All"]}).status == 202
@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[str, str, object, tuple[int, str], str]] = {
 
 @pytest.mark.parametrize(("method", "action", "body", "reason", "message"), REFUSED.values(), ids=REFUSED)
 def test_impossible_actions_are_rejected_with_a_reason(
-    acting: Acting, method: str, action: str, body: object, reason: tuple[int, str], message: str
+    acting: ActionClient, method: str, action: str, body: object, reason: tuple[int, str], message: str
 ) -> None:
     acting.create(build_vm())
     acting.create(build_vm("always", runStrategy="Always"))
@@ -175,7 +175,7 @@ def test_impossible_actions_are_rejected_with_a_reason(
     assert (reply.reason, message in reply.tree["message"]) == (reason, True), reply.tree
 
 
-def test_stored_vm_is_expanded(acting: Acting) -> None:
+def test_stored_vm_is_expanded(acting: ActionClient) -> None:
     acting.create(build_sized())
     reply = acting.request("virtualmachines/vm/expand-spec", method="GET")
     spec = reply.tree["spec"]
@@ -186,7 +186,7 @@ def test_stored_vm_is_expanded(acting: Acting) -> None:
     assert acting.read()["spec"]["instancetype"] == MATCHER
 
 
-def test_posted_vm_is_expanded_in_the_namespace_of_the_path(acting: Acting) -> None:
+def test_posted_vm_is_expanded_in_the_namespace_of_the_path(acting: ActionClient) -> None:
     reply = acting.request("expand-vm-spec", build_sized())
     assert reply.status == 200
     assert reply.tree["metadata"]["namespace"] == acting.namespace

@@ -105,7 +105,7 @@ def test_vm_without_a_template_spec_requires_memory() -> None:
         ),
     ],
 )
-def test_vm_sizes_with_instance_type_without_sizes(domain: JsonObject, found: list[str]) -> None:
+def test_vm_must_set_sizes_that_the_instancetype_leaves_open(domain: JsonObject, found: list[str]) -> None:
     assert fields(check(SIZELESS, domain=domain)) == [(f"{DOMAIN}.{field}",) for field in found]
 
 
@@ -181,7 +181,7 @@ def test_spread_problems_and_conflicts_are_reported_together() -> None:
     ],
 )
 @pytest.mark.parametrize("name", [None, "sockets"])
-def test_required_vcpus(
+def test_too_few_vcpus_for_the_preference_are_rejected(
     instancetype: JsonObject | None, vm: JsonObject, required: int, found: str | None, name: str | None
 ) -> None:
     preference = {"requirements": {"cpu": {"guest": required}}, "cpu": {"preferredCPUTopology": name}}
@@ -211,7 +211,9 @@ def test_vcpus_of_the_vm_meet_requirements_with_any_topology(name: str) -> None:
     ],
     ids=["given", "own", "enough", "enough by request", "plain", "overcommitted"],
 )
-def test_required_memory(instancetype: JsonObject | None, vm: JsonObject, found: str | None) -> None:
+def test_too_little_memory_for_the_preference_is_rejected(
+    instancetype: JsonObject | None, vm: JsonObject, found: str | None
+) -> None:
     conflicts = check(instancetype, {"requirements": {"memory": {"guest": "4Gi"}}}, **vm)
     assert fields(conflicts) == ([] if found is None else [(found,)])
 
@@ -220,7 +222,7 @@ def test_required_memory(instancetype: JsonObject | None, vm: JsonObject, found:
     ("own", "preferred", "met"),
     [(None, None, False), (None, "arm64", True), ("amd64", "arm64", False), ("arm64", None, True)],
 )
-def test_required_architecture(own: str | None, preferred: str | None, met: bool) -> None:
+def test_architecture_must_match_the_preference(own: str | None, preferred: str | None, met: bool) -> None:
     preference = {"requirements": {"architecture": "arm64"}, "preferredArchitecture": preferred}
     assert (check({}, preference, template={"architecture": own}) == []) is met
 

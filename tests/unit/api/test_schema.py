@@ -61,7 +61,7 @@ class Thing(Model, kw_only=True):
 
 
 class StrangerThing(Thing, kw_only=True):
-    """A thing that says one field anew."""
+    """A thing that overrides one field."""
 
     text: str
     """Now required."""

@@ -161,6 +161,6 @@ LINES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("write", "facts"), LINES.values(), ids=LINES.keys())
-def test_entry_fields(write: dict[str, Any], facts: dict[str, Any]) -> None:
+def test_audit_entry_describes_the_request(write: dict[str, Any], facts: dict[str, Any]) -> None:
     line = describe_entry(**write)
     assert {key: line.get(key) for key in facts} == facts

@@ -1,4 +1,4 @@
-"""Server-set metadata, what a write may change, and the encoded result."""
+"""Server-set metadata, fields that a write may change, and the encoded result."""
 
 import uuid
 

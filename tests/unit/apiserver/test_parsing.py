@@ -98,7 +98,7 @@ def test_expect_header_gets_100_continue() -> None:
         ("", "", False),
     ],
 )
-def test_wants_websocket(upgrade: str, connection: str, wanted: bool) -> None:
+def test_websocket_upgrade_request_is_recognized(upgrade: str, connection: str, wanted: bool) -> None:
     assert Request("GET", "/", {"upgrade": upgrade, "connection": connection}).wants_websocket is wanted
 
 

@@ -271,7 +271,7 @@ def test_explain_of_several_vms_includes_their_names() -> None:
         pytest.param(
             [build_vm(), build_type(), build_type(memory="3Gi")],
             ['all.yaml:25:3: metadata.name: VirtualMachineClusterInstancetype "small" is also defined in all.yaml:12:'],
-            id="an instance type that is defined twice",
+            id="duplicate instance type",
         ),
     ],
 )

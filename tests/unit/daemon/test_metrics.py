@@ -42,7 +42,7 @@ async def look(_: Name) -> Result:
     return DONE
 
 
-def test_controller_metrics() -> None:
+def test_controller_metrics_are_exported() -> None:
     loop = Loop("vm", look)
     loop.queue.add(Name("a", "b"))
     loop.counters.outcomes["failed"] += 2
@@ -53,7 +53,7 @@ def test_controller_metrics() -> None:
     assert "virtshape_leader 1\n" in text
 
 
-def test_process_metrics() -> None:
+def test_process_metrics_are_exported() -> None:
     text = render_metrics(list_process_metrics("controller")).decode()
     assert 'component="controller"' in text
     assert "process_resident_memory_bytes" in text
@@ -67,13 +67,13 @@ PROBES = {
     "not ready": ("/readyz", 500, "[-]lease failed: reason withheld\n[+]other ok\nreadyz check failed\n"),
     "one check": ("/readyz/other", 200, "ok"),
     "one check that fails": ("/readyz/lease", 500, "internal server error: the lease is old\n"),
-    "no such check": ("/readyz/none", 404, "404 page not found\n"),
+    "unknown check": ("/readyz/none", 404, "404 page not found\n"),
     "other path": ("/metrics", 404, "404 page not found\n"),
 }
 
 
 @pytest.mark.parametrize(("path", "status", "text"), PROBES.values(), ids=PROBES.keys())
-def test_health_probe_responses(path: str, status: int, text: str) -> None:
+def test_health_probe_returns_the_result_of_its_checks(path: str, status: int, text: str) -> None:
     answer = MONITOR.answer_health(Request("GET", path, {}))
     assert (answer.status, answer.body.decode()) == (status, text)
 

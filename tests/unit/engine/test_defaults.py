@@ -66,7 +66,7 @@ def test_machine_type_of_the_vm_is_kept(own: JsonObject | None, machine: str) ->
         ("", "LiveMigrate", ""),
     ],
 )
-def test_default_eviction_strategy(own: str | None, configured: str | None, expected: str) -> None:
+def test_default_eviction_strategy_is_set(own: str | None, configured: str | None, expected: str) -> None:
     assert complete(None, {"evictionStrategy": configured}, evictionStrategy=own)["evictionStrategy"] == expected
 
 
@@ -93,7 +93,7 @@ def test_default_eviction_strategy(own: str | None, configured: str | None, expe
         ),
     ],
 )
-def test_default_topology(domain: JsonObject, cpu: JsonObject) -> None:
+def test_default_topology_is_set(domain: JsonObject, cpu: JsonObject) -> None:
     assert complete(domain)["domain"]["cpu"] == cpu
 
 
@@ -116,7 +116,7 @@ def test_default_topology(domain: JsonObject, cpu: JsonObject) -> None:
         pytest.param({"resources": {"requests": {"cpu": "0"}}}, "200m", {"cpu": "200m"}, id="zero request"),
     ],
 )
-def test_default_cpu_request(domain: JsonObject, configured: str | None, requests: JsonObject | None) -> None:
+def test_default_cpu_request_is_set(domain: JsonObject, configured: str | None, requests: JsonObject | None) -> None:
     resources = complete(domain, {"cpuRequest": configured})["domain"].get("resources", {})
     assert resources.get("requests") == requests
 
@@ -134,7 +134,7 @@ def test_default_cpu_request(domain: JsonObject, configured: str | None, request
     ],
     ids=["nothing", "VM memory", "request", "one huge page"],
 )
-def test_default_memory(domain: JsonObject, memory: JsonObject) -> None:
+def test_default_memory_is_set(domain: JsonObject, memory: JsonObject) -> None:
     assert complete(domain)["domain"]["memory"] == memory
 
 

@@ -116,7 +116,7 @@ def test_annotations_create_missing_template_metadata() -> None:
     assert to_tree(vm.spec.template.metadata) == {"annotations": {"a": "1"}}
 
 
-def test_requirements_are_not_checked() -> None:
+def test_expand_does_not_check_requirements() -> None:
     vm = build_vm()
     assert expand_vm(vm, Shape(SMALL, build_preference_spec(requirements={"cpu": {"guest": 64}}))) == []
 

@@ -68,7 +68,7 @@ EFI: JsonObject = {"efi": {}}
         ),
     ],
 )
-def test_bootloader_preferences(own: JsonObject, preferred: JsonObject, result: JsonObject) -> None:
+def test_bootloader_preferences_fill_unset_fields(own: JsonObject, preferred: JsonObject, result: JsonObject) -> None:
     domain = apply_to_domain({"firmware": {"bootloader": own}}, preference={"firmware": preferred})
     assert domain["firmware"] == {"bootloader": result}
 

@@ -46,7 +46,9 @@ def test_instance_defaults_of_an_empty_domain() -> None:
         ("Skylake-Server", "Haswell", "amd64", "Skylake-Server"),
     ],
 )
-def test_default_cpu_model(own: str | None, configured: str | None, architecture: str | None, model: str) -> None:
+def test_default_cpu_model_is_set(
+    own: str | None, configured: str | None, architecture: str | None, model: str
+) -> None:
     domain = complete({"cpu": {"model": own}}, {"cpuModel": configured}, architecture=architecture)
     assert domain["cpu"] == {"model": model}
 
@@ -58,7 +60,7 @@ def test_max_sockets_and_max_guest_have_no_default() -> None:
 
 
 @pytest.mark.parametrize(("architecture", "bus"), [("amd64", "sata"), ("arm64", "virtio"), ("s390x", "virtio")])
-def test_default_disk_bus(architecture: str, bus: str) -> None:
+def test_default_disk_bus_is_set(architecture: str, bus: str) -> None:
     disks = [
         {"name": "a"},
         {"name": "b", "disk": {}},
@@ -173,7 +175,7 @@ def test_existing_firmware_uuid_is_kept() -> None:
         pytest.param({}, None, None, id="nothing"),
     ],
 )
-def test_default_memory_request(domain: JsonObject, percent: int | None, request_: str | None) -> None:
+def test_default_memory_request_is_set(domain: JsonObject, percent: int | None, request_: str | None) -> None:
     configuration = {"developerConfiguration": {"memoryOvercommit": percent}}
     resources = complete(domain, configuration).get("resources", {})
     assert resources.get("requests", {}).get("memory") == request_

@@ -53,6 +53,8 @@ def test_preferred_machine_type_fills_an_unset_type(
         pytest.param({"architectureConfiguration": {}}, "riscv", "q35", id="unknown to the configuration"),
     ],
 )
-def test_default_machine_type(configuration: JsonObject | None, architecture: str, expected: str) -> None:
+def test_default_machine_type_comes_from_configuration_or_architecture(
+    configuration: JsonObject | None, architecture: str, expected: str
+) -> None:
     config = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
     assert default_machine_type(architecture, config) == expected

@@ -14,7 +14,7 @@ def data(pem: bytes) -> str:
     return b64encode(pem).decode()
 
 
-def test_kubeconfig_with_token() -> None:
+def test_kubeconfig_contains_the_token() -> None:
     text = render_kubeconfig(SERVER, "alice", "s3cret", namespace="prod")
     assert [document.tree for document in read_documents(text)] == [
         {
@@ -39,7 +39,7 @@ def test_kubeconfig_with_token() -> None:
     ]
 
 
-def test_kubeconfig_with_client_certificate() -> None:
+def test_kubeconfig_contains_the_client_certificate() -> None:
     text = render_kubeconfig(SERVER, "alice", ClientKey(b"certificate", b"key"))
     (document,) = read_documents(text)
     assert document.tree["users"] == [

@@ -53,7 +53,7 @@ def assert_refused(code: int, message: str, *arguments: Any, **rest: Any) -> Non
     assert (refusal.value.code, refusal.value.message) == (code, message)
 
 
-def test_self_subject_access_review(context: AuthContext) -> None:
+def test_self_subject_access_review_answers_for_the_user(context: AuthContext) -> None:
     for wanted, status in [
         (GET_VM, {"allowed": True, "reason": ALLOWED}),
         (GET_VM | {"verb": "delete"}, {"allowed": False}),
@@ -62,13 +62,13 @@ def test_self_subject_access_review(context: AuthContext) -> None:
         assert review("SelfSubjectAccessReview", context, spec={"resourceAttributes": wanted}) == status
 
 
-def test_self_subject_access_review_of_a_path(context: AuthContext) -> None:
+def test_self_subject_access_review_answers_for_a_path(context: AuthContext) -> None:
     spec = {"nonResourceAttributes": {"path": "/healthz", "verb": "get"}}
     assert review("SelfSubjectAccessReview", context, spec=spec) == {"allowed": False}
     assert review("SelfSubjectAccessReview", context, ADMIN, spec=spec) == {"allowed": True}
 
 
-def test_subject_access_review(context: AuthContext) -> None:
+def test_subject_access_review_answers_for_another_user(context: AuthContext) -> None:
     cases: list[tuple[JsonObject, bool]] = [
         ({"user": "bob"}, True),
         ({"user": "eve"}, False),
@@ -133,7 +133,7 @@ def test_local_review_namespace_must_match(context: AuthContext) -> None:
     assert_refused(422, message, "LocalSubjectAccessReview", context, namespace="test", spec=spec)
 
 
-def test_self_subject_rules_review(context: AuthContext) -> None:
+def test_self_subject_rules_review_lists_the_rules(context: AuthContext) -> None:
     assert review("SelfSubjectRulesReview", context, spec={"namespace": "prod"}) == {
         "incomplete": False,
         "resourceRules": [{"verbs": ["get"], "apiGroups": ["kubevirt.io"], "resources": ["virtualmachines"]}],
@@ -184,7 +184,7 @@ def test_token_review_without_token_is_rejected(context: AuthContext) -> None:
     assert_refused(400, message, "TokenReview", context, spec={"token": ""})
 
 
-def test_self_subject_review(context: AuthContext) -> None:
+def test_self_subject_review_returns_the_user(context: AuthContext) -> None:
     user = User("bob", ("dev",), "u1", {"scopes": ("all",)})
     assert review("SelfSubjectReview", context, user) == {
         "userInfo": {"username": "bob", "groups": ["dev"], "uid": "u1", "extra": {"scopes": ["all"]}}

@@ -68,13 +68,13 @@ def test_token_of_another_user_is_not_used_for_admin(directory: Directory) -> No
     assert authenticate(directory, text).name == "admin"
 
 
-def test_user_with_token(directory: Directory) -> None:
+def test_user_with_token_is_authenticated(directory: Directory) -> None:
     user = create_user(directory, URL, "eve@example.org", by="token", groups=["dev"])
     assert authenticate(directory, user.kubeconfig) == User("eve@example.org", ("dev", "system:authenticated"))
     assert user.bindings == []
 
 
-def test_user_with_certificate(directory: Directory) -> None:
+def test_user_with_certificate_is_authenticated(directory: Directory) -> None:
     user = create_user(directory, URL, "eve", groups=["dev"], lifetime=timedelta(days=2))
     (entry,) = list_users(directory)
     entered = read_kubeconfig(user.kubeconfig)["users"][0]["user"]

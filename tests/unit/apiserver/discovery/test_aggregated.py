@@ -20,7 +20,7 @@ def plain() -> dict[str, JsonObject]:
 
 
 def list_aggregated(documents: dict[str, JsonObject]) -> dict[tuple[str, str], JsonObject]:
-    """All versions of all groups."""
+    """Return all versions of all groups."""
     return {
         (group["metadata"].get("name", ""), version["version"]): version
         for document in documents.values()
@@ -30,7 +30,7 @@ def list_aggregated(documents: dict[str, JsonObject]) -> dict[tuple[str, str], J
 
 
 def list_resources(version: JsonObject) -> dict[str, tuple[str, list[str]]]:
-    """The resources and subresources that clients take from the document: those with a kind."""
+    """Return the resources and subresources with a kind; clients ignore others."""
     found = {}
     for resource in version["resources"]:
         found[resource["resource"]] = (resource["responseKind"]["kind"], resource["verbs"])

@@ -1,4 +1,4 @@
-"""Documents keep what they are given, whatever their size."""
+"""Documents of any size return their original content."""
 
 import gzip
 

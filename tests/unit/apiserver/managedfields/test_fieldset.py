@@ -45,17 +45,17 @@ def test_parse_round_trips(members: frozenset[Path]) -> None:
 
 
 @given(PATHS, PATHS)
-def test_union(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_union_has_the_members_of_both_sets(one: frozenset[Path], other: frozenset[Path]) -> None:
     assert union(build(one), build(other)) == build(one | other)
 
 
 @given(PATHS, PATHS)
-def test_intersection(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_intersection_has_the_common_members(one: frozenset[Path], other: frozenset[Path]) -> None:
     assert intersection(build(one), build(other)) == build(one & other)
 
 
 @given(PATHS, PATHS)
-def test_difference(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_difference_excludes_the_members_of_the_other_set(one: frozenset[Path], other: frozenset[Path]) -> None:
     assert difference(build(one), build(other)) == build(one - other)
 
 
@@ -81,7 +81,7 @@ def test_unchanged_set_is_returned_identically(one: frozenset[Path], other: froz
         pytest.param({"f:a": {}}, False, id="node with members only"),
     ],
 )
-def test_is_member(node: FieldSet, member: bool) -> None:
+def test_leaves_and_nodes_that_contain_themselves_are_members(node: FieldSet, member: bool) -> None:
     assert is_member(node) is member
 
 
@@ -132,5 +132,5 @@ def test_invalid_set_is_rejected(sent: Any) -> None:
         pytest.param(("f:args", "i:2"), ".args[2]", id="an item by its index"),
     ],
 )
-def test_path_format(path: Path, text: str) -> None:
+def test_path_is_formatted_like_kubernetes(path: Path, text: str) -> None:
     assert format_fields(path) == text

@@ -72,12 +72,12 @@ def find_type(api_version: str, kind: str, path: str) -> FieldType:
         pytest.param("kubevirt.io/v1", "VirtualMachine", "spec.template.spec.volumes", id="a plain list"),
         pytest.param("kubevirt.io/v1", "VirtualMachine", "spec.running", id="a scalar"),
         pytest.param("apps/v1", "Deployment", "spec.selector", id="a selector"),
-        pytest.param("v1", "Service", "spec.selector", id="a map that is a selector"),
+        pytest.param("v1", "Service", "spec.selector", id="selector map"),
         pytest.param("v1", "Event", "involvedObject", id="a reference"),
         pytest.param("v1", "ConfigMap", "data.any", id="a value in a map"),
     ],
 )
-def test_atomic_fields(api_version: str, kind: str, path: str) -> None:
+def test_field_is_atomic(api_version: str, kind: str, path: str) -> None:
     assert find_type(api_version, kind, path) is None
 
 
@@ -96,7 +96,7 @@ def test_atomic_fields(api_version: str, kind: str, path: str) -> None:
         pytest.param("v1", "Node", "spec.podCIDRs", (), id="by value"),
     ],
 )
-def test_merged_lists(api_version: str, kind: str, path: str, keys: tuple[str, ...]) -> None:
+def test_list_is_merged_by_its_keys(api_version: str, kind: str, path: str, keys: tuple[str, ...]) -> None:
     type_ = find_type(api_version, kind, path)
     assert isinstance(type_, ListType)
     assert type_.keys == keys

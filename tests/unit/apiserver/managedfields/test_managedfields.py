@@ -434,7 +434,7 @@ def test_oldest_updaters_are_merged_beyond_the_limit() -> None:
         pytest.param("", "é" * 100, "é" * 64, id="at most 128 bytes"),
     ],
 )
-def test_manager_name(asked: str, agent: str, name: str) -> None:
+def test_manager_name_defaults_to_the_user_agent(asked: str, agent: str, name: str) -> None:
     assert name_manager(asked, agent) == name
 
 

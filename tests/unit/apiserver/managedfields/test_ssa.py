@@ -157,7 +157,7 @@ def test_equal_values_are_shared_by_two_managers() -> None:
     assert without_entries(result) == without_entries(live)
 
 
-def test_single_conflict_message() -> None:
+def test_single_conflict_is_named_in_the_message() -> None:
     live = put(None, build_instancetype(SIZES))
     error = refusal(live, build_instancetype({**SIZES, "cpu": {"guest": 3}}))
     assert (error.code, error.reason) == (409, "Conflict")

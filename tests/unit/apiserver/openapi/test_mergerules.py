@@ -35,7 +35,7 @@ def test_inlined_spec_has_the_same_rules(definitions: JsonObject) -> None:
     assert spec["properties"]["volumes"] == definitions["io.k8s.api.core.v1.PodSpec"]["properties"]["volumes"]
 
 
-def test_atomic_map_type(definitions: JsonObject) -> None:
+def test_atomic_maps_have_their_map_type(definitions: JsonObject) -> None:
     assert definitions["io.k8s.api.rbac.v1.Subject"]["x-kubernetes-map-type"] == "atomic"
     selector = definitions["io.k8s.api.core.v1.Service"]["properties"]["spec"]["properties"]["selector"]
     assert selector["x-kubernetes-map-type"] == "atomic"

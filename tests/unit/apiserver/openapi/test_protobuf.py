@@ -105,7 +105,7 @@ def tree() -> JsonObject:
     return tree
 
 
-def test_document_head(document: Message, tree: JsonObject) -> None:
+def test_version_and_title_match_json(document: Message, tree: JsonObject) -> None:
     info = document.message(2)
     assert (document.text(1), info.text(1), info.text(2)) == ("2.0", tree["info"]["title"], tree["info"]["version"])
 

@@ -292,7 +292,7 @@ def test_patch_is_merged(struct: type, tree: JsonObject, patch: JsonObject, expe
 
 
 @pytest.mark.parametrize(("struct", "tree", "patch", "expected"), DIRECTED.values(), ids=DIRECTED)
-def test_directives(struct: type, tree: JsonObject, patch: JsonObject, expected: JsonObject) -> None:
+def test_directives_are_followed(struct: type, tree: JsonObject, patch: JsonObject, expected: JsonObject) -> None:
     before = deepcopy((tree, patch))
     assert patch_strategic(tree, patch, struct) == expected
     assert (tree, patch) == before

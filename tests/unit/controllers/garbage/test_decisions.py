@@ -84,7 +84,9 @@ def going(uid: str, *finalizers: str) -> GraphNode:
         "finalizer of another controller",
     ],
 )
-def test_decided_steps(members: list[GraphNode], about: str, absent: list[str], steps: list[Step]) -> None:
+def test_steps_depend_on_owners_and_deletion_policy(
+    members: list[GraphNode], about: str, absent: list[str], steps: list[Step]
+) -> None:
     graph = Graph()
     for node in members:
         graph.put(node)

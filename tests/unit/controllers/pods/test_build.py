@@ -129,7 +129,7 @@ PARTS: dict[str, tuple[dict[str, Any], JsonObject]] = {
 
 
 @pytest.mark.parametrize(("spec", "part"), PARTS.values(), ids=PARTS.keys())
-def test_pod_field(spec: dict[str, Any], part: JsonObject) -> None:
+def test_instance_field_sets_its_pod_field(spec: dict[str, Any], part: JsonObject) -> None:
     built = build(**spec)["spec"]
     assert {key: built.get(key) for key in part} == part
 

@@ -93,7 +93,7 @@ REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("domain", "asked"), REQUESTS.values(), ids=REQUESTS.keys())
-def test_requests_and_limits(domain: dict[str, Any], asked: dict[str, Any]) -> None:
+def test_requests_and_limits_follow_the_guest(domain: dict[str, Any], asked: dict[str, Any]) -> None:
     assert to_tree(build_resources(build_vmi(domain=domain).spec, None)) == asked
 
 

@@ -107,7 +107,7 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("pod", "vmi", "reported"), STATES.values(), ids=STATES.keys())
-def test_guest_status_from_pod(pod: Pod, vmi: VirtualMachineInstance, reported: tuple[str, ...]) -> None:
+def test_guest_status_follows_the_pod(pod: Pod, vmi: VirtualMachineInstance, reported: tuple[str, ...]) -> None:
     guest = read_pod(pod, vmi)
     assert (guest.state, guest.reason, guest.message, guest.unready) == reported
     assert guest.pods == {"p1": (pod.spec.node_name if pod.spec else None) or ""}

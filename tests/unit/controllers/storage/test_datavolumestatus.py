@@ -49,7 +49,7 @@ REFUSED = SourceProblem("NotSupported", "never", final=True)
         (DataVolumeObservation(claim=build_bound(), filled=True), "Succeeded"),
     ],
 )
-def test_phase_is_the_one_cdi_shows(seen: DataVolumeObservation, phase: str) -> None:
+def test_phase_matches_cdi(seen: DataVolumeObservation, phase: str) -> None:
     assert decide_phase(seen) == phase
 
 
@@ -135,5 +135,5 @@ def test_retry_delay_grows_to_five_minutes() -> None:
 @pytest.mark.parametrize(
     ("phase", "finished"), [(None, False), ("ImportInProgress", False), ("Succeeded", True), ("Failed", True)]
 )
-def test_final_phases(phase: str | None, finished: bool) -> None:
+def test_volume_is_finished_only_in_a_final_phase(phase: str | None, finished: bool) -> None:
     assert is_finished(build_data_volume(status={"phase": phase} if phase else None)) is finished

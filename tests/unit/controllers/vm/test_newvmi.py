@@ -123,7 +123,7 @@ def test_existing_annotations_are_kept() -> None:
     assert metadata.annotations == {"own": "1", "kubevirt.io/cluster-instancetype-name": "a"}
 
 
-def test_complete_instance() -> None:
+def test_complete_instance_has_all_applied_fields() -> None:
     vm = build_vm(instancetype="a", preference="p", template=VOLUMES, annotations={"own": "1"})
     metadata, spec = make_instance(vm, Shape(SMALL, LINUX), firmware_uuid=UUID)
     assert to_tree(metadata) == {

@@ -28,7 +28,7 @@ def build_held(reason: str) -> VirtualMachineInstance:
 
 
 @pytest.mark.parametrize(
-    ("vm", "seen", "word"),
+    ("vm", "seen", "expected"),
     [
         ({"runStrategy": "Halted"}, {}, "Stopped"),
         ({"runStrategy": "Halted"}, {"volume_phases": ["Succeeded"]}, "Stopped"),
@@ -62,8 +62,8 @@ def build_held(reason: str) -> VirtualMachineInstance:
         ({"status": FAILING}, {}, "CrashLoopBackOff"),
     ],
 )
-def test_printable_status(vm: JsonObject, seen: JsonObject, word: str) -> None:
-    assert print_status(build_vm(**vm), Observation(**seen)) == word
+def test_printable_status_follows_the_vm_and_its_instance(vm: JsonObject, seen: JsonObject, expected: str) -> None:
+    assert print_status(build_vm(**vm), Observation(**seen)) == expected
 
 
 def test_vm_being_deleted_is_terminating() -> None:

@@ -49,7 +49,7 @@ AFFINITIES = {
 
 
 @pytest.mark.parametrize(("affinity", "objections"), AFFINITIES.values(), ids=AFFINITIES)
-def test_node_affinity(affinity: Affinity | None, objections: list[str]) -> None:
+def test_node_affinity_selects_nodes(affinity: Affinity | None, objections: list[str]) -> None:
     assert list(find_mismatches(build_node(labels=LABELS), affinity, ())) == objections
 
 
@@ -72,6 +72,6 @@ TOLERATIONS: dict[str, tuple[JsonObject, JsonObject, list[str]]] = {
 
 
 @pytest.mark.parametrize(("taint", "toleration", "objections"), TOLERATIONS.values(), ids=TOLERATIONS)
-def test_taints_and_tolerations(taint: JsonObject, toleration: Any, objections: list[str]) -> None:
+def test_taints_need_tolerations(taint: JsonObject, toleration: Any, objections: list[str]) -> None:
     node = build_node(spec={"taints": [taint]})
     assert list(find_mismatches(node, None, [from_tree(toleration, Toleration)])) == objections

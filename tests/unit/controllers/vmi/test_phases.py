@@ -21,7 +21,7 @@ NOT_READY: JsonObject = {
 }
 
 
-def test_first_phase() -> None:
+def test_new_instance_becomes_pending() -> None:
     assert phase_of(build_vmi()) == ""
     assert to_tree(set_phase(build_vmi(), "Pending", STAMP)) == {
         "phase": "Pending",

@@ -119,7 +119,7 @@ def test_features_keep_their_policy_and_order() -> None:
         pytest.param(
             {"name": "aes", "policy": "maybe"},
             {"cpu.features[0].policy": "unsupported value maybe: use one of force, require, optional, disable, forbid"},
-            id="an unknown policy",
+            id="unknown policy",
         ),
     ],
 )

@@ -55,7 +55,7 @@ def test_realtime_guest_does_not_merge_its_pages() -> None:
         pytest.param(
             mirror(cores=1, maxSockets=2),
             {"cpu.maxSockets": "CPU hotplug is not supported with guestMappingPassthrough"},
-            id="CPUs that come later",
+            id="CPU hotplug",
         ),
     ],
 )

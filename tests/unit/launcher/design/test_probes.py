@@ -14,10 +14,10 @@ NAMED: JsonObject = {
 POD = [{"name": "default", "pod": {}}]
 
 WAYS: dict[str, tuple[JsonObject, Check]] = {
-    "a connection": ({"tcpSocket": {"port": 22}}, Check(way="tcp", port=22)),
+    "TCP": ({"tcpSocket": {"port": 22}}, Check(way="tcp", port=22)),
     "to another host": ({"tcpSocket": {"port": "22", "host": "h"}}, Check(way="tcp", port=22, host="h")),
-    "a request": ({"httpGet": {"port": 80}}, Check(way="http", port=80)),
-    "with all there is": (
+    "HTTP": ({"httpGet": {"port": 80}}, Check(way="http", port=80)),
+    "HTTP with all fields": (
         {
             "httpGet": {
                 "port": "web",
@@ -28,9 +28,9 @@ WAYS: dict[str, tuple[JsonObject, Check]] = {
         },
         Check(way="http", port=80, path="/healthy", secure=True, headers=(("A", "b"),)),
     ),
-    "a command": ({"exec": {"command": ["true", "x"]}}, Check(way="exec", command=("true", "x"))),
-    "its agent": ({"guestAgentPing": {}}, Check(way="ping")),
-    "at other times": (
+    "exec": ({"exec": {"command": ["true", "x"]}}, Check(way="exec", command=("true", "x"))),
+    "guest agent ping": ({"guestAgentPing": {}}, Check(way="ping")),
+    "custom timing": (
         {
             "guestAgentPing": {},
             "initialDelaySeconds": 5,
@@ -53,13 +53,13 @@ def test_probe_becomes_a_check(probe: JsonObject, check: Check) -> None:
 
 
 IMPOSSIBLE: dict[str, tuple[Any, str, str]] = {
-    "no port of that name": (
+    "unknown port name": (
         {"httpGet": {"port": "ftp"}},
         "spec.livenessProbe.httpGet.port",
         "no interface has a port named ftp",
     ),
     "no command": ({"exec": {}}, "spec.livenessProbe.exec.command", "is required"),
-    "no way": ({}, "spec.livenessProbe", "has no handler: set httpGet, tcpSocket, exec or guestAgentPing"),
+    "no handler": ({}, "spec.livenessProbe", "has no handler: set httpGet, tcpSocket, exec or guestAgentPing"),
 }
 
 

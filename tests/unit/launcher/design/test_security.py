@@ -29,7 +29,7 @@ def shield(**security: Any) -> JsonObject:
         pytest.param(
             {"sev": {"session": "c2Vzc2lvbg==", "dhCert": "Y2VydA=="}},
             LaunchSecurity(kind="sev", policy=0x1, session="c2Vzc2lvbg==", dh_cert="Y2VydA=="),
-            id="an owner's session",
+            id="session of the owner",
         ),
         pytest.param({"snp": {}}, LaunchSecurity(kind="sev-snp", policy=0x30000), id="SEV-SNP"),
         pytest.param({"tdx": {}}, LaunchSecurity(kind="tdx"), id="TDX"),

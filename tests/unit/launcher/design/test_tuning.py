@@ -131,7 +131,7 @@ def test_io_threads_are_pinned(domain: JsonObject, pins: tuple[Pin, ...]) -> Non
         pytest.param(
             {"ioThreadsPolicy": "many"},
             {"ioThreadsPolicy": "unsupported value many: use one of shared, auto, supplementalPool"},
-            id="an unknown policy",
+            id="unknown policy",
         ),
         pytest.param(
             {"ioThreadsPolicy": "auto", "ioThreads": {"supplementalPoolThreadCount": 2}},

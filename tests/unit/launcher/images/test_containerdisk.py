@@ -44,7 +44,7 @@ def make_source(tmp_path: Path, form: str, *layers: bytes) -> Path:
 
 @pytest.mark.parametrize("form", ["layout", "archive", "docker"])
 @pytest.mark.parametrize("packed", [pytest.param(pack, id="gz"), pytest.param(bytes, id="plain"), lzma.compress])
-def test_only_disk_of_an_image_is_found(tmp_path: Path, form: str, packed: type[bytes]) -> None:
+def test_single_disk_of_an_image_is_found(tmp_path: Path, form: str, packed: type[bytes]) -> None:
     source = make_source(tmp_path, form, packed(build_layer({"disk/one.img": DISK, "etc/passwd": b"x"})))
     disk = open_images(tmp_path, source).fetch_disk(NAME)
     assert Path(disk.path).read_bytes() == DISK
