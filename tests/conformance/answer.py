@@ -16,6 +16,7 @@ from virtshape.admission.mutate import mutate_vm
 from virtshape.admission.violation import CheckResult
 from virtshape.admission.vm import dry_run_vm
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -24,10 +25,10 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.problems import DecodeError
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.controllers.vm.newvmi import ROOT, annotate_names, refuse_conflicts
 from virtshape.engine.apply import apply
-from virtshape.engine.conflict import Conflict, causes, describe_conflicts
+from virtshape.engine.conflict import describe_conflicts
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape, draft_template, expand_vm
@@ -54,7 +55,7 @@ def answer_apply(question: JsonObject) -> JsonObject:
     draft = Draft(from_tree(question.get("vmiMetadata") or {}, ObjectMeta), spec)
     conflicts = apply(draft, instancetype, preference, root=question.get("fieldPath", "spec.template.spec"))
     if conflicts:
-        return {**_conflicts(conflicts), "causes": _causes(causes(conflicts))}
+        return {**_conflicts(conflicts), "causes": _causes(conflicts)}
     return {"vmiSpec": to_tree(draft.spec), "vmiMetadata": to_tree(draft.metadata)}
 
 
@@ -79,7 +80,7 @@ def answer_spread_check(question: JsonObject) -> JsonObject:
     conflict = check_vcpus_spread(spec.domain.cpu, "spec.template.spec", given, preference)
     if conflict is None:
         return {"conflict": None}
-    return {"conflict": conflict.fields[0], "error": conflict.message, "causes": _causes([conflict.cause])}
+    return {"conflict": conflict.fields[0], "error": conflict.message, "causes": _causes([conflict])}
 
 
 def answer_validate_instancetype(question: JsonObject) -> JsonObject:
@@ -116,7 +117,7 @@ def answer_admit_vm(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
     dry_run = dry_run_vm(vm, _find_present_shape(vm, objects), _configuration(question), DEFAULT_ARCHITECTURE)
     conflicts = dry_run.conflicts or dry_run.unmet
-    return {"allowed": False, "causes": _causes(causes(conflicts))} if conflicts else {"allowed": True}
+    return {"allowed": False, "causes": _causes(conflicts)} if conflicts else {"allowed": True}
 
 
 def answer_start_vmi(question: JsonObject) -> JsonObject:
@@ -164,13 +165,13 @@ def _refusal(error: StatusError) -> JsonObject:
     return refusal
 
 
-def _conflicts(conflicts: list[Conflict]) -> JsonObject:
+def _conflicts(conflicts: list[FieldError]) -> JsonObject:
     fields = [field for conflict in conflicts for field in conflict.fields]
     return {"conflicts": fields, "error": describe_conflicts(conflicts)}
 
 
-def _causes(found: list[Cause] | tuple[Cause, ...]) -> list[JsonObject]:
-    return [cause._asdict() for cause in found]
+def _causes(found: list[FieldError] | tuple[FieldError, ...]) -> list[JsonObject]:
+    return [{"type": cause.reason, "message": cause.message, "field": cause.field} for cause in found]
 
 
 def _configuration(question: JsonObject) -> KubeVirtConfiguration | None:

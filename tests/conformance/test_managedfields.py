@@ -118,7 +118,7 @@ def test_rejected_apply_has_the_recorded_message(path: Path) -> None:
             causes = {
                 (c["reason"], c["message"], c["field"]) for c in exchange.answer.get("details", {}).get("causes", ())
             }
-            assert {tuple(cause) for cause in refusal.causes} == causes
+            assert {(cause.reason, cause.message, cause.field) for cause in refusal.causes} == causes
 
 
 def _written(exchange: Exchange) -> JsonObject:

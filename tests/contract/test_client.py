@@ -132,7 +132,7 @@ async def test_error_has_the_object_and_every_cause(serve: Serve, tmp_path: Path
         invalid = await refusal(client.create(build_map("a", {"l" * 64: "ok", "b": "not ok"})))
         assert {cause.field for cause in invalid.causes} == {"metadata.labels"}
         assert len(invalid.causes) == 2
-        assert {cause.type for cause in invalid.causes} == {"FieldValueInvalid"}
+        assert {cause.reason for cause in invalid.causes} == {"FieldValueInvalid"}
 
 
 async def test_update_replaces_the_object(serve: Serve, tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ async def test_apply_conflicts_with_another_manager_unless_forced(serve: Serve, 
         theirs = build_map("a", x="2")
         error = await refusal(client.patch(ConfigMap, "a", NS, patch=theirs, how="apply", manager="them"))
         assert (error.code, error.reason) == (409, "Conflict")
-        assert [(cause.type, cause.field) for cause in error.causes] == [("FieldManagerConflict", ".data.x")]
+        assert [(cause.reason, cause.field) for cause in error.causes] == [("FieldManagerConflict", ".data.x")]
         forced = await client.patch(ConfigMap, "a", NS, patch=theirs, how="apply", manager="them", force=True)
         assert forced.data == {"x": "2"}
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from tests.support.build import build_instancetype_spec, build_preference_spec, build_spec
 
 from virtshape.api.codec import to_tree
+from virtshape.api.fielderror import FieldError
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.engine.apply import TEMPLATE_ROOT, apply
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.draft import Draft
 from virtshape.engine.topology import Layout
 
@@ -25,7 +25,7 @@ class Applied(NamedTuple):
 
     spec: JsonObject
     metadata: JsonObject
-    conflicts: list[Conflict]
+    conflicts: list[FieldError]
 
 
 def apply_trees(

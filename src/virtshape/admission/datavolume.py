@@ -4,28 +4,29 @@ from collections.abc import Iterator
 from typing import Final
 
 from virtshape.admission.rules.checks import list_members
-from virtshape.admission.violation import DEPRECATED, Violation
+from virtshape.admission.violation import DEPRECATED
 from virtshape.api.cdi import DataVolumeSource, DataVolumeSpec
+from virtshape.api.fielderror import FieldError
 
 _SOURCES: Final = list_members(DataVolumeSource)
 _CONTENT_TYPES: Final = ("kubevirt", "archive")
 
 
-def check_data_volume(spec: DataVolumeSpec, at: str) -> Iterator[Violation]:
+def check_data_volume(spec: DataVolumeSpec, at: str) -> Iterator[FieldError]:
     """Check the sources and the claim of a DataVolume; `at` is the path of its spec."""
     if spec.pvc is not None and spec.storage is not None:
         message = f"Duplicate storage definition, both target storage and target pvc defined: keep {at}.storage"
-        yield Violation("one-of", f"{at}.pvc", message)
+        yield FieldError(f"{at}.pvc", message, rule="one-of")
     if spec.source is not None and spec.source_ref is not None:
         message = f"{at}.source and {at}.sourceRef are mutually exclusive: {at}.source is used, remove the other"
-        yield Violation(DEPRECATED, f"{at}.sourceRef", message)
+        yield FieldError(f"{at}.sourceRef", message, rule=DEPRECATED)
     if spec.source is not None:
         present = _SOURCES.list_present(spec.source)
         if len(present) > 1:
             message = f"Multiple Data volume sources: {' and '.join(present)}; keep one of them"
-            yield Violation(DEPRECATED, f"{at}.source.{present[1]}", message)
+            yield FieldError(f"{at}.source.{present[1]}", message, rule=DEPRECATED)
     if spec.source_ref is not None and not spec.source_ref.name:
-        yield Violation("invalid-value", f"{at}.sourceRef.name", "Required value: set source or sourceRef")
+        yield FieldError(f"{at}.sourceRef.name", "Required value: set source or sourceRef", rule="invalid-value")
     if spec.content_type and spec.content_type not in _CONTENT_TYPES:
         message = f'ContentType "{spec.content_type}" is not one of {", ".join(_CONTENT_TYPES)}'
-        yield Violation("unsupported-value", f"{at}.contentType", message)
+        yield FieldError(f"{at}.contentType", message, rule="unsupported-value")

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.domain import DomainSpec, Memory, ResourceRequirements
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.engine.apply import TEMPLATE_ROOT, check_instancetype
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.draft import Draft
@@ -29,19 +29,19 @@ class Fit(NamedTuple):
     preference: VirtualMachinePreferenceSpec | None
     architecture: str
 
-    def check_sizes(self) -> list[Conflict]:
+    def check_sizes(self) -> list[FieldError]:
         """Return the conflicts between the VM and its instance type, and missing memory."""
         if self.instancetype is not None:
             return check_instancetype(self.draft, self.instancetype, TEMPLATE_ROOT)
         missing = check_memory_given(self.draft.spec.domain, TEMPLATE_ROOT, None)
         return [missing] if missing else []
 
-    def check_spread(self) -> Conflict | None:
+    def check_spread(self) -> FieldError | None:
         """Return a conflict if the vCPUs cannot be spread as the preference asks."""
         given = self.instancetype.cpu if self.instancetype else None
         return check_vcpus_spread(self.draft.spec.domain.cpu, TEMPLATE_ROOT, given, self.preference)
 
-    def check_requirements(self) -> list[Conflict]:
+    def check_requirements(self) -> list[FieldError]:
         """Return the unmet preference requirements, with the instance type's value for every conflicting field."""
         if self.preference is None or self.preference.requirements is None:
             return []

@@ -1,10 +1,10 @@
 """Check which host resources a VM may not use, and report the field or instance type that requests them."""
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.expand import Shape
 from virtshape.engine.hostaccess import ExplainHostDisk, check_host_access
 
@@ -15,13 +15,13 @@ def check_vm_host_access(
     spec: VirtualMachineInstanceSpec,
     configuration: KubeVirtConfiguration | None,
     explain_host_disk: ExplainHostDisk,
-) -> list[Conflict]:
+) -> list[FieldError]:
     """Return every host resource that the VM's guest may not use; `spec` is the expanded instance spec."""
     found = check_host_access(spec, TEMPLATE_ROOT, configuration, explain_host_disk)
     return [_attribute_to_instancetype(conflict, vm, shape) for conflict in found]
 
 
-def _attribute_to_instancetype(conflict: Conflict, vm: VirtualMachine, shape: Shape) -> Conflict:
+def _attribute_to_instancetype(conflict: FieldError, vm: VirtualMachine, shape: Shape) -> FieldError:
     """Report the matcher as the field if the instance type requests the resource; the VM has no such field."""
     instancetype = shape.instancetype
     if instancetype is None:
@@ -30,5 +30,5 @@ def _attribute_to_instancetype(conflict: Conflict, vm: VirtualMachine, shape: Sh
     for name, requested in (*requests, ("launchSecurity", instancetype.launch_security)):
         if requested and conflict.fields[0].startswith(f"{TEMPLATE_ROOT}.domain.{name}"):
             field = "spec.instancetype" if vm.spec.flavor is None else "spec.flavor"
-            return conflict._replace(fields=(field,), message=f"{conflict.message} (domain.{name} comes from {field})")
+            return conflict._replace(field=field, message=f"{conflict.message} (domain.{name} comes from {field})")
     return conflict

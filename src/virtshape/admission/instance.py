@@ -16,15 +16,14 @@ from virtshape.admission.persistentfields import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNO
 from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_label_changes, check_labels
 from virtshape.admission.submission import Submission
-from virtshape.admission.violation import Violation, split_violations
+from virtshape.admission.violation import split_violations
 from virtshape.admission.vm import with_default_field
 from virtshape.api.codec import to_tree
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.model import JsonObject
-from virtshape.api.status import Cause
 from virtshape.api.wellknown import VMI_FINALIZER
-from virtshape.engine.conflict import causes
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape, shape_draft
@@ -36,7 +35,7 @@ from virtshape.engine.memory import check_memory_given
 _ROOT: Final = "spec"
 _LABELS: Final = "metadata.labels"
 _GUEST_USER: Final = 107
-_RESTRICTED: Final = Cause("FieldValueNotSupported", "update of VMI object is restricted", "")
+_RESTRICTED: Final = FieldError("", "update of VMI object is restricted", "FieldValueNotSupported")
 
 
 def admit_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Admitted]:
@@ -78,13 +77,13 @@ def validate_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool
     vmi: VirtualMachineInstance = submission.take()
     configuration = read_configuration((yield CONFIGURATION))
     no_memory = check_memory_given(vmi.spec.domain, _ROOT, None)
-    conflicts = [no_memory.cause] if no_memory else []
+    conflicts = [no_memory] if no_memory else []
     return Admitted(new, _require_valid(vmi, conflicts, configuration, cluster, trusted=trusted))
 
 
 def _require_valid(
     vmi: VirtualMachineInstance,
-    conflicts: list[Cause],
+    conflicts: list[FieldError],
     configuration: KubeVirtConfiguration | None,
     cluster: ClusterState,
     *,
@@ -96,7 +95,7 @@ def _require_valid(
         vmi.spec, _ROOT, configuration, lambda path: cluster.explain_host_disk(path, configuration)
     )
     if conflicts or unpermitted or result.causes:
-        refuse([*conflicts, *causes(unpermitted), *result.causes], result.warnings)
+        refuse([*conflicts, *unpermitted, *result.causes], result.warnings)
     return result.warnings
 
 
@@ -127,7 +126,7 @@ def _check_changed(new: JsonObject, old: JsonObject) -> None:
 
 def _check_new(
     vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None, *, trusted: bool
-) -> Iterator[Violation]:
+) -> Iterator[FieldError]:
     labels = vmi.metadata.labels
     if labels and not trusted:
         yield from check_labels(labels, _LABELS)
@@ -137,12 +136,12 @@ def _check_new(
 
 def _complete(
     vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None, cluster: ClusterState
-) -> list[Cause]:
+) -> list[FieldError]:
     spec = vmi.spec
     conflicts = shape_draft(Draft(vmi.metadata, spec), Shape(), configuration, _ROOT)
     no_memory = check_memory_given(spec.domain, _ROOT, None)
     if conflicts or no_memory:
-        return causes([*(with_default_field(one, _ROOT) for one in conflicts), *([no_memory] if no_memory else ())])
+        return [*(with_default_field(one, _ROOT) for one in conflicts), *([no_memory] if no_memory else ())]
     apply_defaults(spec, configuration, default_architecture(configuration))
     firmware = spec.domain.firmware
     uuid = firmware.uuid if firmware is not None else None

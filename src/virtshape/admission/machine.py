@@ -23,12 +23,12 @@ from virtshape.admission.violation import CheckResult, split_violations
 from virtshape.admission.vm import DryRun, describe_unmet, dry_run_vm_in_place, with_default_field
 from virtshape.admission.vminputs import Found, ValidationInputs, gather_validation_inputs
 from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.engine.apply import TEMPLATE_ROOT
-from virtshape.engine.conflict import VALUE_INVALID, Conflict
 from virtshape.engine.expand import Shape, draft_template
 from virtshape.engine.machine import default_architecture
 from virtshape.resolve.find import default_layout, instancetype_spec, namespace_of, preference_spec
@@ -121,7 +121,7 @@ def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed
 
 def _refuse_unresolved(vm: VirtualMachine, error: StatusError) -> NoReturn:
     """Raise StatusError for a VM whose matchers cannot be resolved, with all other violations of the VM."""
-    causes = list(error.causes) or [Cause(VALUE_INVALID, error.message, "spec")]
+    causes = list(error.causes) or [FieldError("spec", error.message)]
     refuse([*causes, *split_violations(check_machine(vm)).causes])
 
 
@@ -132,7 +132,7 @@ def _require_valid(result: CheckResult, warnings: list[str]) -> list[str]:
     return warnings + result.warnings
 
 
-def refuse(causes: Iterable[Cause], warnings: Iterable[str] = ()) -> NoReturn:
+def refuse(causes: Iterable[FieldError], warnings: Iterable[str] = ()) -> NoReturn:
     """Raise StatusError with these causes and warnings."""
     causes = tuple(dict.fromkeys(causes))
     error = StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
@@ -165,16 +165,16 @@ def _check(vm: VirtualMachine, tree: JsonObject, inputs: ValidationInputs, clust
         dry_run = dry_run._replace(unmet=[one for one in dry_run.unmet if one.fields == _ARCHITECTURE])
     if dry_run.conflicts or dry_run.unmet:
         misfits = _describe_misfits(from_tree(tree, VirtualMachine), found, dry_run, configuration, cluster)
-        result.causes.extend(with_default_field(conflict, TEMPLATE_ROOT).cause for conflict in misfits)
+        result.causes.extend(with_default_field(conflict, TEMPLATE_ROOT) for conflict in misfits)
     is_sized = found.is_complete and not dry_run.conflicts
     guest = split_violations((check_guest if is_sized else check_instance)(dry_run.spec, TEMPLATE_ROOT))
     if is_sized:
         ruled_out = check_configured(dry_run.spec, TEMPLATE_ROOT, configuration)
-        guest.causes.extend(violation.cause for violation in ruled_out)
+        guest.causes.extend(ruled_out)
     unpermitted = check_vm_host_access(
         vm, found.shape, dry_run.spec, configuration, lambda path: cluster.explain_host_disk(path, configuration)
     )
-    guest.causes.extend(conflict.cause for conflict in unpermitted)
+    guest.causes.extend(unpermitted)
     return CheckResult(result.causes + guest.causes, result.warnings + guest.warnings)
 
 
@@ -194,11 +194,11 @@ def _report_unusable(role: Role, found: Found, is_deferred: bool, result: CheckR
     if error is None:
         return
     if not isinstance(error, NotFoundError):
-        result.causes.extend(error.causes or (Cause(VALUE_INVALID, error.message, f"spec.{role}.revisionName"),))
+        result.causes.extend(error.causes or (FieldError(f"spec.{role}.revisionName", error.message),))
     elif found.explanation and is_deferred:
         result.warnings.append(f"{error.field}: {found.explanation}; the VM can start after it is created")
     elif found.explanation:
-        result.causes.append(Cause("FieldValueNotFound", found.explanation, error.field))
+        result.causes.append(FieldError(error.field, found.explanation, "FieldValueNotFound"))
 
 
 def _is_deferred(configuration: KubeVirtConfiguration | None) -> bool:
@@ -212,7 +212,7 @@ def _describe_misfits(
     dry_run: DryRun,
     configuration: KubeVirtConfiguration | None,
     cluster: ClusterState,
-) -> list[Conflict]:
+) -> list[FieldError]:
     """Return all conflicts with the instance type and preference; messages suggest instance types that fit."""
     architecture = default_architecture(configuration)
     fit = Fit(draft_template(vm), found.shape.instancetype, found.shape.preference, architecture)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from virtshape.api.codec import to_tree
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.machine import FlavorMatcher, VirtualMachine
-from virtshape.api.status import Cause
 from virtshape.resolve.matcher import (
     KINDS,
     Matcher,
@@ -19,9 +19,9 @@ ROLES: tuple[Role, ...] = ("instancetype", "flavor", "preference")
 _POLICIES = ("Reject", "Ignore")
 
 
-def check_matchers(vm: VirtualMachine, old: VirtualMachine | None = None) -> list[Cause]:
+def check_matchers(vm: VirtualMachine, old: VirtualMachine | None = None) -> list[FieldError]:
     """Return all violations in the matchers of a VM; `old` is the VM that an update replaces."""
-    causes: list[Cause] = []
+    causes: list[FieldError] = []
     for role in ROLES:
         matcher = find_matcher(vm, role)
         if matcher is not None:
@@ -31,29 +31,29 @@ def check_matchers(vm: VirtualMachine, old: VirtualMachine | None = None) -> lis
     return [*causes, ambiguous] if ambiguous else causes
 
 
-def _check_matcher(matcher: Matcher, role: Role) -> Iterator[Cause]:
+def _check_matcher(matcher: Matcher, role: Role) -> Iterator[FieldError]:
     if isinstance(matcher, FlavorMatcher):
         if not matcher.name:
             message = f"Name should be provided within the {KINDS[role].label}"
-            yield Cause("FieldValueNotFound", message, f"spec.{role}")
+            yield FieldError(f"spec.{role}", message, "FieldValueNotFound")
         return
     if not matcher.name and not matcher.infer_from_volume:
         message = f"Either Name or InferFromVolume should be provided within the {KINDS[role].label}"
-        yield Cause("FieldValueNotFound", message, f"spec.{role}")
+        yield FieldError(f"spec.{role}", message, "FieldValueNotFound")
     if matcher.infer_from_volume:
         if matcher.name:
             message = "Name already set, should be cleared before setting inferFromVolume"
-            yield Cause("FieldValueNotSupported", message, f"spec.{role}.name")
+            yield FieldError(f"spec.{role}.name", message, "FieldValueNotSupported")
         if matcher.kind:
             message = "Kind already set, should be cleared before setting inferFromVolume"
-            yield Cause("FieldValueNotSupported", message, f"spec.{role}.kind")
+            yield FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported")
     policy = matcher.infer_from_volume_failure_policy
     if policy is not None and policy not in _POLICIES:
         message = f"Invalid value '{policy}' for InferFromVolumeFailurePolicy, use {' or '.join(_POLICIES)}"
-        yield Cause("FieldValueInvalid", message, f"spec.{role}.inferFromVolumeFailurePolicy")
+        yield FieldError(f"spec.{role}.inferFromVolumeFailurePolicy", message)
 
 
-def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator[Cause]:
+def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator[FieldError]:
     """Report a changed name with an unchanged revision: a revision belongs to one object."""
     if old is None or not matcher.revision_name or matcher.revision_name != old.revision_name:
         return
@@ -62,7 +62,7 @@ def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator
             f"the Matcher name has been updated without updating the RevisionName: "
             f"remove spec.{role}.revisionName to use the current {matcher.name or 'inferred object'}"
         )
-        yield Cause("FieldValueInvalid", message, f"spec.{role}.revisionName")
+        yield FieldError(f"spec.{role}.revisionName", message)
 
 
 def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from virtshape.admission.instancetype import check_instancetype, check_preference
-from virtshape.admission.violation import DEPRECATED, CheckResult, Violation
+from virtshape.admission.violation import DEPRECATED, CheckResult
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.model import Model
 from virtshape.resolve.find import instancetype_spec, preference_spec
@@ -13,7 +14,7 @@ from virtshape.resolve.matcher import FLAVOR_GROUP
 _EFI_FIELDS: Final = {"preferred_use_efi": "preferredUseEfi", "preferred_use_secure_boot": "preferredUseSecureBoot"}
 
 
-def check_sizing(found: Any) -> Iterator[Violation]:
+def check_sizing(found: Any) -> Iterator[FieldError]:
     """Yield all violations of an instance type, flavor or preference; nothing for other kinds."""
     instancetype = instancetype_spec(found)
     if instancetype is not None:
@@ -34,19 +35,19 @@ def _version_of(found: Model) -> str:
     return version
 
 
-def _report(result: CheckResult, rule: str, deprecated_field: str) -> Iterator[Violation]:
+def _report(result: CheckResult, rule: str, deprecated_field: str) -> Iterator[FieldError]:
     for cause in result.causes:
-        yield Violation(rule, cause.field, cause.message, cause.type)
+        yield cause._replace(rule=rule)
     for warning in result.warnings:
-        yield Violation(DEPRECATED, deprecated_field, warning)
+        yield FieldError(deprecated_field, warning, rule=DEPRECATED)
 
 
-def _check_deprecated(preference: VirtualMachinePreferenceSpec) -> Iterator[Violation]:
+def _check_deprecated(preference: VirtualMachinePreferenceSpec) -> Iterator[FieldError]:
     for attribute, name in _EFI_FIELDS.items():
         if preference.firmware is not None and getattr(preference.firmware, attribute) is not None:
             instead = "{}" if name == "preferredUseSecureBoot" else "{secureBoot: false}"
             message = f"{name} is deprecated: use preferredEfi, for example preferredEfi: {instead}"
-            yield Violation(DEPRECATED, f"spec.firmware.{name}", message)
+            yield FieldError(f"spec.firmware.{name}", message, rule=DEPRECATED)
     if preference.prefer_spread_socket_to_core_ratio is not None:
         message = "preferSpreadSocketToCoreRatio is deprecated: use cpu.spreadOptions.ratio"
-        yield Violation(DEPRECATED, "spec.preferSpreadSocketToCoreRatio", message)
+        yield FieldError("spec.preferSpreadSocketToCoreRatio", message, rule=DEPRECATED)

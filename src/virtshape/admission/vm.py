@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 from virtshape.api.codec import duplicate
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
@@ -18,8 +18,8 @@ from virtshape.engine.requirements import check_requirements
 class DryRun(NamedTuple):
     """Result of a dry run: conflicts, unmet requirements, and the instance spec (complete only without conflicts)."""
 
-    conflicts: list[Conflict]
-    unmet: list[Conflict]
+    conflicts: list[FieldError]
+    unmet: list[FieldError]
     spec: VirtualMachineInstanceSpec
 
 
@@ -51,11 +51,11 @@ def dry_run_vm_in_place(
     return DryRun([], [describe_unmet(conflict) for conflict in unmet], draft.spec)
 
 
-def with_default_field(conflict: Conflict, root: str) -> Conflict:
+def with_default_field(conflict: FieldError, root: str) -> FieldError:
     """Return the conflict with a field; only a missing default interface has none."""
-    return conflict if conflict.fields else conflict._replace(fields=(f"{root}.domain.devices.interfaces",))
+    return conflict if conflict.field else conflict._replace(field=f"{root}.domain.devices.interfaces")
 
 
-def describe_unmet(conflict: Conflict) -> Conflict:
+def describe_unmet(conflict: FieldError) -> FieldError:
     """Return the conflict with KubeVirt's message for an unmet requirement."""
     return conflict._replace(message=f"failure checking preference requirements: {conflict.message}")

@@ -8,11 +8,12 @@ Problems of an object's text, with path and message, and the error that carries 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.fielderror import FieldError
+from virtshape.api.status import StatusError
 
 ProblemKind = Literal["syntax", "unknown", "duplicate", "type", "missing", "value", "unsupported"]
 
-_CAUSE_TYPES: dict[ProblemKind, str] = {
+_REASONS: dict[ProblemKind, str] = {
     "syntax": "FieldValueInvalid",
     "unknown": "FieldValueForbidden",
     "duplicate": "FieldValueDuplicate",
@@ -33,9 +34,9 @@ class Problem(NamedTuple):
     kind: ProblemKind
 
     @property
-    def cause(self) -> Cause:
+    def cause(self) -> FieldError:
         """The problem as a cause of a Status."""
-        return Cause(_CAUSE_TYPES[self.kind], self.message, self.field)
+        return FieldError(self.field, self.message, _REASONS[self.kind])
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}" if self.field else self.message

@@ -6,20 +6,12 @@ Errors as in Kubernetes: a Status with one cause per violation.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.meta import ListMeta
 from virtshape.api.model import Int32, Model
-
-
-class Cause(NamedTuple):
-    """A violation: its type, message and field."""
-
-    type: str
-    message: str
-    field: str
 
 
 class StatusCause(Model):
@@ -74,7 +66,7 @@ class Status(Model, kw_only=True):
 class StatusError(Exception):
     """An error response: HTTP code, reason, message, all causes, and the object it is about."""
 
-    def __init__(self, code: int, reason: str, message: str, causes: Iterable[Cause] = ()) -> None:
+    def __init__(self, code: int, reason: str, message: str, causes: Iterable[FieldError] = ()) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason
@@ -98,7 +90,7 @@ class StatusError(Exception):
     def status(self) -> Status:
         """The error as a Status object."""
         causes = [
-            StatusCause(reason=c.type or None, message=c.message or None, field=c.field or None) for c in self.causes
+            StatusCause(reason=c.reason or None, message=c.message or None, field=c.field or None) for c in self.causes
         ]
         details = replace(self.details, causes=causes or None)
         is_bare = (

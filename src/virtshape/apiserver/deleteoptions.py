@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.bodies import media_type_error, read_yaml
 from virtshape.apiserver.encoding.negotiation import ACCEPTED, media_type
 from virtshape.apiserver.message import JSON, YAML
@@ -97,7 +98,7 @@ def _read_query(query: Mapping[str, Sequence[str]]) -> DeleteOptions:
     return msgspec.convert(given, DeleteOptions, strict=False)
 
 
-def _check_options(options: DeleteOptions) -> list[Cause]:
+def _check_options(options: DeleteOptions) -> list[FieldError]:
     causes = []
     policy = options.propagation_policy
     if policy is not None and options.orphan_dependents is not None:

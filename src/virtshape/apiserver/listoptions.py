@@ -8,7 +8,8 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.fielderror import FieldError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request
 from virtshape.store.record import Key
 
@@ -98,11 +99,11 @@ def find_revision_problem(text: str) -> str:
     return ""
 
 
-def _forbidden(field: str, message: str) -> Cause:
-    return Cause("FieldValueForbidden", f"Forbidden: {message}", field)
+def _forbidden(field: str, message: str) -> FieldError:
+    return FieldError(field, f"Forbidden: {message}", "FieldValueForbidden")
 
 
-def _check_list(options: ListOptions) -> list[Cause]:
+def _check_list(options: ListOptions) -> list[FieldError]:
     causes = []
     if options.match:
         if not options.revision:
@@ -113,7 +114,7 @@ def _check_list(options: ListOptions) -> list[Cause]:
             causes.append(_forbidden("resourceVersionMatch", message))
         if options.match not in ("Exact", "NotOlderThan"):
             message = f'Unsupported value: "{options.match}": supported values: "Exact", "NotOlderThan", ""'
-            causes.append(Cause("FieldValueNotSupported", message, "resourceVersionMatch"))
+            causes.append(FieldError("resourceVersionMatch", message, "FieldValueNotSupported"))
         if options.match == "Exact" and options.revision == "0":
             message = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
             causes.append(_forbidden("resourceVersionMatch", message))
@@ -129,7 +130,7 @@ def _complete_watch(options: ListOptions) -> None:
         options.match = "NotOlderThan"
 
 
-def _check_watch(options: ListOptions) -> list[Cause]:
+def _check_watch(options: ListOptions) -> list[FieldError]:
     causes = []
     if options.initial_events is not None and options.match != "NotOlderThan":
         message = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
@@ -141,7 +142,7 @@ def _check_watch(options: ListOptions) -> list[Cause]:
         causes.append(_forbidden("resourceVersionMatch", message))
     if options.match != "NotOlderThan":
         message = f'Unsupported value: "{options.match}": supported values: "NotOlderThan"'
-        causes.append(Cause("FieldValueNotSupported", message, "resourceVersionMatch"))
+        causes.append(FieldError("resourceVersionMatch", message, "FieldValueNotSupported"))
     if options.continuation:
         message = "resourceVersionMatch is forbidden when continue is provided"
         causes.append(_forbidden("resourceVersionMatch", message))

@@ -6,7 +6,8 @@ from typing import Final
 import msgspec
 
 from virtshape.api.codec import encode
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.fielderror import FieldError
+from virtshape.api.status import StatusError
 from virtshape.api.yaml import write_yaml
 from virtshape.apiserver.encoding.negotiation import ResponseFormat, choose_format
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, YAML, Request, Response, Stream, Upgrade
@@ -79,7 +80,7 @@ def build_not_found_response() -> Response:
 
 def future_revision_error(error: FutureError) -> StatusError:
     """Return the error for a resourceVersion that the store has not reached."""
-    cause = Cause("ResourceVersionTooLarge", "Too large resource version", "")
+    cause = FieldError("", "Too large resource version", "ResourceVersionTooLarge")
     return StatusError(504, "Timeout", f"Timeout: {error}", [cause]).retry_after(1)
 
 

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from virtshape.api.status import Cause
+from virtshape.api.fielderror import FieldError
 from virtshape.api.times import now
 from virtshape.api.wellknown import APPLY_PATCH
 from virtshape.apiserver.encoding.negotiation import media_type
@@ -40,7 +40,7 @@ def read_write_options(request: Request, kind: str) -> WriteOptions:
     causes = [*_check_dry_run(request), *_check_manager(manager)]
     if validation not in _VALIDATIONS:
         message = f'Unsupported value: "{validation}": supported values: "", "Ignore", "Strict", "Warn"'
-        causes.append(Cause("FieldValueNotSupported", message, "fieldValidation"))
+        causes.append(FieldError("fieldValidation", message, "FieldValueNotSupported"))
     if kind == "PatchOptions":
         causes += _check_patch(request, manager)
     if causes:
@@ -54,15 +54,15 @@ def read_write_options(request: Request, kind: str) -> WriteOptions:
     )
 
 
-def _check_dry_run(request: Request) -> list[Cause]:
+def _check_dry_run(request: Request) -> list[FieldError]:
     given = request.query.get("dryRun", [])
     if all(value == "All" for value in given):
         return []
     shown = msgspec.json.encode(given).decode()
-    return [Cause("FieldValueNotSupported", f'Unsupported value: {shown}: supported values: "All"', "dryRun")]
+    return [FieldError("dryRun", f'Unsupported value: {shown}: supported values: "All"', "FieldValueNotSupported")]
 
 
-def _check_manager(manager: str) -> list[Cause]:
+def _check_manager(manager: str) -> list[FieldError]:
     if len(manager.encode(errors="replace")) > MAX_MANAGER_LENGTH:
         return [too_long_value("fieldManager", MAX_MANAGER_LENGTH)]
     if not manager.isprintable():
@@ -70,7 +70,7 @@ def _check_manager(manager: str) -> list[Cause]:
     return []
 
 
-def _check_patch(request: Request, manager: str) -> list[Cause]:
+def _check_patch(request: Request, manager: str) -> list[FieldError]:
     if media_type(request.headers.get("content-type", "")) == APPLY_PATCH:
         return [] if manager else [required_value("fieldManager", "is required for apply patch")]
     if request.flag("force") is not None:

@@ -10,7 +10,8 @@ Errors of API clients.
 
 import msgspec
 
-from virtshape.api.status import Cause, StatusDetails, StatusError
+from virtshape.api.fielderror import FieldError
+from virtshape.api.status import StatusDetails, StatusError
 
 _READ_AS = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed", 409: "Conflict"}
 
@@ -70,7 +71,7 @@ def parse_status_error(body: bytes, code: int = 0) -> StatusError:
         status.message = body[:512].decode(errors="replace").strip() or f"the server responded with status {code}"
     code = status.code or code
     details = status.details or _Details()
-    causes = [Cause(cause.reason or "", cause.message or "", cause.field or "") for cause in details.causes or ()]
+    causes = [FieldError(cause.field or "", cause.message or "", cause.reason or "") for cause in details.causes or ()]
     kind = GoneError if code == 410 else StatusError
     error = kind(code, status.reason or _READ_AS.get(code, ""), status.message or "", causes)
     error.details = StatusDetails(

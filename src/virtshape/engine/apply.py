@@ -6,11 +6,12 @@ fills in fields that are unset. Neither object is modified, but the VMI may shar
 the VMI is modified later.
 """
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.engine.annotations import apply_annotations, check_annotations
 from virtshape.engine.clock import apply_clock_preferences
-from virtshape.engine.conflict import Conflict, instancetype_conflict
+from virtshape.engine.conflict import instancetype_conflict
 from virtshape.engine.cpu import (
     apply_cpu,
     apply_cpu_preferences,
@@ -38,7 +39,7 @@ def apply(
     *,
     root: str = TEMPLATE_ROOT,
     layout: Layout = "sockets",
-) -> list[Conflict]:
+) -> list[FieldError]:
     """Apply both to the draft; on conflicts, return them all and leave the draft unchanged."""
     spec = draft.spec
     domain = spec.domain
@@ -63,7 +64,7 @@ def apply(
     return []
 
 
-def check_instancetype(draft: Draft, instancetype: VirtualMachineInstancetypeSpec, root: str) -> list[Conflict]:
+def check_instancetype(draft: Draft, instancetype: VirtualMachineInstancetypeSpec, root: str) -> list[FieldError]:
     """Return all fields that both the VM and its instance type set, and required sizes that neither sets."""
     spec = draft.spec
     domain = spec.domain

@@ -1,9 +1,9 @@
 """vCPUs: from the instance type, from the VM's own `cpu.guest`, and CPU features from the preference."""
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype, VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.domain import CPU, DomainSpec
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.topology import Layout, Topology, check_spread, count_vcpus, lay_out_vcpus, read_topology
 
 GUEST = "domain.cpu.guest"
@@ -42,17 +42,17 @@ def _check_traits(cpu: CPU, given: CPUInstancetype) -> list[str]:
     return clashes
 
 
-def check_own_vcpus(cpu: CPU, root: str, instancetype: VirtualMachineInstancetypeSpec | None) -> list[Conflict]:
+def check_own_vcpus(cpu: CPU, root: str, instancetype: VirtualMachineInstancetypeSpec | None) -> list[FieldError]:
     """Check the VM's own `cpu.guest`, with or without an instance type."""
     if cpu.guest is None:
         return []
     conflicts = []
     if cpu.guest == 0:
         message = f"{root}.{GUEST} must be 1 or more; leave it out to get one vCPU"
-        conflicts.append(Conflict((f"{root}.{GUEST}",), message))
+        conflicts.append(FieldError(f"{root}.{GUEST}", message))
     if instancetype is None:  # with an instance type, check_cpu reports these fields
         conflicts += [
-            Conflict((field,), f"{field} and {root}.{GUEST} are mutually exclusive: keep one of them")
+            FieldError(field, f"{field} and {root}.{GUEST} are mutually exclusive: keep one of them")
             for field in (f"{root}.domain.cpu.{name}" for name in ("sockets", "cores", "threads") if getattr(cpu, name))
         ]
     return conflicts
@@ -60,7 +60,7 @@ def check_own_vcpus(cpu: CPU, root: str, instancetype: VirtualMachineInstancetyp
 
 def check_vcpus_spread(
     cpu: CPU | None, root: str, given: CPUInstancetype | None, preference: VirtualMachinePreferenceSpec | None
-) -> Conflict | None:
+) -> FieldError | None:
     """Check that the vCPUs can be spread as the preference asks; the conflict names the field that sets them."""
     if given is not None and given.topology is not None:
         vcpus = read_topology(given.topology).vcpus

@@ -7,6 +7,7 @@ The source is not modified, and its server-set metadata is never copied.
 import copy
 from typing import NamedTuple
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.v1beta2 import (
     CPUInstancetype,
     MemoryInstancetype,
@@ -20,7 +21,6 @@ from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.api.wellknown import LAST_APPLIED
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.topology import Topology, read_topology
 
 Instancetype = VirtualMachineInstancetype | VirtualMachineClusterInstancetype
@@ -46,20 +46,20 @@ class Size(NamedTuple):
 UNCHANGED = Size()
 
 
-def check_size(source: Instancetype | Preference, size: Size) -> list[Conflict]:
+def check_size(source: Instancetype | Preference, size: Size) -> list[FieldError]:
     """Return the reasons why the source cannot have this size."""
     if isinstance(source, Preference):
         message = "a preference has no size: only instance types set vCPUs and memory"
-        return [Conflict(("spec",), message)] if size.is_given else []
+        return [FieldError("spec", message)] if size.is_given else []
     if size.vcpus is None:
         return []
     if size.topology is not None:
-        return [Conflict(("spec.cpu",), "a number of vCPUs and an exact topology are mutually exclusive")]
+        return [FieldError("spec.cpu", "a number of vCPUs and an exact topology are mutually exclusive")]
     topology = find_topology(source)
     if topology is None:
         return []
     message = f"the exact topology {topology} does not define a layout for {size.vcpus} vCPUs"
-    return [Conflict(("spec.cpu.topology",), message)]
+    return [FieldError("spec.cpu.topology", message)]
 
 
 def find_topology(source: Instancetype) -> Topology | None:

@@ -6,6 +6,7 @@ Works on the copy it is given. `resolve` finds the referenced objects.
 
 from msgspec import Struct
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -15,7 +16,6 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.engine.apply import TEMPLATE_ROOT, apply
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.disks import apply_default_disks
 from virtshape.engine.draft import Draft, Trace
@@ -38,7 +38,7 @@ def expand_vm(
     configuration: KubeVirtConfiguration | None = None,
     architecture: str = DEFAULT_ARCHITECTURE,
     trace: Trace | None = None,
-) -> list[Conflict]:
+) -> list[FieldError]:
     """Expand the VM in place and remove its references, or return the conflicts."""
     template = vm.spec.template
     if shape.instancetype is None and shape.preference is None:
@@ -59,7 +59,7 @@ def expand_vm(
 
 def shape_draft(
     draft: Draft, shape: Shape, configuration: KubeVirtConfiguration | None, root: str = TEMPLATE_ROOT
-) -> list[Conflict]:
+) -> list[FieldError]:
     """Add default disks and a default interface, then apply the instance type and the preference."""
     apply_default_disks(draft.spec)
     unusable = apply_default_interface(draft.spec, configuration)

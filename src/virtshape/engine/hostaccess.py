@@ -7,13 +7,13 @@ Permission is given by feature gates and permittedHostDevices, as in KubeVirt. A
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.devices import GPU, HostDevice
 from virtshape.api.kubevirt.domain import LaunchSecurity
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.network import Network
 from virtshape.api.kubevirt.volume import Volume
-from virtshape.engine.conflict import Conflict
 
 ExplainHostDisk = Callable[[str], str]
 """Returns why a host file may not be used as a disk; an empty string if it may."""
@@ -40,9 +40,9 @@ def check_host_access(
     root: str,
     configuration: KubeVirtConfiguration | None,
     explain_host_disk: ExplainHostDisk,
-) -> list[Conflict]:
+) -> list[FieldError]:
     """Return a conflict for each host resource that an expanded spec may not use; `root` is its field path."""
-    found: list[Conflict] = []
+    found: list[FieldError] = []
     domain, devices = spec.domain, spec.domain.devices
     for volume in spec.volumes or ():  # a plain loop is faster, and most guests use none of these
         if volume.host_disk is not None or volume.downward_metrics is not None:
@@ -73,12 +73,12 @@ def _check_volumes(
     at: str,
     configuration: KubeVirtConfiguration | None,
     explain_host_disk: ExplainHostDisk,
-) -> Iterator[Conflict]:
+) -> Iterator[FieldError]:
     for index, volume in enumerate(volumes):
         if volume.host_disk is not None:
             reason = explain_host_disk(volume.host_disk.path)
             if reason:
-                yield Conflict((f"{at}[{index}].hostDisk",), reason)
+                yield FieldError(f"{at}[{index}].hostDisk", reason)
         elif volume.downward_metrics is not None:
             prefix = "downwardMetrics disks are not allowed: "
             yield from _require("DownwardMetrics", f"{at}[{index}].downwardMetrics", configuration, prefix)
@@ -86,7 +86,7 @@ def _check_volumes(
 
 def _check_devices(
     what: str, devices: Sequence[GPU | HostDevice], at: str, configuration: KubeVirtConfiguration | None
-) -> Iterator[Conflict]:
+) -> Iterator[FieldError]:
     permitted = _list_permitted(configuration)
     if what == "HostDevice" and any(device.device_name for device in devices):
         yield from _require("HostDevices", at, configuration)
@@ -97,7 +97,7 @@ def _check_devices(
         if device.device_name and device.device_name not in permitted:
             message = f"{what} {device.device_name} is not permitted in permittedHostDevices configuration"
             listed = f"permitted are {', '.join(sorted(permitted))}" if permitted else "no device is permitted"
-            yield Conflict((f"{at}[{index}].deviceName",), f"{message}: {listed}")
+            yield FieldError(f"{at}[{index}].deviceName", f"{message}: {listed}")
 
 
 def _list_permitted(configuration: KubeVirtConfiguration | None) -> set[str]:
@@ -110,7 +110,7 @@ def _list_permitted(configuration: KubeVirtConfiguration | None) -> set[str]:
 
 def _check_filesystems(
     spec: VirtualMachineInstanceSpec, root: str, configuration: KubeVirtConfiguration | None
-) -> Iterator[Conflict]:
+) -> Iterator[FieldError]:
     stored = {one.name for one in spec.volumes or () if one.persistent_volume_claim or one.data_volume}
     for index, filesystem in enumerate(spec.domain.devices.filesystems or ()):
         if filesystem.name in stored:
@@ -120,7 +120,7 @@ def _check_filesystems(
 
 def _check_security(
     security: LaunchSecurity, field: str, configuration: KubeVirtConfiguration | None
-) -> Iterator[Conflict]:
+) -> Iterator[FieldError]:
     if security.sev is not None or security.snp is not None:
         yield from _require("WorkloadEncryptionSEV", field, configuration)
     if security.tdx is not None:
@@ -129,7 +129,7 @@ def _check_security(
 
 def _check_networks(
     networks: Sequence[Network], at: str, configuration: KubeVirtConfiguration | None
-) -> Iterator[Conflict]:
+) -> Iterator[FieldError]:
     for index, network in enumerate(networks):
         if network.resource_claim is not None:
             yield from _require("NetworkDevicesWithDRA", f"{at}[{index}].resourceClaim", configuration)
@@ -137,9 +137,9 @@ def _check_networks(
 
 def _require(
     gate: str, field: str, configuration: KubeVirtConfiguration | None, prefix: str = ""
-) -> Iterator[Conflict]:
+) -> Iterator[FieldError]:
     if not is_gate_enabled(gate, configuration):
-        yield Conflict((field,), f"{prefix}{_describe_gate(gate)}")
+        yield FieldError(field, f"{prefix}{_describe_gate(gate)}")
 
 
 def _describe_gate(name: str) -> str:

@@ -4,10 +4,10 @@ import struct
 from collections.abc import Mapping
 from contextlib import suppress
 
+from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.instancetype.v1beta2 import MemoryInstancetype
 from virtshape.api.kubevirt.domain import DomainSpec, Memory, ResourceRequirements
 from virtshape.api.quantity import Quantity
-from virtshape.engine.conflict import VALUE_REQUIRED, Conflict
 
 
 def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[str]:
@@ -31,18 +31,18 @@ def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[s
     return clashes
 
 
-def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype | None) -> Conflict | None:
+def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype | None) -> FieldError | None:
     """Check that the instance type or the VM sets the guest's memory."""
     if given is not None and given.guest is not None:
         return None
     field = f"{root}.domain.memory.guest"
     guest = domain.memory.guest if domain.memory else None
     if guest is not None:
-        return None if guest.amount > 0 else Conflict((field,), f"{field} '{guest}': must be greater than 0")
+        return None if guest.amount > 0 else FieldError(field, f"{field} '{guest}': must be greater than 0")
     if default_memory(domain) is not None:
         return None
     message = f"no memory: set {field} in the VM, or choose an instance type that sets spec.memory.guest"
-    return Conflict((field,), message, VALUE_REQUIRED)
+    return FieldError(field, message, VALUE_REQUIRED)
 
 
 def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:

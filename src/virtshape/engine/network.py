@@ -1,10 +1,10 @@
 """Interfaces: the default interface, and the preferred model and binding."""
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import DevicePreferences
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.network import Interface, InterfaceBridge, InterfaceMasquerade, Network, PodNetwork
-from virtshape.engine.conflict import Conflict
 
 _ADVICE = "name an interface in the VM, or set configuration.network.defaultNetworkInterface to masquerade"
 _BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passt_binding", "binding")
@@ -12,7 +12,7 @@ _BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "pass
 
 def apply_default_interface(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
-) -> Conflict | None:
+) -> FieldError | None:
     """Connect a VM without networks to the pod network with the configured binding."""
     devices = spec.domain.devices
     if devices.autoattach_pod_interface is False or spec.networks or devices.interfaces:
@@ -21,13 +21,13 @@ def apply_default_interface(
     binding = (network.default_network_interface if network else None) or "bridge"
     if binding == "bridge":
         if network is not None and network.permit_bridge_interface_on_pod_network is False:
-            return Conflict((), f"bridge interface is not enabled in kubevirt-config: {_ADVICE}")
+            return FieldError("", f"bridge interface is not enabled in kubevirt-config: {_ADVICE}")
         interface = Interface(name="default", bridge=InterfaceBridge())
     elif binding == "masquerade":
         interface = Interface(name="default", masquerade=InterfaceMasquerade())
     else:
         message = f"configuration.network.defaultNetworkInterface: {binding} is not supported; use bridge or masquerade"
-        return Conflict((), message)
+        return FieldError("", message)
     devices.interfaces = [interface]
     spec.networks = [Network(name="default", pod=PodNetwork())]
     return None

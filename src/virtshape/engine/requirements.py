@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from virtshape.api.fielderror import VALUE_NOT_FOUND, FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.domain import CPU
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.quantity import Quantity
 from virtshape.engine.apply import TEMPLATE_ROOT
-from virtshape.engine.conflict import VALUE_NOT_FOUND, Conflict
 from virtshape.engine.topology import DEFAULT_VCPUS, count_vcpus, preferred_topology, spread_options
 
 _INSTANCETYPE = "spec.instancetype"
@@ -22,12 +22,12 @@ def check_requirements(
     preference: VirtualMachinePreferenceSpec | None,
     spec: VirtualMachineInstanceSpec,
     own_vcpus: int | None = None,
-) -> list[Conflict]:
+) -> list[FieldError]:
     """Return all unmet requirements; `own_vcpus` is the VM's `cpu.guest`, which `apply` removes from the spec."""
     requirements = preference.requirements if preference else None
     if preference is None or requirements is None:
         return []
-    unmet: list[Conflict] = []
+    unmet: list[FieldError] = []
     if requirements.cpu is not None:
         if own_vcpus is None and spec.domain.cpu is not None:
             own_vcpus = spec.domain.cpu.guest
@@ -49,7 +49,7 @@ def _check_cpu(
     cpu: CPU | None,
     own_vcpus: int | None,
     required: int,
-) -> Iterator[Conflict]:
+) -> Iterator[FieldError]:
     given = count_vcpus(instancetype.cpu) if instancetype else 0
     if instancetype is not None and not given and own_vcpus is None:
         own_vcpus = DEFAULT_VCPUS
@@ -90,7 +90,7 @@ def _counted_members(preference: VirtualMachinePreferenceSpec) -> tuple[str, tup
 
 def _check_memory(
     instancetype: VirtualMachineInstancetypeSpec | None, spec: VirtualMachineInstanceSpec, required: Quantity
-) -> Iterator[Conflict]:
+) -> Iterator[FieldError]:
     typed = instancetype.memory.guest if instancetype and instancetype.memory else None
     own = spec.domain.memory.guest if spec.domain.memory else None
     given = own if own is not None else typed if typed is not None else Quantity("0")
@@ -100,12 +100,12 @@ def _check_memory(
     yield _unmet(f"insufficient Memory resources of {given} provided by {giver}, preference requires {required}", field)
 
 
-def _too_few_vcpus(given: int, giver: str, required: int, shape: str, *fields: str) -> Conflict:
+def _too_few_vcpus(given: int, giver: str, required: int, shape: str, *fields: str) -> FieldError:
     message = (
         f"insufficient CPU resources of {given} vCPU provided by {giver}, preference requires {required} vCPU{shape}"
     )
     return _unmet(message, *fields)
 
 
-def _unmet(message: str, *fields: str) -> Conflict:
-    return Conflict(fields, message, VALUE_NOT_FOUND)
+def _unmet(message: str, *fields: str) -> FieldError:
+    return FieldError(", ".join(fields), message, VALUE_NOT_FOUND)

@@ -4,10 +4,10 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype
 from virtshape.api.kubevirt.domain import CPUTopology
-from virtshape.engine.conflict import Conflict
 
 Layout = Literal["sockets", "cores"]
 
@@ -104,7 +104,7 @@ def _spread(vcpus: int, ratio: int, across: str) -> Topology:
 
 def check_spread(
     vcpus: int, field: str, giver: str, preference: VirtualMachinePreferenceSpec | None
-) -> Conflict | None:
+) -> FieldError | None:
     """Check that the vCPUs can be spread evenly; `giver` provides them in `field`."""
     if preference is None or preferred_topology(preference) != "spread":
         return None
@@ -122,4 +122,4 @@ def check_spread(
             return None
     if divisor and vcpus % divisor == 0:
         return None
-    return Conflict((field,), f"{vcpus} vCPUs provided by {giver} are not divisible by {divided_by}")
+    return FieldError(field, f"{vcpus} vCPUs provided by {giver} are not divisible by {divided_by}")

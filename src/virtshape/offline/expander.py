@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from virtshape import catalog as builtin
 from virtshape.api.codec import decode, encode
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
-from virtshape.api.status import Cause, StatusError
-from virtshape.engine.conflict import VALUE_INVALID, causes, describe_conflicts
+from virtshape.api.status import StatusError
+from virtshape.engine.conflict import describe_conflicts
 from virtshape.engine.draft import Trace
 from virtshape.engine.expand import Shape, expand_vm
 from virtshape.engine.machine import default_architecture
@@ -144,13 +145,13 @@ class Expander:
         reported = [self.suggest(error) if isinstance(error, NotFoundError) else error for error in errors.values()]
         if len(reported) == 1:
             return reported[0]
-        reasons = [cause for error in reported for cause in error.causes or (Cause(VALUE_INVALID, error.message, ""),)]
+        reasons = [cause for error in reported for cause in error.causes or (FieldError("", error.message),)]
         return StatusError(first.code, first.reason, "; ".join(error.message for error in reported), reasons)
 
     def _expand(self, vm: VirtualMachine, shape: Shape, trace: Trace | None) -> None:
         conflicts = expand_vm(vm, shape, self._configuration, self._architecture, trace)
         if conflicts:
-            raise StatusError(422, "Invalid", describe_conflicts(conflicts), causes(conflicts))
+            raise StatusError(422, "Invalid", describe_conflicts(conflicts), conflicts)
 
     def _find_built_in(self, reference: Reference) -> Model | None:
         """Look up the known objects first, then the catalog; objects found there are added to the known ones."""

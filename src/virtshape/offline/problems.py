@@ -8,8 +8,9 @@ Problems in files with their positions, and the error that contains them all.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.problems import Problem, ProblemKind
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.api.yaml import Document
 
 _ANNOTATIONS = "annotations."
@@ -34,7 +35,9 @@ class FilesError(StatusError):
     def __init__(self, problems: Iterable[FileProblem]) -> None:
         self.problems = tuple(problems)
         lines = [str(problem) for problem in self.problems]
-        causes = [Cause(each.problem.cause.type, line, "") for each, line in zip(self.problems, lines, strict=True)]
+        causes = [
+            FieldError("", line, each.problem.cause.reason) for each, line in zip(self.problems, lines, strict=True)
+        ]
         super().__init__(422, "Invalid", "; ".join(lines), causes)
 
 
@@ -45,11 +48,11 @@ def locate(document: Document, field: str, message: str, kind: ProblemKind = "va
 
 def locate_causes(document: Document, error: StatusError) -> list[FileProblem]:
     """Return all causes of an error with their positions."""
-    causes = error.causes or (Cause("", error.message, ""),)
+    causes = error.causes or (FieldError("", error.message, ""),)
     return [_locate_cause(document, cause) for cause in causes]
 
 
-def _locate_cause(document: Document, cause: Cause) -> FileProblem:
+def _locate_cause(document: Document, cause: FieldError) -> FileProblem:
     first = cause.field.split(", ")[0]
     if first.startswith(_ANNOTATIONS):  # annotation conflicts are named only by their key
         first = f"spec.template.metadata.annotations[{first.removeprefix(_ANNOTATIONS)}]"

@@ -8,11 +8,12 @@ annotation takes precedence over the label.
 from typing import Final, Literal, NamedTuple
 
 from virtshape.api.cdi import DataSource, DataVolume, DataVolumeSpec
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.machine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.matcher import KINDS
 from virtshape.resolve.reference import Lookup, NotFoundError, Reference
@@ -92,10 +93,10 @@ def _combine_errors(failed: dict[InferredRole, StatusError]) -> StatusError:
     """Return the first error with a cause for each matcher that cannot be inferred."""
     first = next(iter(failed.values()))
     first.causes = tuple(
-        Cause(
-            "FieldValueNotFound" if error.code == 404 else "FieldValueInvalid",
-            error.message,
+        FieldError(
             f"spec.{role}.inferFromVolume",
+            error.message,
+            "FieldValueNotFound" if error.code == 404 else "FieldValueInvalid",
         )
         for role, error in failed.items()
     )

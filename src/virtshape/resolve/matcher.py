@@ -6,6 +6,7 @@ Kinds match case-insensitively, singular or plural; an absent kind means the clu
 
 from typing import Final, Literal, NamedTuple
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.machine import (
     FlavorMatcher,
     InstancetypeMatcher,
@@ -13,7 +14,7 @@ from virtshape.api.kubevirt.machine import (
     PreferenceMatcher,
     VirtualMachine,
 )
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 
 Matcher = InstancetypeMatcher | PreferenceMatcher | FlavorMatcher
 Role = Literal["instancetype", "preference", "flavor"]
@@ -49,12 +50,12 @@ _BY_NAME: Final[dict[Role, dict[str, str]]] = {
 }
 
 
-def check_sole_size(vm: VirtualMachine) -> Cause | None:
+def check_sole_size(vm: VirtualMachine) -> FieldError | None:
     """Check that the VM does not name both an instance type and a flavor."""
     if vm.spec.flavor is None or vm.spec.instancetype is None:
         return None
     message = "spec.flavor and spec.instancetype are mutually exclusive: keep one of them"
-    return Cause("FieldValueInvalid", message, "spec.flavor")
+    return FieldError("spec.flavor", message)
 
 
 def find_matcher(vm: VirtualMachine, role: Role) -> Matcher | None:
@@ -88,5 +89,5 @@ def full_kind(matcher: Matcher, role: Role) -> str:
     if kind is None:
         kinds = KINDS[role]
         message = f"got unexpected kind in {kinds.label}: {matcher.kind}; use {kinds.cluster} or {kinds.namespaced}"
-        raise StatusError(422, "Invalid", message, [Cause("FieldValueNotSupported", message, f"spec.{role}.kind")])
+        raise StatusError(422, "Invalid", message, [FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported")])
     return kind

@@ -5,9 +5,10 @@ from difflib import get_close_matches
 
 from msgspec import Struct
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import KINDS
 from virtshape.api.model import Model
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 
 
 class Reference(Struct, frozen=True, gc=False):
@@ -36,7 +37,7 @@ class NotFoundError(StatusError):
         message = f'{reference.resource} "{reference.name}" not found'
         if near:
             message += f"; did you mean {' or '.join(near)}?"
-        super().__init__(404, "NotFound", message, [Cause("FieldValueNotFound", message, field)])
+        super().__init__(404, "NotFound", message, [FieldError(field, message, "FieldValueNotFound")])
         self.reference = reference
         self.field = field
 

@@ -18,11 +18,11 @@ Causes = list[tuple[str, str]]
 
 def list_causes(version: str = "v1beta2", **spec: object) -> Causes:
     result = check_instancetype(build_instancetype_spec(**spec), version)
-    return [(cause.type, cause.field) for cause in result.causes]
+    return [(cause.reason, cause.field) for cause in result.causes]
 
 
 def list_preference_causes(**spec: object) -> Causes:
-    return [(cause.type, cause.field) for cause in check_preference(build_preference_spec(**spec)).causes]
+    return [(cause.reason, cause.field) for cause in check_preference(build_preference_spec(**spec)).causes]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

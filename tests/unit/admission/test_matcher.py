@@ -71,7 +71,7 @@ def test_matcher_with_a_volume_is_valid(role: str, policy: str | None) -> None:
 @pytest.mark.parametrize("role", INFERRING)
 def test_all_problems_of_a_matcher_are_reported(role: str, matcher: JsonObject, causes: list[tuple[str, str]]) -> None:
     found = check_matchers(build(role, matcher))
-    assert [(cause.type, cause.field) for cause in found] == [(type_, f"spec.{role}{at}") for type_, at in causes]
+    assert [(cause.reason, cause.field) for cause in found] == [(type_, f"spec.{role}{at}") for type_, at in causes]
 
 
 @pytest.mark.parametrize("matcher", [{}, {"name": ""}, {"kind": "VirtualMachineFlavor"}])
@@ -116,7 +116,7 @@ def test_changed_name_requires_a_changed_revision(
         assert causes == []
     else:
         (cause,) = causes
-        assert (cause.type, cause.field) == ("FieldValueInvalid", f"spec.{role}.revisionName")
+        assert (cause.reason, cause.field) == ("FieldValueInvalid", f"spec.{role}.revisionName")
         assert cause.message == (
             "the Matcher name has been updated without updating the RevisionName: "
             f"remove spec.{role}.revisionName to use the current b"

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from virtshape.admission.clusterstate import Admitted
 from virtshape.admission.conversionreview import answer_conversion
 from virtshape.admission.review import allow, create_json_patch, deny, parse_admission_request
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.fielderror import FieldError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.patches.jsonpatch import patch_json
 
 REQUEST: dict[str, Any] = {
@@ -92,7 +93,7 @@ def test_changed_object_has_a_patch_and_warnings() -> None:
 
 
 def test_rejection_has_all_causes() -> None:
-    error = StatusError(422, "Invalid", "a, b", [Cause("FieldValueInvalid", f"bad {x}", f"spec.{x}") for x in "ab"])
+    error = StatusError(422, "Invalid", "a, b", [FieldError(f"spec.{x}", f"bad {x}") for x in "ab"])
     error.warnings = ("old",)
     response = read(deny(parse_admission_request(review()), error.about("kubevirt.io", "virtualmachines", "vm1")))
     assert (response["uid"], response["allowed"], response["warnings"]) == ("u1", False, ["old"])

@@ -11,9 +11,9 @@ from tests.support.build import (
 )
 
 from virtshape.api.codec import from_tree
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.expand import Shape
 from virtshape.engine.topology import TOPOLOGIES
 
@@ -23,7 +23,7 @@ SIZELESS: JsonObject = {"cpu": None, "memory": None}
 SPREAD: JsonObject = {"cpu": {"preferredCPUTopology": "spread"}}
 
 
-def check(instancetype: JsonObject | None = None, preference: JsonObject | None = None, **vm: Any) -> list[Conflict]:
+def check(instancetype: JsonObject | None = None, preference: JsonObject | None = None, **vm: Any) -> list[FieldError]:
     """Return the conflicts of a VM that refers to the given instance type and preference."""
     shape = Shape(
         None if instancetype is None else build_instancetype_spec(**instancetype),
@@ -34,7 +34,7 @@ def check(instancetype: JsonObject | None = None, preference: JsonObject | None 
     return check_vm(build_vm(**named, **vm), shape)
 
 
-def fields(conflicts: list[Conflict]) -> list[tuple[str, ...]]:
+def fields(conflicts: list[FieldError]) -> list[tuple[str, ...]]:
     return [conflict.fields for conflict in conflicts]
 
 
@@ -189,7 +189,7 @@ def test_too_few_vcpus_for_the_preference_are_rejected(
     assert fields(conflicts) == ([] if found is None else [(found,)])
     for conflict in conflicts:
         assert conflict.message.startswith("failure checking preference requirements: insufficient CPU resources of ")
-        assert conflict.type == "FieldValueNotFound"
+        assert conflict.reason == "FieldValueNotFound"
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)

@@ -2,8 +2,9 @@
 
 import pytest
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.problems import DecodeError, Problem
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 
 UNKNOWN = Problem("spec.buss", 'unknown field "buss"', "unknown")
 MISSING = Problem("spec.name", 'missing required field "name"', "missing")
@@ -26,8 +27,8 @@ def test_kinds_of_problems_decide_the_status_code(problems: list[Problem], code:
 
 def test_every_problem_is_a_cause() -> None:
     assert DecodeError([UNKNOWN, MISSING]).causes == (
-        Cause("FieldValueForbidden", 'unknown field "buss"', "spec.buss"),
-        Cause("FieldValueRequired", 'missing required field "name"', "spec.name"),
+        FieldError("spec.buss", 'unknown field "buss"', "FieldValueForbidden"),
+        FieldError("spec.name", 'missing required field "name"', "FieldValueRequired"),
     )
 
 

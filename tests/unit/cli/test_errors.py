@@ -5,11 +5,12 @@ import sys
 import click
 import pytest
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.problems import DecodeError, Problem
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.cli.errors import ArgumentError, CommandError, run, warn
 
-CAUSES = [Cause("FieldValueInvalid", "too large", "spec.a"), Cause("FieldValueInvalid", "too small", "spec.b")]
+CAUSES = [FieldError("spec.a", "too large"), FieldError("spec.b", "too small")]
 PROBLEMS = [Problem("spec.a", "too large", "value"), Problem("spec.b", "too small", "value")]
 
 

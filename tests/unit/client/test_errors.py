@@ -5,12 +5,13 @@ import json
 import pytest
 
 from virtshape.api.codec import encode
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.fielderror import FieldError
+from virtshape.api.status import StatusError
 from virtshape.client.errors import GoneError, parse_status_error
 
 
 def test_status_is_parsed_into_the_original_error() -> None:
-    sent = StatusError(422, "Invalid", "no good", [Cause("FieldValueInvalid", "bad", "spec.x")])
+    sent = StatusError(422, "Invalid", "no good", [FieldError("spec.x", "bad")])
     sent.about("kubevirt.io", "VirtualMachine", "vm1").retry_after(3)
     read = parse_status_error(encode(sent.status))
     assert encode(read.status) == encode(sent.status)

@@ -145,7 +145,7 @@ def test_instance_type_and_preference_are_applied_together() -> None:
 
 def test_conflicts_and_missing_memory_are_reported_together() -> None:
     conflicts = apply_trees({"cpu": {"cores": 2}}, {"cpu": None, "memory": None}).conflicts
-    assert [(c.fields[0], c.type) for c in conflicts] == [
+    assert [(c.fields[0], c.reason) for c in conflicts] == [
         ("spec.template.spec.domain.cpu.cores", "FieldValueInvalid"),
         ("spec.template.spec.domain.memory.guest", "FieldValueRequired"),
     ]

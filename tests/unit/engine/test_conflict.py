@@ -2,20 +2,14 @@
 
 import pytest
 
-from virtshape.api.status import Cause
-from virtshape.engine.conflict import (
-    VALUE_REQUIRED,
-    Conflict,
-    causes,
-    describe_conflicts,
-    instancetype_conflict,
-    split_conflicts,
-)
+from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
+from virtshape.api.status import StatusCause, StatusError
+from virtshape.engine.conflict import describe_conflicts, instancetype_conflict, split_conflicts
 
 CPU = instancetype_conflict("spec.cpu")
 MEMORY = instancetype_conflict("spec.memory")
-LACK = Conflict(("spec.disk",), "no disk", VALUE_REQUIRED)
-NOWHERE = Conflict((), "the network is down")
+LACK = FieldError("spec.disk", "no disk", VALUE_REQUIRED)
+NOWHERE = FieldError("", "the network is down")
 
 
 def test_instancetype_conflict_names_its_field() -> None:
@@ -33,7 +27,7 @@ def test_instancetype_conflict_names_its_field() -> None:
     ],
     ids=["none", "one conflict", "conflicts share a sentence", "other violation", "conflicts first"],
 )
-def test_all_violations_are_described_at_once(conflicts: list[Conflict], message: str) -> None:
+def test_all_violations_are_described_at_once(conflicts: list[FieldError], message: str) -> None:
     assert describe_conflicts(conflicts) == message
 
 
@@ -45,10 +39,17 @@ def test_instancetype_conflicts_are_split_from_other_violations() -> None:
 
 
 def test_each_violation_becomes_a_status_cause() -> None:
-    several = Conflict(("spec.a", "spec.b"), "too few")
-    assert causes([CPU, LACK, several, NOWHERE]) == [
-        Cause("FieldValueInvalid", CPU.message, "spec.cpu"),
-        Cause("FieldValueRequired", "no disk", "spec.disk"),
-        Cause("FieldValueInvalid", "too few", "spec.a, spec.b"),
-        Cause("FieldValueInvalid", "the network is down", ""),
+    several = FieldError("spec.a, spec.b", "too few", rule="one-of")
+    error = StatusError(422, "Invalid", "no good", [CPU, LACK, several, NOWHERE])
+    assert error.status.details is not None
+    assert error.status.details.causes == [
+        StatusCause(reason="FieldValueInvalid", message=CPU.message, field="spec.cpu"),
+        StatusCause(reason="FieldValueRequired", message="no disk", field="spec.disk"),
+        StatusCause(reason="FieldValueInvalid", message="too few", field="spec.a, spec.b"),
+        StatusCause(reason="FieldValueInvalid", message="the network is down"),
     ]
+
+
+def test_error_names_all_of_its_fields() -> None:
+    assert instancetype_conflict("spec.a", "spec.b").fields == ("spec.a", "spec.b")
+    assert NOWHERE.fields == ()

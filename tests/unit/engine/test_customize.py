@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 
 from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype import v1beta1, v1beta2
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.customize import (
     Instancetype,
     Preference,
@@ -204,24 +204,24 @@ def test_preference_is_copied_at_its_own_version() -> None:
         pytest.param(
             build_preference(),
             Size(memory=Quantity("1Gi")),
-            Conflict(("spec",), "a preference has no size: only instance types set vCPUs and memory"),
+            FieldError("spec", "a preference has no size: only instance types set vCPUs and memory"),
             id="size for a preference",
         ),
         pytest.param(
             build_instancetype(LAID_OUT),
             Size(vcpus=6),
-            Conflict(("spec.cpu.topology",), "the exact topology 2x1x2 does not define a layout for 6 vCPUs"),
+            FieldError("spec.cpu.topology", "the exact topology 2x1x2 does not define a layout for 6 vCPUs"),
             id="count for a topology",
         ),
         pytest.param(
             build_instancetype(),
             Size(vcpus=4, topology=CPUTopology(cores=4)),
-            Conflict(("spec.cpu",), "a number of vCPUs and an exact topology are mutually exclusive"),
+            FieldError("spec.cpu", "a number of vCPUs and an exact topology are mutually exclusive"),
             id="both",
         ),
     ],
 )
-def test_ambiguous_size_is_a_conflict(source: Instancetype | Preference, size: Size, conflict: Conflict) -> None:
+def test_ambiguous_size_is_a_conflict(source: Instancetype | Preference, size: Size, conflict: FieldError) -> None:
     assert check_size(source, size) == [conflict]
 
 

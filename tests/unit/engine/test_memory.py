@@ -4,14 +4,14 @@ import pytest
 from tests.support.build import build_spec
 from tests.support.engine import WITHOUT_SIZE, apply_to_domain, apply_trees, list_conflicts
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.memory import default_memory, overcommit
 
 FIELD = "spec.template.spec.domain.memory.guest"
-NO_MEMORY = Conflict(
-    (FIELD,),
+NO_MEMORY = FieldError(
+    FIELD,
     f"no memory: set {FIELD} in the VM, or choose an instance type that sets spec.memory.guest",
     "FieldValueRequired",
 )
@@ -132,7 +132,7 @@ def test_missing_memory_conflict_names_both_places_to_set_it(domain: JsonObject,
 @pytest.mark.parametrize("amount", ["0", "0Gi", "-1Gi"])
 def test_zero_memory_is_a_conflict(amount: str) -> None:
     conflicts = apply_trees({"memory": {"guest": amount}}, WITHOUT_SIZE).conflicts
-    assert conflicts == [Conflict((FIELD,), f"{FIELD} '{Quantity(amount)}': must be greater than 0")]
+    assert conflicts == [FieldError(FIELD, f"{FIELD} '{Quantity(amount)}': must be greater than 0")]
 
 
 def test_overcommit_applies_to_memory_of_the_vm() -> None:

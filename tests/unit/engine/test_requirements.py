@@ -3,9 +3,9 @@
 import pytest
 from tests.support.build import build_instancetype_spec, build_preference_spec, build_spec
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.model import JsonObject
-from virtshape.engine.conflict import Conflict
 from virtshape.engine.requirements import check_requirements
 from virtshape.engine.topology import ACROSS, TOPOLOGIES
 
@@ -22,7 +22,7 @@ def check(
     own_vcpus: int | None = None,
     cpu: JsonObject | None = None,
     **spec: object,
-) -> list[Conflict]:
+) -> list[FieldError]:
     return check_requirements(
         None if instancetype is None else build_instancetype_spec(**instancetype),
         build_preference_spec(requirements=requirements, cpu=cpu),
@@ -31,8 +31,8 @@ def check(
     )
 
 
-def unmet(fields: str | tuple[str, ...], message: str) -> list[Conflict]:
-    return [Conflict((fields,) if isinstance(fields, str) else fields, message, "FieldValueNotFound")]
+def unmet(fields: str | tuple[str, ...], message: str) -> list[FieldError]:
+    return [FieldError(", ".join((fields,) if isinstance(fields, str) else fields), message, "FieldValueNotFound")]
 
 
 @pytest.mark.parametrize("preference", [None, build_preference_spec(), build_preference_spec(requirements={})])

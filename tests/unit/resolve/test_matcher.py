@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 from tests.support.build import build_vm
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.machine import FlavorMatcher, InstancetypeMatcher, PreferenceMatcher
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.resolve.matcher import KINDS, Matcher, Role, check_sole_size, find_full_kind, find_status_ref, full_kind
 
 MATCHERS: dict[Role, type[Matcher]] = {
@@ -39,7 +40,7 @@ def test_other_kind_is_rejected_with_the_valid_ones(role: Role, kind: str) -> No
     label, cluster, namespaced = KINDS[role]
     message = f"got unexpected kind in {label}: {kind}; use {cluster} or {namespaced}"
     assert (refused.value.code, refused.value.message) == (422, message)
-    assert refused.value.causes == (Cause("FieldValueNotSupported", message, f"spec.{role}.kind"),)
+    assert refused.value.causes == (FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported"),)
 
 
 def test_kinds_of_another_role_are_not_found() -> None:
@@ -55,11 +56,7 @@ def test_flavor_and_instancetype_are_mutually_exclusive(
     instancetype: str | None, flavor: str | None, sole: bool
 ) -> None:
     cause = check_sole_size(build_vm(instancetype=instancetype, flavor=flavor))
-    expected = Cause(
-        "FieldValueInvalid",
-        "spec.flavor and spec.instancetype are mutually exclusive: keep one of them",
-        "spec.flavor",
-    )
+    expected = FieldError("spec.flavor", "spec.flavor and spec.instancetype are mutually exclusive: keep one of them")
     assert cause == (None if sole else expected)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from virtshape.api.status import Cause
+from virtshape.api.fielderror import FieldError
 from virtshape.resolve.reference import NotFoundError, Reference
 
 SMALL = Reference("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype", "", "smal")
@@ -37,7 +37,7 @@ def test_resource_is_the_plural_with_its_group(group: str, kind: str, resource: 
 def test_not_found_error_names_object_and_field() -> None:
     error = NotFoundError(SMALL, "spec.instancetype.name")
     assert (error.code, error.reason, error.message) == (404, "NotFound", MESSAGE)
-    assert error.causes == (Cause("FieldValueNotFound", MESSAGE, "spec.instancetype.name"),)
+    assert error.causes == (FieldError("spec.instancetype.name", MESSAGE, "FieldValueNotFound"),)
 
 
 @pytest.mark.parametrize(

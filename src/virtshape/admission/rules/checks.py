@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import fields
 
-from virtshape.admission.violation import Violation
 from virtshape.api.diagnosis import quote, suggest
+from virtshape.api.fielderror import FieldError
 from virtshape.api.model import Model
 
 NOT_SUPPORTED: Final = "FieldValueNotSupported"
@@ -56,7 +56,7 @@ def list_members(struct: type[Model], *wanted: str) -> Members:
     return Members([each.name for each in found], [each.encode_name for each in found])
 
 
-def check_names(what: str, items: Collection[Named], at: str) -> Generator[Violation, None, set[str]]:
+def check_names(what: str, items: Collection[Named], at: str) -> Generator[FieldError, None, set[str]]:
     """Report duplicate names; return all names."""
     names = {item.name for item in items}
     if len(names) == len(items):
@@ -66,7 +66,7 @@ def check_names(what: str, items: Collection[Named], at: str) -> Generator[Viola
         if item.name in seen:
             reason = f"two {what}s are named {quote(item.name)}: rename or remove one"
             message = f"{_describe_duplicate(what, item.name, f'{at}[{index}] and {at}[{seen[item.name]}]')}: {reason}"
-            yield Violation("duplicate-name", f"{at}[{index}].name", message)
+            yield FieldError(f"{at}[{index}].name", message, rule="duplicate-name")
         seen.setdefault(item.name, index)
     return names
 
@@ -83,7 +83,7 @@ def _describe_duplicate(what: str, name: str, places: str) -> str:
 
 def check_partners(
     what: str, items: Iterable[Named], at: str, partner: str, known: Collection[str]
-) -> Iterator[Violation]:
+) -> Iterator[FieldError]:
     """Report items without a partner of the same name."""
     for index, item in enumerate(items):
         if item.name not in known:
@@ -91,21 +91,23 @@ def check_partners(
             reason = f"the {what} {quote(item.name)} has no {partner} of that name{hint}"
             called = "Name" if what == "disk" else "name"  # as KubeVirt spells it
             message = f"{at}[{index}].{called} '{item.name}' not found: {reason}"
-            yield Violation(f"missing-{partner}", f"{at}[{index}].name", message)
+            yield FieldError(f"{at}[{index}].name", message, rule=f"missing-{partner}")
 
 
-def check_one_of(what: str, item: Named, members: Members, at: str, *, least: int) -> Iterator[Violation]:
+def check_one_of(what: str, item: Named, members: Members, at: str, *, least: int) -> Iterator[FieldError]:
     """Report an item with several members set, or with none if one is required."""
     if least <= members.count_present(item) <= 1:
         return
     present = members.list_present(item)
     if len(present) > 1:
         reason = f"the {what} {quote(item.name)} has {' and '.join(present)}: keep one of them"
-        yield Violation("one-of", f"{at}.{present[1]}", f"{_describe_one_of(what, item.name, present, at)}: {reason}")
+        yield FieldError(
+            f"{at}.{present[1]}", f"{_describe_one_of(what, item.name, present, at)}: {reason}", rule="one-of"
+        )
     else:
         such_as = f"{', '.join(members.names[:2])} or {members.names[2]}"
         reason = f"the {what} {quote(item.name)} has no source: add one, such as {such_as}"
-        yield Violation("one-of", at, f"{_describe_one_of(what, item.name, present, at)}: {reason}")
+        yield FieldError(at, f"{_describe_one_of(what, item.name, present, at)}: {reason}", rule="one-of")
 
 
 def _describe_one_of(what: str, name: str, present: list[str], at: str) -> str:
@@ -122,11 +124,11 @@ def _describe_one_of(what: str, name: str, present: list[str], at: str) -> str:
             return f"{at} must have exactly one source type set"
 
 
-def check_value(at: str, name: str, value: str | None, allowed: tuple[str, ...]) -> Iterable[Violation]:
+def check_value(at: str, name: str, value: str | None, allowed: tuple[str, ...]) -> Iterable[FieldError]:
     """Report a value that is not allowed; an empty value is treated as unset."""
     if not value or value in allowed:
         return ()
-    return (Violation("unsupported-value", f"{at}.{name}", describe_unsupported(value, allowed)),)
+    return (FieldError(f"{at}.{name}", describe_unsupported(value, allowed), rule="unsupported-value"),)
 
 
 def describe_unsupported(value: str, allowed: tuple[str, ...]) -> str:
@@ -135,13 +137,13 @@ def describe_unsupported(value: str, allowed: tuple[str, ...]) -> str:
     return reason if reason.endswith("?") else f"{reason}: use one of {', '.join(allowed)}"
 
 
-def check_path(path: str, field: str, at: str) -> Iterator[Violation]:
+def check_path(path: str, field: str, at: str) -> Iterator[FieldError]:
     """Check that a path is absolute, normalized and not the root; `at` is the subject of the message."""
     if path == "/":
-        yield Violation("invalid-value", field, f"{at} must not point to root: name a file")
+        yield FieldError(field, f"{at} must not point to root: name a file", rule="invalid-value")
     elif normpath(f"/{path}").replace("//", "/") != path.removesuffix("/"):
         message = f"{at} must be an absolute path to a file without relative components, not {path}"
-        yield Violation("invalid-value", field, message)
+        yield FieldError(field, message, rule="invalid-value")
 
 
 def is_serial(text: str) -> bool:
@@ -149,13 +151,13 @@ def is_serial(text: str) -> bool:
     return _SERIAL.fullmatch(text) is not None
 
 
-def check_serial(serial: str, field: str, at: str) -> Iterator[Violation]:
+def check_serial(serial: str, field: str, at: str) -> Iterator[FieldError]:
     """Check a serial number; `at` is the subject of the message."""
     if is_serial(serial):
         return
     if len(serial) > MAX_SERIAL_LENGTH:
         message = f"{at} must be less than or equal to {MAX_SERIAL_LENGTH} in length, if specified"
-        yield Violation("invalid-value", field, message)
+        yield FieldError(field, message, rule="invalid-value")
     if not is_serial(serial[:MAX_SERIAL_LENGTH]):
         message = f"{at} must be made up of the following characters [A-Za-z0-9_.+-], if specified"
-        yield Violation("invalid-value", field, message)
+        yield FieldError(field, message, rule="invalid-value")

@@ -4,17 +4,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from virtshape.admission.rules.checks import DUPLICATE
-from virtshape.admission.violation import Violation
 from virtshape.api.diagnosis import quote
+from virtshape.api.fielderror import VALUE_NOT_FOUND, VALUE_REQUIRED, FieldError
 from virtshape.api.kubevirt.devices import GPU, HostDevice
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceResourceClaim, VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.network import Network
-from virtshape.engine.conflict import VALUE_NOT_FOUND, VALUE_REQUIRED
 
 _RULE: Final = "impossible-combination"
 
 
-def check_claims(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+def check_claims(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
     """Check the resource claims and their users; `root` is the path of the guest's spec."""
     devices, networks = spec.domain.devices, spec.networks or ()
     known = {claim.name for claim in spec.resource_claims or ()}
@@ -28,38 +27,38 @@ def check_claims(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violat
     gpus = devices.gpus or ()
     if any(gpu.claim_name for gpu in gpus) and any(gpu.device_name for gpu in gpus):
         reason = "contains both DRA and non-DRA GPUs; each GPU must be either DRA or non-DRA"
-        yield Violation(_RULE, f"{at}.gpus", f"vmi.spec.domain.devices.gpus {reason}")
+        yield FieldError(f"{at}.gpus", f"vmi.spec.domain.devices.gpus {reason}", rule=_RULE)
     if any(network.resource_claim is not None for network in networks):
         yield from _check_networks(spec, networks, known, taken, root)
 
 
-def _check_listed(claims: Sequence[VirtualMachineInstanceResourceClaim], at: str) -> Iterator[Violation]:
+def _check_listed(claims: Sequence[VirtualMachineInstanceResourceClaim], at: str) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         if claim.name in seen:
             message = f"duplicate resourceClaims name {quote(claim.name)}: rename or remove one"
-            yield Violation("duplicate-name", f"{at}[{index}].name", message, DUPLICATE)
+            yield FieldError(f"{at}[{index}].name", message, DUPLICATE, rule="duplicate-name")
         seen.add(claim.name)
         if bool(claim.resource_claim_name) == bool(claim.resource_claim_template_name):
             reason = "must specify exactly one of resourceClaimName and resourceClaimTemplateName"
-            yield Violation("one-of", f"{at}[{index}]", f"{at}[{index}] {reason}")
+            yield FieldError(f"{at}[{index}]", f"{at}[{index}] {reason}", rule="one-of")
 
 
 def _check_device(
     what: str, item: GPU | HostDevice, known: set[str], taken: dict[tuple[str, str], str], at: str
-) -> Iterator[Violation]:
+) -> Iterator[FieldError]:
     claim, request = item.claim_name or "", item.request_name or ""
     if not claim and not request:
         return
     if item.device_name:
         where = at.rpartition("[")[0].rpartition(".")[2]
         reason = f"vmi.spec.domain.devices.{where} contains {what}s with both deviceName and claimRequest"
-        yield Violation("one-of", f"{at}.claimName", f"{reason}: keep one of them")
+        yield FieldError(f"{at}.claimName", f"{reason}: keep one of them", rule="one-of")
     yield from _check_request(f"DRA {what}", claim, request, at)
     if claim and claim not in known:
         reason = "must specify all claims used in vmi.spec.domain.devices.gpus and vmi.spec.domain.devices.hostDevices"
         message = f"vmi.spec.resourceClaims {reason}: there is no {quote(claim)}"
-        yield Violation(_RULE, f"{at}.claimName", message)
+        yield FieldError(f"{at}.claimName", message, rule=_RULE)
     yield from _check_sole(claim, request, taken, at)
 
 
@@ -69,7 +68,7 @@ def _check_networks(
     known: set[str],
     taken: dict[tuple[str, str], str],
     root: str,
-) -> Iterator[Violation]:
+) -> Iterator[FieldError]:
     bound = {item.name for item in spec.domain.devices.interfaces or () if item.sriov is not None}
     for index, network in enumerate(networks):
         if network.resource_claim is None:
@@ -79,26 +78,26 @@ def _check_networks(
         yield from _check_request("DRA network", claim, request, f"{at}.resourceClaim")
         if claim and claim not in known:
             reason = f"network references resourceClaim {quote(claim)} which is not defined in spec.resourceClaims"
-            yield Violation(_RULE, f"{at}.resourceClaim.claimName", reason, VALUE_NOT_FOUND)
+            yield FieldError(f"{at}.resourceClaim.claimName", reason, VALUE_NOT_FOUND, rule=_RULE)
         if network.name not in bound:
             message = f"DRA network {quote(network.name)} requires an SR-IOV interface binding"
-            yield Violation(_RULE, f"{root}.domain.devices.interfaces", message)
+            yield FieldError(f"{root}.domain.devices.interfaces", message, rule=_RULE)
         yield from _check_sole(claim, request, taken, at)
     if any(network.multus is not None for network in networks):
         reason = "mixing Multus and DRA resourceClaim networks in the same VMI is not supported"
-        yield Violation(_RULE, f"{root}.networks", reason)
+        yield FieldError(f"{root}.networks", reason, rule=_RULE)
 
 
-def _check_request(what: str, claim: str, request: str, at: str) -> Iterator[Violation]:
+def _check_request(what: str, claim: str, request: str, at: str) -> Iterator[FieldError]:
     for name, value in (("claimName", claim), ("requestName", request)):
         if not value:
-            yield Violation("invalid-value", f"{at}.{name}", f"{name} is required for {what}", VALUE_REQUIRED)
+            yield FieldError(f"{at}.{name}", f"{name} is required for {what}", VALUE_REQUIRED, rule="invalid-value")
 
 
-def _check_sole(claim: str, request: str, taken: dict[tuple[str, str], str], at: str) -> Iterator[Violation]:
+def _check_sole(claim: str, request: str, taken: dict[tuple[str, str], str], at: str) -> Iterator[FieldError]:
     if not claim or not request:
         return
     first = taken.setdefault((claim, request), at)
     if first != at:
         message = f"duplicate claimName/requestName pair {quote(f'{claim}/{request}')}: {first} has it too"
-        yield Violation("duplicate-name", at, message, DUPLICATE)
+        yield FieldError(at, message, DUPLICATE, rule="duplicate-name")

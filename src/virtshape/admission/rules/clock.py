@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from virtshape.admission.rules.checks import check_value
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.features import Clock
 
 _TICK_POLICIES: Final = {
@@ -14,11 +14,11 @@ _TICK_POLICIES: Final = {
 }
 
 
-def check_clock(clock: Clock, at: str) -> Iterator[Violation]:
+def check_clock(clock: Clock, at: str) -> Iterator[FieldError]:
     """Check the clock; `at` is its path."""
     if clock.utc is not None and clock.timezone is not None:
         message = f"{at} must have only one of utc and timezone set: keep one of them"
-        yield Violation("one-of", f"{at}.timezone", message)
+        yield FieldError(f"{at}.timezone", message, rule="one-of")
     if clock.timer is None:
         return
     for name, policies in _TICK_POLICIES.items():

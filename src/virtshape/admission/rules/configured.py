@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
@@ -15,7 +15,7 @@ _MACHINES: Final = {"amd64": ("q35*", "pc-q35*"), "arm64": ("virt*",), "s390x": 
 
 def check_configured(
     spec: VirtualMachineInstanceSpec, root: str, configuration: KubeVirtConfiguration | None
-) -> Iterator[Violation]:
+) -> Iterator[FieldError]:
     """Check an expanded guest against the configuration; `root` is the path of its spec."""
     machine = spec.domain.machine
     if machine is not None and machine.type:
@@ -23,7 +23,7 @@ def check_configured(
         if patterns and not _is_machine(machine.type, patterns):
             field = f"{root}.domain.machine.type"
             message = f"{field} is not supported: {machine.type} (allowed values: [{' '.join(patterns)}])"
-            yield Violation("unsupported-value", field, message)
+            yield FieldError(field, message, rule="unsupported-value")
     network = configuration.network if configuration is not None else None
     if network is not None and network.permit_bridge_interface_on_pod_network is False:
         yield from _check_bridges(spec, root)
@@ -46,10 +46,10 @@ def _is_machine(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _check_bridges(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+def _check_bridges(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
     pods = {network.name for network in spec.networks or () if network.pod is not None}
     for index, interface in enumerate(spec.domain.devices.interfaces or ()):
         if interface.bridge is not None and interface.name in pods:
             field = f"{root}.domain.devices.interfaces[{index}].name"
             reason = "Bridge on pod network configuration is not enabled under kubevirt-config"
-            yield Violation("impossible-combination", field, f"{reason}: use masquerade")
+            yield FieldError(field, f"{reason}: use masquerade", rule="impossible-combination")

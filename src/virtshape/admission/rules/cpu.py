@@ -5,16 +5,15 @@ from typing import Final
 
 from virtshape.admission.rules.checks import NOT_SUPPORTED
 from virtshape.admission.rules.dedicated import check_dedicated
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.kubevirt.domain import CPU, CPUFeature, DomainSpec
 from virtshape.api.quantity import Quantity
-from virtshape.engine.conflict import VALUE_REQUIRED
 
 _POLICIES: Final = ("force", "require", "optional", "disable", "forbid")
 _MAX_CPUS: Final = 2**32 - 1
 
 
-def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
+def check_cpus(domain: DomainSpec, at: str) -> Iterator[FieldError]:
     """Check CPUs and CPU resources; `at` is the path of the domain."""
     resources, cpu = domain.resources, domain.cpu
     if resources is not None and (resources.requests or resources.limits):
@@ -28,60 +27,62 @@ def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
         yield from _check_features(cpu.features, f"{at}.cpu.features")
     if cpu.max_sockets and (cpu.sockets or 1) > cpu.max_sockets:
         message = "Number of sockets in CPU topology is greater than the maximum sockets allowed"
-        yield Violation("impossible-combination", f"{at}.cpu.sockets", f"{message}: {cpu.sockets} > {cpu.max_sockets}")
+        yield FieldError(
+            f"{at}.cpu.sockets", f"{message}: {cpu.sockets} > {cpu.max_sockets}", rule="impossible-combination"
+        )
     if cpu.dedicated_cpu_placement:
         yield from check_dedicated(domain, cpu, at)
     elif cpu.isolate_emulator_thread:
         message = "IsolateEmulatorThread should be only set in combination with DedicatedCPUPlacement"
-        yield Violation("impossible-combination", f"{at}.cpu.isolateEmulatorThread", message)
+        yield FieldError(f"{at}.cpu.isolateEmulatorThread", message, rule="impossible-combination")
     if cpu.numa is not None and cpu.numa.guest_mapping_passthrough is not None:
         yield from _check_numa(domain, cpu, at)
     if cpu.realtime is not None:
         yield from _check_realtime(cpu, f"{at}.cpu")
 
 
-def _check_countable(amount: Quantity | None, field: str) -> Iterator[Violation]:
+def _check_countable(amount: Quantity | None, field: str) -> Iterator[FieldError]:
     """Check that a CPU amount is a valid vCPU count: it becomes one if no vCPUs are set."""
     if amount is not None and amount.amount > _MAX_CPUS:
-        yield Violation("invalid-value", field, f"{field} '{amount}': must be less than or equal to {_MAX_CPUS}.")
+        yield FieldError(field, f"{field} '{amount}': must be less than or equal to {_MAX_CPUS}.", rule="invalid-value")
 
 
-def _check_features(features: Sequence[CPUFeature], at: str) -> Iterator[Violation]:
+def _check_features(features: Sequence[CPUFeature], at: str) -> Iterator[FieldError]:
     for index, feature in enumerate(features):
         if feature.policy and feature.policy not in _POLICIES:
             reason = f"CPU feature {feature.name} uses policy {feature.policy} that is not supported"
             message = f"{reason}: use one of {', '.join(_POLICIES)}"
-            yield Violation("unsupported-value", f"{at}[{index}].policy", message, NOT_SUPPORTED)
+            yield FieldError(f"{at}[{index}].policy", message, NOT_SUPPORTED, rule="unsupported-value")
 
 
-def _check_numa(domain: DomainSpec, cpu: CPU, at: str) -> Iterator[Violation]:
+def _check_numa(domain: DomainSpec, cpu: CPU, at: str) -> Iterator[FieldError]:
     field = f"{at}.cpu.numa.guestMappingPassthrough"
     if not cpu.dedicated_cpu_placement:
         message = f"{at}.cpu.dedicatedCpuPlacement must be set to true when NUMA topology strategy is set in {field}"
-        yield Violation("impossible-combination", field, message)
+        yield FieldError(field, message, rule="impossible-combination")
     if domain.memory is None or domain.memory.hugepages is None:
         message = f"{at}.memory.hugepages must be requested when NUMA topology strategy is set in {field}"
-        yield Violation("impossible-combination", field, message)
+        yield FieldError(field, message, rule="impossible-combination")
 
 
-def _check_realtime(cpu: CPU, at: str) -> Iterator[Violation]:
+def _check_realtime(cpu: CPU, at: str) -> Iterator[FieldError]:
     if not cpu.dedicated_cpu_placement:
         field = f"{at}.dedicatedCpuPlacement"
         message = f"{field} must be set to true when {at}.realtime is used"
-        yield Violation("impossible-combination", field, message, VALUE_REQUIRED)
+        yield FieldError(field, message, VALUE_REQUIRED, rule="impossible-combination")
     if cpu.numa is None or cpu.numa.guest_mapping_passthrough is None:
         field = f"{at}.numa.guestMappingPassthrough"
         message = f"{field} must be defined when {at}.realtime is used"
-        yield Violation("impossible-combination", field, message, VALUE_REQUIRED)
+        yield FieldError(field, message, VALUE_REQUIRED, rule="impossible-combination")
 
 
-def check_amounts(resource: str, requested: Quantity | None, limit: Quantity | None, at: str) -> Iterator[Violation]:
+def check_amounts(resource: str, requested: Quantity | None, limit: Quantity | None, at: str) -> Iterator[FieldError]:
     """Check that request and limit are not negative, and that the request does not exceed the limit."""
     for name, amount in (("requests", requested), ("limits", limit)):
         if amount is not None and amount.amount < 0:
             field = f"{at}.{name}.{resource}"
-            yield Violation("invalid-value", field, f"{field} '{amount}': must be greater than or equal to 0.")
+            yield FieldError(field, f"{field} '{amount}': must be greater than or equal to 0.", rule="invalid-value")
     if requested is not None and limit is not None and requested.amount > limit.amount > 0:
         field = f"{at}.requests.{resource}"
         message = f"{field} '{requested}' is greater than {at}.limits.{resource} '{limit}'"
-        yield Violation("impossible-combination", field, message)
+        yield FieldError(field, message, rule="impossible-combination")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from virtshape.admission.rules.checks import list_members
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.credentials import (
     AccessCredential,
     SSHPublicKeyAccessCredential,
@@ -18,7 +18,7 @@ _METHODS: Final = list_members(SSHPublicKeyAccessCredentialPropagationMethod)
 
 def check_credentials(
     credentials: Sequence[AccessCredential], volumes: Sequence[Volume], at: str
-) -> Iterator[Violation]:
+) -> Iterator[FieldError]:
     """Check all access credentials; `at` is their path."""
     for index, credential in enumerate(credentials):
         keys, passwords = credential.ssh_public_key, credential.user_password
@@ -27,7 +27,7 @@ def check_credentials(
                 "has sshPublicKey and userPassword: keep one of them" if keys else "add sshPublicKey or userPassword"
             )
             message = f"{at}[{index}] must have exactly one access credential type set: {reason}"
-            yield Violation("one-of", f"{at}[{index}]", message)
+            yield FieldError(f"{at}[{index}]", message, rule="one-of")
         if keys is not None:
             yield from _check_source(keys, f"{at}[{index}]", "sshPublicKey")
             yield from _check_methods(keys.propagation_method, volumes, f"{at}[{index}]")
@@ -35,32 +35,32 @@ def check_credentials(
             yield from _check_source(passwords, f"{at}[{index}]", "userPassword")
             if passwords.propagation_method.qemu_guest_agent is None:
                 message = f"{at}[{index}] must have exactly one propagationMethod set: add qemuGuestAgent"
-                yield Violation("one-of", f"{at}[{index}].userPassword.propagationMethod", message)
+                yield FieldError(f"{at}[{index}].userPassword.propagationMethod", message, rule="one-of")
 
 
 def _check_source(
     credential: SSHPublicKeyAccessCredential | UserPasswordAccessCredential, at: str, name: str
-) -> Iterator[Violation]:
+) -> Iterator[FieldError]:
     secret = credential.source.secret
     if secret is None or not secret.secret_name:
         message = f"{at} must have exactly one source set: name a secret"
-        yield Violation("one-of", f"{at}.{name}.source", message)
+        yield FieldError(f"{at}.{name}.source", message, rule="one-of")
 
 
 def _check_methods(
     method: SSHPublicKeyAccessCredentialPropagationMethod, volumes: Sequence[Volume], at: str
-) -> Iterator[Violation]:
+) -> Iterator[FieldError]:
     field = f"{at}.sshPublicKey.propagationMethod"
     if method.no_cloud is not None and all(volume.cloud_init_no_cloud is None for volume in volumes):
         reason = "requires a noCloud volume to exist when the noCloud propagationMethod is in use"
-        yield Violation("impossible-combination", field, f"{at} {reason}: add a volume with cloudInitNoCloud")
+        yield FieldError(field, f"{at} {reason}: add a volume with cloudInitNoCloud", rule="impossible-combination")
     if method.config_drive is not None and all(volume.cloud_init_config_drive is None for volume in volumes):
         reason = "requires a configDrive volume to exist when the configDrive propagationMethod is in use"
-        yield Violation("impossible-combination", field, f"{at} {reason}: add a volume with cloudInitConfigDrive")
+        yield FieldError(field, f"{at} {reason}: add a volume with cloudInitConfigDrive", rule="impossible-combination")
     if method.qemu_guest_agent is not None and not method.qemu_guest_agent.users:
         message = f"{at} requires at least one user to be present in the users list"
-        yield Violation("invalid-value", f"{field}.qemuGuestAgent.users", message)
+        yield FieldError(f"{field}.qemuGuestAgent.users", message, rule="invalid-value")
     present = _METHODS.list_present(method)
     if len(present) != 1:
         reason = f"it has {' and '.join(present)}" if present else f"add one of {', '.join(_METHODS.names)}"
-        yield Violation("one-of", field, f"{at} must have exactly one propagationMethod set: {reason}")
+        yield FieldError(field, f"{at} must have exactly one propagationMethod set: {reason}", rule="one-of")

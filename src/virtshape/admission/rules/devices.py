@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from virtshape.admission.rules.checks import NOT_SUPPORTED, check_names, check_value, list_members
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.devices import (
     GPU,
     Devices,
@@ -24,7 +24,7 @@ _WATCHDOG_ACTIONS: Final = ("poweroff", "reset", "shutdown")
 _WATCHDOGS: Final = list_members(Watchdog)
 
 
-def check_devices(devices: Devices, at: str) -> Iterator[Violation]:
+def check_devices(devices: Devices, at: str) -> Iterator[FieldError]:
     """Check these devices; `at` is their path."""
     if devices.inputs:
         yield from _check_inputs(devices.inputs, f"{at}.inputs")
@@ -43,54 +43,54 @@ def check_devices(devices: Devices, at: str) -> Iterator[Violation]:
         yield from _check_watchdog(devices.watchdog, f"{at}.watchdog")
 
 
-def _check_inputs(inputs: Sequence[Input], at: str) -> Iterator[Violation]:
+def _check_inputs(inputs: Sequence[Input], at: str) -> Iterator[FieldError]:
     yield from check_names("input", inputs, at)
     for index, item in enumerate(inputs):
         if item.bus and item.bus not in _INPUT_BUSES:
             message = f"Input device can have only virtio or usb bus, not {item.bus}."
-            yield Violation("unsupported-value", f"{at}[{index}].bus", message)
+            yield FieldError(f"{at}[{index}].bus", message, rule="unsupported-value")
         if item.type != "tablet":
             message = f"Input device can have only tablet type, not {item.type}."
-            yield Violation("unsupported-value", f"{at}[{index}].type", message)
+            yield FieldError(f"{at}[{index}].type", message, rule="unsupported-value")
 
 
-def _check_sound(sound: SoundDevice, at: str) -> Iterator[Violation]:
+def _check_sound(sound: SoundDevice, at: str) -> Iterator[FieldError]:
     if sound.model and sound.model not in _SOUND_MODELS:
         message = f"Sound device type is not supported. Options: 'ich9' or 'ac97', not {sound.model}"
-        yield Violation("unsupported-value", f"{at}.model", message)
+        yield FieldError(f"{at}.model", message, rule="unsupported-value")
     if not sound.name:
-        yield Violation("invalid-value", f"{at}.name", "Sound device requires a name field.")
+        yield FieldError(f"{at}.name", "Sound device requires a name field.", rule="invalid-value")
 
 
-def _check_video(video: VideoDevice, at: str, *, is_shown: bool) -> Iterator[Violation]:
+def _check_video(video: VideoDevice, at: str, *, is_shown: bool) -> Iterator[FieldError]:
     if video.type and video.type not in _VIDEO_TYPES:
         message = f"video model '{video.type}' is not supported on any architecture: use {' or '.join(_VIDEO_TYPES)}"
-        yield Violation("unsupported-value", f"{at}.type", message, NOT_SUPPORTED)
+        yield FieldError(f"{at}.type", message, NOT_SUPPORTED, rule="unsupported-value")
     if not is_shown:
         message = "Video configuration is not allowed when autoattachGraphicsDevice is set to false: remove one of them"
-        yield Violation("impossible-combination", at, message)
+        yield FieldError(at, message, rule="impossible-combination")
 
 
-def _check_panic_devices(devices: Sequence[PanicDevice], at: str) -> Iterator[Violation]:
+def _check_panic_devices(devices: Sequence[PanicDevice], at: str) -> Iterator[FieldError]:
     for index, device in enumerate(devices):
         if device.model and device.model not in _PANIC_MODELS:
             message = f"invalid PanicDeviceModel({device.model}): use one of {', '.join(_PANIC_MODELS)}"
-            yield Violation("unsupported-value", f"{at}[{index}].model", message)
+            yield FieldError(f"{at}[{index}].model", message, rule="unsupported-value")
 
 
-def _check_passthrough(what: str, items: Sequence[GPU | HostDevice], at: str) -> Iterator[Violation]:
+def _check_passthrough(what: str, items: Sequence[GPU | HostDevice], at: str) -> Iterator[FieldError]:
     yield from check_names(what, items, at)
     for index, item in enumerate(items):
         if not item.device_name and not item.claim_name:
             field = f"{at}[{index}].deviceName"
-            yield Violation("invalid-value", field, f"{field} is required: name the {what}, or a claim for it")
+            yield FieldError(field, f"{field} is required: name the {what}, or a claim for it", rule="invalid-value")
 
 
-def _check_displays(gpus: Sequence[GPU], at: str) -> Iterator[Violation]:
+def _check_displays(gpus: Sequence[GPU], at: str) -> Iterator[FieldError]:
     shown = [f"{at}[{index}]" for index, gpu in enumerate(gpus) if _has_ram_framebuffer(gpu)]
     if len(shown) > 1:
         message = f"configuring multiple displays with ramfb is not valid: {' and '.join(shown)} have one"
-        yield Violation("impossible-combination", f"{shown[1]}.virtualGPUOptions.display", message)
+        yield FieldError(f"{shown[1]}.virtualGPUOptions.display", message, rule="impossible-combination")
 
 
 def _has_ram_framebuffer(gpu: GPU) -> bool:
@@ -100,17 +100,17 @@ def _has_ram_framebuffer(gpu: GPU) -> bool:
     return display.ram_fb is None or display.ram_fb.enabled is not False
 
 
-def _check_watchdog(watchdog: Watchdog, at: str) -> Iterator[Violation]:
+def _check_watchdog(watchdog: Watchdog, at: str) -> Iterator[FieldError]:
     if not watchdog.name:
-        yield Violation("invalid-value", f"{at}.name", f"{at}.name must be set")
+        yield FieldError(f"{at}.name", f"{at}.name must be set", rule="invalid-value")
     if _WATCHDOGS.count_present(watchdog) > 1:
-        yield Violation("one-of", at, f"{at} must have exactly one type set")
+        yield FieldError(at, f"{at} must have exactly one type set", rule="one-of")
     for name, model in (("i6300esb", watchdog.i6300esb), ("diag288", watchdog.diag288)):
         if model is not None:
             yield from check_value(f"{at}.{name}", "action", model.action, _WATCHDOG_ACTIONS)
 
 
-def check_boot_orders(devices: Devices, at: str) -> Iterator[Violation]:
+def check_boot_orders(devices: Devices, at: str) -> Iterator[FieldError]:
     """Check that boot orders are positive and unique."""
     seen: dict[int, str] = {}
     orders = [("disks", index, disk.boot_order) for index, disk in enumerate(devices.disks or ())]
@@ -121,8 +121,8 @@ def check_boot_orders(devices: Devices, at: str) -> Iterator[Violation]:
         device = f"{at}.{name}[{index}]"
         field = f"{device}.bootOrder"
         if order < 1:
-            yield Violation("invalid-value", field, f"{device} must have a boot order > 0, if supplied")
+            yield FieldError(field, f"{device} must have a boot order > 0, if supplied", rule="invalid-value")
         elif order in seen:
             message = f"Boot order for {field} already set for a different device: {seen[order]} has {order} too"
-            yield Violation("duplicate-name", field, message)
+            yield FieldError(field, message, rule="duplicate-name")
         seen.setdefault(order, field)

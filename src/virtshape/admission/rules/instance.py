@@ -15,7 +15,7 @@ from virtshape.admission.rules.networks import check_networks
 from virtshape.admission.rules.optional import check_optional, check_optional_complete
 from virtshape.admission.rules.probes import check_probes
 from virtshape.admission.rules.scheduling import check_scheduling
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.wellknown import CREATED_BY_LABEL, NODE_LABEL, SCHEDULABLE_LABEL
 
@@ -34,23 +34,23 @@ RESERVED_LABELS: Final = frozenset(
 )
 
 
-def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
     """Yield all violations of a VMI spec before expansion; `root` is its path."""
     domain = spec.domain
     at_devices = f"{root}.domain.devices"
     if spec.eviction_strategy and spec.eviction_strategy not in _EVICTION_STRATEGIES:
         field = f"{root}.evictionStrategy"
         reason = f"{field} is set with an unrecognized option: {spec.eviction_strategy}"
-        yield Violation("unsupported-value", field, f"{reason}; use one of {', '.join(_EVICTION_STRATEGIES)}")
+        yield FieldError(field, f"{reason}; use one of {', '.join(_EVICTION_STRATEGIES)}", rule="unsupported-value")
     if spec.architecture and spec.architecture not in _ARCHITECTURES:
         reason = f"unsupported architecture: {spec.architecture}"
-        yield Violation(
-            "unsupported-value", f"{root}.architecture", f"{reason}; use one of {', '.join(_ARCHITECTURES)}"
+        yield FieldError(
+            f"{root}.architecture", f"{reason}; use one of {', '.join(_ARCHITECTURES)}", rule="unsupported-value"
         )
     if domain.io_threads_policy and domain.io_threads_policy not in _IO_THREADS_POLICIES:
         reason = f"Invalid IOThreadsPolicy ({domain.io_threads_policy})"
         message = f"{reason}: use one of {', '.join(_IO_THREADS_POLICIES)}"
-        yield Violation("unsupported-value", f"{root}.domain.ioThreadsPolicy", message)
+        yield FieldError(f"{root}.domain.ioThreadsPolicy", message, rule="unsupported-value")
     yield from check_disks(spec, root)
     yield from check_networks(spec, root)
     yield from check_boot_orders(domain.devices, at_devices)
@@ -63,7 +63,7 @@ def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
     yield from check_optional(spec, root)
 
 
-def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
     """Yield all violations of a VMI spec after instance type, preference and defaults were applied."""
     yield from check_instance(spec, root)
     at = f"{root}.domain"
@@ -76,20 +76,20 @@ def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violati
         if threads is None or not threads.supplemental_pool_thread_count:
             field = f"{at}.ioThreads.supplementalPoolThreadCount"
             reason = "the number of iothreads needs to be set and positive for the dedicated policy"
-            yield Violation("impossible-combination", field, f"{reason} supplementalPool")
+            yield FieldError(field, f"{reason} supplementalPool", rule="impossible-combination")
 
 
-def check_labels(labels: Mapping[str, str], at: str) -> Iterator[Violation]:
+def check_labels(labels: Mapping[str, str], at: str) -> Iterator[FieldError]:
     """Report reserved labels; `at` is the path of the labels."""
     if not RESERVED_LABELS.isdisjoint(labels):
         reserved = ", ".join(sorted(RESERVED_LABELS & labels.keys()))
         reason = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
-        yield Violation("unsupported-value", at, f"{reason}: {reserved}", NOT_SUPPORTED)
+        yield FieldError(at, f"{reason}: {reserved}", NOT_SUPPORTED, rule="unsupported-value")
 
 
-def check_label_changes(labels: Mapping[str, str], before: Mapping[str, str], at: str) -> Iterator[Violation]:
+def check_label_changes(labels: Mapping[str, str], before: Mapping[str, str], at: str) -> Iterator[FieldError]:
     """Report changes to reserved labels; `before` are the previous labels."""
     changed = sorted(label for label in RESERVED_LABELS if labels.get(label) != before.get(label))
     if changed:
         reason = "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
-        yield Violation("unsupported-value", at, f"{reason}: {', '.join(changed)}", NOT_SUPPORTED)
+        yield FieldError(at, f"{reason}: {', '.join(changed)}", NOT_SUPPORTED, rule="unsupported-value")

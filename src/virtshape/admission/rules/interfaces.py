@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from virtshape.admission.rules.checks import NOT_SUPPORTED, check_one_of, list_members
 from virtshape.admission.rules.ports import check_port_ranges, check_ports
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.devices import PCI_ADDRESS
 from virtshape.api.kubevirt.network import DHCPOptions, Interface, Network
 
@@ -32,7 +32,7 @@ _MIN_OPTION, _MAX_OPTION = 224, 254
 Bindings = list[tuple[str, Any]]
 
 
-def check_interface(interface: Interface, network: Network | None, at: str, index: int) -> Iterator[Violation]:
+def check_interface(interface: Interface, network: Network | None, at: str, index: int) -> Iterator[FieldError]:
     """Check one interface and its network; `at` is the path of the interface list."""
     bindings = _BINDINGS.list_values(interface)
     if bindings:
@@ -40,12 +40,12 @@ def check_interface(interface: Interface, network: Network | None, at: str, inde
     if interface.model and interface.model not in _MODELS:
         reason = f"interface {at}[{index}].name uses model {interface.model} that is not supported"
         message = f"{reason}: use one of {', '.join(_MODELS)}"
-        yield Violation("unsupported-value", f"{at}[{index}].model", message, NOT_SUPPORTED)
+        yield FieldError(f"{at}[{index}].model", message, NOT_SUPPORTED, rule="unsupported-value")
     if interface.state:
         yield from _check_state(interface, interface.state, bindings, network, f"{at}[{index}].state")
     if not _NAME.fullmatch(interface.name):
         reason = "can only contain alphabetical characters, numbers, dashes (-) or underscores (_)"
-        yield Violation("invalid-value", f"{at}[{index}].name", f"Network interface name {reason}")
+        yield FieldError(f"{at}[{index}].name", f"Network interface name {reason}", rule="invalid-value")
     if interface.mac_address or interface.pci_address:
         yield from _check_addresses(interface, f"{at}[{index}]")
     if interface.ports:
@@ -56,64 +56,66 @@ def check_interface(interface: Interface, network: Network | None, at: str, inde
         yield from _check_options(interface.dhcp_options, f"{at}[{index}].dhcpOptions")
 
 
-def _check_bindings(interface: Interface, bindings: Bindings, network: Network | None, at: str) -> Iterator[Violation]:
+def _check_bindings(interface: Interface, bindings: Bindings, network: Network | None, at: str) -> Iterator[FieldError]:
     if len(bindings) > 1:
         yield from check_one_of("interface", interface, _BINDINGS, at, least=0)
     for name, _ in bindings:
         if name in _GONE_BINDINGS:
-            yield Violation("unsupported-value", f"{at}.{name}", _GONE_BINDINGS[name])
+            yield FieldError(f"{at}.{name}", _GONE_BINDINGS[name], rule="unsupported-value")
     if interface.masquerade is not None:
         if network is None or network.pod is None:
             reason = "Masquerade interface only implemented with pod network"
-            yield Violation(
-                "impossible-combination",
+            yield FieldError(
                 f"{at}.name",
                 f"{reason}: connect it to the pod network, or use another binding",
+                rule="impossible-combination",
             )
         if interface.mac_address == RESERVED_MAC:
             reason = "The requested MAC address is reserved for the in-pod bridge. Please choose another one."
-            yield Violation("invalid-value", f"{at}.macAddress", reason)
+            yield FieldError(f"{at}.macAddress", reason, rule="invalid-value")
 
 
 def _check_state(
     interface: Interface, state: str, bindings: Bindings, network: Network | None, field: str
-) -> Iterator[Violation]:
+) -> Iterator[FieldError]:
     if state not in _STATES:
         reason = f"logical {interface.name} interface state value is unsupported: {state}"
-        yield Violation("unsupported-value", field, f"{reason}; use one of {', '.join(_STATES)}")
+        yield FieldError(field, f"{reason}; use one of {', '.join(_STATES)}", rule="unsupported-value")
         return
     subject = f'"{interface.name}" interface\'s state "{state}"'
     if state == "absent":
         if interface.bridge is None:
-            yield Violation("impossible-combination", field, f"{subject} is supported only for bridge binding")
+            yield FieldError(field, f"{subject} is supported only for bridge binding", rule="impossible-combination")
         if network is not None and (network.pod is not None or (network.multus is not None and network.multus.default)):
-            yield Violation("impossible-combination", field, f"{subject} is not supported on default networks")
+            yield FieldError(field, f"{subject} is not supported on default networks", rule="impossible-combination")
     elif any(name in _UNPLUGGABLE for name, _ in bindings):
-        yield Violation("impossible-combination", field, f"{subject} is not supported for its binding type")
+        yield FieldError(field, f"{subject} is not supported for its binding type", rule="impossible-combination")
 
 
-def _check_addresses(interface: Interface, at: str) -> Iterator[Violation]:
+def _check_addresses(interface: Interface, at: str) -> Iterator[FieldError]:
     if interface.mac_address and not _MAC.fullmatch(interface.mac_address):
         message = f"interface {at}.name has malformed MAC address ({interface.mac_address})."
-        yield Violation("invalid-value", f"{at}.macAddress", message)
+        yield FieldError(f"{at}.macAddress", message, rule="invalid-value")
     if interface.pci_address and not PCI_ADDRESS.fullmatch(interface.pci_address):
         message = f"interface {at}.name has malformed PCI address ({interface.pci_address})."
-        yield Violation("invalid-value", f"{at}.pciAddress", message)
+        yield FieldError(f"{at}.pciAddress", message, rule="invalid-value")
 
 
-def _check_options(options: DHCPOptions, at: str) -> Iterator[Violation]:
+def _check_options(options: DHCPOptions, at: str) -> Iterator[FieldError]:
     for index, server in enumerate(options.ntp_servers or ()):
         try:
             IPv4Address(server)
         except AddressValueError:
             field = f"{at}.ntpServers[{index}]"
-            yield Violation("invalid-value", field, f"NTP servers must be a list of valid IPv4 addresses, not {server}")
+            yield FieldError(
+                field, f"NTP servers must be a list of valid IPv4 addresses, not {server}", rule="invalid-value"
+            )
     numbers = [option.option for option in options.private_options or ()]
     if len(set(numbers)) < len(numbers):
         reason = "Found Duplicates: you have provided duplicate DHCPPrivateOptions"
-        yield Violation("duplicate-name", f"{at}.privateOptions", f"{reason}: use each number once")
+        yield FieldError(f"{at}.privateOptions", f"{reason}: use each number once", rule="duplicate-name")
     for index, number in enumerate(numbers):
         if not _MIN_OPTION <= number <= _MAX_OPTION:
             reason = f"must be in range {_MIN_OPTION} to {_MAX_OPTION}"
             message = f"provided DHCPPrivateOptions are out of range, {reason}, not {number}"
-            yield Violation("invalid-value", f"{at}.privateOptions[{index}].option", message)
+            yield FieldError(f"{at}.privateOptions[{index}].option", message, rule="invalid-value")

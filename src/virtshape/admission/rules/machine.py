@@ -6,23 +6,23 @@ from typing import Final
 from virtshape.admission.rules.checks import check_value, describe_unsupported
 from virtshape.admission.rules.instance import check_instance, check_labels
 from virtshape.admission.rules.templates import check_templates
-from virtshape.admission.violation import DEPRECATED, Violation
+from virtshape.admission.violation import DEPRECATED
+from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineSpec
 from virtshape.engine.apply import TEMPLATE_ROOT
-from virtshape.engine.conflict import VALUE_REQUIRED
 
 _VOLUME_STRATEGIES: Final = ("Replacement", "Migration")
 RUN_STRATEGIES: Final = ("Always", "Halted", "Manual", "RerunOnFailure", "Once", "WaitAsReceiver")
 
 
-def check_machine(vm: VirtualMachine) -> Iterator[Violation]:
+def check_machine(vm: VirtualMachine) -> Iterator[FieldError]:
     """Yield all violations of the VM."""
     yield from check_machine_without_guest(vm)
     if vm.spec.template.spec is not None:
         yield from check_instance(vm.spec.template.spec, TEMPLATE_ROOT)
 
 
-def check_machine_without_guest(vm: VirtualMachine) -> Iterator[Violation]:
+def check_machine_without_guest(vm: VirtualMachine) -> Iterator[FieldError]:
     """Yield the violations of the VM outside the guest's spec."""
     spec, metadata = vm.spec, vm.spec.template.metadata
     yield from check_run_strategy(spec)
@@ -34,22 +34,22 @@ def check_machine_without_guest(vm: VirtualMachine) -> Iterator[Violation]:
         yield from check_labels(metadata.labels, "spec.template.metadata.labels")
     if spec.template.spec is None:
         message = 'missing required field "spec" of the template'
-        yield Violation("missing-field", TEMPLATE_ROOT, message, VALUE_REQUIRED)
+        yield FieldError(TEMPLATE_ROOT, message, VALUE_REQUIRED, rule="missing-field")
 
 
-def check_run_strategy(spec: VirtualMachineSpec) -> Iterator[Violation]:
+def check_run_strategy(spec: VirtualMachineSpec) -> Iterator[FieldError]:
     """Check that exactly one of both is set, to a supported value."""
     strategy = spec.run_strategy
     if spec.running is not None:
         if strategy is not None:
             message = "Running and RunStrategy are mutually exclusive: remove spec.running"
-            yield Violation("run-strategy", "spec.running", message)
+            yield FieldError("spec.running", message, rule="run-strategy")
         instead = "Always" if spec.running else "Halted"
         message = f"spec.running is deprecated: use spec.runStrategy: {strategy or instead}"
-        yield Violation(DEPRECATED, "spec.running", message)
+        yield FieldError("spec.running", message, rule=DEPRECATED)
     elif strategy is None:
         message = "RunStrategy must be specified: set spec.runStrategy, for example to Always"
-        yield Violation("run-strategy", "spec.running", message)
+        yield FieldError("spec.running", message, rule="run-strategy")
     if strategy is not None and strategy not in RUN_STRATEGIES:
         message = f"Invalid RunStrategy ({strategy}): {describe_unsupported(strategy, RUN_STRATEGIES)}"
-        yield Violation("unsupported-value", "spec.runStrategy", message)
+        yield FieldError("spec.runStrategy", message, rule="unsupported-value")

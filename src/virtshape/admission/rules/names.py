@@ -6,10 +6,9 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
-from virtshape.admission.violation import Violation
 from virtshape.api.core.scheduling import PodDNSConfig
+from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.engine.conflict import VALUE_REQUIRED
 
 MAX_LABEL_LENGTH: Final = 63
 MAX_SUBDOMAIN_LENGTH: Final = 253
@@ -19,20 +18,20 @@ _MAX_NAME_SERVERS, _MAX_SEARCHES, _MAX_SEARCHES_LENGTH = 3, 32, 2048
 _SPELLING: Final = "use lower case letters, digits and '-', beginning and ending with a letter or digit"
 
 
-def check_guest_names(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+def check_guest_names(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
     """Check host name, subdomain and DNS settings."""
     if spec.hostname and not is_label(spec.hostname):
         reason = f"{_SPELLING}, at most {MAX_LABEL_LENGTH} of them"
         message = f"{root}.hostname does not conform to the kubernetes DNS_LABEL rules : {reason}"
-        yield Violation("invalid-name", f"{root}.hostname", message)
+        yield FieldError(f"{root}.hostname", message, rule="invalid-name")
     if spec.subdomain and not is_subdomain(spec.subdomain):
         reason = f"{_SPELLING}, in parts between dots, at most {MAX_SUBDOMAIN_LENGTH} of them"
         message = f"{root}.subdomain does not conform to the kubernetes DNS_SUBDOMAIN rules : {reason}"
-        yield Violation("invalid-name", f"{root}.subdomain", message)
+        yield FieldError(f"{root}.subdomain", message, rule="invalid-name")
     if spec.dns_policy == "None" and not (spec.dns_config and spec.dns_config.nameservers):
         wanted = "at least one DNS nameserver" if spec.dns_config else "`dnsConfig`"
         message = f"must provide {wanted} when `dnsPolicy` is None: add {root}.dnsConfig.nameservers"
-        yield Violation("impossible-combination", f"{root}.dnsConfig.nameservers", message, VALUE_REQUIRED)
+        yield FieldError(f"{root}.dnsConfig.nameservers", message, VALUE_REQUIRED, rule="impossible-combination")
     if spec.dns_config is not None:
         yield from _check_dns(spec.dns_config, f"{root}.dnsConfig")
 
@@ -48,33 +47,35 @@ def is_subdomain(text: str) -> bool:
     return len(text) <= MAX_SUBDOMAIN_LENGTH and _SUBDOMAIN.fullmatch(text) is not None
 
 
-def _check_dns(config: PodDNSConfig, at: str) -> Iterator[Violation]:
+def _check_dns(config: PodDNSConfig, at: str) -> Iterator[FieldError]:
     yield from _check_name_servers(config.nameservers or (), f"{at}.nameservers")
     yield from _check_searches(config.searches or (), f"{at}.searches")
     for index, option in enumerate(config.options or ()):
         if not option.name:
             field = f"{at}.options[{index}].name"
-            yield Violation("invalid-value", field, "Option.Name must not be empty")
+            yield FieldError(field, "Option.Name must not be empty", rule="invalid-value")
 
 
-def _check_name_servers(servers: Sequence[str], field: str) -> Iterator[Violation]:
+def _check_name_servers(servers: Sequence[str], field: str) -> Iterator[FieldError]:
     if len(servers) > _MAX_NAME_SERVERS:
         message = f"must not have more than {_MAX_NAME_SERVERS} nameservers: {', '.join(servers)}"
-        yield Violation("invalid-value", field, message)
+        yield FieldError(field, message, rule="invalid-value")
     for index, server in enumerate(servers):
         try:
             ip_address(server)
         except ValueError:
             message = f"must be valid IP address: {server}"
-            yield Violation("invalid-value", f"{field}[{index}]", message)
+            yield FieldError(f"{field}[{index}]", message, rule="invalid-value")
 
 
-def _check_searches(searches: Sequence[str], field: str) -> Iterator[Violation]:
+def _check_searches(searches: Sequence[str], field: str) -> Iterator[FieldError]:
     if len(searches) > _MAX_SEARCHES:
-        yield Violation("invalid-value", field, f"must not have more than {_MAX_SEARCHES} search paths")
+        yield FieldError(field, f"must not have more than {_MAX_SEARCHES} search paths", rule="invalid-value")
     if len(" ".join(searches)) > _MAX_SEARCHES_LENGTH:
         message = f"must not have more than {_MAX_SEARCHES_LENGTH} characters (including spaces) in the search list"
-        yield Violation("invalid-value", field, message)
+        yield FieldError(field, message, rule="invalid-value")
     for index, search in enumerate(searches):
         if search != "." and not is_subdomain(search.removesuffix(".")):
-            yield Violation("invalid-name", f"{field}[{index}]", f"{search} is not a valid search domain: {_SPELLING}")
+            yield FieldError(
+                f"{field}[{index}]", f"{search} is not a valid search domain: {_SPELLING}", rule="invalid-name"
+            )

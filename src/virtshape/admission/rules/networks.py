@@ -5,16 +5,15 @@ from typing import Final
 
 from virtshape.admission.rules.checks import check_names, check_one_of, check_partners, list_members
 from virtshape.admission.rules.interfaces import check_interface
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.network import Interface, Network
-from virtshape.engine.conflict import VALUE_REQUIRED
 
 _SOURCES: Final = list_members(Network)
 _MAX_ACPI_INDEX: Final = 16 * 1024 - 1
 
 
-def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
     """Check networks and interfaces."""
     networks, interfaces = spec.networks or (), spec.domain.devices.interfaces or ()
     if not (networks or interfaces):
@@ -29,7 +28,9 @@ def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
             yield from check_one_of("network", network, _SOURCES, f"{at_networks}[{index}]", least=1)
         if network.multus is not None and not network.multus.network_name:
             field = f"{at_networks}[{index}].multus.networkName"
-            yield Violation("invalid-value", field, "CNI delegating plugin must have a networkName", VALUE_REQUIRED)
+            yield FieldError(
+                field, "CNI delegating plugin must have a networkName", VALUE_REQUIRED, rule="invalid-value"
+            )
     if len(networks) > 1:
         yield from _check_sole(networks, at_networks, at_interfaces)
     by_name = {network.name: network for network in networks}
@@ -39,30 +40,30 @@ def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
         yield from _check_acpi_indexes(interfaces, at_interfaces)
 
 
-def _check_sole(networks: Sequence[Network], at: str, at_interfaces: str) -> Iterator[Violation]:
+def _check_sole(networks: Sequence[Network], at: str, at_interfaces: str) -> Iterator[FieldError]:
     """Check that at most one network is the default."""
     pods = sum(network.pod is not None for network in networks)
     defaults = sum(network.multus is not None and bool(network.multus.default) for network in networks)
     if pods > 1:
         message = f"more than one interface is connected to a pod network in {at_interfaces}: keep one"
-        yield Violation("impossible-combination", at_interfaces, message)
+        yield FieldError(at_interfaces, message, rule="impossible-combination")
     if defaults > 1:
-        yield Violation("impossible-combination", at, "Multus CNI should only have one default network: keep one")
+        yield FieldError(at, "Multus CNI should only have one default network: keep one", rule="impossible-combination")
     if pods and defaults:
         reason = "Pod network cannot be defined when Multus default network is defined"
-        yield Violation("impossible-combination", at, f"{reason}: keep one of them")
+        yield FieldError(at, f"{reason}: keep one of them", rule="impossible-combination")
 
 
-def _check_acpi_indexes(interfaces: Sequence[Interface], at: str) -> Iterator[Violation]:
+def _check_acpi_indexes(interfaces: Sequence[Interface], at: str) -> Iterator[FieldError]:
     seen: dict[int, str] = {}
     for index, interface in enumerate(interfaces):
         number, field = interface.acpi_index, f"{at}[{index}].acpiIndex"
         if not number:
             continue
         if not 0 < number <= _MAX_ACPI_INDEX:
-            yield Violation("invalid-value", field, f"{field} '{number}': must be from 1 to {_MAX_ACPI_INDEX}")
+            yield FieldError(field, f"{field} '{number}': must be from 1 to {_MAX_ACPI_INDEX}", rule="invalid-value")
         elif number in seen:
-            yield Violation(
-                "duplicate-name", field, f"{field} '{number}' is also used by {seen[number]}: change one of them"
+            yield FieldError(
+                field, f"{field} '{number}' is also used by {seen[number]}: change one of them", rule="duplicate-name"
             )
         seen.setdefault(number, field)

@@ -11,13 +11,13 @@ from virtshape.admission.rules.firmware import check_acpi_tables
 from virtshape.admission.rules.hyperv import check_hyperv
 from virtshape.admission.rules.names import is_label
 from virtshape.admission.rules.security import check_launch_security
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 
-def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violation]:
+def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[FieldError]:
     """Return violations of a VMI spec before expansion; `root` is its path."""
-    found: list[Violation] = []
+    found: list[FieldError] = []
     domain, devices = spec.domain, spec.domain.devices
     if spec.access_credentials:
         found += check_credentials(spec.access_credentials, spec.volumes or (), f"{root}.accessCredentials")
@@ -29,7 +29,7 @@ def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Viol
         found += check_acpi_tables(domain.firmware.acpi, spec.volumes or (), f"{root}.domain.firmware.acpi")
     if spec.utility_volumes:
         reason = "cannot create VMI with utility volumes in spec, utility volumes can only be added via hotplug"
-        found.append(Violation("impossible-combination", f"{root}.utilityVolumes", f"{reason}: remove them"))
+        found.append(FieldError(f"{root}.utilityVolumes", f"{reason}: remove them", rule="impossible-combination"))
     if spec.resource_claims or devices.gpus or devices.host_devices or _has_claimed_network(spec):
         found += check_claims(spec, root)
     if devices.disks and _has_odd_disk(spec):
@@ -37,9 +37,9 @@ def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Viol
     return found
 
 
-def check_optional_complete(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violation]:
+def check_optional_complete(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[FieldError]:
     """Return violations of a VMI spec after expansion; `root` is its path."""
-    found: list[Violation] = []
+    found: list[FieldError] = []
     if spec.domain.launch_security is not None:
         found += check_launch_security(spec, spec.domain.launch_security, root)
     if spec.architecture != "amd64" or spec.domain.devices.watchdog is not None:

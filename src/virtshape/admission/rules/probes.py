@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from virtshape.admission.rules.checks import list_members
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.kubevirt.instance import Probe, VirtualMachineInstanceSpec
-from virtshape.engine.conflict import VALUE_REQUIRED
 
 _WAYS: Final = list_members(Probe, "guest_agent_ping", "exec", "http_get", "tcp_socket")
 _TIMES: Final = list_members(
@@ -14,7 +13,7 @@ _TIMES: Final = list_members(
 )
 
 
-def check_probes(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+def check_probes(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
     """Check the readiness and liveness probes."""
     if spec.readiness_probe is not None:
         yield from _check_probe(spec.readiness_probe, spec, f"{root}.readinessProbe")
@@ -23,22 +22,22 @@ def check_probes(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violat
         field = f"{root}.livenessProbe.successThreshold"
         yield from _check_probe(probe, spec, f"{root}.livenessProbe")
         if probe.success_threshold not in (None, 0, 1):
-            yield Violation("invalid-value", field, f"{field} must be 1 for a liveness probe")
+            yield FieldError(field, f"{field} must be 1 for a liveness probe", rule="invalid-value")
 
 
-def _check_probe(probe: Probe, spec: VirtualMachineInstanceSpec, at: str) -> Iterator[Violation]:
+def _check_probe(probe: Probe, spec: VirtualMachineInstanceSpec, at: str) -> Iterator[FieldError]:
     ways = _WAYS.list_present(probe)
     if not ways:
         reason = f"either {at}.tcpSocket, {at}.exec or {at}.httpGet must be set if a {at} is specified"
-        yield Violation("one-of", at, f"{reason}; {at}.guestAgentPing is supported too", VALUE_REQUIRED)
+        yield FieldError(at, f"{reason}; {at}.guestAgentPing is supported too", VALUE_REQUIRED, rule="one-of")
     elif len(ways) > 1:
         message = f"{at} must have exactly one probe type set: it has {' and '.join(ways)}"
-        yield Violation("one-of", f"{at}.{ways[1]}", message)
+        yield FieldError(f"{at}.{ways[1]}", message, rule="one-of")
     for name, value in _TIMES.list_values(probe):
         if value < 0:
-            yield Violation("invalid-value", f"{at}.{name}", f"{at}.{name}: must be greater than or equal to 0")
+            yield FieldError(f"{at}.{name}", f"{at}.{name}: must be greater than or equal to 0", rule="invalid-value")
     if spec.networks and not any(network.pod is not None for network in spec.networks):
         for way in ways:
             if way in ("httpGet", "tcpSocket"):
                 message = f"{at}.{way} is only allowed if the Pod Network is attached"
-                yield Violation("impossible-combination", f"{at}.{way}", message)
+                yield FieldError(f"{at}.{way}", message, rule="impossible-combination")

@@ -5,7 +5,7 @@ from typing import Final
 
 from virtshape.admission.rules.checks import list_members
 from virtshape.admission.rules.firmware import has_smm
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.domain import EFI, LaunchSecurity
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
@@ -16,7 +16,9 @@ _TECHNOLOGIES: Final = list_members(LaunchSecurity)
 _SECURE_EXECUTION: Final = "s390x"
 
 
-def check_launch_security(spec: VirtualMachineInstanceSpec, security: LaunchSecurity, root: str) -> Iterator[Violation]:
+def check_launch_security(
+    spec: VirtualMachineInstanceSpec, security: LaunchSecurity, root: str
+) -> Iterator[FieldError]:
     """Check the launch security of an expanded guest; `root` is the path of its spec."""
     field = f"{root}.domain.launchSecurity"
     architecture = spec.architecture or DEFAULT_ARCHITECTURE
@@ -24,38 +26,40 @@ def check_launch_security(spec: VirtualMachineInstanceSpec, security: LaunchSecu
     if architecture != DEFAULT_ARCHITECTURE:
         if chosen or architecture != _SECURE_EXECUTION:
             name = ", ".join(chosen).upper() or "launchSecurity"
-            yield Violation(_RULE, field, f"{name} is only available on {DEFAULT_ARCHITECTURE}, not on {architecture}")
+            yield FieldError(
+                field, f"{name} is only available on {DEFAULT_ARCHITECTURE}, not on {architecture}", rule=_RULE
+            )
     elif len(chosen) != 1:
         reason = f"it has {' and '.join(chosen)}" if chosen else f"add {' or '.join(_TECHNOLOGIES.names)}"
         message = f"One and only one launchSecurity type can be set: {reason}"
-        yield Violation("one-of", field, message, _FORBIDDEN)
+        yield FieldError(field, message, _FORBIDDEN, rule="one-of")
     else:
         yield from _check_combinations(spec, security, chosen[0].upper(), field)
 
 
 def _check_combinations(
     spec: VirtualMachineInstanceSpec, security: LaunchSecurity, name: str, field: str
-) -> Iterator[Violation]:
+) -> Iterator[FieldError]:
     domain = spec.domain
     if security.tdx is not None and has_smm(domain.features):
-        yield Violation(_RULE, field, "TDX does not work along with SMM: remove features.smm")
+        yield FieldError(field, "TDX does not work along with SMM: remove features.smm", rule=_RULE)
     loader = domain.firmware.bootloader if domain.firmware is not None else None
     if loader is None or loader.efi is None:
-        yield Violation(_RULE, field, f"{name} requires OVMF (UEFI): set firmware.bootloader.efi")
+        yield FieldError(field, f"{name} requires OVMF (UEFI): set firmware.bootloader.efi", rule=_RULE)
     else:
         yield from _check_efi(loader.efi, security, name, field)
     if security.sev is not None and security.sev.attestation is not None and spec.start_strategy != "Paused":
-        yield Violation(_RULE, field, "SEV attestation requires VMI StartStrategy 'Paused'")
+        yield FieldError(field, "SEV attestation requires VMI StartStrategy 'Paused'", rule=_RULE)
     for interface in domain.devices.interfaces or ():
         if interface.boot_order is not None:
             message = f"{name} does not work with bootable NICs: {interface.name}; remove its bootOrder"
-            yield Violation(_RULE, field, message)
+            yield FieldError(field, message, rule=_RULE)
 
 
-def _check_efi(efi: EFI, security: LaunchSecurity, name: str, field: str) -> Iterator[Violation]:
+def _check_efi(efi: EFI, security: LaunchSecurity, name: str, field: str) -> Iterator[FieldError]:
     if security.tdx is None and efi.secure_boot is not False:
-        yield Violation(_RULE, field, f"{name} does not work along with SecureBoot: set efi.secureBoot to false")
+        yield FieldError(field, f"{name} does not work along with SecureBoot: set efi.secureBoot to false", rule=_RULE)
     if security.sev is None and efi.persistent:
-        yield Violation(
-            _RULE, field, f"{name} does not work along with Persistent EFI variables: remove efi.persistent"
+        yield FieldError(
+            field, f"{name} does not work along with Persistent EFI variables: remove efi.persistent", rule=_RULE
         )

@@ -8,8 +8,9 @@ from msgspec import inspect
 
 from virtshape.admission.rules.checks import NOT_SUPPORTED, check_value
 from virtshape.admission.rules.featuregates import describe_feature_gate
-from virtshape.admission.violation import DEPRECATED, Violation
+from virtshape.admission.violation import DEPRECATED
 from virtshape.api.diagnosis import suggest
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import DeveloperConfiguration, KubeVirtConfiguration
 from virtshape.api.model import JsonObject
 
@@ -34,7 +35,7 @@ _GONE: Final = {
 }
 
 
-def check_settings(configuration: KubeVirtConfiguration, tree: JsonObject) -> Iterator[Violation]:
+def check_settings(configuration: KubeVirtConfiguration, tree: JsonObject) -> Iterator[FieldError]:
     """Yield all violations of a configuration; `tree` is the JSON it was decoded from."""
     for name, allowed in _CHOICES:
         yield from check_value(AT, name, _find(tree, name), allowed)
@@ -46,11 +47,11 @@ def check_settings(configuration: KubeVirtConfiguration, tree: JsonObject) -> It
     if tls is not None and tls.ciphers and tls.min_tls_version in (None, "", "VersionTLS13"):
         at = f"{AT}.tlsConfiguration"
         message = f"You cannot specify ciphers when {at}.minTLSVersion is empty or VersionTLS13"
-        yield Violation("impossible-combination", f"{at}.ciphers", message, NOT_SUPPORTED)
+        yield FieldError(f"{at}.ciphers", message, NOT_SUPPORTED, rule="impossible-combination")
     yield from _check_deprecated(tree)
     for at, name, known in _list_unknown(tree, _find_shape(), AT):
         message = f'unknown setting "{at}.{name}" is stored but has no effect{suggest(name, known)}'
-        yield Violation(DEPRECATED, f"{at}.{name}", message)
+        yield FieldError(f"{at}.{name}", message, rule=DEPRECATED)
 
 
 @cache
@@ -65,37 +66,41 @@ def _find(tree: JsonObject, path: str) -> Any:
     return value
 
 
-def _check_gates(developer: DeveloperConfiguration, at: str) -> Iterator[Violation]:
+def _check_gates(developer: DeveloperConfiguration, at: str) -> Iterator[FieldError]:
     enabled, disabled = developer.feature_gates or [], developer.disabled_feature_gates or []
     for index, name in enumerate(disabled):
         if name in enabled:
             message = f"feature gate {name} is also in featureGates: remove it from one of the lists"
-            yield Violation("impossible-combination", f"{at}.disabledFeatureGates[{index}]", message)
+            yield FieldError(f"{at}.disabledFeatureGates[{index}]", message, rule="impossible-combination")
     for name in dict.fromkeys([*enabled, *disabled]):
         reason = describe_feature_gate(name)
         if reason is not None:
-            yield Violation(DEPRECATED, f"{at}.featureGates", reason)
+            yield FieldError(f"{at}.featureGates", reason, rule=DEPRECATED)
 
 
-def _check_ratio(text: str) -> Iterator[Violation]:
+def _check_ratio(text: str) -> Iterator[FieldError]:
     field = f"{AT}.additionalGuestMemoryOverheadRatio"
     try:
         ratio = float(text)
     except ValueError:
-        yield Violation("invalid-value", field, f"ratio provided, {text}, cannot be parsed into float", NOT_SUPPORTED)
+        yield FieldError(
+            field, f"ratio provided, {text}, cannot be parsed into float", NOT_SUPPORTED, rule="invalid-value"
+        )
         return
     if not ratio >= 1:
-        yield Violation("invalid-value", field, f"ratio provided, {text}, cannot be smaller than 1.0", NOT_SUPPORTED)
+        yield FieldError(
+            field, f"ratio provided, {text}, cannot be smaller than 1.0", NOT_SUPPORTED, rule="invalid-value"
+        )
 
 
-def _check_deprecated(tree: JsonObject) -> Iterator[Violation]:
+def _check_deprecated(tree: JsonObject) -> Iterator[FieldError]:
     for path, advice in _GONE.items():
         if _find(tree, path) is not None:
-            yield Violation(DEPRECATED, f"{AT}.{path}", f"{AT}.{path} is deprecated, {advice}")
+            yield FieldError(f"{AT}.{path}", f"{AT}.{path} is deprecated, {advice}", rule=DEPRECATED)
     for index, node in enumerate(_find(tree, f"{_MEDIATED}.nodeMediatedDeviceTypes") or ()):
         if isinstance(node, dict) and node.get("mediatedDevicesTypes") is not None:
             field = f"{AT}.{_MEDIATED}.nodeMediatedDeviceTypes[{index}].mediatedDevicesTypes"
-            yield Violation(DEPRECATED, field, f"{field} is deprecated, use mediatedDeviceTypes")
+            yield FieldError(field, f"{field} is deprecated, use mediatedDeviceTypes", rule=DEPRECATED)
 
 
 class _Unknown(NamedTuple):

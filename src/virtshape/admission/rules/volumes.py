@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from virtshape.admission.rules.checks import check_one_of, check_path, list_members
 from virtshape.admission.rules.cloudinit import check_cloud_init
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.volume import ContainerDiskSource, EmptyDiskSource, HostDisk, SysprepSource, Volume
 
 SOURCES: Final = list_members(Volume)
@@ -21,7 +21,7 @@ _NEED_NAMES: Final = {
 _WIRE: Final = {"claim_name": "claimName", "secret_name": "secretName", "service_account_name": "serviceAccountName"}
 
 
-def check_sources(volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
+def check_sources(volumes: Sequence[Volume], at: str) -> Iterator[FieldError]:
     """Check that each volume has one complete source."""
     sole: list[str] = []
     for index, volume in enumerate(volumes):
@@ -32,7 +32,7 @@ def check_sources(volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
             if name in _NEED_NAMES and not getattr(source, _NEED_NAMES[name]):
                 field = f"{at}[{index}].{name}.{_WIRE.get(_NEED_NAMES[name], _NEED_NAMES[name])}"
                 message = "DataVolume 'name' must be set" if name == "dataVolume" else f"{field} is a required field"
-                yield Violation("invalid-value", field, message)
+                yield FieldError(field, message, rule="invalid-value")
             if name in _CHECKS:
                 yield from _CHECKS[name](source, f"{at}[{index}].{name}")
             if name in _SOLE:
@@ -40,41 +40,43 @@ def check_sources(volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
     for name in dict.fromkeys(sole):
         if sole.count(name) > 1:
             message = f"{at} must have max one {_SOLE[name]} volume set: keep one"
-            yield Violation("impossible-combination", at, message)
+            yield FieldError(at, message, rule="impossible-combination")
 
 
-def _check_container_disk(disk: ContainerDiskSource, at: str) -> Iterable[Violation]:
+def _check_container_disk(disk: ContainerDiskSource, at: str) -> Iterable[FieldError]:
     return check_path(disk.path, f"{at}.path", at) if disk.path else ()
 
 
-def _check_empty_disk(disk: EmptyDiskSource, at: str) -> Iterator[Violation]:
+def _check_empty_disk(disk: EmptyDiskSource, at: str) -> Iterator[FieldError]:
     if disk.capacity.amount <= 0:
-        yield Violation("invalid-value", f"{at}.capacity", f"{at}.capacity '{disk.capacity}': must be greater than 0")
+        yield FieldError(
+            f"{at}.capacity", f"{at}.capacity '{disk.capacity}': must be greater than 0", rule="invalid-value"
+        )
 
 
-def _check_sysprep(sysprep: SysprepSource, at: str) -> Iterator[Violation]:
+def _check_sysprep(sysprep: SysprepSource, at: str) -> Iterator[FieldError]:
     if (sysprep.secret is None) == (sysprep.config_map is None):
-        yield Violation("one-of", at, f"{at} must have exactly one of secret and configMap")
+        yield FieldError(at, f"{at} must have exactly one of secret and configMap", rule="one-of")
 
 
-def _check_host_disk(disk: HostDisk, at: str) -> Iterator[Violation]:
+def _check_host_disk(disk: HostDisk, at: str) -> Iterator[FieldError]:
     if not disk.path:
-        yield Violation("invalid-value", f"{at}.path", f"{at}.path is required for hostDisk volume")
+        yield FieldError(f"{at}.path", f"{at}.path is required for hostDisk volume", rule="invalid-value")
     match disk.type:
         case "DiskOrCreate":
             if disk.capacity is None:
                 message = f"{at}.capacity is required with {at}.type equal to 'DiskOrCreate'"
-                yield Violation("invalid-value", f"{at}.capacity", message)
+                yield FieldError(f"{at}.capacity", message, rule="invalid-value")
         case "Disk":
             if disk.capacity is not None:
                 message = f"{at}.capacity is allowed to pass only with {at}.type equal to 'DiskOrCreate'"
-                yield Violation("impossible-combination", f"{at}.capacity", message)
+                yield FieldError(f"{at}.capacity", message, rule="impossible-combination")
         case _:
             message = f"{at}.type has invalid value '{disk.type}', allowed are 'Disk' or 'DiskOrCreate'"
-            yield Violation("unsupported-value", f"{at}.type", message)
+            yield FieldError(f"{at}.type", message, rule="unsupported-value")
 
 
-_CHECKS: Final[dict[str, Callable[[Any, str], Iterable[Violation]]]] = {
+_CHECKS: Final[dict[str, Callable[[Any, str], Iterable[FieldError]]]] = {
     "containerDisk": _check_container_disk,
     "cloudInitNoCloud": check_cloud_init,
     "cloudInitConfigDrive": check_cloud_init,

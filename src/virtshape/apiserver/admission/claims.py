@@ -6,9 +6,9 @@ Messages are those of kube-apiserver.
 
 from typing import Any, Final
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
-from virtshape.api.status import Cause
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import forbidden_object_error
 from virtshape.apiserver.resource import read_tree
@@ -38,7 +38,7 @@ class ClaimAdmission:
         del user, dry_run
         if operation != "UPDATE" or new is None or old is None or route.subresource:
             return new, []
-        causes: list[Cause] = []
+        causes: list[FieldError] = []
         match route.kind.group, route.kind.kind:
             case "", "PersistentVolumeClaim":
                 causes = check_claim(new, old)
@@ -61,7 +61,7 @@ class ClaimAdmission:
             raise forbidden_object_error("", "persistentvolumeclaims", route.name, message)
 
 
-def check_claim(new: JsonObject, old: JsonObject) -> list[Cause]:
+def check_claim(new: JsonObject, old: JsonObject) -> list[FieldError]:
     """Return problems of a claim update: changed immutable fields, or a request below the capacity."""
     before, after = old.get("spec") or {}, new.get("spec") or {}
     if _fixed(after, before) != _fixed(before, before):
@@ -93,7 +93,7 @@ def find_request(claim: JsonObject) -> Quantity | None:
     return Quantity(stated) if stated is not None else None
 
 
-def check_class(new: JsonObject, old: JsonObject) -> list[Cause]:
+def check_class(new: JsonObject, old: JsonObject) -> list[FieldError]:
     """Return problems of a storage class update: changed immutable fields."""
     changed = [name for name in _LASTING if _read(new, name) != _read(old, name)]
     return [forbidden_value(name, f"updates to {name} are forbidden.") for name in changed]

@@ -2,9 +2,10 @@
 
 from base64 import b64encode
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.api.wellknown import NAMESPACE_NAME_LABEL
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.objects import metadata_of
@@ -69,19 +70,19 @@ class BasicAdmission:
         if b'"deletionTimestamp"' in record.value and metadata_of(read_tree(record.value)).get("deletionTimestamp"):
             name = new["metadata"]["name"]
             reason = f"unable to create new content in namespace {route.namespace} because it is being terminated"
-            cause = Cause(
-                "NamespaceTerminating", f"namespace {route.namespace} is being terminated", "metadata.namespace"
+            cause = FieldError(
+                "metadata.namespace", f"namespace {route.namespace} is being terminated", "NamespaceTerminating"
             )
             message = f'{route.resource} "{name}" is forbidden: {reason}'
             raise StatusError(403, "Forbidden", message, [cause]).about(route.kind.group, route.kind.plural, name)
 
 
-def check_unchanged(kind: Kind, new: JsonObject, old: JsonObject) -> list[Cause]:
+def check_unchanged(kind: Kind, new: JsonObject, old: JsonObject) -> list[FieldError]:
     """Return problems of an update: changed immutable fields of revisions, secrets and config maps."""
     match kind.group, kind.kind:
         case "apps", "ControllerRevision":
             changed = ["data"] if new.get("data") != old.get("data") else []
-            return [Cause("FieldValueInvalid", "Invalid value: field is immutable", field) for field in changed]
+            return [FieldError(field, "Invalid value: field is immutable") for field in changed]
         case "", "Secret" if new.get("type") != old.get("type") and not old.get("immutable"):
             return [invalid_value("type", new.get("type"), "field is immutable")]
         case "", "ConfigMap" | "Secret" if old.get("immutable"):

@@ -14,9 +14,9 @@ from msgspec import Struct
 from virtshape.api.codec import decode, from_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.quota import ResourceQuota
+from virtshape.api.fielderror import FieldError
 from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
-from virtshape.api.status import Cause
 from virtshape.api.storage import StorageClass
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import forbidden_object_error
@@ -132,7 +132,7 @@ class QuotaAdmission:
 def check_quota(route: Route, new: JsonObject) -> list[str]:
     """Raise StatusError if a quota has invalid limits; return a warning for each limit that is not enforced."""
     hard = (new.get("spec") or {}).get("hard") or {}
-    causes: list[Cause] = []
+    causes: list[FieldError] = []
     for resource, text in hard.items():
         field = f"spec.hard[{resource}]"
         if "/" not in resource and resource not in _KNOWN and not resource.startswith(("requests.", "hugepages-")):

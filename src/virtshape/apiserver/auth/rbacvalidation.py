@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from virtshape.api.codec import to_tree
+from virtshape.api.fielderror import FieldError
 from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, AccessObject, Binding
 from virtshape.apiserver.selectors.selector import read_selector
 from virtshape.apiserver.validation.violation import invalid_value, required_value, unsupported_value
@@ -27,7 +28,7 @@ def default_rbac_object(item: AccessObject) -> AccessObject:
     return replace(item, role_ref=role_ref, subjects=subjects or None)
 
 
-def check_rbac_object(item: AccessObject, before: AccessObject | None = None) -> list[Cause]:
+def check_rbac_object(item: AccessObject, before: AccessObject | None = None) -> list[FieldError]:
     """Return all problems of a role or binding, including changes of immutable fields."""
     match item:
         case Role():
@@ -42,12 +43,12 @@ def _complete_subject(subject: Subject) -> Subject:
     return replace(subject, api_group=subject.api_group or _SUBJECT_GROUPS.get(subject.kind) or None)
 
 
-def _check_rules(rules: Sequence[PolicyRule], *, namespaced: bool) -> Iterator[Cause]:
+def _check_rules(rules: Sequence[PolicyRule], *, namespaced: bool) -> Iterator[FieldError]:
     for index, rule in enumerate(rules):
         yield from _check_rule(rule, f"rules[{index}]", namespaced=namespaced)
 
 
-def _check_rule(rule: PolicyRule, field: str, *, namespaced: bool) -> Iterator[Cause]:
+def _check_rule(rule: PolicyRule, field: str, *, namespaced: bool) -> Iterator[FieldError]:
     if not rule.verbs:
         yield required_value(f"{field}.verbs", "verbs must contain at least one value")
     if rule.non_resource_urls:
@@ -65,7 +66,7 @@ def _check_rule(rule: PolicyRule, field: str, *, namespaced: bool) -> Iterator[C
         yield required_value(f"{field}.resources", "resource rules must supply at least one resource")
 
 
-def _check_selectors(role: ClusterRole) -> Iterator[Cause]:
+def _check_selectors(role: ClusterRole) -> Iterator[FieldError]:
     if role.aggregation_rule is None:
         return
     field = "aggregationRule.clusterRoleSelectors"
@@ -79,7 +80,7 @@ def _check_selectors(role: ClusterRole) -> Iterator[Cause]:
             yield invalid_value(f"{field}[{index}]", to_tree(selector), error.message)
 
 
-def _check_reference(binding: Binding) -> Iterator[Cause]:
+def _check_reference(binding: Binding) -> Iterator[FieldError]:
     reference = binding.role_ref
     kinds = ["ClusterRole", "Role"] if isinstance(binding, RoleBinding) else ["ClusterRole"]
     if reference.api_group != RBAC_GROUP:
@@ -90,7 +91,7 @@ def _check_reference(binding: Binding) -> Iterator[Cause]:
         yield required_value("roleRef.name")
 
 
-def _check_subjects(binding: Binding) -> Iterator[Cause]:
+def _check_subjects(binding: Binding) -> Iterator[FieldError]:
     has_namespace = isinstance(binding, RoleBinding)  # the default for service accounts
     for index, subject in enumerate(binding.subjects or ()):
         field = f"subjects[{index}]"
@@ -105,7 +106,7 @@ def _check_subjects(binding: Binding) -> Iterator[Cause]:
             yield required_value(f"{field}.namespace")
 
 
-def _check_change(binding: Binding, before: AccessObject | None) -> Iterator[Cause]:
+def _check_change(binding: Binding, before: AccessObject | None) -> Iterator[FieldError]:
     old: RoleRef | None = before.role_ref if isinstance(before, RoleBinding | ClusterRoleBinding) else None
     if old is not None and old != binding.role_ref:
         yield invalid_value("roleRef", to_tree(binding.role_ref), "cannot change roleRef")

@@ -30,9 +30,10 @@ from virtshape.api.authorization import (
     SubjectAccessReviewStatus,
     SubjectRulesReviewStatus,
 )
+from virtshape.api.fielderror import FieldError
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.api.times import now
 from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.apiserver.auth.authentication import Authenticator, User
@@ -185,7 +186,7 @@ def describe_user(user: User) -> UserInfo:
 
 
 def _answer_about(
-    kind: str, spec: SubjectAccessReviewSpec, causes: list[Cause], authorizer: Authorizer
+    kind: str, spec: SubjectAccessReviewSpec, causes: list[FieldError], authorizer: Authorizer
 ) -> SubjectAccessReviewStatus:
     causes = [*causes, *_check_attributes(spec.resource_attributes, spec.non_resource_attributes)]
     if not spec.user and not spec.groups:
@@ -215,7 +216,7 @@ def _attributes(resource: ResourceAttributes | None, path: NonResourceAttributes
     )
 
 
-def _check_attributes(resource: ResourceAttributes | None, path: NonResourceAttributes | None) -> list[Cause]:
+def _check_attributes(resource: ResourceAttributes | None, path: NonResourceAttributes | None) -> list[FieldError]:
     if resource is not None and path is not None:
         message = "cannot be specified in combination with resourceAttributes"
         return [invalid_value("spec.nonResourceAttributes", None, message)]
@@ -225,7 +226,7 @@ def _check_attributes(resource: ResourceAttributes | None, path: NonResourceAttr
     return []
 
 
-def _refuse_if(kind: str, causes: Sequence[Cause]) -> None:
+def _refuse_if(kind: str, causes: Sequence[FieldError]) -> None:
     if causes:
         error = invalid_error(_GROUP, kind, "", causes)
         error.details.kind = None

@@ -9,8 +9,9 @@ from uuid import uuid4
 import msgspec
 
 from virtshape.api.core.serviceaccount import name_account_user
+from virtshape.api.fielderror import FieldError
 from virtshape.api.meta import ObjectMeta
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.api.times import format_timestamp
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from virtshape.apiserver.auth.authentication import FindUid
@@ -80,7 +81,7 @@ def _check(spec: TokenRequestSpec) -> None:
     raise _invalid(cause)
 
 
-def _invalid(cause: Cause) -> StatusError:
+def _invalid(cause: FieldError) -> StatusError:
     return invalid_error("authentication.k8s.io", "TokenRequest", "", [cause])
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Literal, NamedTuple
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.rbac import ClusterRoleBinding, RoleBinding, RoleRef, Subject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import MASTERS
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, Binding
 from virtshape.apiserver.auth.builtinroles import RBAC_VERSION
@@ -143,9 +144,7 @@ def _check_name(name: str) -> None:
         problem = f'"{ADMIN}" is reserved for the kubeconfig in the data directory'
     else:
         return
-    raise StatusError(
-        422, "Invalid", f'users "{name}" is invalid: {problem}', [Cause("FieldValueInvalid", problem, "name")]
-    )
+    raise StatusError(422, "Invalid", f'users "{name}" is invalid: {problem}', [FieldError("name", problem)])
 
 
 def _name_binding(entry: RegistryEntry) -> BindingName:

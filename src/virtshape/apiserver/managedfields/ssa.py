@@ -9,9 +9,10 @@ import json
 from typing import Final, NamedTuple
 
 from virtshape.api.diagnosis import walk
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.managedfields.fieldset import FieldSet, difference, format_fields, intersection, paths, union
 from virtshape.apiserver.managedfields.fieldtypes import ObjectType
 from virtshape.apiserver.managedfields.lastapplied import (
@@ -165,7 +166,9 @@ def _conflict_error(conflicts: list[_Conflict]) -> StatusError:
         (_describe_manager(entry), [format_fields(path) for path in paths(fields)]) for entry, fields in conflicts
     ]
     causes = [
-        Cause("FieldManagerConflict", f"conflict with {manager}", path) for manager, found in fields for path in found
+        FieldError(path, f"conflict with {manager}", "FieldManagerConflict")
+        for manager, found in fields
+        for path in found
     ]
     if len(causes) == 1:
         text = f"1 conflict: {causes[0].message}: {causes[0].field}"

@@ -12,19 +12,20 @@ from msgspec.structs import replace
 
 from virtshape.admission.clusterstate import CONFIGURATION, read_configuration
 from virtshape.api.codec import decode, encode
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.domain import ResourceRequirements
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStatus
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.problems import DecodeError
-from virtshape.api.status import Cause, StatusError
-from virtshape.engine.conflict import causes, describe_conflicts
+from virtshape.api.status import StatusError
+from virtshape.engine.conflict import describe_conflicts
 from virtshape.engine.expand import expand_vm
 from virtshape.engine.machine import default_architecture
 from virtshape.resolve.find import search_shape
 from virtshape.resolve.infer import asks_for_inference, search_matchers
 from virtshape.resolve.search import Search
 
-Refuse = Callable[[str, tuple[Cause, ...]], NoReturn]
+Refuse = Callable[[str, tuple[FieldError, ...]], NoReturn]
 
 
 def expand_stored(data: bytes) -> Search[bytes]:
@@ -66,7 +67,7 @@ def _expand(vm: VirtualMachine, refuse: Refuse) -> Search[bytes]:
     configuration = read_configuration((yield CONFIGURATION))
     conflicts = expand_vm(vm, shape, configuration, default_architecture(configuration))
     if conflicts:
-        refuse(describe_conflicts(conflicts), tuple(causes(conflicts)))
+        refuse(describe_conflicts(conflicts), tuple(conflicts))
     template = vm.spec.template
     template.metadata = template.metadata or ObjectMeta()
     if template.spec is not None:
@@ -75,9 +76,11 @@ def _expand(vm: VirtualMachine, refuse: Refuse) -> Search[bytes]:
     return encode(vm)
 
 
-def _refuse_internal(message: str, details: tuple[Cause, ...]) -> NoReturn:
-    raise StatusError(500, "InternalError", f"Internal error occurred: {message}", details or [Cause("", message, "")])
+def _refuse_internal(message: str, details: tuple[FieldError, ...]) -> NoReturn:
+    raise StatusError(
+        500, "InternalError", f"Internal error occurred: {message}", details or [FieldError("", message, "")]
+    )
 
 
-def _refuse_sent(message: str, details: tuple[Cause, ...]) -> NoReturn:
+def _refuse_sent(message: str, details: tuple[FieldError, ...]) -> NoReturn:
     raise StatusError(400, "BadRequest", message, details)

@@ -10,9 +10,10 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Final
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.validation.violation import invalid_value, required_value, too_long_value
 
 MAX_DATA_BYTES: Final = 1024 * 1024
@@ -34,7 +35,7 @@ _BASIC: Final = ("username", "password")
 _ACCOUNT: Final = "kubernetes.io/service-account.name"
 
 
-def check_config_data(kind: Kind, tree: JsonObject) -> list[Cause]:
+def check_config_data(kind: Kind, tree: JsonObject) -> list[FieldError]:
     """Return problems of a ConfigMap or Secret; none for other kinds."""
     if kind.group or kind.kind not in ("ConfigMap", "Secret"):
         return []
@@ -66,7 +67,7 @@ def _measure_encoded(kind: Kind, values: dict[str, str]) -> int:
     return size
 
 
-def _check_keys(field: str, values: dict[str, str]) -> Iterator[Cause]:
+def _check_keys(field: str, values: dict[str, str]) -> Iterator[FieldError]:
     for key in values:
         at = f"{field}[{key}]"
         if len(key) > _MAX_KEY_LENGTH:
@@ -77,7 +78,7 @@ def _check_keys(field: str, values: dict[str, str]) -> Iterator[Cause]:
             yield invalid_value(at, key, f"must not be '{key}'" if key in (".", "..") else "must not start with '..'")
 
 
-def _check_type(secret: JsonObject) -> Iterator[Cause]:
+def _check_type(secret: JsonObject) -> Iterator[FieldError]:
     data, wanted = secret.get("data") or {}, secret.get("type") or ""
     for key in _REQUIRED.get(wanted, ()):
         if key not in data:

@@ -9,12 +9,12 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import inspect
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.path import Part, format_path
 from virtshape.api.schema import inspect_struct, write_struct
-from virtshape.api.status import Cause
 from virtshape.apiserver.validation.violation import duplicate_value, invalid_value, show_value, unsupported_value
 
 Path = tuple[Part, ...]
@@ -73,17 +73,17 @@ _NOTHING: Final = _Node((), {}, {}, has_rules=False)
 _nodes: dict[type, _Node] = {}
 
 
-def check_constraints(tree: JsonObject, kind: Kind, found: list[Cause]) -> list[Cause]:
+def check_constraints(tree: JsonObject, kind: Kind, found: list[FieldError]) -> list[FieldError]:
     """Return all problems of a custom resource, after those already found."""
     node = _nodes.get(kind.struct) or _find_node(inspect_struct(kind.struct))
-    causes, broken = list(found), list[Cause]()
+    causes, broken = list(found), list[FieldError]()
     _check(tree, node, (), causes, broken)
-    if node.has_rules and any(cause.type in _BLOCKING for cause in causes):
+    if node.has_rules and any(cause.reason in _BLOCKING for cause in causes):
         return [*causes, _UNCHECKED]
     return causes + broken
 
 
-def _check(value: JsonObject, node: _Node, at: Path, causes: list[Cause], broken: list[Cause]) -> None:
+def _check(value: JsonObject, node: _Node, at: Path, causes: list[FieldError], broken: list[FieldError]) -> None:
     """Collect problems of enums and uniqueness, and separately the violated rules."""
     for name, supported in node.choices.items():
         chosen = value.get(name)
@@ -109,7 +109,7 @@ def _check(value: JsonObject, node: _Node, at: Path, causes: list[Cause], broken
             _check(held, inner, (*at, name), causes, broken)
 
 
-def _check_items(items: list[Any], keys: tuple[str, ...], at: Path) -> Iterator[Cause]:
+def _check_items(items: list[Any], keys: tuple[str, ...], at: Path) -> Iterator[FieldError]:
     seen = set()
     for index, item in enumerate(items):
         identity = {key: item.get(key) for key in keys} if keys and isinstance(item, dict) else item

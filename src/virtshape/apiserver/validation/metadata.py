@@ -7,9 +7,10 @@ Messages are those of Kubernetes. Arguments are not modified.
 from collections.abc import Iterator
 from typing import Final
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.validation.names import check_label_value, check_qualified_name, find_name_check, mask_prefix
 from virtshape.apiserver.validation.violation import (
@@ -50,7 +51,7 @@ def check_address(metadata: JsonObject, *, name: str = "", namespace: str = "") 
         raise StatusError(400, "BadRequest", message)
 
 
-def check_created(metadata: JsonObject, kind: Kind) -> list[Cause]:
+def check_created(metadata: JsonObject, kind: Kind) -> list[FieldError]:
     """Return problems of a new object's metadata; a generated name is already set."""
     causes = list(_check_name(metadata, kind))
     causes += _check_content(metadata, {})
@@ -58,7 +59,7 @@ def check_created(metadata: JsonObject, kind: Kind) -> list[Cause]:
     return causes
 
 
-def check_updated(metadata: JsonObject, old: JsonObject, kind: Kind) -> list[Cause]:
+def check_updated(metadata: JsonObject, old: JsonObject, kind: Kind) -> list[FieldError]:
     """Return problems of an updated object's metadata, after `restore_metadata`."""
     content = list(_check_content(metadata, old))
     changed = [*_check_new_finalizers(metadata, old), *_check_immutable(metadata, old), *content]
@@ -124,7 +125,7 @@ def _is_qualified(finalizer: str) -> bool:
     return "/" in finalizer or finalizer in STANDARD_FINALIZERS
 
 
-def _check_name(metadata: JsonObject, kind: Kind) -> Iterator[Cause]:
+def _check_name(metadata: JsonObject, kind: Kind) -> Iterator[FieldError]:
     check = find_name_check(kind)
     prefix = metadata.get("generateName") or ""
     if prefix:
@@ -138,7 +139,7 @@ def _check_name(metadata: JsonObject, kind: Kind) -> Iterator[Cause]:
         yield invalid_value("metadata.name", name, problem)
 
 
-def _check_content(metadata: JsonObject, old: JsonObject) -> Iterator[Cause]:
+def _check_content(metadata: JsonObject, old: JsonObject) -> Iterator[FieldError]:
     """Return problems of changed fields; unchanged ones were checked before."""
     labels = metadata.get("labels")
     if labels and labels != old.get("labels"):
@@ -151,7 +152,7 @@ def _check_content(metadata: JsonObject, old: JsonObject) -> Iterator[Cause]:
         yield from _check_owners(owners)
 
 
-def _check_labels(labels: dict[str, str]) -> Iterator[Cause]:
+def _check_labels(labels: dict[str, str]) -> Iterator[FieldError]:
     for key, value in labels.items():
         for problem in check_qualified_name(key):
             yield invalid_value("metadata.labels", key, problem)
@@ -159,7 +160,7 @@ def _check_labels(labels: dict[str, str]) -> Iterator[Cause]:
             yield invalid_value("metadata.labels", value, problem)
 
 
-def _check_annotations(annotations: dict[str, str]) -> Iterator[Cause]:
+def _check_annotations(annotations: dict[str, str]) -> Iterator[FieldError]:
     size = 0
     for key, value in annotations.items():
         for problem in check_qualified_name(key.lower()):
@@ -169,7 +170,7 @@ def _check_annotations(annotations: dict[str, str]) -> Iterator[Cause]:
         yield too_long_value("metadata.annotations", MAX_ANNOTATION_BYTES)
 
 
-def _check_owners(owners: list[JsonObject]) -> Iterator[Cause]:
+def _check_owners(owners: list[JsonObject]) -> Iterator[FieldError]:
     field = "metadata.ownerReferences"
     controller = ""
     for index, owner in enumerate(owners):
@@ -192,7 +193,7 @@ def _check_owners(owners: list[JsonObject]) -> Iterator[Cause]:
             controller = name
 
 
-def _check_finalizers(metadata: JsonObject, old: JsonObject, kind: Kind) -> Iterator[Cause]:
+def _check_finalizers(metadata: JsonObject, old: JsonObject, kind: Kind) -> Iterator[FieldError]:
     finalizers = metadata.get("finalizers") or []
     before = old.get("finalizers") or []
     if not finalizers or finalizers == before:
@@ -209,7 +210,7 @@ def _check_finalizers(metadata: JsonObject, old: JsonObject, kind: Kind) -> Iter
         yield invalid_value(field, finalizers, f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set")
 
 
-def _check_new_finalizers(metadata: JsonObject, old: JsonObject) -> Iterator[Cause]:
+def _check_new_finalizers(metadata: JsonObject, old: JsonObject) -> Iterator[FieldError]:
     if not old.get("deletionTimestamp"):
         return
     added = sorted(set(metadata.get("finalizers") or ()) - set(old.get("finalizers") or ()))
@@ -221,7 +222,7 @@ def _check_new_finalizers(metadata: JsonObject, old: JsonObject) -> Iterator[Cau
         yield forbidden_value("metadata.finalizers", message)
 
 
-def _check_immutable(metadata: JsonObject, old: JsonObject) -> Iterator[Cause]:
+def _check_immutable(metadata: JsonObject, old: JsonObject) -> Iterator[FieldError]:
     for field in _IMMUTABLE:
         if metadata.get(field) != old.get(field):
             yield invalid_value(f"metadata.{field}", metadata.get(field), "field is immutable")

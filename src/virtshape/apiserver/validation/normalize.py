@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, inspect
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.path import format_path
-from virtshape.api.status import Cause
 from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.validation.violation import invalid_value, mistyped_value, required_value, unsupported_value
 
@@ -49,7 +49,7 @@ class NormalizedObject(NamedTuple):
 
     tree: JsonObject
     unknown: list[str]
-    causes: list[Cause]
+    causes: list[FieldError]
     misfits: list[str]
 
 
@@ -66,7 +66,7 @@ class _Findings:
     def __init__(self, *, custom: bool) -> None:
         self.custom = custom
         self.unknown: list[str] = []
-        self.causes: list[Cause] = []
+        self.causes: list[FieldError] = []
         self.misfits: list[str] = []
 
     def add_mistyped(self, value: Any, shapes: "tuple[_Shape, ...]", at: Path) -> None:

@@ -9,11 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from virtshape.api.codec import from_tree
+from virtshape.api.fielderror import FieldError
 from virtshape.api.jsontext import find_duplicate_keys
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.problems import DecodeError
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.managedfields.ssa import find_undeclared, typed_patch_error
 from virtshape.apiserver.patches.jsonpatch import find_unknown_members
@@ -58,7 +59,7 @@ def admit_fields(
     return normalized.tree, warnings
 
 
-def _check_new_metadata(tree: JsonObject, kind: Kind) -> list[Cause]:
+def _check_new_metadata(tree: JsonObject, kind: Kind) -> list[FieldError]:
     metadata = tree.get("metadata") or {}
     if metadata.get("generateName") and not metadata.get("name"):
         metadata = {**metadata, "name": generate_name(metadata["generateName"])}
@@ -73,7 +74,7 @@ def check_part(tree: JsonObject, kind: Kind) -> None:
     if normalized.unknown and (undeclared := find_undeclared(tree, kind)) is not None:
         raise undeclared
     mistyped = [
-        f".{cause.field}: {cause.message}" for cause in normalized.causes if cause.type == "FieldValueTypeInvalid"
+        f".{cause.field}: {cause.message}" for cause in normalized.causes if cause.reason == "FieldValueTypeInvalid"
     ]
     if normalized.misfits or mistyped:
         raise typed_patch_error(tree, [*normalized.misfits, *mistyped])
@@ -134,7 +135,7 @@ def _read_integer(scalar: type, value: Any) -> Any:
     return scalar(value)
 
 
-def _find_remaining(tree: JsonObject, kind: Kind) -> list[Cause]:
+def _find_remaining(tree: JsonObject, kind: Kind) -> list[FieldError]:
     """Return problems of the decoder that normalization did not find, except those checked elsewhere."""
     try:
         from_tree(tree, kind.struct)

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from itertools import islice
 
 from virtshape.api.diagnosis import MAX_PROBLEMS
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 
 _TYPE_NAMES = {
     bool: "bool",
@@ -19,40 +20,42 @@ _TYPE_NAMES = {
 }
 
 
-def invalid_value(field: str, value: object, detail: str) -> Cause:
+def invalid_value(field: str, value: object, detail: str) -> FieldError:
     """Return the cause for an invalid value."""
-    return Cause("FieldValueInvalid", f"Invalid value: {show_value(value)}: {detail}", field)
+    return FieldError(field, f"Invalid value: {show_value(value)}: {detail}")
 
 
-def mistyped_value(field: str, value: object, detail: str) -> Cause:
+def mistyped_value(field: str, value: object, detail: str) -> FieldError:
     """Return the cause for a value of the wrong type."""
-    return Cause("FieldValueTypeInvalid", f"Invalid value: {show_value(value)}: {detail}", field)
+    return FieldError(field, f"Invalid value: {show_value(value)}: {detail}", "FieldValueTypeInvalid")
 
 
-def required_value(field: str, detail: str = "") -> Cause:
+def required_value(field: str, detail: str = "") -> FieldError:
     """Return the cause for a missing value."""
-    return Cause("FieldValueRequired", f"Required value: {detail}" if detail else "Required value", field)
+    return FieldError(field, f"Required value: {detail}" if detail else "Required value", "FieldValueRequired")
 
 
-def unsupported_value(field: str, value: object, supported: Iterable[object]) -> Cause:
+def unsupported_value(field: str, value: object, supported: Iterable[object]) -> FieldError:
     """Return the cause for an unsupported value."""
     known = ", ".join(map(show_value, supported))
-    return Cause("FieldValueNotSupported", f"Unsupported value: {show_value(value)}: supported values: {known}", field)
+    return FieldError(
+        field, f"Unsupported value: {show_value(value)}: supported values: {known}", "FieldValueNotSupported"
+    )
 
 
-def duplicate_value(field: str, value: object) -> Cause:
+def duplicate_value(field: str, value: object) -> FieldError:
     """Return the cause for a duplicate value."""
-    return Cause("FieldValueDuplicate", f"Duplicate value: {show_value(value)}", field)
+    return FieldError(field, f"Duplicate value: {show_value(value)}", "FieldValueDuplicate")
 
 
-def forbidden_value(field: str, detail: str) -> Cause:
+def forbidden_value(field: str, detail: str) -> FieldError:
     """Return the cause for a forbidden value."""
-    return Cause("FieldValueForbidden", f"Forbidden: {detail}", field)
+    return FieldError(field, f"Forbidden: {detail}", "FieldValueForbidden")
 
 
-def too_long_value(field: str, limit: int) -> Cause:
+def too_long_value(field: str, limit: int) -> FieldError:
     """Return the cause for a value that is too long."""
-    return Cause("FieldValueTooLong", f"Too long: may not be more than {limit} bytes", field)
+    return FieldError(field, f"Too long: may not be more than {limit} bytes", "FieldValueTooLong")
 
 
 def show_value(value: object) -> str:
@@ -60,13 +63,13 @@ def show_value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-def list_causes(causes: Iterable[Cause]) -> str:
+def list_causes(causes: Iterable[FieldError]) -> str:
     """Join all causes in one message, without duplicates."""
     message = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     return message[0] if len(message) == 1 else f"[{', '.join(message)}]"
 
 
-def invalid_error(group: str, kind: str, name: str, causes: Iterable[Cause]) -> StatusError:
+def invalid_error(group: str, kind: str, name: str, causes: Iterable[FieldError]) -> StatusError:
     """Return the 422 error with these causes, limited in number."""
     causes = tuple(islice(causes, MAX_PROBLEMS))
     qualified = f"{kind}.{group}" if group else kind
@@ -74,7 +77,7 @@ def invalid_error(group: str, kind: str, name: str, causes: Iterable[Cause]) -> 
     return StatusError(422, "Invalid", message, causes).about(group, kind, name)
 
 
-def invalid_object_error(kind: Kind, name: str, causes: Iterable[Cause]) -> StatusError:
+def invalid_object_error(kind: Kind, name: str, causes: Iterable[FieldError]) -> StatusError:
     """Return the 422 error for an object of a known kind."""
     return invalid_error(kind.group, kind.kind, name, causes)
 

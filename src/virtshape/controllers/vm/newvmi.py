@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from virtshape.api.codec import duplicate
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
@@ -18,7 +19,7 @@ from virtshape.api.ownerreferences import find_controller, make_owner_reference
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import VM_NAME_LABEL, VMI_FINALIZER
 from virtshape.controllers.vm.status import GENERATION_ANNOTATION
-from virtshape.engine.conflict import Conflict, causes, split_conflicts
+from virtshape.engine.conflict import split_conflicts
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
 from virtshape.engine.instance import apply_instance_defaults
@@ -101,13 +102,13 @@ def make_instance(
     return draft.metadata, draft.spec
 
 
-def refuse_conflicts(conflicts: list[Conflict]) -> None:
+def refuse_conflicts(conflicts: list[FieldError]) -> None:
     """Raise StatusError with all conflicts, if there are any."""
     if not conflicts:
         return
     clashing, others = split_conflicts(conflicts)
     sentences = [f"VMI conflicts with instancetype spec in fields: [{', '.join(clashing)}]"] if clashing else []
-    raise StatusError(422, "Invalid", "; ".join([*sentences, *others]), causes(conflicts))
+    raise StatusError(422, "Invalid", "; ".join([*sentences, *others]), conflicts)
 
 
 def annotate_names(vm: VirtualMachine, metadata: ObjectMeta) -> None:

@@ -36,7 +36,6 @@ from virtshape.controllers.vm.revisions import (
     pin,
     wants_expansion,
 )
-from virtshape.engine.conflict import causes
 from virtshape.engine.expand import Shape, expand_vm
 from virtshape.resolve.find import find_shape, namespace_of, refer
 from virtshape.resolve.matcher import Matcher, Role, find_matcher, find_status_ref, full_kind, list_recaptured
@@ -175,7 +174,7 @@ class RevisionSync:
         conflicts = expand_vm(expanded, await self.find_shape(vm), configuration)
         if conflicts:
             message = "; ".join(conflict.message for conflict in conflicts)
-            raise StatusError(422, "FailedExpand", message, causes(conflicts))
+            raise StatusError(422, "FailedExpand", message, conflicts)
         written = await self._write(vm, with_finalizer(expanded, finalizer))
         for name in list_pinned_revisions(vm).values():
             await self._remove(written, name)

@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 
 from virtshape.api.codec import from_tree
 from virtshape.api.diagnosis import find_kind_problems, quote, walk
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import KINDS, Kind, find_kind
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.problems import DecodeError, Problem, ProblemKind
 from virtshape.api.unknownfields import decode_with_unknown
-from virtshape.offline.lint.finding import Issue
 from virtshape.resolve.reference import Reference
 
 DEPRECATED_VERSIONS: Final = {
@@ -61,9 +61,9 @@ class DecodedObject(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
     @property
-    def issues(self) -> Iterator[Issue]:
+    def issues(self) -> Iterator[FieldError]:
         """The problems as issues."""
-        return (Issue(_RULES[problem.kind], problem.field, problem.message) for problem in self.problems)
+        return (FieldError(problem.field, problem.message, rule=_RULES[problem.kind]) for problem in self.problems)
 
     def concerns(self, field: str) -> bool:
         """Return True if the field, one of its parents or one of its children is missing from the object."""
@@ -87,17 +87,17 @@ def is_checked(kind: Kind) -> bool:
     return kind.group in _SIZING_GROUPS or (kind.kind in _CHECKED_KINDS and kind.group in _OWN_GROUPS)
 
 
-def check_kind(tree: Any, *, is_named: bool) -> Iterator[Issue]:
+def check_kind(tree: Any, *, is_named: bool) -> Iterator[FieldError]:
     """Check a tree of unknown kind; `is_named` is set if the file was named on the command line."""
     if not isinstance(tree, dict) or "kind" not in tree or "apiVersion" not in tree:
         if is_named:
-            yield Issue("not-an-object", "", "not a Kubernetes object: it has no apiVersion and kind")
+            yield FieldError("", "not a Kubernetes object: it has no apiVersion and kind", rule="not-an-object")
         return
     group, name = str(tree["apiVersion"]).rpartition("/")[0], str(tree["kind"])
     is_ours = group in _OWN_GROUPS and name not in _FOREIGN_KINDS
     if is_ours or any(kind.kind == name and kind.group in _OWN_GROUPS for kind in KINDS):
         for problem in find_kind_problems(tree):
-            yield Issue("unknown-kind", problem.field, problem.message)
+            yield FieldError(problem.field, problem.message, rule="unknown-kind")
 
 
 def decode_leniently(tree: JsonObject, struct: type[Model]) -> DecodedObject:
@@ -133,26 +133,26 @@ def reference_of_tree(tree: JsonObject, kind: Kind) -> Reference:
     return Reference(kind.group, kind.kind, namespace, str(names.get("name") or ""))
 
 
-def check_identity(tree: JsonObject, reference: Reference) -> Iterator[Issue]:
+def check_identity(tree: JsonObject, reference: Reference) -> Iterator[FieldError]:
     """Check the name of an object and whether its API version is deprecated."""
     api_version = tree["apiVersion"]
     if api_version in DEPRECATED_VERSIONS:
         message = f"{api_version} is deprecated: use {DEPRECATED_VERSIONS[api_version]}"
-        yield Issue("deprecated-version", "apiVersion", message)
+        yield FieldError("apiVersion", message, rule="deprecated-version")
     metadata, name = tree.get("metadata") or {}, reference.name
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or "", str):
         return  # the wrong type is already reported
     if not name:
         if not metadata.get("generateName"):
-            yield Issue("invalid-name", "metadata.name", "the object has no name: set metadata.name")
+            yield FieldError("metadata.name", "the object has no name: set metadata.name", rule="invalid-name")
     elif len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
-        yield Issue("invalid-name", "metadata.name", f"{quote(name)} cannot be a name: {_describe_names()}")
+        yield FieldError("metadata.name", f"{quote(name)} cannot be a name: {_describe_names()}", rule="invalid-name")
 
 
 def _describe_names() -> str:
     return f"use up to {_MAX_NAME_LENGTH} lower case letters, digits, '-' and '.', with a letter or digit at both ends"
 
 
-def skip_undecoded(issues: Iterable[Issue], reading: DecodedObject) -> Iterator[Issue]:
+def skip_undecoded(issues: Iterable[FieldError], reading: DecodedObject) -> Iterator[FieldError]:
     """Drop the issues of fields that could not be decoded."""
     return (issue for issue in issues if not reading.concerns(issue.field))

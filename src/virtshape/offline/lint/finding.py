@@ -1,22 +1,13 @@
 """
-Results of lint. An issue is the result of a check; a finding adds the file and position.
+Results of lint: the field error of a check with its file and position.
 
 Only data.
 """
 
-from typing import NamedTuple
-
 from msgspec import Struct
 
+from virtshape.api.fielderror import FieldError
 from virtshape.offline.lint.rules import RULES, Level
-
-
-class Issue(NamedTuple):
-    """The result of a check: rule, field path and message."""
-
-    rule: str
-    field: str
-    message: str
 
 
 class Subject(Struct, frozen=True, gc=False, order=True):
@@ -48,7 +39,7 @@ class Finding(Struct, frozen=True, gc=False):
         return self.file, self.line, self.column, self.rule, self.message
 
 
-def build_finding(issue: Issue, file: str, place: tuple[int, int], subject: Subject | None) -> Finding:
-    """Return the finding of an issue at this position."""
+def build_finding(error: FieldError, file: str, place: tuple[int, int], subject: Subject | None) -> Finding:
+    """Return the finding of an error at this position."""
     line, column = place
-    return Finding(file, line, column, RULES[issue.rule].level, issue.rule, issue.message, issue.field, subject)
+    return Finding(file, line, column, RULES[error.rule].level, error.rule, error.message, error.field, subject)

@@ -10,17 +10,17 @@ from typing import Final
 from virtshape.admission.fit import Fit
 from virtshape.admission.hostaccess import check_vm_host_access
 from virtshape.admission.vm import dry_run_vm
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
-from virtshape.engine.conflict import Conflict, instancetype_conflict
+from virtshape.engine.conflict import instancetype_conflict
 from virtshape.engine.cpu import check_own_vcpus
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape, draft_template
 from virtshape.engine.hostaccess import explain_host_disks
 from virtshape.offline.lint.context import LintContext
-from virtshape.offline.lint.finding import Issue
 from virtshape.offline.lint.references import UNKNOWN, check_own_matchers, check_reference
 from virtshape.resolve.find import default_layout, instancetype_role, instancetype_spec, namespace_of, preference_spec
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, Role, find_matcher
@@ -29,7 +29,7 @@ _ANNOTATIONS: Final = "annotations."
 _SPELLED: Final = {"dedicatedCPUPlacement": "dedicatedCpuPlacement"}
 
 
-def check_fit(vm: VirtualMachine, context: LintContext, architecture: str) -> Iterator[Issue]:
+def check_fit(vm: VirtualMachine, context: LintContext, architecture: str) -> Iterator[FieldError]:
     """Check whether the VM can start with its instance type and preference; infers matchers in the VM passed in."""
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
     invalid = yield from check_own_matchers(vm)
@@ -56,24 +56,24 @@ def check_fit(vm: VirtualMachine, context: LintContext, architecture: str) -> It
 
 def _check_host_access(
     vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration, architecture: str
-) -> Iterator[Issue]:
+) -> Iterator[FieldError]:
     spec = dry_run_vm(vm, shape, configuration, architecture).spec
     for conflict in check_vm_host_access(vm, shape, spec, configuration, explain_host_disks(configuration)):
-        yield Issue("host-access", conflict.fields[0], conflict.message)
+        yield FieldError(conflict.fields[0], conflict.message, rule="host-access")
 
 
-def _check_own_vcpus(draft: Draft, instancetype: VirtualMachineInstancetypeSpec | None) -> Iterator[Issue]:
+def _check_own_vcpus(draft: Draft, instancetype: VirtualMachineInstancetypeSpec | None) -> Iterator[FieldError]:
     cpu = draft.spec.domain.cpu
     for conflict in check_own_vcpus(cpu, TEMPLATE_ROOT, instancetype) if cpu else ():
-        yield Issue("own-vcpus", conflict.fields[0], conflict.message)
+        yield FieldError(conflict.fields[0], conflict.message, rule="own-vcpus")
 
 
-def _describe_conflict(conflict: Conflict) -> Issue:
+def _describe_conflict(conflict: FieldError) -> FieldError:
     field = _real_path(conflict.fields[0])
     if conflict != instancetype_conflict(*conflict.fields):
-        return Issue("no-memory", field, conflict.message)
+        return FieldError(field, conflict.message, rule="no-memory")
     advice = "remove it from the VM, or choose another instance type"
-    return Issue("instancetype-conflict", field, f"{conflict.message}: {advice}")
+    return FieldError(field, f"{conflict.message}: {advice}", rule="instancetype-conflict")
 
 
 def _real_path(field: str) -> str:
@@ -84,20 +84,20 @@ def _real_path(field: str) -> str:
     return f"{parent}{dot}{_SPELLED.get(name, name)}"
 
 
-def _check_preference(vm: VirtualMachine, fit: Fit, context: LintContext) -> Iterator[Issue]:
+def _check_preference(vm: VirtualMachine, fit: Fit, context: LintContext) -> Iterator[FieldError]:
     uneven, unmet = fit.check_spread(), fit.check_requirements()
     if not uneven and not unmet:
         return
     role = instancetype_role(vm)
     advice = _advise(vm, fit, context)
     if uneven:
-        yield Issue("indivisible-spread", _place_size(uneven, role), f"{uneven.message}{advice}")
+        yield FieldError(_place_size(uneven, role), f"{uneven.message}{advice}", rule="indivisible-spread")
     for conflict in unmet:
         message = f"failure checking preference requirements: {conflict.message}{advice}"
-        yield Issue("unmet-requirement", _place_size(conflict, role), message)
+        yield FieldError(_place_size(conflict, role), message, rule="unmet-requirement")
 
 
-def _place_size(conflict: Conflict, role: Role) -> str:
+def _place_size(conflict: FieldError, role: Role) -> str:
     """Return the VM's field that sets the insufficient size."""
     field = conflict.fields[0]
     return f"spec.{role}" if field.startswith(("instancetype.", "spec.instancetype")) else field

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from virtshape.admission.rules.machine import check_machine
 from virtshape.admission.sizing import check_sizing
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject
@@ -28,7 +28,7 @@ from virtshape.offline.lint.decoding import (
     reference_of_tree,
     skip_undecoded,
 )
-from virtshape.offline.lint.finding import Finding, Issue, Subject, build_finding
+from virtshape.offline.lint.finding import Finding, Subject, build_finding
 from virtshape.offline.lint.fit import check_fit
 from virtshape.resolve.reference import Reference
 
@@ -76,7 +76,7 @@ class Linter:
         for document in scan_documents(text, file):
             if isinstance(document, YAMLError):
                 rule = "duplicate-key" if document.problem.endswith(_KEY_TWICE) else "syntax"
-                issue = Issue(rule, "", document.problem)
+                issue = FieldError("", document.problem, rule=rule)
                 findings.append(build_finding(issue, file, (document.line, document.column), None))
             else:
                 findings += self._check_document(document, is_named=is_named)
@@ -95,7 +95,7 @@ class Linter:
             for issue in self._check_object(tree, kind, reference, document.source):
                 yield build_finding(issue, document.source, document.position(issue.field), subject)
 
-    def _check_object(self, tree: JsonObject, kind: Kind, reference: Reference, file: str) -> Iterator[Issue]:
+    def _check_object(self, tree: JsonObject, kind: Kind, reference: Reference, file: str) -> Iterator[FieldError]:
         yield from check_identity(tree, reference)
         yield from self._check_sole(reference, file)
         if not is_checked(kind):
@@ -105,21 +105,17 @@ class Linter:
         if reading.object is not None:
             yield from skip_undecoded(self._check_decoded(reading.object), reading)
 
-    def _check_decoded(self, found: Any) -> Iterator[Issue]:
+    def _check_decoded(self, found: Any) -> Iterator[FieldError]:
         if isinstance(found, VirtualMachine):
-            yield from map(_to_issue, check_machine(found))
+            yield from check_machine(found)
             yield from check_fit(found, self._context, self._architecture)
         else:
-            yield from map(_to_issue, check_sizing(found))
+            yield from check_sizing(found)
 
-    def _check_sole(self, reference: Reference, file: str) -> Iterator[Issue]:
+    def _check_sole(self, reference: Reference, file: str) -> Iterator[FieldError]:
         first = self._seen.find_earlier_file(reference, file) if reference.name else None
         if first is None:
             return
         where = "further up in this file" if first == file else f"in {first}"
         message = f'{reference.kind} "{reference.name}" is defined {where} too: rename or remove one of them'
-        yield Issue("duplicate-object", "metadata.name", message)
-
-
-def _to_issue(violation: Violation) -> Issue:
-    return Issue(violation.rule, violation.field, violation.message)
+        yield FieldError("metadata.name", message, rule="duplicate-object")

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from virtshape.admission.matcher import ROLES, check_matchers
 from virtshape.api.conversion import PayloadError
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.machine import FlavorMatcher, VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.offline.lint.context import LintContext
-from virtshape.offline.lint.finding import Issue
 from virtshape.resolve.find import find_object, namespace_of
 from virtshape.resolve.infer import IGNORE, infer_matchers
 from virtshape.resolve.matcher import Matcher, Role, find_matcher
@@ -24,16 +24,16 @@ from virtshape.resolve.reference import NotFoundError
 UNKNOWN: Final = "unknown"
 """An object that the VM refers to and that cannot be determined from the files."""
 Found = Model | Literal["unknown"] | None
-Issues = Generator[Issue, None, Found]
+Issues = Generator[FieldError, None, Found]
 
 _LABELS: Final[dict[Role, str]] = {"instancetype": "instance type", "preference": "preference", "flavor": "flavor"}
 
 
-def check_own_matchers(vm: VirtualMachine) -> Generator[Issue, None, set[Role]]:
+def check_own_matchers(vm: VirtualMachine) -> Generator[FieldError, None, set[Role]]:
     """Yield issues of contradictory matchers; return the roles that cannot be resolved."""
     invalid: set[Role] = set()
     for cause in check_matchers(vm):
-        yield Issue("invalid-matcher", cause.field, cause.message)
+        yield FieldError(cause.field, cause.message, rule="invalid-matcher")
         invalid.update(role for role in ROLES if cause.field.startswith(f"spec.{role}"))
     if vm.spec.flavor is not None and vm.spec.instancetype is not None:
         invalid.update(("flavor", "instancetype"))
@@ -57,7 +57,7 @@ def check_reference(vm: VirtualMachine, role: Role, context: LintContext) -> Iss
 
 def _check_inference(
     vm: VirtualMachine, role: Role, matcher: Matcher, context: LintContext
-) -> Generator[Issue, None, bool]:
+) -> Generator[FieldError, None, bool]:
     """Replace the matcher by the one inferred from its volume; return False if that cannot be determined."""
     other = "preference" if role == "instancetype" else "instancetype"
     alone = replace(vm, spec=replace(vm.spec, **{other: None}))
@@ -71,17 +71,17 @@ def _check_inference(
         ignores = getattr(matcher, "infer_from_volume_failure_policy", None) == IGNORE
         if ignores and role == "instancetype":
             message += f"; if it has no default, the VM gets {memory}"
-        yield Issue("inference-unknown", field, message)
+        yield FieldError(field, message, rule="inference-unknown")
         return False
     except StatusError as error:
-        yield Issue("inference-failed", field, error.message)
+        yield FieldError(field, error.message, rule="inference-failed")
         return False
     setattr(vm.spec, role, getattr(alone.spec, role))
     for warning in warnings:
         if role == "instancetype":
-            yield Issue("inference-ignored", field, f"{warning}: it gets {memory}")
+            yield FieldError(field, f"{warning}: it gets {memory}", rule="inference-ignored")
         else:
-            yield Issue("preference-ignored", field, warning)
+            yield FieldError(field, warning, rule="preference-ignored")
     return True
 
 
@@ -97,20 +97,20 @@ def _check_found(vm: VirtualMachine, role: Role, matcher: Matcher, context: Lint
     except NotFoundError as error:
         missing = error
     except PayloadError as error:
-        yield Issue("invalid-revision", f"spec.{role}.revisionName", error.message)
+        yield FieldError(f"spec.{role}.revisionName", error.message, rule="invalid-revision")
         return UNKNOWN
     except StatusError as error:
-        yield Issue("matcher-kind", f"spec.{role}.kind", f"{error.message}{origin}")
+        yield FieldError(f"spec.{role}.kind", f"{error.message}{origin}", rule="matcher-kind")
         return UNKNOWN
     if missing.reference.kind == "ControllerRevision":
         if missing.field.startswith("spec."):
             advice = f"remove it to use the current {_LABELS[role]}, or check the revision's file too"
             message = context.describe_missing(missing.reference)
-            yield Issue("missing-revision", missing.field, f"{message}: {advice}")
+            yield FieldError(missing.field, f"{message}: {advice}", rule="missing-revision")
         unpinned = replace(matcher, revision_name=None)
         live = replace(vm, spec=replace(vm.spec, **{role: unpinned}), status=None)
         return (yield from _check_found(live, role, unpinned, context, origin))
     if not context.is_broken(missing.reference):
         message = context.explain_missing(missing.reference, role, namespace_of(vm))
-        yield Issue("missing-reference", missing.field, f"{message}{origin}")
+        yield FieldError(missing.field, f"{message}{origin}", rule="missing-reference")
     return UNKNOWN

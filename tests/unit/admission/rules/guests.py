@@ -5,11 +5,12 @@ from typing import Any
 
 from tests.support.build import build_spec
 
-from virtshape.admission.violation import Violation, split_violations
+from virtshape.admission.violation import split_violations
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.model import JsonObject
 
-Check = Callable[[VirtualMachineInstanceSpec, str], Iterable[Violation]]
+Check = Callable[[VirtualMachineInstanceSpec, str], Iterable[FieldError]]
 Findings = list[tuple[str, str]]
 """Fields and expected messages, in KubeVirt's wording where it has one."""
 

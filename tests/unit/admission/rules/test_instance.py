@@ -4,7 +4,7 @@ import pytest
 from tests.unit.admission.rules.guests import POD, VOLUMES, D, devices, domain, guest, list_findings
 
 from virtshape.admission.rules.instance import RESERVED_LABELS, check_guest, check_label_changes, check_labels
-from virtshape.admission.violation import Violation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.model import JsonObject
 
 PINNED: JsonObject = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
@@ -80,7 +80,7 @@ NODE = "kubevirt.io/nodeName"
 def test_reserved_label_is_reported(label: str) -> None:
     reason = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
     assert list(check_labels({label: "a", "app": "b"}, AT)) == [
-        Violation("unsupported-value", AT, f"{reason}: {label}", "FieldValueNotSupported")
+        FieldError(AT, f"{reason}: {label}", "FieldValueNotSupported", rule="unsupported-value")
     ]
 
 

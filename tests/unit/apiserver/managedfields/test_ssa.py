@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.model import JsonObject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.api.wellknown import LAST_APPLIED
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write, entries_of, record_update
@@ -162,7 +163,7 @@ def test_single_conflict_is_named_in_the_message() -> None:
     error = refusal(live, build_instancetype({**SIZES, "cpu": {"guest": 3}}))
     assert (error.code, error.reason) == (409, "Conflict")
     assert error.message == 'Apply failed with 1 conflict: conflict with "m1": .spec.cpu.guest'
-    assert error.causes == (Cause("FieldManagerConflict", 'conflict with "m1"', ".spec.cpu.guest"),)
+    assert error.causes == (FieldError(".spec.cpu.guest", 'conflict with "m1"', "FieldManagerConflict"),)
 
 
 def test_conflicts_are_grouped_by_manager() -> None:
@@ -174,8 +175,8 @@ def test_conflicts_are_grouped_by_manager() -> None:
         'conflicts with "m1":\n- .spec.cpu.guest'
     )
     assert error.causes == (
-        Cause("FieldManagerConflict", f'conflict with "editor" using {INSTANCETYPES}', ".spec.memory.guest"),
-        Cause("FieldManagerConflict", 'conflict with "m1"', ".spec.cpu.guest"),
+        FieldError(".spec.memory.guest", f'conflict with "editor" using {INSTANCETYPES}', "FieldManagerConflict"),
+        FieldError(".spec.cpu.guest", 'conflict with "m1"', "FieldManagerConflict"),
     )
 
 

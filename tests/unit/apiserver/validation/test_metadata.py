@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.model import JsonObject
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.validation.metadata import (
     allows_blind_update,
     check_address,
@@ -113,7 +114,7 @@ CREATED: dict[str, tuple[JsonObject, str]] = {
 }
 
 
-def format_causes(causes: list[Cause]) -> str:
+def format_causes(causes: list[FieldError]) -> str:
     message = invalid_error("", "K", "n", causes).message if causes else ""
     return message.removeprefix('K "n" is invalid: ')
 
@@ -132,7 +133,7 @@ def test_error_names_the_object_and_every_cause() -> None:
     assert error.message.startswith(
         'VirtualMachineInstancetype.instancetype.kubevirt.io "Bad_Name" is invalid: metadata.'
     )
-    assert error.causes == (Cause("FieldValueInvalid", f'Invalid value: "Bad_Name": {SUBDOMAIN}', "metadata.name"),)
+    assert error.causes == (FieldError("metadata.name", f'Invalid value: "Bad_Name": {SUBDOMAIN}'),)
     details = error.details
     assert (details.group, details.kind, details.name) == (INSTANCETYPE.group, INSTANCETYPE.kind, "Bad_Name")
 
@@ -196,19 +197,19 @@ def test_update_keeps_server_set_metadata(metadata: JsonObject, old: JsonObject,
     assert (metadata, old) == before
 
 
-def immutable(field: str, value: object) -> Cause:
+def immutable(field: str, value: object) -> FieldError:
     shown = f'"{value}"' if isinstance(value, str) else value
-    return Cause("FieldValueInvalid", f"Invalid value: {shown}: field is immutable", f"metadata.{field}")
+    return FieldError(f"metadata.{field}", f"Invalid value: {shown}: field is immutable")
 
 
-def empty(part: str) -> Cause:
-    return Cause("FieldValueRequired", "Required value: must not be empty", f"metadata.ownerReferences[0].{part}")
+def empty(part: str) -> FieldError:
+    return FieldError(f"metadata.ownerReferences[0].{part}", "Required value: must not be empty", "FieldValueRequired")
 
 
 NO_NEW = "no new finalizers can be added if the object is being deleted, found new finalizers "
 
 # As often as Kubernetes lists each cause.
-UPDATED: dict[str, tuple[JsonObject, JsonObject, list[Cause]]] = {
+UPDATED: dict[str, tuple[JsonObject, JsonObject, list[FieldError]]] = {
     "nothing": (OLD, OLD, []),
     "other uid": ({**OLD, "uid": "2"}, OLD, [immutable("uid", "2")] * 2),
     "deletion timestamp": ({**OLD, "deletionTimestamp": "x"}, OLD, [immutable("deletionTimestamp", "x")] * 2),
@@ -226,14 +227,14 @@ UPDATED: dict[str, tuple[JsonObject, JsonObject, list[Cause]]] = {
     "finalizer added during deletion": (
         {**DELETED, "finalizers": ["a/b", "c/d"]},
         DELETED,
-        [Cause("FieldValueForbidden", f'Forbidden: {NO_NEW}[]string{{"c/d"}}', "metadata.finalizers")] * 2,
+        [FieldError("metadata.finalizers", f'Forbidden: {NO_NEW}[]string{{"c/d"}}', "FieldValueForbidden")] * 2,
     ),
     "added finalizer": ({**OLD, "finalizers": ["c/d"]}, OLD, []),
 }
 
 
 @pytest.mark.parametrize(("metadata", "old", "causes"), UPDATED.values(), ids=UPDATED)
-def test_problems_of_updated_metadata(metadata: JsonObject, old: JsonObject, causes: list[Cause]) -> None:
+def test_problems_of_updated_metadata(metadata: JsonObject, old: JsonObject, causes: list[FieldError]) -> None:
     assert check_updated(metadata, old, INSTANCETYPE) == causes
 
 
