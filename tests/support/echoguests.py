@@ -29,7 +29,11 @@ async def connect_tcp(port: int) -> SocketStream:
     """Connect to a TCP port on loopback."""
     connected = socket.socket()
     connected.setblocking(False)
-    await asyncio.get_running_loop().sock_connect(connected, ("127.0.0.1", port))
+    try:
+        await asyncio.get_running_loop().sock_connect(connected, ("127.0.0.1", port))
+    except OSError:
+        connected.close()
+        raise
     return await wrap_socket(connected)
 
 
