@@ -21,7 +21,7 @@ def installed(cluster: Kubectl) -> Iterator[Kubectl]:
 
 
 def may(plane: ControlPlane, user: str, question: str, namespace: str = "default", *groups: str) -> bool:
-    """Return the API server's access review of a user; a question is `verb resource[.group][/subresource][:name]`."""
+    """Return True if the API server allows a request; a question is `verb resource[.group][/subresource][:name]`."""
     verb, what = question.split()
     what, _, name = what.partition(":")
     what, _, subresource = what.partition("/")

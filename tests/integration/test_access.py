@@ -326,7 +326,7 @@ def may(client: Client, **attributes: str) -> bool:
         pytest.param("selfsubjectaccessreviews", {}, (422, "Invalid"), {"group", "causes"}, id="no attributes"),
         pytest.param("selfsubjectrulesreviews", {"spec": None}, (400, "BadRequest"), set(), id="no spec"),
         pytest.param("selfsubjectaccessreviews", {"kind": "Other"}, (400, "BadRequest"), set(), id="other kind"),
-        pytest.param("selfsubjectaccessreviews", {"spec": 5}, (400, "BadRequest"), set(), id="not a review"),
+        pytest.param("selfsubjectaccessreviews", {"spec": 5}, (400, "BadRequest"), set(), id="spec of a wrong type"),
     ],
 )
 def test_invalid_access_reviews_are_rejected(

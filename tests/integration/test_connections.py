@@ -43,7 +43,7 @@ class Wire:
         return status, headers, self._file.read(int(headers.get("content-length", "0")))
 
     def is_ended(self) -> bool:
-        """Wait until the server closes the connection; return False after a timeout."""
+        """Wait for the next byte; return True if the server closed the connection instead."""
         return self._file.read(1) == b""
 
     def close(self) -> None:

@@ -154,7 +154,9 @@ def test_future_resource_version_returns_504_with_retry(client: Client, paths: N
         pytest.param({"limit": "1_0"}, (400, "BadRequest"), id="limit with an underscore"),
         pytest.param({"continue": "garbage"}, (400, "BadRequest"), id="invalid continue token"),
         pytest.param({"continue": "e30"}, (400, "BadRequest"), id="empty continue token"),
-        pytest.param({"continue": encode_token(v="v2")}, (400, "BadRequest"), id="continue token of another namespace"),
+        pytest.param(
+            {"continue": encode_token(v="v2")}, (400, "BadRequest"), id="continue token of another format version"
+        ),
         pytest.param({"continue": encode_token(start="")}, (400, "BadRequest"), id="continue token without a start"),
         pytest.param(
             {"continue": encode_token(start="../x")}, (400, "BadRequest"), id="continue token with a path traversal"

@@ -46,7 +46,7 @@ class ComponentProcess:
             self._process = subprocess.Popen(line, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
 
     def request(self, path: str = "/readyz") -> tuple[int, str]:
-        """Send a request to the health port."""
+        """Send a request to the health or metrics port."""
         port = self._metrics_port if path == "/metrics" else self._health_port
         connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT / 4)
         with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):

@@ -201,7 +201,7 @@ class Node:
 @contextlib.contextmanager
 def run_node(plane: ControlPlane, directory: Path) -> Iterator[Node]:
     """Run a node until the block ends."""
-    node, ending, address = Node(plane, directory), threading.Event(), plane_address(plane)
+    node, ending, address = Node(plane, directory), threading.Event(), create_node(plane)
     listening = threading.Event()
     workers = [
         threading.Thread(target=lambda: asyncio.run(_serve(node, plane, address, listening, ending)), name="kubelet"),
@@ -218,8 +218,8 @@ def run_node(plane: ControlPlane, directory: Path) -> Iterator[Node]:
         node.end()
 
 
-def plane_address(plane: ControlPlane) -> str:
-    """Return the path of the node's status, and create the node first."""
+def create_node(plane: ControlPlane) -> str:
+    """Create the node and return the path of its status."""
     plane.request("POST", "/api/v1/nodes", {"metadata": {"name": NAME}})
     return f"/api/v1/nodes/{NAME}/status"
 

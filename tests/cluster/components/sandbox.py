@@ -63,7 +63,7 @@ class Sandbox:
 
     @property
     def is_ready(self) -> bool:
-        """Return True if the pod's readiness check succeeds."""
+        """Return True if the launcher has marked its guest as running."""
         return (self.directory / "run" / "running").exists()
 
     @property

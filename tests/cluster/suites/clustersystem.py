@@ -122,7 +122,7 @@ class ClusterSystem(ControlledSystem):
 
     @contextlib.asynccontextmanager
     async def _storing(self) -> AsyncIterator[Storage]:
-        """Create the default storage class of the standalone server."""
+        """Provide the storage and the default storage class of the standalone server."""
         assert self.directory is not None
         await self.create(STORAGE_CLASS)
         try:

@@ -2,7 +2,7 @@
 Transcripts of the design documents, run with a real kubectl, virtctl and one server per document.
 
 Objects that a transcript requires are created first. A comment marks outputs that differ from the document on
-purpose. Each transcript has a file with the complete messages of rejected commands.
+purpose. Each design has a transcript of rejected commands with their complete messages.
 """
 
 import shutil

@@ -57,7 +57,10 @@ EVERYONE: dict[str, tuple[Attributes, bool]] = {
         False,
     ),
     "upload configuration": (Attributes("get", "cdi.kubevirt.io", "cdiconfigs", "", "", "config"), True),
-    "other CDI configurations": (Attributes("update", "cdi.kubevirt.io", "cdiconfigs", "", "", "config"), False),
+    "update of the upload configuration": (
+        Attributes("update", "cdi.kubevirt.io", "cdiconfigs", "", "", "config"),
+        False,
+    ),
     "discovery": (Attributes("get", path="/apis/kubevirt.io/v1"), True),
     "health": (Attributes("get", path="/readyz"), True),
     "version": (Attributes("get", "subresources.kubevirt.io", "version"), True),

@@ -17,7 +17,7 @@ MISSING = (
 ESCALATIONS: dict[str, tuple[list[JsonObject], list[str]]] = {
     "permissions that the user has": ([build_rule("get list", "virtualmachines")], []),
     "part of the permissions": ([build_rule("get", "virtualmachines", resourceNames=["x"])], []),
-    "verb included in a wildcard": ([build_rule("get", "virtualmachines/scale")], []),
+    "resource included in a wildcard": ([build_rule("get", "virtualmachines/scale")], []),
     "path below": ([build_rule("get", nonResourceURLs=["/api/v1", "/api/v1/*"])], []),
     "nothing": ([build_rule("get", "")], []),
     "other verb": (

@@ -35,7 +35,7 @@ def build(members: frozenset[Path]) -> FieldSet:
 
 
 @given(PATHS)
-def test_paths_of_a_built_set(members: frozenset[Path]) -> None:
+def test_set_built_from_members_has_their_paths(members: frozenset[Path]) -> None:
     assert frozenset(paths(build(members))) == members
 
 

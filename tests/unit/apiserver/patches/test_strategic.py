@@ -113,7 +113,7 @@ MERGED: dict[str, Case] = {
         {"secrets": named("b", "a"), "imagePullSecrets": named("b")},
     ),
     "unknown field": (Pod, {"spec": {}}, {"spec": {"new": {"x": [1]}}}, {"spec": {"new": {"x": [1]}}}),
-    "object in place of a missing one": (Pod, {"spec": None}, pod({"name": "a", "tty": None}), pod({"name": "a"})),
+    "object in place of null": (Pod, {"spec": None}, pod({"name": "a", "tty": None}), pod({"name": "a"})),
 }
 
 DIRECTED: dict[str, Case] = {

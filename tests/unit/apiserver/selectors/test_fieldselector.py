@@ -55,7 +55,12 @@ CASES: dict[str, Case] = {
         True,
     ),
     "source of an event": (kind("Event"), EVENT, "source=virtshape,type=Normal,reason=Started", True),
-    "source of a deprecated event": (kind("Event"), {"source": {"component": "t"}}, "source=t", True),
+    "source of an event without a reporting component": (
+        kind("Event"),
+        {"source": {"component": "t"}},
+        "source=t",
+        True,
+    ),
     "escapes": (kind("Secret"), {"type": r"a,b=c\d"}, r"type=a\,b\=c\\d", True),
 }
 

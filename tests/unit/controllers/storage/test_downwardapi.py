@@ -36,5 +36,5 @@ VMI = build_vmi(
         ({}, None),
     ],
 )
-def test_downward_api_file_content(field: JsonObject, text: str | None) -> None:
+def test_downward_api_files_contain_the_selected_fields(field: JsonObject, text: str | None) -> None:
     assert read_downward_file(VMI, from_tree({"path": "file", **field}, DownwardAPIVolumeFile)) == text

@@ -71,7 +71,7 @@ def test_volume_is_reserved_for_its_claim() -> None:
         "free",
         "reserved",
         "awaited",
-        "terminating",
+        "binding in progress",
         "bound",
         "released",
         "released by an earlier claim",

@@ -37,7 +37,7 @@ OF_CLAIM: JsonObject = {"name": "b", "persistentVolumeClaim": {"claimName": "non
 WAITS: dict[str, tuple[list[JsonObject], list[Model], ConditionReason | None]] = {
     "no disks": ([], [], None),
     "succeeded volume": ([OF_VOLUME], [build_volume("Succeeded")], None),
-    "lost claim": ([OF_VOLUME], [CLAIM], None),
+    "claim without a DataVolume": ([OF_VOLUME], [CLAIM], None),
     "pending volume": (
         [OF_VOLUME],
         [build_volume("ImportInProgress", message="downloading")],
@@ -58,7 +58,7 @@ WAITS: dict[str, tuple[list[JsonObject], list[Model], ConditionReason | None]] =
         [build_volume("Failed", message="no s3 here")],
         ConditionReason("DataVolumeError", "DataVolume dv is Failed: no s3 here"),
     ),
-    "a missing volume": (
+    "missing volume": (
         [OF_VOLUME],
         [],
         ConditionReason("FailedPvcNotFound", "neither DataVolume nor PersistentVolumeClaim dv found"),

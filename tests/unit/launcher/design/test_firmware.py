@@ -119,7 +119,7 @@ def test_measured_firmware_has_no_variable_store(kind: str) -> None:
             {**boot(efi={"secureBoot": False, "persistent": True}), "launchSecurity": {"snp": {}}},
             replace(ACCELERATED, snp=True),
             {"firmware.bootloader.efi.persistent": "is not supported for SEV-SNP and TDX guests"},
-            id="persistent variables with SEV",
+            id="persistent variables with SEV-SNP",
         ),
     ],
 )

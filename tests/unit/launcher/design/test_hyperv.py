@@ -142,7 +142,7 @@ def test_disabled_enlightenments_need_no_kvm() -> None:
                 "features.hyperv.tlbflush.direct": "is not supported by the libvirt of this host",
                 "features.hyperv.tlbflush.extended": "is not supported by the libvirt of this host",
             },
-            id="invalid vendor ID",
+            id="options that libvirt does not support",
         ),
     ],
 )

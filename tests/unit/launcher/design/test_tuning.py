@@ -68,7 +68,7 @@ def test_annotation_makes_the_number_of_cpus_even() -> None:
     ("given", "annotation"),
     [
         pytest.param((1, 3), None, id="assigned by the caller"),
-        pytest.param((1, 3), "0-2", id="without the annotation"),
+        pytest.param((1, 3), "0-2", id="annotation of the instance is ignored"),
     ],
 )
 def test_assigned_cpus_are_used(given: tuple[int, ...], annotation: str | None) -> None:
@@ -89,7 +89,7 @@ def test_assigned_cpus_are_used(given: tuple[int, ...], annotation: str | None) 
         pytest.param(
             {"ioThreadsPolicy": "shared", "cpu": dedicate(sockets=2, isolateEmulatorThread=True)},
             (Pin(1, (1,)),),
-            id="on the CPU of the emulator",
+            id="with an isolated emulator thread",
         ),
     ],
 )
