@@ -186,12 +186,12 @@ def test_qemu_starts_with_every_kind_of_disk(driver: Driver) -> None:
 
 def test_qemu_starts_with_all_other_devices(driver: Driver) -> None:
     devices: JsonObject = {}
-    for name in ("random numbers", "a watchdog", "ich9 sound", "tablets", "isa panic", "USB devices of a client"):
+    for name in ("RNG", "a watchdog", "ich9 sound", "tablets", "isa panic", "USB redirection"):
         devices |= OTHERS[name]
     designed = design_with({**devices, "video": {"type": "virtio"}}, directory=str(driver.directory))
     assert driver.start(write_domain(designed, name="others")) is None
 
 
 def test_qemu_starts_with_the_fewest_devices(driver: Driver) -> None:
-    designed = design_with(OTHERS["as little as can be"], directory=str(driver.directory))
+    designed = design_with(OTHERS["minimal devices"], directory=str(driver.directory))
     assert driver.start(write_domain(designed, machine="pc", name="little")) is None
