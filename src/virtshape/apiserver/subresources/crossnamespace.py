@@ -28,11 +28,15 @@ class CallerReads:
         self._authorize = authorize
         self._permitted: set[Reference] = set()
 
+    def needs_permission(self, reference: Reference) -> bool:
+        """Return True if the object is in another namespace and the caller was not authorized to read it yet."""
+        if reference.namespace in ("", self._namespace) or reference == CONFIGURATION:
+            return False
+        return reference not in self._permitted
+
     async def require(self, reference: Reference) -> None:
         """Raise StatusError 403 if the object is in another namespace and the caller may not read it."""
-        if reference.namespace in ("", self._namespace) or reference == CONFIGURATION:
-            return
-        if reference in self._permitted:
+        if not self.needs_permission(reference):
             return
         if len(self._permitted) >= MAX_READS:
             message = f"the VM refers to more than {MAX_READS} objects in other namespaces"

@@ -30,7 +30,7 @@ Refuse = Callable[[str, tuple[FieldError, ...]], NoReturn]
 
 def expand_stored(data: bytes) -> Search[bytes]:
     """Return the stored VM with its instance type and preference expanded; raise 500 on failure, as KubeVirt does."""
-    return (yield from _expand(decode(data, VirtualMachine), _refuse_internal))
+    return _expand(decode(data, VirtualMachine), _refuse_internal)
 
 
 def expand_sent(data: bytes, namespace: str) -> Search[bytes]:
@@ -39,7 +39,7 @@ def expand_sent(data: bytes, namespace: str) -> Search[bytes]:
     if vm.metadata.namespace and vm.metadata.namespace != namespace:
         raise StatusError(400, "BadRequest", f"VM namespace must be empty or {namespace}")
     vm.metadata = replace(vm.metadata, namespace=namespace)
-    return (yield from _expand(vm, _refuse_sent))
+    return _expand(vm, _refuse_sent)
 
 
 def _read(data: bytes) -> VirtualMachine:

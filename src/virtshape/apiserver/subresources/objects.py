@@ -5,7 +5,7 @@ from typing import Final, Protocol, TypeVar
 
 from virtshape.admission.clusterstate import Finder
 from virtshape.api.kinds import Kind
-from virtshape.api.model import JsonObject, Model
+from virtshape.api.model import JsonObject
 from virtshape.api.times import now
 from virtshape.apiserver.admission.kubevirt import APISERVER_USER
 from virtshape.apiserver.message import Request
@@ -15,8 +15,7 @@ from virtshape.apiserver.subresources.crossnamespace import CallerReads
 from virtshape.apiserver.subresources.running import Change
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import WriteContext, change_object
-from virtshape.resolve.reference import Reference
-from virtshape.resolve.search import Search, fetch_search
+from virtshape.resolve.search import Search
 from virtshape.store.record import Record
 
 T = TypeVar("T")
@@ -67,9 +66,13 @@ class EmbeddedObjects:
 
     async def run(self, start: Callable[[], Search[T]], reads: CallerReads) -> T:
         """Run a search on the objects in the store."""
-
-        async def read(reference: Reference) -> Model | None:
-            await reads.require(reference)
-            return self._state.find(reference)
-
-        return await fetch_search(start(), read)
+        search, found = start(), None
+        while True:
+            try:
+                reference = search.send(found)
+            except StopIteration as finished:
+                result: T = finished.value
+                return result
+            if reads.needs_permission(reference):
+                await reads.require(reference)
+            found = self._state.find(reference)
