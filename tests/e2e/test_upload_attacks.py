@@ -3,7 +3,7 @@
 import gzip
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -80,16 +80,17 @@ def test_symlink_chain_cannot_write_a_file_of_the_server(dev: Tenant, system: Sy
 
 
 BOMBS = {
-    "pax header": (build_pax_bomb(512 * MIB), "the headers of an entry have more than 1048576 bytes"),
-    "entries": (build_entry_bomb(1_000_000), "it has more than 32768 entries"),
+    "pax header": (lambda: build_pax_bomb(512 * MIB), "the headers of an entry have more than 1048576 bytes"),
+    "entries": (lambda: build_entry_bomb(1_000_000), "it has more than 32768 entries"),
 }
 
 
-@pytest.mark.parametrize(("bomb", "message"), BOMBS.values(), ids=BOMBS)
+@pytest.mark.parametrize(("build_bomb", "message"), BOMBS.values(), ids=BOMBS)
 def test_small_archive_cannot_use_much_memory(
-    dev: Tenant, system: System, bomb: bytes, message: str, request: pytest.FixtureRequest
+    dev: Tenant, system: System, build_bomb: Callable[[], bytes], message: str, request: pytest.FixtureRequest
 ) -> None:
     name = f"bomb-{request.node.callspec.id.replace(' ', '-')}"
+    bomb = build_bomb()
     assert len(bomb) < 4 * MIB
     dev.create(archive_claim(name, "64Mi"))
     dev.wait_until_ready(name)
