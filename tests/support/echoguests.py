@@ -16,7 +16,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
 from virtshape.stream.datagrams import DatagramStream, wrap_datagrams
-from virtshape.stream.duplex import Duplex, SocketStream, open_unix, wrap_socket
+from virtshape.stream.duplex import Duplex, SocketStream, open_unix
 
 HELLO = b"login: "
 GREETING = b"RFB 003.008\n"
@@ -27,14 +27,7 @@ Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]
 
 async def connect_tcp(port: int) -> SocketStream:
     """Connect to a TCP port on loopback."""
-    connected = socket.socket()
-    connected.setblocking(False)
-    try:
-        await asyncio.get_running_loop().sock_connect(connected, ("127.0.0.1", port))
-    except OSError:
-        connected.close()
-        raise
-    return await wrap_socket(connected)
+    return SocketStream(*await asyncio.open_connection("127.0.0.1", port))
 
 
 async def connect_udp(port: int) -> DatagramStream:
