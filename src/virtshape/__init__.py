@@ -1,7 +1,7 @@
 """
-Virtual machines get their shape: instance types say what they get, preferences what their guests like.
+KubeVirt's instance types and preferences: expand, validate and run virtual machines.
 
-The library's front door is Expander; what it refuses, it refuses with a StatusError.
+The library's entry point is Expander. Invalid objects raise StatusError.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -14,7 +14,7 @@ _AGENT: Final = "org.qemu.guest_agent.0"
 
 
 class Inspection(Struct, frozen=True, kw_only=True):
-    """What the report says about a running domain."""
+    """Properties of a running domain, for the report."""
 
     machine: str = ""
     interfaces: tuple[Interface, ...] = ()
