@@ -26,8 +26,10 @@ if [ "$(id -u)" -ne 0 ] && command -v sudo >/dev/null && sudo -n true 2>/dev/nul
 missing=$(list_missing)
 if [ -n "$missing" ] && { [ "$(id -u)" -eq 0 ] || [ -n "$as_root" ]; }; then
     echo "Installing system packages:$missing"
-    install() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
-    $as_root apt-get update -qq || say "The package lists could not be updated; using the existing ones."
+    # A new machine may be running its unattended upgrades: wait for them.
+    apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@"; }
+    install() { apt install -y --no-install-recommends "$@" >/dev/null; }
+    apt update || say "The package lists could not be updated; using the existing ones."
     # shellcheck disable=SC2086 # a list of names
     install $missing || for package in $missing; do
         install "$package" || say "$package could not be installed."
