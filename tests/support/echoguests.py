@@ -14,7 +14,7 @@ from pathlib import Path
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
+from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction, PortProtocol
 from virtshape.stream.datagrams import DatagramStream, wrap_datagrams
 from virtshape.stream.duplex import Duplex, SocketStream, open_unix
 

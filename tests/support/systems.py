@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from virtshape.apiserver.auth.users import ensure_admin
 from virtshape.apiserver.http import Connection, Listener
-from virtshape.apiserver.subresources.gueststreams import GuestStreams
+from virtshape.apiserver.subresources.protocol import GuestStreams
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient

@@ -43,7 +43,7 @@ def keep_persistent_fields(vm: VirtualMachine, before: VirtualMachine) -> None:
 def set_persistent_fields(
     vm: VirtualMachine, configuration: KubeVirtConfiguration | None, cluster: ClusterState
 ) -> None:
-    """Set the fields of a new VM that neither its owner nor its preference has set."""
+    """Set the fields of a new VM that neither the user nor the preference has set."""
     spec = vm.spec.template.spec
     if spec is None:
         return

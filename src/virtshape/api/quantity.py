@@ -22,7 +22,7 @@ _MAX = Decimal(2**63 - 1)
 _MIN = Decimal(1 - 2**63)
 _NANO_PLACES = 9
 
-# White space that may be unescaped in a JSON string; a text with an escaped tab or newline is not a quantity.
+# White space that JSON strings may contain unescaped. Tabs and newlines need an escape, which no quantity has.
 _SPACES = (
     " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"

@@ -9,9 +9,9 @@ from virtshape.stream.duplex import Duplex
 JSON = "application/json"
 YAML = "application/yaml"
 PLAIN_TEXT = "text/plain; charset=utf-8"
-PERSONAL = "impersonate-"
+IMPERSONATION_PREFIX = "impersonate-"
 """Prefix of the impersonation headers."""
-NAMING = (PERSONAL, "x-remote-")
+IDENTITY_PREFIXES = (IMPERSONATION_PREFIX, "x-remote-")
 """Prefixes of all headers that name users and groups, from clients and from front proxies."""
 LINE = "\n"
 """Separator of repeated headers with such a prefix; their values may contain commas."""

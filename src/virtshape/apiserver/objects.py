@@ -83,7 +83,7 @@ def initialize_object(resource: Resource, tree: JsonObject, namespace: str, name
 
 
 def replace(resource: Resource, old: JsonObject, new: JsonObject, subresource: str = "") -> JsonObject:
-    """Return the object after a client writes `new` over it: spec and metadata, or a subresource only."""
+    """Return `old` updated with `new`: spec and metadata, or only the fields of a subresource."""
     if subresource == "status":
         return assemble(old, metadata_of(old), status=new.get("status"))
     if subresource == "finalize":

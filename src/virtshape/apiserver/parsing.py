@@ -13,7 +13,7 @@ import httptools
 from virtshape.api.status import StatusError
 from virtshape.apiserver.incoming import IncomingBody
 from virtshape.apiserver.limits import MAX_BODY_BYTES, check_size
-from virtshape.apiserver.message import LINE, NAMING, Request
+from virtshape.apiserver.message import IDENTITY_PREFIXES, LINE, Request
 from virtshape.apiserver.uploads.route import is_upload
 
 MAX_HEAD_BYTES: Final = 64 * 1024
@@ -145,7 +145,7 @@ class RequestReader:
             return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         if key in self._headers:
-            text = f"{self._headers[key]}{LINE if key.startswith(NAMING) else ','}{text}"
+            text = f"{self._headers[key]}{LINE if key.startswith(IDENTITY_PREFIXES) else ','}{text}"
         self._headers[key] = text
 
     def _grow_head(self, size: int) -> None:

@@ -29,7 +29,7 @@ from virtshape.apiserver.encoding.protobuf import CONTENT_TYPE as PROTOBUF
 from virtshape.apiserver.encoding.protobuf import translate
 from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.limits import Slots, check_nesting, read_timeout, timeout_error
-from virtshape.apiserver.message import JSON, LINE, PERSONAL, Request, Response, Upgrade
+from virtshape.apiserver.message import IMPERSONATION_PREFIX, JSON, LINE, Request, Response, Upgrade
 from virtshape.apiserver.patching import patch_object
 from virtshape.apiserver.reading import get_object, list_objects, not_found
 from virtshape.apiserver.resource import resource_of
@@ -194,10 +194,12 @@ class Server:
         headers = request.headers
         shown = headers.get("authorization") or _find_offered_token(request)
         user = self._auth.authenticator.authenticate(shown, read_certificate(request.certificate))
-        personal = {name: text.split(LINE) for name, text in headers.items() if name.startswith(PERSONAL)}
-        if not personal:
+        impersonation = {
+            name: text.split(LINE) for name, text in headers.items() if name.startswith(IMPERSONATION_PREFIX)
+        }
+        if not impersonation:
             return Caller(user)
-        return Caller(impersonate(user, personal, self._authorizer), user.name)
+        return Caller(impersonate(user, impersonation, self._authorizer), user.name)
 
     def _read(self, request: Request, route: Route, user: User) -> AnyResponse:
         _check_served(request, route)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "--replicas", type=click.IntRange(min=1), default=2, show_default=True, help="Replicas of each component."
 )
 @switch("--catalog", default=False, help="Create missing instance types and preferences of the built-in catalog.")
-@switch("--cdi", default=False, help="Include the CDI kinds, for a cluster without CDI.")
+@switch("--cdi", default=False, help="Include the CRDs of CDI, for a cluster without CDI.")
 @click.option(
     "--webhook-cert",
     type=click.Choice(["self-signed", "cert-manager"]),

@@ -205,7 +205,7 @@ async def _plan(session: Session, reading: Reading) -> Plan:
 
     def look_up(lookup: Lookup) -> None:
         for vm in reading.vms:
-            with suppress(StatusError):  # reported when all objects are fetched
+            with suppress(StatusError):  # the loop below reports it, after all objects are fetched
                 plan_upgrade(vm, lookup, configuration)
 
     await fetch_missing(session, reading.known, look_up)

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction
+from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction
 from virtshape.launcher.request import (
     Answer,
     AskFilesystems,

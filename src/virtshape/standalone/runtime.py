@@ -7,7 +7,7 @@ from typing import Final, Literal, NoReturn, Protocol
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, GuestStreams, PortProtocol
+from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction, GuestStreams, PortProtocol
 from virtshape.client.protocol import Client
 from virtshape.client.transport import Transport
 from virtshape.controllers.runtime.cache import Cache

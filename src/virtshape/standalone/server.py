@@ -38,8 +38,8 @@ from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.server import Server
 from virtshape.apiserver.source import FIXED_REVISION, FixedSource
 from virtshape.apiserver.subresources.dispatch import Actions
-from virtshape.apiserver.subresources.gueststreams import GuestStreams
 from virtshape.apiserver.subresources.objects import EmbeddedObjects
+from virtshape.apiserver.subresources.protocol import GuestStreams
 from virtshape.apiserver.uploads.receiving import Uploads
 from virtshape.apiserver.uploads.sink import UploadSink
 from virtshape.apiserver.writing import WriteContext

@@ -89,7 +89,7 @@ def test_deletion_by_propagation_policy_and_finalizers(
     assert tree == before
 
 
-def test_object_being_deleted_is_unchanged() -> None:
+def test_second_deletion_leaves_the_object_unchanged() -> None:
     assert decide_deletion(MARKED_BEFORE, NONE, VM, NOW).tree is MARKED_BEFORE
 
 

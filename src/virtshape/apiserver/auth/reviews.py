@@ -161,7 +161,7 @@ def answer_rules(review: SelfSubjectRulesReview, user: User, authorizer: Authori
 
 
 def answer_token(review: TokenReview, authenticator: Authenticator) -> TokenReview:
-    """Return the user of a token."""
+    """Return the review with the user of its token in the status."""
     if not review.spec.token:
         raise StatusError(400, "BadRequest", "token is required for TokenReview in authentication")
     try:

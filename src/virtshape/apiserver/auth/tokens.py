@@ -69,7 +69,7 @@ class TokenSigner:
 
     def sign(self, claims: Claims) -> str:
         """Return a token with these claims."""
-        header = {"typ": "", "kid": self.key_id}  # Kubernetes' tokens have no type
+        header = {"typ": "", "kid": self.key_id}  # as in Kubernetes: an empty `typ` leaves the header out
         return self._signatures.encode(msgspec.json.encode(claims), self._key, _ALGORITHM, header)
 
     def verify(self, token: str, now: float) -> Claims:

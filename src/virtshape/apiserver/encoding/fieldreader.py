@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-_STEP = re.compile(r"\.(?P<name>\w+)(?:\[(?:(?P<place>\d+)|\?\(@\.(?P<key>\w+)=='(?P<value>[^']*)'\))\])?")
+_STEP = re.compile(r"\.(?P<name>\w+)(?:\[(?:(?P<position>\d+)|\?\(@\.(?P<key>\w+)=='(?P<value>[^']*)'\))\])?")
 
 
 class _Step(NamedTuple):
-    """One step of a path; of a list, the element at `place`, or the one whose `key` has the `value`."""
+    """One step of a path; of a list, the element at `position`, or the one whose `key` has the `value`."""
 
     name: str
-    place: int | None
+    position: int | None
     key: str | None
     value: str | None
 
     @property
     def is_list(self) -> bool:
-        return self.place is not None or self.key is not None
+        return self.position is not None or self.key is not None
 
 
 class _Node:
@@ -41,16 +41,16 @@ class FieldReader:
     def __init__(self, paths: Mapping[str, Any] | list[str]) -> None:
         """With a mapping, decode each value as the type of its path, otherwise as plain dicts and lists."""
         types = paths if isinstance(paths, Mapping) else dict.fromkeys(paths, Any)
-        self._ways = [_parse(path) for path in types]
+        self._paths = [_parse(path) for path in types]
         root = _Node()
-        for way, type_ in zip(self._ways, types.values(), strict=True):
-            _add_way(root, way, type_)
+        for steps, type_ in zip(self._paths, types.values(), strict=True):
+            _add_path(root, steps, type_)
         self._decode = msgspec.json.Decoder(_define(root)).decode
-        self._get = _make_getter([_name_plain_part(way) for way in self._ways])
+        self._get = _make_getter([_name_plain_part(steps) for steps in self._paths])
         self._in_lists = [
-            (place, _make_picker(*way[len(_plain_part(way)) - 1 :]))
-            for place, way in enumerate(self._ways)
-            if any(step.is_list for step in way)
+            (index, _make_picker(*steps[len(_plain_part(steps)) - 1 :]))
+            for index, steps in enumerate(self._paths)
+            if any(step.is_list for step in steps)
         ]
 
     def read(self, data: bytes | msgspec.Raw) -> list[Any]:
@@ -59,9 +59,9 @@ class FieldReader:
         try:
             values = list(self._get(found))
         except AttributeError:  # a step of the path is null
-            return [_follow(found, way) for way in self._ways]
-        for place, pick in self._in_lists:
-            values[place] = pick(values[place])
+            return [_follow(found, steps) for steps in self._paths]
+        for index, pick in self._in_lists:
+            values[index] = pick(values[index])
         return values
 
 
@@ -70,13 +70,13 @@ def _parse(path: str) -> list[_Step]:
     if not found or "".join(step[0] for step in found) != path:
         raise ValueError(f"{path} is not a field path")
     return [
-        _Step(step["name"], None if step["place"] is None else int(step["place"]), step["key"], step["value"])
+        _Step(step["name"], None if step["position"] is None else int(step["position"]), step["key"], step["value"])
         for step in found
     ]
 
 
-def _add_way(node: _Node, way: list[_Step], type_: Any) -> None:
-    *above, last = way
+def _add_path(node: _Node, steps: list[_Step], type_: Any) -> None:
+    *above, last = steps
     for step in above:
         _, below = node.members.setdefault(step.name, (step.is_list, _Node()))
         if not isinstance(below, _Node):
@@ -103,13 +103,13 @@ def _define(node: _Node) -> type[msgspec.Struct]:
     return msgspec.defstruct("Fields", fields, gc=False, frozen=True)
 
 
-def _plain_part(way: list[_Step]) -> list[_Step]:
-    end = next((place + 1 for place, step in enumerate(way) if step.is_list), len(way))
-    return way[:end]
+def _plain_part(steps: list[_Step]) -> list[_Step]:
+    end = next((index + 1 for index, step in enumerate(steps) if step.is_list), len(steps))
+    return steps[:end]
 
 
-def _name_plain_part(way: list[_Step]) -> str:
-    return ".".join(step.name for step in _plain_part(way))
+def _name_plain_part(steps: list[_Step]) -> str:
+    return ".".join(step.name for step in _plain_part(steps))
 
 
 def _make_getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
@@ -126,15 +126,15 @@ def _make_picker(step: _Step, *rest: _Step) -> Callable[[list[Any] | None], Any]
                 return _follow(element, rest)
         return None
 
-    def pick_by_place(elements: list[Any] | None) -> Any:
-        return _follow(elements[place], rest) if elements is not None and place < len(elements) else None
+    def pick_by_index(elements: list[Any] | None) -> Any:
+        return _follow(elements[index], rest) if elements is not None and index < len(elements) else None
 
-    get_key, place = attrgetter(step.key or ""), step.place or 0
-    return pick_by_place if step.key is None else pick_by_key
+    get_key, index = attrgetter(step.key or ""), step.position or 0
+    return pick_by_index if step.key is None else pick_by_key
 
 
-def _follow(value: Any, way: Iterable[_Step]) -> Any:
-    for step in way:
+def _follow(value: Any, steps: Iterable[_Step]) -> Any:
+    for step in steps:
         if value is None:
             return None
         value = getattr(value, step.name)

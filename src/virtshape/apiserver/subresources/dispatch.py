@@ -19,8 +19,8 @@ from virtshape.apiserver.responses import NO_CACHE
 from virtshape.apiserver.subresources.crossnamespace import Authorize, CallerReads
 from virtshape.apiserver.subresources.expand import expand_sent, expand_stored
 from virtshape.apiserver.subresources.guests import GuestOptions, check_guest_action
-from virtshape.apiserver.subresources.gueststreams import GuestAction, GuestStreams
 from virtshape.apiserver.subresources.objects import ObjectStore
+from virtshape.apiserver.subresources.protocol import GuestAction, GuestStreams
 from virtshape.apiserver.subresources.route import INSTANCES, KINDS, MACHINES, ActionRoute
 from virtshape.apiserver.subresources.running import (
     Change,

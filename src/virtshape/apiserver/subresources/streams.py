@@ -11,7 +11,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request, Upgrade
 from virtshape.apiserver.subresources.guests import check_agent, check_console, check_port_forward, check_vnc, name_of
-from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, GuestStreams, PortProtocol
+from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction, GuestStreams, PortProtocol
 from virtshape.apiserver.subresources.route import ActionRoute
 from virtshape.apiserver.subresources.running import conflict
 from virtshape.apiserver.subresources.sessions import ExclusiveSessions

@@ -11,7 +11,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.launcherpod import EXEC_COMMAND
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.guests import refuse_agent
-from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
+from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction, PortProtocol
 from virtshape.client.http import HttpTransport
 from virtshape.client.protocol import Client
 from virtshape.cluster.aggregated.exec import Command, run_command, start_command

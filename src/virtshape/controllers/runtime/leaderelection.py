@@ -202,7 +202,7 @@ class LeaderElector:
             )
 
     async def _write_release(self) -> None:
-        """Clear the holder of the lease; retry if an interrupted renewal is still written."""
+        """Clear the holder of the lease; retry if a renewal that was already sent changes it in between."""
         while True:
             await self._read_lease()
             if self._observed is None or self.holder != self._identity:

@@ -22,13 +22,13 @@ from virtshape.launcher.guest.connection import (
     exit_process,
     open_connection,
 )
+from virtshape.launcher.guest.earlyrequests import EarlyRequestHandler
 from virtshape.launcher.guest.loglimit import limit_logs_forever
 from virtshape.launcher.guest.networking import Networking, set_up_network
 from virtshape.launcher.guest.plan import Plan
 from virtshape.launcher.guest.plan_process import Preparation, Prepare
 from virtshape.launcher.guest.reports import ReportPublisher, find_report
 from virtshape.launcher.guest.server import ControlServer
-from virtshape.launcher.guest.startup import StartupHandler
 from virtshape.launcher.layout import Layout, is_short_enough
 from virtshape.launcher.netns.namespace import NamespaceError
 from virtshape.launcher.report import Report
@@ -84,7 +84,7 @@ class _Process:
         self._is_new = reports.report.state == "starting"
         configure_driver(layout.libvirt, skip_cpu_probe=can_skip_cpu_probe(layout.launch_request.read_bytes()))
         self._preparation = Preparation(prepare, layout.directory) if self._is_new else None
-        self._startup = StartupHandler(reports, self._preparation)
+        self._startup = EarlyRequestHandler(reports, self._preparation)
         self._server = ControlServer(layout.socket, reports, self._startup.answer)
         self._grace = float(DEFAULT_GRACE_SECONDS)
         _on_signal(lambda: self._server.answer(Stop(grace=self._grace)))

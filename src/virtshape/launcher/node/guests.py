@@ -43,7 +43,7 @@ from virtshape.launcher.request import Answer, Connect, Kill, Request, Stop
 from virtshape.supervise.supervisor import Run, SupervisedTask, Supervisor
 from virtshape.supervise.tasks import GUESTS
 
-LAUNCHER: Final = "virtshape.launcher.guest.__main__"
+LAUNCHER: Final = "virtshape.launcher.guest.run"
 MAX_TAKEOVERS: Final = 3
 """How often a lost launcher process is replaced while its guest runs."""
 BRIDGED: Final = (

@@ -14,7 +14,7 @@ from virtshape.launcher.layout import DISK_IMAGE
 ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DISKS: Final = "disk"
 FILE_SYSTEM_OVERHEAD: Final = 0.055
-"""Share of a claim that the file system needs, as in CDI."""
+"""Fraction of a claim that is reserved for file system overhead, as in CDI."""
 BLOCK: Final = 4096
 _CLAIMS: Final = ("persistent_volume_claim", "data_volume")
 _PREFIXES: Final = ("PCI_RESOURCE_", "MDEV_PCI_RESOURCE_", "USB_RESOURCE_")

@@ -37,10 +37,10 @@ class QemuLauncher:
     """Runs instances on this machine, the node of the given name."""
 
     def __init__(
-        self, guests: Guests, places: GuestDirectories, host: Host, node: str, gather: Gather, find_vm: FindVm
+        self, guests: Guests, directories: GuestDirectories, host: Host, node: str, gather: Gather, find_vm: FindVm
     ) -> None:
         self._guests = guests
-        self._places = places
+        self._directories = directories
         self._host = host
         self._node = node
         self._gather = gather
@@ -48,7 +48,7 @@ class QemuLauncher:
         self._sizes: dict[str, tuple[int, int]] = {}
         self._resize_errors: dict[str, str] = {}
         self._cpus: dict[str, tuple[int, ...]] = {}
-        self._states = PersistentStates(places.data / "state", self._list_states, find_vm)
+        self._states = PersistentStates(directories.data / "state", self._list_states, find_vm)
         self._wake: Wake = lambda _namespace, _name: None
 
     def describe_node(self, now: str) -> Node:
@@ -103,19 +103,19 @@ class QemuLauncher:
 
     async def keep_only(self, uids: Collection[str]) -> None:
         """Remove all guests and persistent state except those of these instances and VMs."""
-        for uid in self._places.list_guests():
+        for uid in self._directories.list_guests():
             if uid not in uids:
                 await self._guests.remove(uid)
         self._states.keep_only(uids)
 
     async def _start(self, uid: str, vmi: VirtualMachineInstance) -> None:
         mounts = await self._gather(vmi)
-        host_disks = await asyncio.to_thread(find_host_disks, vmi, self._places.data)
-        bridges = await asyncio.to_thread(find_bridges, vmi, self._places.data)
+        host_disks = await asyncio.to_thread(find_host_disks, vmi, self._directories.data)
+        bridges = await asyncio.to_thread(find_bridges, vmi, self._directories.data)
         cpus = self._assign_cpus(uid, vmi.spec)
-        isolated, users = await asyncio.to_thread(read_guest_settings, self._places.data)
+        isolated, users = await asyncio.to_thread(read_guest_settings, self._directories.data)
         try:
-            layout = self._places.make(uid, users)
+            layout = self._directories.make(uid, users)
         except DirectoryError as error:
             raise NotReadyError("NoFreeUsers", str(error)) from error
         try:
@@ -137,8 +137,8 @@ class QemuLauncher:
 
     def _list_states(self) -> list[str]:
         """Return the persistent state directories of existing guests."""
-        orders = [self._guests.find_launch_request(uid) for uid in self._places.list_guests()]
-        return [order.state_directory for order in orders if order is not None and order.state_directory]
+        requests = [self._guests.find_launch_request(uid) for uid in self._directories.list_guests()]
+        return [request.state_directory for request in requests if request is not None and request.state_directory]
 
     def _assign_cpus(self, uid: str, spec: VirtualMachineInstanceSpec) -> tuple[int, ...]:
         count = count_cpus(spec)
@@ -156,10 +156,10 @@ class QemuLauncher:
 
     def _list_cpus(self) -> dict[str, tuple[int, ...]]:
         """Return the dedicated CPUs of guests, including those started before this process."""
-        for uid in self._places.list_guests():
+        for uid in self._directories.list_guests():
             if uid not in self._cpus:
-                order = self._guests.find_launch_request(uid)
-                self._cpus[uid] = order.assigned_cpus if order is not None else ()
+                request = self._guests.find_launch_request(uid)
+                self._cpus[uid] = request.assigned_cpus if request is not None else ()
         return {uid: cpus for uid, cpus in self._cpus.items() if not self._has_ended(uid)}
 
     def _has_ended(self, uid: str) -> bool:
@@ -170,8 +170,8 @@ class QemuLauncher:
         """Change the guest to the size of its instance, once for each size."""
         wanted = _measure(spec)
         if uid not in self._sizes:
-            order = self._guests.find_launch_request(uid)
-            self._sizes[uid] = _measure(order.vmi.spec) if order is not None else wanted
+            request = self._guests.find_launch_request(uid)
+            self._sizes[uid] = _measure(request.vmi.spec) if request is not None else wanted
         vcpus, memory = self._sizes[uid]
         if wanted == (vcpus, memory):
             return

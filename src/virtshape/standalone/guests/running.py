@@ -46,8 +46,8 @@ def list_running_guests(directory: Path) -> list[RunningGuest]:
     """Return the running guests of a data directory, sorted by namespace and name."""
     if not os.access(directory, os.R_OK | os.X_OK):
         return []
-    places = GuestDirectories(directory.absolute(), choose_account())
-    found = (_find_running(places.find(uid)) for uid in places.list_guests())
+    directories = GuestDirectories(directory.absolute(), choose_account())
+    found = (_find_running(directories.find(uid)) for uid in directories.list_guests())
     return sorted((guest for guest in found if guest is not None), key=str)
 
 
@@ -69,11 +69,11 @@ async def stop_guests(guests: Iterable[RunningGuest]) -> list[RunningGuest]:
 
 
 def _find_running(layout: Layout) -> RunningGuest | None:
-    report, order = find_report(layout), find_launch_request(layout)
+    report, request = find_report(layout), find_launch_request(layout)
     pids = _list_pids(layout, report.launcher_pid if report is not None else None)
-    if not pids or order is None:
+    if not pids or request is None:
         return None
-    metadata, grace = order.vmi.metadata, order.vmi.spec.termination_grace_period_seconds
+    metadata, grace = request.vmi.metadata, request.vmi.spec.termination_grace_period_seconds
     return RunningGuest(
         namespace=metadata.namespace or "",
         name=metadata.name or "",

@@ -41,12 +41,12 @@ class QemuRuntime:
     def __init__(self, directory: Path, supervisor: Supervisor) -> None:
         self._directory = directory
         self._supervisor = supervisor
-        self._places = GuestDirectories(directory, choose_account())
+        self._directories = GuestDirectories(directory, choose_account())
         self._disks = FetchedDisks(directory, supervisor)
         self.node = platform.node().lower() or "localhost"
         self._guests: Guests | None = None
         self._launcher: QemuLauncher | None = None
-        self.streams = QemuGuestStreams(self._require_guests, self._places)
+        self.streams = QemuGuestStreams(self._require_guests, self._directories)
 
     def _require_guests(self) -> Guests:
         if self._guests is None:
@@ -61,7 +61,7 @@ class QemuRuntime:
         if storage is None:
             raise RuntimeError("guests need storage")
         probed, isolation = await asyncio.gather(
-            probe_host(self._places), probe_isolation(self._places.account), return_exceptions=True
+            probe_host(self._directories), probe_isolation(self._directories.account), return_exceptions=True
         )
         if isinstance(probed, BaseException):
             raise probed
@@ -74,7 +74,7 @@ class QemuRuntime:
         if missing := describe_missing_isolation(host):
             _log.warning("%s", missing)
         if self._guests is None:
-            self._guests = Guests(self._places, host, self._supervisor)
+            self._guests = Guests(self._directories, host, self._supervisor)
             self._guests.observe(self._handle_report)
             self._guests.adopt()
         authority = self._directory.joinpath(*_AUTHORITY).read_text()
@@ -84,7 +84,7 @@ class QemuRuntime:
             vm = cache.find(VirtualMachine, name, namespace)
             return vm.metadata.uid if vm is not None else None
 
-        self._launcher = QemuLauncher(self._guests, self._places, host, self.node, mounts.gather, find_vm)
+        self._launcher = QemuLauncher(self._guests, self._directories, host, self.node, mounts.gather, find_vm)
         return self._launcher
 
     def _handle_report(self, uid: str, _: Report) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
+from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction, PortProtocol
 from virtshape.daemon.guestrequests import ACTIONS, AGENT_REQUESTS, format_agent_response
 from virtshape.launcher.layout import SERIAL_LOG, SERIAL_SOCKET, VNC_SOCKET
 from virtshape.launcher.node.control_client import pin_socket
@@ -24,9 +24,9 @@ class QemuGuestStreams:
 
     reports_agents: Final = True
 
-    def __init__(self, guests: Callable[[], Guests], places: GuestDirectories) -> None:
+    def __init__(self, guests: Callable[[], Guests], directories: GuestDirectories) -> None:
         self._find_guests = guests
-        self._places = places
+        self._directories = directories
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
         """Send the action to the guest's launcher process."""
@@ -61,7 +61,7 @@ class QemuGuestStreams:
         return await asyncio.to_thread(read_tail, self._find(vmi) / SERIAL_LOG)
 
     def _find(self, vmi: VirtualMachineInstance) -> Path:
-        return self._places.find(_uid(vmi)).directory
+        return self._directories.find(_uid(vmi)).directory
 
     async def _ask(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
         answer = await self._find_guests().ask(_uid(vmi), request)

@@ -17,7 +17,7 @@ _GRANULARITY = 10_000_000
 """First libvirt version that supports discard_granularity."""
 
 
-class Face(NamedTuple):
+class GuestDisk(NamedTuple):
     """How the guest sees a volume."""
 
     device: Literal["disk", "cdrom", "lun"]
@@ -26,16 +26,16 @@ class Face(NamedTuple):
     member: api.DiskTarget | api.CDRomTarget | api.LunTarget
 
 
-def find_face(disk: api.Disk, architecture: str) -> Face:
+def find_guest_disk(disk: api.Disk, architecture: str) -> GuestDisk:
     """Return the device type of a disk, and its bus or the default one."""
     if disk.cdrom is not None:
         bus = disk.cdrom.bus or ("sata" if architecture == "amd64" else "scsi")
-        return Face("cdrom", bus, disk.cdrom.readonly is not False, disk.cdrom)
+        return GuestDisk("cdrom", bus, disk.cdrom.readonly is not False, disk.cdrom)
     if disk.lun is not None:
-        return Face("lun", disk.lun.bus or "scsi", bool(disk.lun.readonly), disk.lun)
+        return GuestDisk("lun", disk.lun.bus or "scsi", bool(disk.lun.readonly), disk.lun)
     target = disk.disk or api.DiskTarget()
     bus = target.bus or ("sata" if architecture == "amd64" else "virtio")
-    return Face("disk", bus, bool(target.readonly), target)
+    return GuestDisk("disk", bus, bool(target.readonly), target)
 
 
 def design_disks(context: DesignContext, threads: Threads) -> tuple[Disk, ...]:
@@ -43,58 +43,60 @@ def design_disks(context: DesignContext, threads: Threads) -> tuple[Disk, ...]:
     counts: dict[str, int] = {}
     drives = []
     for index, disk in enumerate(context.devices.disks or ()):
-        face = find_face(disk, context.architecture)
-        prefix = "vd" if face.bus == "virtio" else "sd"
-        place = counts[prefix] = counts.get(prefix, -1) + 1
-        drives.append(_design_disk(context, disk, face, place, threads, f"{DEVICES}.disks[{index}]"))
+        guest_disk = find_guest_disk(disk, context.architecture)
+        prefix = "vd" if guest_disk.bus == "virtio" else "sd"
+        unit = counts[prefix] = counts.get(prefix, -1) + 1
+        drives.append(_design_disk(context, disk, guest_disk, unit, threads, f"{DEVICES}.disks[{index}]"))
     return tuple(drives)
 
 
-def _design_disk(context: DesignContext, disk: api.Disk, face: Face, place: int, threads: Threads, at: str) -> Disk:
-    source = _find_source(context, disk, face, at)
+def _design_disk(
+    context: DesignContext, disk: api.Disk, guest_disk: GuestDisk, unit: int, threads: Threads, at: str
+) -> Disk:
+    source = _find_source(context, disk, guest_disk, at)
     cache = _choose_cache(context, disk, source, at)
-    virtio = face.bus == "virtio"
-    _refuse_unsupported(context, disk, face, source, at)
+    virtio = guest_disk.bus == "virtio"
+    _refuse_unsupported(context, disk, guest_disk, source, at)
     return Disk(
         name=disk.name,
-        device=face.device,
+        device=guest_disk.device,
         source=source,
-        target=name_target("vd" if virtio else "sd", place),
-        bus=face.bus,
+        target=name_target("vd" if virtio else "sd", unit),
+        bus=guest_disk.bus,
         model=context.virtio if virtio else None,
-        tray=face.member.tray if isinstance(face.member, api.CDRomTarget) else None,
-        read_only=face.read_only or (source is not None and source.read_only),
+        tray=guest_disk.member.tray if isinstance(guest_disk.member, api.CDRomTarget) else None,
+        read_only=guest_disk.read_only or (source is not None and source.read_only),
         shareable=bool(disk.shareable),
         serial=disk.serial or None,
         boot_order=disk.boot_order,
-        address=_choose_address(face, place),
+        address=_choose_address(guest_disk, unit),
         cache=cache,
         io=_choose_io(context, disk, source, cache, at),
         error_policy=disk.error_policy or "stop",
-        discard=face.device != "cdrom" and (source is None or not source.preallocated),
+        discard=guest_disk.device != "cdrom" and (source is None or not source.preallocated),
         queues=lay_out_vcpus(context.spec.domain).vcpus if virtio and context.devices.block_multi_queue else None,
         io_thread=threads.assign(disk) if virtio else None,
         iommu=virtio and context.iommu,
         block_sizes=design_block_sizes(context, disk, source, at),
-        reservations=_find_reservations(context, face, at),
+        reservations=_find_reservations(context, guest_disk, at),
     )
 
 
-def name_target(prefix: str, place: int) -> str:
+def name_target(prefix: str, unit: int) -> str:
     """
     Return the device name of a disk by its index, as in Linux.
 
-    >>> [name_target("vd", place) for place in (0, 25, 26, 702)]
+    >>> [name_target("vd", unit) for unit in (0, 25, 26, 702)]
     ['vda', 'vdz', 'vdaa', 'vdaaa']
     """
     letters = ""
-    while place >= 0:
-        letters = chr(ord("a") + place % 26) + letters
-        place = place // 26 - 1
+    while unit >= 0:
+        letters = chr(ord("a") + unit % 26) + letters
+        unit = unit // 26 - 1
     return prefix + letters
 
 
-def _find_source(context: DesignContext, disk: api.Disk, face: Face, at: str) -> Source | None:
+def _find_source(context: DesignContext, disk: api.Disk, guest_disk: GuestDisk, at: str) -> Source | None:
     source = context.sources.get(disk.name)
     if source is not None:
         return source
@@ -104,7 +106,7 @@ def _find_source(context: DesignContext, disk: api.Disk, face: Face, at: str) ->
         member, reason = _explain_missing_image(context, volume)
         context.refuse(f"spec.volumes[{index}]{member}", reason)
         return None
-    if face.device != "cdrom":  # a CD-ROM without a volume is empty
+    if guest_disk.device != "cdrom":  # a CD-ROM without a volume is empty
         context.refuse(f"{at}.name", f"there is no volume {disk.name!r}")
     return None
 
@@ -133,41 +135,49 @@ def _choose_cache(context: DesignContext, disk: api.Disk, source: Source | None,
 
 def _choose_io(context: DesignContext, disk: api.Disk, source: Source | None, cache: str | None, at: str) -> str | None:
     if disk.io == "native" and cache != "none":
-        context.refuse(f"{at}.io", "native needs cache none")
+        context.refuse(f"{at}.io", "io native requires cache none: set cache to none, or remove io")
     if disk.io:
         return None if disk.io == "default" else disk.io
     ready = source is not None and (source.kind == "block" or source.preallocated)
     return "native" if ready and cache == "none" else None
 
 
-def _choose_address(face: Face, place: int) -> PciAddress | DriveAddress | None:
-    if face.bus == "scsi":
-        return DriveAddress(unit=place)
-    if isinstance(face.member, api.DiskTarget) and face.member.pci_address:
-        return parse_pci_address(face.member.pci_address)
+def _choose_address(guest_disk: GuestDisk, unit: int) -> PciAddress | DriveAddress | None:
+    if guest_disk.bus == "scsi":
+        return DriveAddress(unit=unit)
+    if isinstance(guest_disk.member, api.DiskTarget) and guest_disk.member.pci_address:
+        return parse_pci_address(guest_disk.member.pci_address)
     return None
 
 
-def _find_reservations(context: DesignContext, face: Face, at: str) -> str | None:
-    if not isinstance(face.member, api.LunTarget) or not face.member.reservation:
+def _find_reservations(context: DesignContext, guest_disk: GuestDisk, at: str) -> str | None:
+    if not isinstance(guest_disk.member, api.LunTarget) or not guest_disk.member.reservation:
         return None
     if context.host.reservations is None:
         context.refuse(f"{at}.lun.reservation", "no SCSI reservation helper is running on this host")
     return context.host.reservations
 
 
-def _refuse_unsupported(context: DesignContext, disk: api.Disk, face: Face, source: Source | None, at: str) -> None:
-    if face.device == "lun":
-        if face.bus not in _LUN_BUSES:
-            context.refuse(f"{at}.lun.bus", f"a LUN cannot use the bus {face.bus}: use {' or '.join(_LUN_BUSES)}")
+def _refuse_unsupported(
+    context: DesignContext, disk: api.Disk, guest_disk: GuestDisk, source: Source | None, at: str
+) -> None:
+    if guest_disk.device == "lun":
+        if guest_disk.bus not in _LUN_BUSES:
+            context.refuse(f"{at}.lun.bus", f"a LUN cannot use the bus {guest_disk.bus}: use {' or '.join(_LUN_BUSES)}")
         if source is not None and source.kind != "block":
             context.refuse(f"{at}.lun", f"the volume {disk.name!r} is a file, and a LUN needs a block device")
         if disk.serial:
             context.refuse(f"{at}.serial", "is not supported for LUNs, which have the serial number of their storage")
-    elif face.device == "disk" and face.bus == "sata" and (face.read_only or (source is not None and source.read_only)):
+    elif (
+        guest_disk.device == "disk"
+        and guest_disk.bus == "sata"
+        and (guest_disk.read_only or (source is not None and source.read_only))
+    ):
         context.refuse(f"{at}.disk.bus", "a sata disk cannot be write-protected: use virtio or scsi")
-    if disk.dedicated_io_thread and face.bus not in _THREADED_BUSES:
-        context.refuse(f"{at}.dedicatedIOThread", f"I/O threads are not supported on the bus {face.bus}: use virtio")
+    if disk.dedicated_io_thread and guest_disk.bus not in _THREADED_BUSES:
+        context.refuse(
+            f"{at}.dedicatedIOThread", f"I/O threads are not supported on the bus {guest_disk.bus}: use virtio"
+        )
     if disk.changed_block_tracking:
         context.refuse(f"{at}.changedBlockTracking", "changed block tracking is not supported on this host")
 

@@ -171,7 +171,13 @@ def test_default_bus_depends_on_the_architecture(architecture: str, given: JsonO
             "the storage of the volume 'root' has no direct I/O: a shared disk needs it",
             id="shared",
         ),
-        pytest.param({"disk": {}, "io": "native"}, FILE, "disks[0].io", "native needs cache none", id="native"),
+        pytest.param(
+            {"disk": {}, "io": "native"},
+            FILE,
+            "disks[0].io",
+            "io native requires cache none: set cache to none, or remove io",
+            id="native",
+        ),
         pytest.param(
             {"lun": {}},
             FILE,

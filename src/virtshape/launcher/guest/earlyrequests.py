@@ -15,7 +15,7 @@ from virtshape.launcher.request import Answer, Kill, Request, Status, Stop, Watc
 TIMEOUT_SECONDS: Final = 10.0
 
 
-class StartupHandler:
+class EarlyRequestHandler:
     """Handles requests while the guest is being prepared."""
 
     def __init__(self, reports: ReportPublisher, preparation: Preparation | None) -> None:

@@ -3,18 +3,18 @@ from pathlib import Path
 
 import pytest
 
+from virtshape.launcher.guest.earlyrequests import EarlyRequestHandler
 from virtshape.launcher.guest.reports import ReportPublisher
-from virtshape.launcher.guest.startup import StartupHandler
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import Answer, Kill, Pause, Request, Status, Stop
 
 
 @pytest.fixture
-def starting(tmp_path: Path) -> StartupHandler:
-    return StartupHandler(ReportPublisher(tmp_path / "report.json", Report()), None)
+def starting(tmp_path: Path) -> EarlyRequestHandler:
+    return EarlyRequestHandler(ReportPublisher(tmp_path / "report.json", Report()), None)
 
 
-def test_status_is_available_during_preparation(starting: StartupHandler) -> None:
+def test_status_is_available_during_preparation(starting: EarlyRequestHandler) -> None:
     assert starting.answer(Status()) == Answer(report=Report())
     assert starting.stop is None
 
@@ -26,13 +26,15 @@ def test_status_is_available_during_preparation(starting: StartupHandler) -> Non
         pytest.param([Stop(grace=30), Kill(), Stop(grace=10)], 0, id="shortest grace period wins"),
     ],
 )
-def test_stop_before_the_start_is_remembered(starting: StartupHandler, requests: list[Request], grace: float) -> None:
+def test_stop_before_the_start_is_remembered(
+    starting: EarlyRequestHandler, requests: list[Request], grace: float
+) -> None:
     for request in requests:
         assert starting.answer(request) == Answer(report=Report())
     assert starting.stop == grace
 
 
-def test_other_requests_wait_until_the_guest_has_started(starting: StartupHandler) -> None:
+def test_other_requests_wait_until_the_guest_has_started(starting: EarlyRequestHandler) -> None:
     threading.Timer(
         0.02, starting.finish, [lambda request: Answer(error=f"{type(request).__name__} was passed on")]
     ).start()
@@ -41,6 +43,6 @@ def test_other_requests_wait_until_the_guest_has_started(starting: StartupHandle
     assert starting.stop is None
 
 
-def test_requests_after_a_failed_start_get_an_error(starting: StartupHandler) -> None:
+def test_requests_after_a_failed_start_get_an_error(starting: EarlyRequestHandler) -> None:
     starting.finish()
     assert starting.answer(Pause()) == Answer(error="the guest has ended", report=Report())
