@@ -1,4 +1,4 @@
-"""Check that every path that CONTRIBUTING.md names exists."""
+"""Check that the paths and the names in CONTRIBUTING.md exist."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 FEATURES = CONTRIBUTING.partition("## Where to find things")[2].partition("\n## ")[0]
+WALKTHROUGH = CONTRIBUTING.partition("## A first change")[2].partition("\n## ")[0]
+NEW_FIELD = "preferredHostname"
 _CODE = re.compile(r"`([^`\s]+)`")
 _TREES = ("src/", "tests/", "docs/", "deploy/", "tools/", ".ci/")
 
@@ -33,3 +35,20 @@ def test_every_file_in_the_feature_table_exists(row: str) -> None:
 def test_every_other_path_exists() -> None:
     paths = {path for path in _CODE.findall(CONTRIBUTING) if path.startswith(_TREES)}
     assert {path for path in paths if not (ROOT / path).exists()} == set()
+
+
+def _list_walkthrough_names() -> list[str]:
+    """Return the functions, types and constants that the walkthrough names, except the field that it adds."""
+    prose = re.sub(r"```.*?```", "", WALKTHROUGH, flags=re.DOTALL)
+    return sorted({name for name in _CODE.findall(prose) if name.isidentifier()} - {NEW_FIELD})
+
+
+def test_walkthrough_names_code() -> None:
+    assert {"SPEC_EFFECTS", "VirtualMachinePreferenceSpec", "apply_preference"} <= {*_list_walkthrough_names()}
+
+
+@pytest.mark.parametrize("name", _list_walkthrough_names())
+def test_every_name_in_the_walkthrough_is_defined_in_a_file_that_it_names(name: str) -> None:
+    files = [ROOT / path for path in _CODE.findall(WALKTHROUGH) if path.endswith(".py") and (ROOT / path).is_file()]
+    definition = re.compile(rf"^(?:async def|def|class) {name}\b|^{name}\b.* = ", re.MULTILINE)
+    assert [file.name for file in files if definition.search(file.read_text())], name

@@ -244,12 +244,12 @@ def test_smallest_instancetype_is_found_on_the_server_or_in_the_catalog(
     acting: System, virtctl: Virtctl, tmp_path: Path
 ) -> None:
     assert acting.request("POST", SIZES, build_instancetype("odd", vcpus=3, memory="5Gi"))[0] == 201
-    wish = ("recommend", "--cpu-min", "3", "--memory-min", "5Gi", "--preference", "windows.11", "-o", "name")
-    there = virtctl(*wish)
+    command = ("recommend", "--cpu-min", "3", "--memory-min", "5Gi", "--preference", "windows.11", "-o", "name")
+    there = virtctl(*command)
     assert there.out.splitlines()[0] == "virtualmachineinstancetype.instancetype.kubevirt.io/odd"
-    built_in = virtctl(*wish, "--catalog").out.splitlines()
+    built_in = virtctl(*command, "--catalog").out.splitlines()
     assert built_in[0].startswith("virtualmachineclusterinstancetype.instancetype.kubevirt.io/")
-    nowhere = virtctl(*wish, XDG_STATE_HOME=str(tmp_path))
+    nowhere = virtctl(*command, XDG_STATE_HOME=str(tmp_path))
     assert nowhere.out.splitlines() == built_in
     refused = virtctl("recommend", "--cpu-min", "1000")
     assert refused.status == 1

@@ -70,8 +70,19 @@ def test_instancetype_is_customized_from_one_of_the_server(virtctl: Virtctl, kub
 
 def test_smallest_instancetype_is_found_on_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
     kubectl.apply(build_instancetype("odd", vcpus=3, memory="5Gi"))
-    wish = ("recommend", "--cpu-min", "3", "--memory-min", "5Gi", "--preference", "windows.11", "--all", "-o", "name")
-    first, *others = virtctl.print(*wish).splitlines()
+    command = (
+        "recommend",
+        "--cpu-min",
+        "3",
+        "--memory-min",
+        "5Gi",
+        "--preference",
+        "windows.11",
+        "--all",
+        "-o",
+        "name",
+    )
+    first, *others = virtctl.print(*command).splitlines()
     assert first == "virtualmachineinstancetype.instancetype.kubevirt.io/odd"
     assert any(one.startswith("virtualmachineclusterinstancetype.") for one in others)
 

@@ -71,7 +71,7 @@ def _interface(**traits: Any) -> JsonObject:
     return _devices(interfaces=[{"name": "lan", **traits}])
 
 
-DEVICE_WISHES = {
+DEVICE_EFFECTS = {
     "preferredDiskBus": FieldEffect(
         _devices(preferredDiskBus="sata"),
         _devices(disks=[{"name": "d", "disk": {}}]),
@@ -172,8 +172,8 @@ DEVICE_WISHES = {
     "preferredDisableHotplug": _switch_effect("preferredDisableHotplug", "disableHotplug"),
     "preferredUseVirtioTransitional": _switch_effect("preferredUseVirtioTransitional", "useVirtioTransitional"),
 }
-WISHES = {
-    **{f"devices.{name}": effect for name, effect in DEVICE_WISHES.items()},
+DOMAIN_EFFECTS = {
+    **{f"devices.{name}": effect for name, effect in DEVICE_EFFECTS.items()},
     "cpu.preferredCPUTopology": FieldEffect(
         {"cpu": {"preferredCPUTopology": "cores"}},
         {"cpu": {"guest": 4}},
@@ -267,7 +267,7 @@ WISHES = {
         {"preferredLaunchSecurity": SEV}, {}, {"launchSecurity": SEV}, {"launchSecurity": {"tdx": {}}}
     ),
 }
-WISH_CASES = [pytest.param(effect, id=path) for path, effect in WISHES.items()]
+DOMAIN_CASES = [pytest.param(effect, id=path) for path, effect in DOMAIN_EFFECTS.items()]
 
 SPEC_EFFECTS: dict[str, tuple[JsonObject, JsonObject, JsonObject]] = {
     "preferredArchitecture": ({"preferredArchitecture": "arm64"}, {"architecture": "arm64"}, {"architecture": "amd64"}),
@@ -294,29 +294,29 @@ REQUIREMENTS: dict[str, tuple[JsonObject, JsonObject, JsonObject]] = {
 }
 STORAGE_CLASS = "volumes.preferredStorageClassName"
 ANNOTATIONS = "annotations"
-FLAVOR_WISHES = sorted(list_fields(flavor.VirtualMachinePreferenceSpec))
+FLAVOR_FIELDS = sorted(list_fields(flavor.VirtualMachinePreferenceSpec))
 
 
 def test_every_field_of_a_preference_is_in_a_table() -> None:
-    tables = {*WISHES, *SPEC_EFFECTS, *REQUIREMENTS, STORAGE_CLASS, ANNOTATIONS}
+    tables = {*DOMAIN_EFFECTS, *SPEC_EFFECTS, *REQUIREMENTS, STORAGE_CLASS, ANNOTATIONS}
     assert tables == set(list_fields(VirtualMachinePreferenceSpec))
 
 
-@pytest.mark.parametrize("effect", WISH_CASES)
+@pytest.mark.parametrize("effect", DOMAIN_CASES)
 def test_preference_fills_unset_fields(effect: FieldEffect) -> None:
     filled = apply_to_spec(effect.unset, preference=effect.preferred, **effect.spec)
     assert filled == {"domain": {"devices": {}, **effect.filled}, **effect.spec}
 
 
-@pytest.mark.parametrize("effect", WISH_CASES)
+@pytest.mark.parametrize("effect", DOMAIN_CASES)
 def test_preference_keeps_fields_that_the_vm_sets(effect: FieldEffect) -> None:
     kept = apply_to_spec(effect.explicit, preference=effect.preferred, **effect.spec)
     assert kept == {"domain": {"devices": {}, **effect.explicit}, **effect.spec}
 
 
-@pytest.mark.parametrize("path", FLAVOR_WISHES)
+@pytest.mark.parametrize("path", FLAVOR_FIELDS)
 def test_flavor_preference_fills_the_same_fields(path: str) -> None:
-    effect = WISHES[path]
+    effect = DOMAIN_EFFECTS[path]
     preference = preference_spec(build_flavor_preference(**effect.preferred))
     spec = build_spec(effect.unset, **effect.spec)
     assert apply(Draft(ObjectMeta(), spec), None, preference) == []

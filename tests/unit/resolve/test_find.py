@@ -27,7 +27,7 @@ from virtshape.resolve.matcher import Role
 from virtshape.resolve.reference import NotFoundError
 
 SPEC: JsonObject = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}}
-WISH: JsonObject = {"devices": {"preferredDiskBus": "virtio"}}
+PREFERENCE: JsonObject = {"devices": {"preferredDiskBus": "virtio"}}
 LIVE = build_instancetype("small")
 KEPT = build_instancetype_spec(**SPEC)
 
@@ -50,7 +50,9 @@ def test_vm_without_matchers_has_an_empty_shape() -> None:
 
 def test_instancetype_and_preference_are_found() -> None:
     vm = build_vm(instancetype="small", preference="linux")
-    assert resolve(vm, LIVE, build_preference("linux", **WISH)) == Shape(LIVE.spec, build_preference_spec(**WISH))
+    assert resolve(vm, LIVE, build_preference("linux", **PREFERENCE)) == Shape(
+        LIVE.spec, build_preference_spec(**PREFERENCE)
+    )
 
 
 def test_namespaced_and_cluster_wide_objects_are_distinguished() -> None:
@@ -84,20 +86,22 @@ def test_unexpected_kind_is_rejected() -> None:
 
 
 def test_flavor_uses_cores_and_preferences_of_its_group() -> None:
-    tiny, linux = build_flavor("tiny"), build_flavor_preference("linux", **WISH)
+    tiny, linux = build_flavor("tiny"), build_flavor_preference("linux", **PREFERENCE)
     other = build_preference("linux", devices={"preferredDiskBus": "sata"})
     shape = resolve(build_vm(flavor="tiny", preference="linux"), tiny, linux, other)
-    assert shape == Shape(build_instancetype_spec(), build_preference_spec(**WISH), "cores")
+    assert shape == Shape(build_instancetype_spec(), build_preference_spec(**PREFERENCE), "cores")
 
 
 def test_preference_without_a_flavor_is_of_the_instancetype_group() -> None:
     with pytest.raises(NotFoundError, match=r"instancetype\.kubevirt\.io"):
-        resolve(build_vm(preference="linux"), build_flavor_preference("linux", **WISH))
+        resolve(build_vm(preference="linux"), build_flavor_preference("linux", **PREFERENCE))
 
 
 def test_preference_with_a_flavor_is_not_of_the_instancetype_group() -> None:
     with pytest.raises(NotFoundError, match=r"virtualmachineclusterflavorpreferences\.flavor\.kubevirt\.io"):
-        resolve(build_vm(flavor="tiny", preference="linux"), build_flavor("tiny"), build_preference("linux", **WISH))
+        resolve(
+            build_vm(flavor="tiny", preference="linux"), build_flavor("tiny"), build_preference("linux", **PREFERENCE)
+        )
 
 
 def test_flavor_with_an_instancetype_is_rejected() -> None:
@@ -131,28 +135,34 @@ def test_revision_payloads_of_all_versions_are_decoded(data: JsonObject, place: 
 
 @pytest.mark.parametrize(
     ("version", "spec"),
-    [("v1alpha1", WISH), ("v1alpha2", WISH), ("v1beta1", WISH), ("v1beta2", WISH), (None, WISH)],
+    [
+        ("v1alpha1", PREFERENCE),
+        ("v1alpha2", PREFERENCE),
+        ("v1beta1", PREFERENCE),
+        ("v1beta2", PREFERENCE),
+        (None, PREFERENCE),
+    ],
 )
 def test_preference_payloads_are_decoded(version: str | None, spec: JsonObject) -> None:
     kind = "VirtualMachineClusterPreference"
     data = payload(f"instancetype.kubevirt.io/{version}", kind, spec) if version else encoded(spec)
     vm = build_vm(preference={"name": "linux", "revisionName": "r"})
-    assert resolve(vm, build_revision("r", data)).preference == build_preference_spec(**WISH)
+    assert resolve(vm, build_revision("r", data)).preference == build_preference_spec(**PREFERENCE)
 
 
 @pytest.mark.parametrize("role", ["flavor", "preference"])
 @pytest.mark.parametrize("is_object", [True, False], ids=["complete object", "base64 of the spec"])
 def test_flavor_group_payloads_are_decoded(role: str, is_object: bool) -> None:
     kind, spec = (
-        ("VirtualMachineClusterFlavor", SPEC) if role == "flavor" else ("VirtualMachineClusterPreference", WISH)
+        ("VirtualMachineClusterFlavor", SPEC) if role == "flavor" else ("VirtualMachineClusterPreference", PREFERENCE)
     )
     data = payload("flavor.kubevirt.io/v1alpha1", kind, spec) if is_object else encoded(spec)
     named: JsonObject = {"flavor": "tiny", "preference": "linux"}
     vm = build_vm(**{**named, role: {"name": named[role], "revisionName": "r"}})
     shape = resolve(
-        vm, build_revision("r", data), build_flavor("tiny", **SPEC), build_flavor_preference("linux", **WISH)
+        vm, build_revision("r", data), build_flavor("tiny", **SPEC), build_flavor_preference("linux", **PREFERENCE)
     )
-    assert shape == Shape(KEPT, build_preference_spec(**WISH), "cores")
+    assert shape == Shape(KEPT, build_preference_spec(**PREFERENCE), "cores")
 
 
 def test_revision_in_spec_takes_precedence_over_status() -> None:
@@ -207,7 +217,7 @@ def test_missing_revision_is_an_error(vm: Any, field: str) -> None:
         [],
         {},
         {"apiVersion": "", "spec": "not base64"},
-        payload("instancetype.kubevirt.io/v1beta1", "VirtualMachinePreference", WISH),
+        payload("instancetype.kubevirt.io/v1beta1", "VirtualMachinePreference", PREFERENCE),
         payload("flavor.kubevirt.io/v1alpha1", "VirtualMachineFlavor"),
         payload("kubevirt.io/v1", "VirtualMachine"),
         payload("instancetype.kubevirt.io/v1beta1", spec={"cpu": {"guests": 1}}),
