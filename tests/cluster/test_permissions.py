@@ -134,14 +134,14 @@ LAUNCHER_POD = {
     "metadata": {"name": "virt-launcher-web-0"},
     "spec": {"containers": [{"name": "compute", "image": "a"}, {"name": "other", "image": "a"}]},
 }
-EXEC_COMMAND = ("python3", "-m", "virtshape.launcher.pod.visit", "console")
+EXEC_COMMAND = ("python3", "-m", "virtshape.launcher.pod.exec", "console")
 EXECS = {
     "stream command": ("virt-launcher-web-0", "compute", EXEC_COMMAND, "does not have a host assigned"),
     "other command": ("virt-launcher-web-0", "compute", ("cat", "/etc/shadow"), "may only run"),
     "command that contains the stream command": (
         "virt-launcher-web-0",
         "compute",
-        ("sh", "-c", "cat /etc/shadow", "virtshape.launcher.pod.visit"),
+        ("sh", "-c", "cat /etc/shadow", "virtshape.launcher.pod.exec"),
         "may only run",
     ),
     "stream command with another interpreter": (

@@ -26,7 +26,7 @@ INSTANCE_VARIABLE: Final = "VIRTSHAPE_INSTANCE"
 """The instance, as JSON."""
 TERMINATION_LOG: Final = "/dev/termination-log"
 """The container's termination message path."""
-EXEC_COMMAND: Final = ("python3", "-m", "virtshape.launcher.pod.visit")
+EXEC_COMMAND: Final = ("python3", "-m", "virtshape.launcher.pod.exec")
 """The command that clients exec in the pod, followed by an action."""
 EXEC_ACTIONS: Final = ("ask", "console", "vnc", "port", "log")
 """The actions of that command."""

@@ -23,11 +23,11 @@ SUCCESS = b"\x03" + json.dumps({"metadata": {}, "status": "Success"}).encode()
 class FakeCommand:
     """An exec session over WebSocket messages; the first byte of each message is the stream number."""
 
-    def __init__(self, arguments: list[str], asked: list[list[str]]) -> None:
+    def __init__(self, arguments: list[str], commands: list[list[str]]) -> None:
         self._out: asyncio.Queue[bytes] = asyncio.Queue()
-        run_scenario = arguments[arguments.index("virtshape.launcher.pod.visit") + 1 :]
-        asked.append(run_scenario)
-        match run_scenario:
+        action = arguments[arguments.index("virtshape.launcher.pod.exec") + 1 :]
+        commands.append(action)
+        match action:
             case ["ask", text]:
                 report = {"state": "paused" if "pause" in text else "running"}
                 self._end(json.dumps({"report": report}).encode() + b"\n")
@@ -36,7 +36,7 @@ class FakeCommand:
             case ["console" | "vnc"] | ["port", _]:
                 self._out.put_nowait(b"\x01login: ")
             case _:
-                self._out.put_nowait(b"\x02no such visit")
+                self._out.put_nowait(b"\x02unknown action")
                 self._out.put_nowait(b'\x03{"metadata":{},"status":"Failure","message":"exit code 1"}')
 
     def _end(self, output: bytes) -> None:
@@ -58,13 +58,13 @@ class FakeKubelet:
     """Accepts and records commands."""
 
     def __init__(self) -> None:
-        self.asked: list[list[str]] = []
+        self.commands: list[list[str]] = []
 
     def handle(self, request: Request) -> AnyResponse:
         consent = build_upgrade_headers(request)
         if consent is None:
             return Response(404, request.path.encode(), "text/plain")
-        return Upgrade(FakeCommand(request.query["command"], self.asked), consent, join_fragments=True)
+        return Upgrade(FakeCommand(request.query["command"], self.commands), consent, join_fragments=True)
 
 
 def build_upgrade_headers(request: Request) -> tuple[tuple[str, str], ...] | None:

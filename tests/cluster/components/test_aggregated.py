@@ -178,7 +178,7 @@ async def test_guest_is_paused_and_unpaused(
         for action, status in (("pause", "Paused"), ("unpause", "Running")):
             await request_action(client, driver.namespace, "virtualmachineinstances", "vm1", action)
             await driver.wait_for_status(status)
-        assert [json.loads(arguments[1])["ask"] for arguments in kubelet.asked] == ["pause", "unpause"]
+        assert [json.loads(arguments[1])["ask"] for arguments in kubelet.commands] == ["pause", "unpause"]
 
 
 async def test_console_and_port_reach_the_guest(
@@ -196,4 +196,4 @@ async def test_console_and_port_reach_the_guest(
         assert await port.read() == b"login: "
         await port.close()
         assert await read_console_log(client, driver.namespace, "vm1") == b"booted\n"
-        assert kubelet.asked == [["console"], ["port", "22"], ["log"]]
+        assert kubelet.commands == [["console"], ["port", "22"], ["log"]]

@@ -47,7 +47,7 @@ def build_parts(options: Options) -> dict[str, list[JsonObject]]:
     return {
         "namespaces": build_namespaces(options),
         "crds": build_definitions(options),
-        "guards": build_admission_policies(options),
+        "admissionpolicies": build_admission_policies(options),
         "rbac": [*build_user_roles(options), *build_component_roles(options)],
         "priorities": build_priorities(options),
         "certificates": build_certificates(options),

@@ -14,7 +14,7 @@ from virtshape.cluster.manifests.options import Options
 from virtshape.controllers.pods.naming import CONTAINER, LAUNCHER
 
 _VERSION: Final = "admissionregistration.k8s.io/v1"
-_EXEC: Final = f"{SYSTEM}-visits"
+_EXEC: Final = f"{SYSTEM}-pod-exec"
 _CHANGES: Final = f"{SYSTEM}-pod-changes"
 _SAME_LABELS: Final = "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})"
 _SAME_OWNERS: Final = "object.metadata.?ownerReferences.orValue([]) == oldObject.metadata.?ownerReferences.orValue([])"
