@@ -103,7 +103,7 @@ def test_number_of_reported_problems_is_limited() -> None:
     tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}, "spec": unknown}
     with pytest.raises(DecodeError) as refused:
         object_from_tree(tree)
-    assert len(refused.value.problems) == MAX_PROBLEMS
+    assert len(refused.value.causes) == MAX_PROBLEMS
 
 
 def test_bytes_copied_by_json_patch_operations_are_limited() -> None:

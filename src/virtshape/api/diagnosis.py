@@ -9,53 +9,44 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import inspect
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import KINDS
 from virtshape.api.model import JsonObject
 from virtshape.api.path import Part, format_path
-from virtshape.api.problems import Problem, ProblemKind
+from virtshape.api.problems import DecodeRule, build_problem
 
 MAX_PROBLEMS = 100
 _MAX_QUOTE_LENGTH = 60
 
 
-class Finding(NamedTuple):
-    """A problem with its path as a tuple."""
-
-    at: tuple[Part, ...]
-    message: str
-    kind: ProblemKind
-
-    @property
-    def problem(self) -> Problem:
-        """The problem with its path as text."""
-        return Problem(format_path(self.at), self.message, self.kind)
+Path = tuple[Part, ...]
 
 
-def find_problems(tree: object, struct: type, refusal: str) -> list[Problem]:
+def find_problems(tree: object, struct: type, refusal: str) -> list[FieldError]:
     """Return all reasons why the tree is not a valid struct; the decoder's message if the walk finds none."""
-    problems = [finding.problem for finding in islice(walk(tree, struct), MAX_PROBLEMS)]
+    problems = [problem for _, problem in islice(walk(tree, struct), MAX_PROBLEMS)]
     return problems or [_read_refusal(refusal)]
 
 
-def walk(tree: object, struct: type) -> Iterator[Finding]:
-    """Yield every problem of the tree, in document order."""
+def walk(tree: object, struct: type) -> Iterator[tuple[Path, FieldError]]:
+    """Yield every problem of the tree with its path, in document order."""
     return _walk(tree, _shape(struct), ())
 
 
-def find_kind_problems(tree: object) -> list[Problem]:
+def find_kind_problems(tree: object) -> list[FieldError]:
     """Return why the kind of the tree is unknown."""
     if not isinstance(tree, dict):
-        return [Problem("", f"expected an object, got {describe_value(tree)}", "type")]
+        return [build_problem("", f"expected an object, got {describe_value(tree)}", "wrong-type")]
     problems = []
     for name in ("apiVersion", "kind"):
         if tree.get(name) in (None, ""):
-            problems.append(Problem(name, f"missing required field {quote(name)}", "missing"))
+            problems.append(build_problem(name, f"missing required field {quote(name)}", "missing-field"))
         elif not isinstance(tree[name], str):
-            problems.append(Problem(name, f"expected a string, got {describe_value(tree[name])}", "type"))
+            problems.append(build_problem(name, f"expected a string, got {describe_value(tree[name])}", "wrong-type"))
     return problems or [_explain_kind(tree["apiVersion"], tree["kind"])]
 
 
@@ -92,13 +83,19 @@ def describe_value(value: object) -> str:
             return f"a {type(value).__name__}"
 
 
-def _explain_kind(api_version: str, kind: str) -> Problem:
+def _explain_kind(api_version: str, kind: str) -> FieldError:
     served = [other.api_version for other in KINDS if other.kind == kind]
     if served:
         versions = " or ".join(map(quote, served))
-        return Problem("apiVersion", f"{kind} is not known at {quote(api_version)}, only at {versions}", "unsupported")
+        return build_problem(
+            "apiVersion", f"{kind} is not known at {quote(api_version)}, only at {versions}", "unsupported-value"
+        )
     near = suggest(kind, {other.kind for other in KINDS})
-    return Problem("kind", f"unknown kind {quote(kind)} at {quote(api_version)}{near}", "unsupported")
+    return build_problem("kind", f"unknown kind {quote(kind)} at {quote(api_version)}{near}", "unsupported-value")
+
+
+def _place(at: Path, message: str, rule: DecodeRule) -> tuple[Path, FieldError]:
+    return at, build_problem(format_path(at), message, rule)
 
 
 @cache
@@ -106,12 +103,12 @@ def _shape(struct: type) -> inspect.Type:
     return inspect.type_info(struct)
 
 
-def _walk(value: Any, shape: inspect.Type, at: tuple[Part, ...]) -> Iterator[Finding]:
+def _walk(value: Any, shape: inspect.Type, at: Path) -> Iterator[tuple[Path, FieldError]]:
     options = shape.types if isinstance(shape, inspect.UnionType) else (shape,)
     fitting = next((option for option in options if _is_of(value, option)), None)
     match fitting:
         case None:
-            yield Finding(at, f"expected {_name_types(options)}, got {describe_value(value)}", "type")
+            yield _place(at, f"expected {_name_types(options)}, got {describe_value(value)}", "wrong-type")
         case inspect.StructType():
             yield from _walk_struct(value, fitting, at)
         case inspect.DictType():
@@ -124,31 +121,31 @@ def _walk(value: Any, shape: inspect.Type, at: tuple[Part, ...]) -> Iterator[Fin
             yield from _check_scalar(value, fitting, at)
 
 
-def _walk_struct(value: JsonObject, shape: inspect.StructType, at: tuple[Part, ...]) -> Iterator[Finding]:
+def _walk_struct(value: JsonObject, shape: inspect.StructType, at: Path) -> Iterator[tuple[Path, FieldError]]:
     fields = {field.encode_name: field for field in shape.fields}
     for key, item in value.items():
         if key in fields:
             yield from _walk(item, fields[key].type, (*at, key))
         elif shape.forbid_unknown_fields:
             near = suggest(key, fields.keys() - value.keys())
-            yield Finding((*at, key), f"unknown field {quote(key)}{near}", "unknown")
+            yield _place((*at, key), f"unknown field {quote(key)}{near}", "unknown-field")
     for name, field in fields.items():
         if field.required and name not in value:
-            yield Finding((*at, name), f"missing required field {quote(name)}", "missing")
+            yield _place((*at, name), f"missing required field {quote(name)}", "missing-field")
 
 
-def _check_scalar(value: Any, shape: inspect.Type, at: tuple[Part, ...]) -> Iterator[Finding]:
+def _check_scalar(value: Any, shape: inspect.Type, at: Path) -> Iterator[tuple[Path, FieldError]]:
     match shape:
         case inspect.LiteralType() if value not in shape.values:
             near = suggest(value, map(str, shape.values))
-            yield Finding(at, f"expected {_name_type(shape)}, got {quote(value)}{near}", "unsupported")
+            yield _place(at, f"expected {_name_type(shape)}, got {quote(value)}{near}", "unsupported-value")
         case inspect.CustomType():
             try:
                 shape.cls(value)
             except ValueError as error:
-                yield Finding(at, str(error), "value")
+                yield _place(at, str(error), "invalid-value")
         case inspect.IntType() | inspect.FloatType() if bounds := _broken_bounds(value, shape):
-            yield Finding(at, f"expected a number {bounds}, got {value}", "value")
+            yield _place(at, f"expected a number {bounds}, got {value}", "invalid-value")
 
 
 def _broken_bounds(value: float, shape: inspect.IntType | inspect.FloatType) -> str:
@@ -207,8 +204,8 @@ def _name_type(shape: inspect.Type) -> str:
             return "an object"
 
 
-def _read_refusal(refusal: str) -> Problem:
+def _read_refusal(refusal: str) -> FieldError:
     """Convert the decoder's message, whose paths look like `$.spec.x`."""
     text, _, path = refusal.partition(" - at `$")
     message = text.replace("`", "")
-    return Problem(path.removesuffix("`").removeprefix("."), message[:1].lower() + message[1:], "value")
+    return build_problem(path.removesuffix("`").removeprefix("."), message[:1].lower() + message[1:], "invalid-value")

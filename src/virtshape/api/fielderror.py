@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+VALUE_DUPLICATE: Final = "FieldValueDuplicate"
 VALUE_INVALID: Final = "FieldValueInvalid"
 VALUE_NOT_FOUND: Final = "FieldValueNotFound"
 VALUE_REQUIRED: Final = "FieldValueRequired"
@@ -21,3 +22,6 @@ class FieldError(NamedTuple):
     def fields(self) -> tuple[str, ...]:
         """The paths of all fields."""
         return tuple(self.field.split(", ")) if self.field else ()
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from virtshape.api.fielderror import FieldError
 from virtshape.api.path import Part, format_path
-from virtshape.api.problems import Problem
+from virtshape.api.problems import build_problem
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 
@@ -19,20 +20,20 @@ class _Pairs(list[tuple[str, Any]]):
     """A JSON object as a list of pairs, including duplicate keys."""
 
 
-def explain_syntax(data: bytes | str) -> Problem:
+def explain_syntax(data: bytes | str) -> FieldError:
     """Return where and why the text is not valid JSON."""
     try:
         json.loads(data, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         message = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        return Problem("", f"invalid JSON at line {error.lineno}, column {error.colno}: {message}", "syntax")
+        return build_problem("", f"invalid JSON at line {error.lineno}, column {error.colno}: {message}", "syntax")
     except UnicodeDecodeError as error:
-        return Problem("", f"the text is not UTF-8: byte {error.start + 1} cannot be read", "syntax")
+        return build_problem("", f"the text is not UTF-8: byte {error.start + 1} cannot be read", "syntax")
     except RecursionError:
-        return Problem("", "the text is nested too deeply", "syntax")
+        return build_problem("", "the text is nested too deeply", "syntax")
     except ValueError as error:
-        return Problem("", f"invalid JSON: {error}", "syntax")
-    return Problem("", "invalid JSON: a string holds half of a surrogate pair", "syntax")
+        return build_problem("", f"invalid JSON: {error}", "syntax")
+    return build_problem("", "invalid JSON: a string holds half of a surrogate pair", "syntax")
 
 
 def find_duplicate_keys(data: bytes | str) -> list[str]:

@@ -1,58 +1,46 @@
 """
-Problems of an object's text, with path and message, and the error that carries them.
+Errors in an object's text, and the exception that carries them.
 
     StatusError
     └── DecodeError     400 if the text is not an object of the kind, 422 if only values are invalid or missing
 """
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from virtshape.api.fielderror import FieldError
 from virtshape.api.status import StatusError
 
-ProblemKind = Literal["syntax", "unknown", "duplicate", "type", "missing", "value", "unsupported"]
+DecodeRule = Literal["syntax", "unknown-field", "wrong-type", "missing-field", "invalid-value", "unsupported-value"]
 
-_REASONS: dict[ProblemKind, str] = {
+_REASONS: dict[DecodeRule, str] = {
     "syntax": "FieldValueInvalid",
-    "unknown": "FieldValueForbidden",
-    "duplicate": "FieldValueDuplicate",
-    "type": "FieldValueTypeInvalid",
-    "missing": "FieldValueRequired",
-    "value": "FieldValueInvalid",
-    "unsupported": "FieldValueNotSupported",
+    "unknown-field": "FieldValueForbidden",
+    "wrong-type": "FieldValueTypeInvalid",
+    "missing-field": "FieldValueRequired",
+    "invalid-value": "FieldValueInvalid",
+    "unsupported-value": "FieldValueNotSupported",
 }
-_VALID_SHAPE = {"missing", "value", "unsupported"}
+_VALUE_RULES = {"missing-field", "invalid-value", "unsupported-value"}
 _SHOWN = 10
 
 
-class Problem(NamedTuple):
-    """A problem: the path of the field (empty for the whole text), the message and the kind of problem."""
-
-    field: str
-    message: str
-    kind: ProblemKind
-
-    @property
-    def cause(self) -> FieldError:
-        """The problem as a cause of a Status."""
-        return FieldError(self.field, self.message, _REASONS[self.kind])
-
-    def __str__(self) -> str:
-        return f"{self.field}: {self.message}" if self.field else self.message
+def build_problem(field: str, message: str, rule: DecodeRule) -> FieldError:
+    """Return the error of a field that cannot be decoded; no field means the whole text."""
+    return FieldError(field, message, _REASONS[rule], rule)
 
 
 class DecodeError(StatusError):
-    """Text or a tree that is not a valid object, with all problems."""
+    """Text or a tree that is not a valid object; every problem is a cause."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        invalid = all(problem.kind in _VALID_SHAPE for problem in self.problems)
+    def __init__(self, problems: Iterable[FieldError]) -> None:
+        causes = tuple(problems)
+        invalid = all(cause.rule in _VALUE_RULES for cause in causes)
         code, reason = (422, "Invalid") if invalid else (400, "BadRequest")
-        super().__init__(code, reason, _describe(self.problems), [problem.cause for problem in self.problems])
+        super().__init__(code, reason, _describe(causes), causes)
 
 
-def _describe(problems: tuple[Problem, ...]) -> str:
-    text = "; ".join(str(problem) for problem in problems[:_SHOWN])
-    more = len(problems) - _SHOWN
+def _describe(causes: tuple[FieldError, ...]) -> str:
+    text = "; ".join(str(cause) for cause in causes[:_SHOWN])
+    more = len(causes) - _SHOWN
     return f"{text}; and {more} more" if more > 0 else text

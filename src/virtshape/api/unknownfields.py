@@ -8,8 +8,9 @@ All other problems raise DecodeError.
 from typing import Any, NamedTuple, TypeVar
 
 from virtshape.api.codec import from_tree
+from virtshape.api.fielderror import FieldError
 from virtshape.api.path import Part
-from virtshape.api.problems import DecodeError, Problem
+from virtshape.api.problems import DecodeError
 
 T = TypeVar("T")
 
@@ -19,7 +20,7 @@ class UnknownField(NamedTuple):
 
     at: tuple[Part, ...]
     value: Any
-    problem: Problem
+    problem: FieldError
 
 
 Unknown = tuple[UnknownField, ...]
@@ -49,10 +50,10 @@ def _find_unknown(tree: Any, struct: type) -> Unknown | None:
     # Imported here, because valid input does not need it.
     from virtshape.api.diagnosis import walk
 
-    findings = list(walk(tree, struct))
-    if not all(finding.kind == "unknown" for finding in findings):
+    problems = list(walk(tree, struct))
+    if not all(problem.rule == "unknown-field" for _, problem in problems):
         return None
-    return tuple(UnknownField(finding.at, _value_at(tree, finding.at), finding.problem) for finding in findings)
+    return tuple(UnknownField(at, _value_at(tree, at), problem) for at, problem in problems)
 
 
 def _value_at(tree: Any, at: tuple[Part, ...]) -> Any:

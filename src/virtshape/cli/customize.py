@@ -241,5 +241,5 @@ def restore_unknown(tree: Any, entry: Entry | None) -> Any:
         return tree
     unknown = tuple(field for field in entry.unknown if field.at[0] == "spec")
     for field in unknown:
-        warn(f"{locate(entry.document, *field.problem)}; it is kept unchanged")
+        warn(f"{locate(entry.document, field.problem)}; it is kept unchanged")
     return restore(tree, unknown)

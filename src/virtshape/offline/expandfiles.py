@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from virtshape.api.codec import to_tree
+from virtshape.api.fielderror import VALUE_DUPLICATE, FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -58,7 +59,7 @@ def _find_configuration(entries: Sequence[Entry], problems: list[FileProblem]) -
     found = [entry for entry in entries if isinstance(entry.object, KubeVirt)]
     for entry in found[1:]:
         message = f"{found[0].place} has a configuration too; keep one of them"
-        problems.append(locate(entry.document, "spec.configuration", message, "duplicate"))
+        problems.append(locate(entry.document, FieldError("spec.configuration", message, VALUE_DUPLICATE)))
     spec = found[0].object.spec if found else None
     return spec.configuration if spec else None
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from virtshape.api.diagnosis import find_kind_problems
+from virtshape.api.fielderror import VALUE_DUPLICATE, FieldError
 from virtshape.api.kinds import KINDS, Kind, find_kind
-from virtshape.api.problems import DecodeError, Problem
+from virtshape.api.problems import DecodeError
 from virtshape.api.unknownfields import Unknown, decode_with_unknown
 from virtshape.api.yaml import Document, YAMLError, scan_documents
 from virtshape.offline.objects import reference_of
@@ -58,7 +59,7 @@ class Entry(NamedTuple):
 
     def describe_unknown(self) -> list[FileProblem]:
         """Return the unknown fields as warnings."""
-        return [locate(self.document, *field.problem) for field in self.unknown]
+        return [locate(self.document, field.problem) for field in self.unknown]
 
 
 class Loaded:
@@ -91,7 +92,7 @@ def load(paths: Iterable[str], wanted: Callable[[Kind], bool] = affects_vms) -> 
             continue
         for document in scan_documents(text, file.name):
             if isinstance(document, YAMLError):
-                problem = Problem("", document.problem, "syntax")
+                problem = FieldError("", document.problem)
                 loaded.problems.append(FileProblem(document.source, (document.line, document.column), problem))
             else:
                 _take(document, loaded, wanted, is_named=file.is_named)
@@ -107,7 +108,7 @@ def find_duplicates(entries: Iterable[Entry]) -> Iterator[FileProblem]:
         if reference.name and first.document.tree != entry.document.tree:
             place = f"is also defined in {first.place} and differs"
             message = f'{reference.kind} "{reference.name}" {place}; keep one of them'
-            yield locate(entry.document, "metadata.name", message, "duplicate")
+            yield locate(entry.document, FieldError("metadata.name", message, VALUE_DUPLICATE))
 
 
 def find_files(paths: Iterable[str], problems: list[FileProblem]) -> Iterator[File]:
@@ -142,21 +143,21 @@ def _walk(folder: str, problems: list[FileProblem]) -> Iterator[str]:
 
 def describe_failure(source: str, error: OSError) -> FileProblem:
     """Return the problem of a file or folder that cannot be read."""
-    return FileProblem(source, None, Problem("", f"cannot be read: {error.strerror}", "syntax"))
+    return FileProblem(source, None, FieldError("", f"cannot be read: {error.strerror}"))
 
 
 def _take(document: Document, loaded: Loaded, wanted: Callable[[Kind], bool], *, is_named: bool) -> None:
     tree = document.tree
     kind = _find_stated_kind(tree)
     if kind is None and _should_be_wanted(tree, wanted, is_named=is_named):
-        loaded.problems += (locate(document, *problem) for problem in find_kind_problems(tree))
+        loaded.problems += (locate(document, problem) for problem in find_kind_problems(tree))
     elif kind is None or not wanted(kind):
         loaded.skipped.append(document)
     else:
         try:
             loaded.entries.append(Entry(document, *decode_with_unknown(tree, kind.struct)))
         except DecodeError as error:
-            loaded.problems += (locate(document, *problem) for problem in error.problems)
+            loaded.problems += (locate(document, cause) for cause in error.causes)
 
 
 def _find_stated_kind(tree: Any) -> Kind | None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from virtshape.api.fielderror import FieldError
-from virtshape.api.problems import Problem, ProblemKind
 from virtshape.api.status import StatusError
 from virtshape.api.yaml import Document
 
@@ -21,12 +20,12 @@ class FileProblem(NamedTuple):
 
     source: str
     place: tuple[int, int] | None
-    problem: Problem
+    problem: FieldError
 
     def __str__(self) -> str:
         where = ":".join(map(str, (self.source, *(self.place or ()))))
-        _, message, _ = self.problem
-        return f"{where}: {message if self.problem.field in message else self.problem}"
+        field, message, *_ = self.problem
+        return f"{where}: {message if field in message else self.problem}"
 
 
 class FilesError(StatusError):
@@ -35,15 +34,13 @@ class FilesError(StatusError):
     def __init__(self, problems: Iterable[FileProblem]) -> None:
         self.problems = tuple(problems)
         lines = [str(problem) for problem in self.problems]
-        causes = [
-            FieldError("", line, each.problem.cause.reason) for each, line in zip(self.problems, lines, strict=True)
-        ]
+        causes = [FieldError("", line, each.problem.reason) for each, line in zip(self.problems, lines, strict=True)]
         super().__init__(422, "Invalid", "; ".join(lines), causes)
 
 
-def locate(document: Document, field: str, message: str, kind: ProblemKind = "value") -> FileProblem:
+def locate(document: Document, problem: FieldError) -> FileProblem:
     """Return the problem of a field with its position in the document."""
-    return FileProblem(document.source, document.position(field), Problem(field, message, kind))
+    return FileProblem(document.source, document.position(problem.field), problem)
 
 
 def locate_causes(document: Document, error: StatusError) -> list[FileProblem]:
@@ -56,4 +53,4 @@ def _locate_cause(document: Document, cause: FieldError) -> FileProblem:
     first = cause.field.split(", ")[0]
     if first.startswith(_ANNOTATIONS):  # annotation conflicts are named only by their key
         first = f"spec.template.metadata.annotations[{first.removeprefix(_ANNOTATIONS)}]"
-    return FileProblem(document.source, document.position(first), Problem(cause.field, cause.message, "value"))
+    return FileProblem(document.source, document.position(first), FieldError(cause.field, cause.message))

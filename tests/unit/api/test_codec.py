@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from virtshape.api import codec
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Int32, IntOrString, Model, UInt32
-from virtshape.api.problems import DecodeError, Problem
+from virtshape.api.problems import DecodeError
 
 
 class Grams(str):
@@ -48,13 +49,13 @@ class Box(Model):
     code: Annotated[str, msgspec.Meta(pattern="^[a-z]+$")] | None = None
 
 
-def problems_of(tree: object, struct: type = Box) -> list[Problem]:
+def problems_of(tree: object, struct: type = Box) -> list[FieldError]:
     with pytest.raises(DecodeError) as from_tree:
         codec.from_tree(tree, struct)
     with pytest.raises(DecodeError) as from_text:
         codec.decode(msgspec.json.encode(tree), struct)
-    assert from_tree.value.problems == from_text.value.problems
-    return list(from_tree.value.problems)
+    assert from_tree.value.causes == from_text.value.causes
+    return list(from_tree.value.causes)
 
 
 ONE_PROBLEM: dict[str, tuple[object, str, str, str]] = {
@@ -62,104 +63,109 @@ ONE_PROBLEM: dict[str, tuple[object, str, str, str]] = {
         {"main": {"name": "a", "buss": "b"}},
         "main.buss",
         'unknown field "buss", did you mean "bus"?',
-        "unknown",
+        "unknown-field",
     ),
-    "wrong case": ({"Policy": "Never"}, "Policy", 'unknown field "Policy", did you mean "policy"?', "unknown"),
-    "no similar name": ({"zzz": 1}, "zzz", 'unknown field "zzz"', "unknown"),
+    "wrong case": ({"Policy": "Never"}, "Policy", 'unknown field "Policy", did you mean "policy"?', "unknown-field"),
+    "no similar name": ({"zzz": 1}, "zzz", 'unknown field "zzz"', "unknown-field"),
     "set field is not suggested": (
         {"main": {"name": "a", "bus": "b", "buss": "c"}},
         "main.buss",
         'unknown field "buss"',
-        "unknown",
+        "unknown-field",
     ),
     "unknown in a list": (
         {"items": [{"name": "a"}, {"name": "b", "x": 1}]},
         "items[1].x",
         'unknown field "x"',
-        "unknown",
+        "unknown-field",
     ),
-    "unknown with a dot": ({"a.b/c": 1}, "[a.b/c]", 'unknown field "a.b/c"', "unknown"),
-    "missing": ({"items": [{}]}, "items[0].name", 'missing required field "name"', "missing"),
-    "text for an integer": ({"offset": "4"}, "offset", 'expected an integer, got the string "4"', "type"),
+    "unknown with a dot": ({"a.b/c": 1}, "[a.b/c]", 'unknown field "a.b/c"', "unknown-field"),
+    "missing": ({"items": [{}]}, "items[0].name", 'missing required field "name"', "missing-field"),
+    "text for an integer": ({"offset": "4"}, "offset", 'expected an integer, got the string "4"', "wrong-type"),
     "fraction for an integer": (
         {"offset": 4.5},
         "offset",
         "expected an integer, got the number 4.5",
-        "type",
+        "wrong-type",
     ),
-    "boolean for an integer": ({"offset": True}, "offset", "expected an integer, got the boolean true", "type"),
-    "integer for text": ({"main": {"name": 5}}, "main.name", "expected a string, got the integer 5", "type"),
-    "null for text": ({"main": {"name": None}}, "main.name", "expected a string, got null", "type"),
-    "text for a boolean": ({"open": "yes"}, "open", 'expected true or false, got the string "yes"', "type"),
-    "text for a number": ({"ratio": "1"}, "ratio", 'expected a number, got the string "1"', "type"),
-    "boolean for a number": ({"ratio": False}, "ratio", "expected a number, got the boolean false", "type"),
-    "object for a list": ({"items": {}}, "items", "expected a list, got an object", "type"),
-    "list for an object": ({"main": []}, "main", "expected an object, got a list", "type"),
-    "text for an object": ({"labels": "a=b"}, "labels", 'expected an object, got the string "a=b"', "type"),
-    "list for the object": ([], "", "expected an object, got a list", "type"),
+    "boolean for an integer": ({"offset": True}, "offset", "expected an integer, got the boolean true", "wrong-type"),
+    "integer for text": ({"main": {"name": 5}}, "main.name", "expected a string, got the integer 5", "wrong-type"),
+    "null for text": ({"main": {"name": None}}, "main.name", "expected a string, got null", "wrong-type"),
+    "text for a boolean": ({"open": "yes"}, "open", 'expected true or false, got the string "yes"', "wrong-type"),
+    "text for a number": ({"ratio": "1"}, "ratio", 'expected a number, got the string "1"', "wrong-type"),
+    "boolean for a number": ({"ratio": False}, "ratio", "expected a number, got the boolean false", "wrong-type"),
+    "object for a list": ({"items": {}}, "items", "expected a list, got an object", "wrong-type"),
+    "list for an object": ({"main": []}, "main", "expected an object, got a list", "wrong-type"),
+    "text for an object": ({"labels": "a=b"}, "labels", 'expected an object, got the string "a=b"', "wrong-type"),
+    "list for the object": ([], "", "expected an object, got a list", "wrong-type"),
     "neither integer nor text": (
         {"port": 1.5},
         "port",
         "expected an integer or a string, got the number 1.5",
-        "type",
+        "wrong-type",
     ),
-    "label value": ({"labels": {"app": 1}}, "labels.app", "expected a string, got the integer 1", "type"),
+    "label value": ({"labels": {"app": 1}}, "labels.app", "expected a string, got the integer 1", "wrong-type"),
     "label value under a long key": (
         {"labels": {"example.com/app": True}},
         "labels[example.com/app]",
         "expected a string, got the boolean true",
-        "type",
+        "wrong-type",
     ),
     "too small": (
         {"main": {"name": "a", "count": -1}},
         "main.count",
         "expected a number from 0 to 4294967295, got -1",
-        "value",
+        "invalid-value",
     ),
     "too large": (
         {"offset": 2**31},
         "offset",
         "expected a number from -2147483648 to 2147483647, got 2147483648",
-        "value",
+        "invalid-value",
     ),
-    "below the minimum": ({"least": 0}, "least", "expected a number of at least 1, got 0", "value"),
-    "above the maximum": ({"most": 10}, "most", "expected a number of at most 9, got 10", "value"),
+    "below the minimum": ({"least": 0}, "least", "expected a number of at least 1, got 0", "invalid-value"),
+    "above the maximum": ({"most": 10}, "most", "expected a number of at most 9, got 10", "invalid-value"),
     "unknown choice": (
         {"policy": "Sometimes"},
         "policy",
         'expected one of "Always", "Never", got "Sometimes"',
-        "unsupported",
+        "unsupported-value",
     ),
     "similar choice": (
         {"policy": "never"},
         "policy",
         'expected one of "Always", "Never", got "never", did you mean "Never"?',
-        "unsupported",
+        "unsupported-value",
     ),
-    "bad scalar": ({"weight": "heavy"}, "weight", "heavy is not a weight", "value"),
-    "bad scalar in a map": ({"limits": {"box": "4 g"}}, "limits.box", "4 g is not a weight", "value"),
-    "object for a scalar": ({"weight": {}}, "weight", "expected a quantity such as 4Gi or 250m, got an object", "type"),
+    "bad scalar": ({"weight": "heavy"}, "weight", "heavy is not a weight", "invalid-value"),
+    "bad scalar in a map": ({"limits": {"box": "4 g"}}, "limits.box", "4 g is not a weight", "invalid-value"),
+    "object for a scalar": (
+        {"weight": {}},
+        "weight",
+        "expected a quantity such as 4Gi or 250m, got an object",
+        "wrong-type",
+    ),
     "boolean for a scalar": (
         {"weight": True},
         "weight",
         "expected a quantity such as 4Gi or 250m, got the boolean true",
-        "type",
+        "wrong-type",
     ),
-    "bad base64": ({"secret": "!"}, "secret", "invalid base64 encoded string", "value"),
-    "list for base64": ({"secret": []}, "secret", "expected base64 text, got a list", "type"),
-    "bad pattern": ({"code": "A1"}, "code", "expected str matching regex '^[a-z]+$'", "value"),
+    "bad base64": ({"secret": "!"}, "secret", "invalid base64 encoded string", "invalid-value"),
+    "list for base64": ({"secret": []}, "secret", "expected base64 text, got a list", "wrong-type"),
+    "bad pattern": ({"code": "A1"}, "code", "expected str matching regex '^[a-z]+$'", "invalid-value"),
     "long text is shortened": (
         {"offset": "x" * 99},
         "offset",
         f'expected an integer, got the string "{"x" * 60}…"',
-        "type",
+        "wrong-type",
     ),
 }
 
 
-@pytest.mark.parametrize(("tree", "field", "message", "kind"), ONE_PROBLEM.values(), ids=ONE_PROBLEM)
-def test_problem_has_path_message_and_kind(tree: object, field: str, message: str, kind: str) -> None:
-    assert problems_of(tree) == [(field, message, kind)]
+@pytest.mark.parametrize(("tree", "field", "message", "rule"), ONE_PROBLEM.values(), ids=ONE_PROBLEM)
+def test_problem_has_path_message_and_rule(tree: object, field: str, message: str, rule: str) -> None:
+    assert [(one.field, one.message, one.rule) for one in problems_of(tree)] == [(field, message, rule)]
 
 
 def test_all_problems_are_reported_at_once() -> None:
@@ -181,14 +187,14 @@ def test_all_problems_are_reported_at_once() -> None:
             },
         },
     }
-    assert [(problem.field, problem.kind) for problem in problems_of(vm, VirtualMachine)] == [
-        ("metadata.label", "unknown"),
-        ("spec.running", "type"),
-        ("spec.template.spec.domain.cpu.cores", "value"),
-        ("spec.template.spec.domain.memory.guest", "value"),
-        ("spec.template.spec.domain.devices.disks[0].disk.buss", "unknown"),
-        ("spec.template.spec.domain.devices.disks[1].name", "missing"),
-        ("spec.template.spec.dnsPolicy", "unsupported"),
+    assert [(problem.field, problem.rule) for problem in problems_of(vm, VirtualMachine)] == [
+        ("metadata.label", "unknown-field"),
+        ("spec.running", "wrong-type"),
+        ("spec.template.spec.domain.cpu.cores", "invalid-value"),
+        ("spec.template.spec.domain.memory.guest", "invalid-value"),
+        ("spec.template.spec.domain.devices.disks[0].disk.buss", "unknown-field"),
+        ("spec.template.spec.domain.devices.disks[1].name", "missing-field"),
+        ("spec.template.spec.dnsPolicy", "unsupported-value"),
     ]
 
 
@@ -234,4 +240,4 @@ NOT_JSON: dict[str, tuple[bytes, str]] = {
 def test_invalid_json_is_one_problem_with_its_position(data: bytes, message: str) -> None:
     with pytest.raises(DecodeError) as refusal:
         codec.decode(data, Box)
-    assert refusal.value.problems == (("", message, "syntax"),)
+    assert refusal.value.causes == (FieldError("", message, rule="syntax"),)

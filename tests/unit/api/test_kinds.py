@@ -110,15 +110,21 @@ def test_object_is_decoded_as_the_kind_it_states() -> None:
 UNKNOWN: dict[str, tuple[object, list[tuple[str, str, str]]]] = {
     "similar kind": (
         {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachin"},
-        [("kind", 'unknown kind "VirtualMachin" at "kubevirt.io/v1", did you mean "VirtualMachine"?', "unsupported")],
+        [
+            (
+                "kind",
+                'unknown kind "VirtualMachin" at "kubevirt.io/v1", did you mean "VirtualMachine"?',
+                "unsupported-value",
+            )
+        ],
     ),
     "no similar kind": (
         {"apiVersion": "example.com/v1", "kind": "Foo"},
-        [("kind", 'unknown kind "Foo" at "example.com/v1"', "unsupported")],
+        [("kind", 'unknown kind "Foo" at "example.com/v1"', "unsupported-value")],
     ),
     "wrong version": (
         {"apiVersion": "v2", "kind": "Secret"},
-        [("apiVersion", 'Secret is not known at "v2", only at "v1"', "unsupported")],
+        [("apiVersion", 'Secret is not known at "v2", only at "v1"', "unsupported-value")],
     ),
     "several versions": (
         {"apiVersion": "kubevirt.io/v2", "kind": "KubeVirt"},
@@ -126,25 +132,25 @@ UNKNOWN: dict[str, tuple[object, list[tuple[str, str, str]]]] = {
             (
                 "apiVersion",
                 'KubeVirt is not known at "kubevirt.io/v2", only at "kubevirt.io/v1" or "kubevirt.io/v1alpha3"',
-                "unsupported",
+                "unsupported-value",
             )
         ],
     ),
     "neither": (
         {},
         [
-            ("apiVersion", 'missing required field "apiVersion"', "missing"),
-            ("kind", 'missing required field "kind"', "missing"),
+            ("apiVersion", 'missing required field "apiVersion"', "missing-field"),
+            ("kind", 'missing required field "kind"', "missing-field"),
         ],
     ),
     "wrong types": (
         {"apiVersion": 1, "kind": None},
         [
-            ("apiVersion", "expected a string, got the integer 1", "type"),
-            ("kind", 'missing required field "kind"', "missing"),
+            ("apiVersion", "expected a string, got the integer 1", "wrong-type"),
+            ("kind", 'missing required field "kind"', "missing-field"),
         ],
     ),
-    "no object": ([], [("", "expected an object, got a list", "type")]),
+    "no object": ([], [("", "expected an object, got a list", "wrong-type")]),
 }
 
 
@@ -154,7 +160,8 @@ def test_unknown_kind_is_refused_with_similar_names(tree: object, problems: list
         codec.object_from_tree(tree)
     with pytest.raises(DecodeError) as from_text:
         codec.decode_object(codec.encode(tree))
-    assert list(from_tree.value.problems) == list(from_text.value.problems) == problems
+    assert from_tree.value.causes == from_text.value.causes
+    assert [(cause.field, cause.message, cause.rule) for cause in from_tree.value.causes] == problems
 
 
 def test_object_that_is_not_json_is_refused() -> None:

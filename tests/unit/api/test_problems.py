@@ -3,14 +3,14 @@
 import pytest
 
 from virtshape.api.fielderror import FieldError
-from virtshape.api.problems import DecodeError, Problem
+from virtshape.api.problems import DecodeError, build_problem
 from virtshape.api.status import StatusError
 
-UNKNOWN = Problem("spec.buss", 'unknown field "buss"', "unknown")
-MISSING = Problem("spec.name", 'missing required field "name"', "missing")
-SYNTAX = Problem("", "invalid JSON", "syntax")
+UNKNOWN = build_problem("spec.buss", 'unknown field "buss"', "unknown-field")
+MISSING = build_problem("spec.name", 'missing required field "name"', "missing-field")
+SYNTAX = build_problem("", "invalid JSON", "syntax")
 
-CODES: dict[str, tuple[list[Problem], int, str]] = {
+CODES: dict[str, tuple[list[FieldError], int, str]] = {
     "not an object of that kind": ([UNKNOWN], 400, "BadRequest"),
     "only values": ([MISSING], 422, "Invalid"),
     "both": ([MISSING, UNKNOWN], 400, "BadRequest"),
@@ -19,7 +19,7 @@ CODES: dict[str, tuple[list[Problem], int, str]] = {
 
 
 @pytest.mark.parametrize(("problems", "code", "reason"), CODES.values(), ids=CODES)
-def test_kinds_of_problems_decide_the_status_code(problems: list[Problem], code: int, reason: str) -> None:
+def test_rules_decide_the_status_code(problems: list[FieldError], code: int, reason: str) -> None:
     error = DecodeError(problems)
     assert isinstance(error, StatusError)
     assert (error.code, error.reason) == (code, reason)
@@ -27,8 +27,8 @@ def test_kinds_of_problems_decide_the_status_code(problems: list[Problem], code:
 
 def test_every_problem_is_a_cause() -> None:
     assert DecodeError([UNKNOWN, MISSING]).causes == (
-        FieldError("spec.buss", 'unknown field "buss"', "FieldValueForbidden"),
-        FieldError("spec.name", 'missing required field "name"', "FieldValueRequired"),
+        FieldError("spec.buss", 'unknown field "buss"', "FieldValueForbidden", "unknown-field"),
+        FieldError("spec.name", 'missing required field "name"', "FieldValueRequired", "missing-field"),
     )
 
 

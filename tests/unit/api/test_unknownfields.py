@@ -59,7 +59,7 @@ def test_input_tree_is_not_changed() -> None:
 def test_other_problems_are_reported_together_with_unknown_fields() -> None:
     with pytest.raises(DecodeError) as refusal:
         decode_with_unknown(build_vm(running="yes", newField=1), VirtualMachine)
-    assert [problem.field for problem in refusal.value.problems] == ["spec.running", "spec.newField"]
+    assert [problem.field for problem in refusal.value.causes] == ["spec.running", "spec.newField"]
 
 
 OUTPUTS: dict[str, tuple[Any, Any]] = {

@@ -6,12 +6,15 @@ import click
 import pytest
 
 from virtshape.api.fielderror import FieldError
-from virtshape.api.problems import DecodeError, Problem
+from virtshape.api.problems import DecodeError, build_problem
 from virtshape.api.status import StatusError
 from virtshape.cli.errors import ArgumentError, CommandError, run, warn
 
 CAUSES = [FieldError("spec.a", "too large"), FieldError("spec.b", "too small")]
-PROBLEMS = [Problem("spec.a", "too large", "value"), Problem("spec.b", "too small", "value")]
+PROBLEMS = [
+    build_problem("spec.a", "too large", "invalid-value"),
+    build_problem("spec.b", "too small", "invalid-value"),
+]
 
 
 def _command(error: BaseException | None) -> click.Command:

@@ -61,7 +61,7 @@ def check_apply_body(applied: JsonObject, kind: Kind) -> None:
 
 def find_undeclared(applied: JsonObject, kind: Kind) -> StatusError | None:
     """Return the error for fields that the kind does not have; slow, so only called when decoding has failed."""
-    unknown = [finding.at for finding in walk(applied, kind.struct) if finding.kind == "unknown"]
+    unknown = [at for at, problem in walk(applied, kind.struct) if problem.rule == "unknown-field"]
     if not unknown:
         return None
     steps = ["".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in at) for at in unknown]

@@ -140,9 +140,7 @@ def _find_remaining(tree: JsonObject, kind: Kind) -> list[FieldError]:
     try:
         from_tree(tree, kind.struct)
     except DecodeError as error:
-        return [
-            problem.cause for problem in error.problems if not problem.field.startswith("metadata.ownerReferences[")
-        ]
+        return [cause for cause in error.causes if not cause.field.startswith("metadata.ownerReferences[")]
     return []
 
 

@@ -14,7 +14,7 @@ from virtshape.api.diagnosis import find_kind_problems, quote, walk
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import KINDS, Kind, find_kind
 from virtshape.api.model import JsonObject, Model
-from virtshape.api.problems import DecodeError, Problem, ProblemKind
+from virtshape.api.problems import DecodeError
 from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.resolve.reference import Reference
 
@@ -41,15 +41,6 @@ _FOREIGN_KINDS: Final = {
 }
 _CHECKED_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance", "DataVolume", "DataSource"}
 _SIZING_GROUPS: Final = {"instancetype.kubevirt.io", "flavor.kubevirt.io"}
-_RULES: Final[dict[ProblemKind, str]] = {
-    "syntax": "syntax",
-    "unknown": "unknown-field",
-    "duplicate": "duplicate-key",
-    "type": "wrong-type",
-    "missing": "missing-field",
-    "value": "invalid-value",
-    "unsupported": "unsupported-value",
-}
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _MAX_NAME_LENGTH: Final = 253
 
@@ -58,12 +49,7 @@ class DecodedObject(NamedTuple):
     """The object decoded from a tree, without its invalid fields, and the problems of those."""
 
     object: Model | None
-    problems: tuple[Problem, ...] = ()
-
-    @property
-    def issues(self) -> Iterator[FieldError]:
-        """The problems as issues."""
-        return (FieldError(problem.field, problem.message, rule=_RULES[problem.kind]) for problem in self.problems)
+    problems: tuple[FieldError, ...] = ()
 
     def concerns(self, field: str) -> bool:
         """Return True if the field, one of its parents or one of its children is missing from the object."""
@@ -105,20 +91,20 @@ def decode_leniently(tree: JsonObject, struct: type[Model]) -> DecodedObject:
     try:
         found, unknown = decode_with_unknown(tree, struct)
     except DecodeError as error:
-        return DecodedObject(_decode_valid_part(tree, struct), error.problems)
+        return DecodedObject(_decode_valid_part(tree, struct), error.causes)
     return DecodedObject(found, tuple(field.problem for field in unknown))
 
 
 def _decode_valid_part(tree: JsonObject, struct: type[Model]) -> Model | None:
     """Return the object without its invalid fields; None if they are required."""
     rest = copy.deepcopy(tree)
-    for finding in walk(tree, struct):
-        if not finding.at or not isinstance(finding.at[-1], str):
+    for at, _ in walk(tree, struct):
+        if not at or not isinstance(at[-1], str):
             return None
         parent: Any = rest
-        for step in finding.at[:-1]:
+        for step in at[:-1]:
             parent = parent[step]
-        parent.pop(finding.at[-1], None)
+        parent.pop(at[-1], None)
     try:
         return from_tree(rest, struct)
     except DecodeError:

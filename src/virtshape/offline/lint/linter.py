@@ -101,7 +101,7 @@ class Linter:
         if not is_checked(kind):
             return
         reading = decode_leniently(tree, kind.struct)
-        yield from reading.issues
+        yield from reading.problems
         if reading.object is not None:
             yield from skip_undecoded(self._check_decoded(reading.object), reading)
 
