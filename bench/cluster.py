@@ -17,11 +17,11 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tests.cluster.binaries import Binaries, find_binaries
 from tests.cluster.components.installation import ComponentProcess, Installation
-from tests.cluster.controlplane import ControlPlane
 from tests.cluster.install import retry
-from tests.e2e.kubectl import Kubectl, find_kubectls
+from tests.support.controlplane import ControlPlane
+from tests.support.controlplanebinaries import Binaries, find_binaries
+from tests.support.kubectl import Kubectl, find_kubectls
 
 from bench.control import Caller
 from bench.peer import insist, issue_token

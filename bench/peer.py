@@ -9,8 +9,8 @@ import pathlib
 import time
 from typing import Any
 
-from tests.cluster.binaries import Binaries, find_binaries
-from tests.cluster.controlplane import ControlPlane
+from tests.support.controlplane import ControlPlane
+from tests.support.controlplanebinaries import Binaries, find_binaries
 
 from bench.running import aim_load
 from virtshape.cluster.manifests.build import build_parts

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster.binaries import require_binaries
-from tests.cluster.controlplane import ControlPlane
-from tests.e2e.kubectl import Kubectl, list_kubectls
+from tests.support.controlplane import ControlPlane
+from tests.support.controlplanebinaries import require_binaries
+from tests.support.kubectl import Kubectl, list_kubectls
 
 _numbers = itertools.count(1)
 

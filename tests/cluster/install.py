@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.kubectl import Kubectl
+from tests.support.kubectl import Kubectl
 
 from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests.build import build_parts

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster.controlplane import ControlPlane
 from tests.cluster.install import print_manifests, remove_webhooks, retry, wait_for_kinds
-from tests.e2e.kubectl import Kubectl
+from tests.support.controlplane import ControlPlane
+from tests.support.kubectl import Kubectl
 
 pytestmark = pytest.mark.usefixtures("installed")
 SYSTEM = "virtshape-system"

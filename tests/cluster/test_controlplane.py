@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 
 import pytest
-from tests.cluster.binaries import NAMES, find_binaries
-from tests.cluster.controlplane import ControlPlane
+from tests.support.controlplane import ControlPlane
+from tests.support.controlplanebinaries import NAMES, find_binaries
 
 TIMEOUT = 100.0
 

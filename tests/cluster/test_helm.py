@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.binaries import require_binaries
-from tests.cluster.controlplane import ControlPlane
-from tests.deploy.rendering import CHART, find_helm, find_kubectl
-from tests.e2e.kubectl import Kubectl
+from tests.support.controlplane import ControlPlane
+from tests.support.controlplanebinaries import require_binaries
+from tests.support.kubectl import Kubectl
+from tests.support.rendering import CHART, find_helm, find_kubectl
 
 SYSTEM = "virtshape-system"
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster.controlplane import ControlPlane
 from tests.cluster.install import apply_kinds, retry
-from tests.e2e.kubectl import Kubectl
 from tests.support.build import build_vm
+from tests.support.controlplane import ControlPlane
+from tests.support.kubectl import Kubectl
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import KINDS, Kind

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.cluster.install import TIMEOUT, print_manifests, read_lines, remove_webhooks, retry, wait_for_kinds
-from tests.e2e.kubectl import Kubectl
+from tests.support.kubectl import Kubectl
 
 from virtshape.api.yaml import write_yaml
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.controlplane import ControlPlane, find_ports
 from tests.cluster.install import print_manifests, remove_webhooks, retry, route_here, wait_for_kinds
-from tests.e2e.kubectl import Kubectl
+from tests.support.controlplane import ControlPlane, find_ports
+from tests.support.kubectl import Kubectl
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
 from virtshape.cluster.manifests.build import build_manifests

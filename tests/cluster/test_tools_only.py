@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.binaries import require_binaries
-from tests.cluster.controlplane import ControlPlane
 from tests.cluster.install import TIMEOUT, print_manifests, retry
-from tests.deploy.rendering import find_kubectl
-from tests.e2e.kubectl import Kubectl
+from tests.support.controlplane import ControlPlane
+from tests.support.controlplanebinaries import require_binaries
+from tests.support.kubectl import Kubectl
+from tests.support.rendering import find_kubectl
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
 from virtshape.cluster.manifests.build import build_parts

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from tests.cluster.binaries import require_binaries
-from tests.cluster.controlplane import ControlPlane
 from tests.contract.servers import REAL, Serve, install_kinds, serve_own, use_plane
+from tests.support.controlplane import ControlPlane
+from tests.support.controlplanebinaries import require_binaries
 from tests.support.systems import TRANSPORTS
 
 

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.cluster.controlplane import ControlPlane
+from tests.support.controlplane import ControlPlane
 from tests.support.systems import Transport, open_system
 
 from virtshape.api.core.config import ConfigMap

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.deploy.rendering import CHART, ROOT, Objects, find_helm, identify, render_base, render_chart, run
+from tests.support.rendering import CHART, ROOT, Objects, find_helm, identify, render_base, render_chart, run
 
 from virtshape.cluster.manifests.build import build_manifests
 from virtshape.cluster.manifests.deployments import USER_ID

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.e2e.kubectl import drop_namespace_of_deletion, find_version, list_kubectls
-from tests.e2e.system import System
 from tests.support.documents import ROOT, list_documents, read_flags, read_sessions
+from tests.support.kubectl import drop_namespace_of_deletion, find_version, list_kubectls
+from tests.support.upprocess import System
 
 from virtshape.launcher.node.requirements import find_missing_packages
 

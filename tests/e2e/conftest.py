@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.guests import Guests
-from tests.e2e.kubectl import Kubectl, list_kubectls
-from tests.e2e.system import System, wait_until
 from tests.support.demo import get_demo
+from tests.support.demoguests import Guests
+from tests.support.kubectl import Kubectl, list_kubectls
+from tests.support.upprocess import System, wait_until
 
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.node.requirements import find_missing_packages

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.manifests import build_instancetype, build_vm
-from tests.e2e.system import System
+from tests.support.smallmanifests import build_instancetype, build_vm
+from tests.support.upprocess import System
 
 from virtshape.api.model import JsonObject
 

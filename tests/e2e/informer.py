@@ -11,7 +11,7 @@ import threading
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from tests.e2e.system import TIMEOUT, System, wait_until
+from tests.support.upprocess import TIMEOUT, System, wait_until
 
 PATH = "/api/v1/namespaces/default/configmaps"
 PAUSE_SECONDS = 0.05

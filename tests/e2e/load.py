@@ -7,8 +7,8 @@ import threading
 from collections import defaultdict
 
 from tests.e2e.informer import PATH
-from tests.e2e.manifests import build_config_map
-from tests.e2e.system import TIMEOUT, System, wait_until
+from tests.support.smallmanifests import build_config_map
+from tests.support.upprocess import TIMEOUT, System, wait_until
 
 ObjectHistory = list[tuple[str, int]]
 """The history of one object: changes with their versions, 0 if the response has none."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from socket import create_connection
 from urllib.parse import urlsplit
 
-from tests.e2e.system import TIMEOUT, System
+from tests.support.upprocess import TIMEOUT, System
 
 MIB = 1024 * 1024
 _RESET_PEAK = "5"

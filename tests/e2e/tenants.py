@@ -5,7 +5,7 @@ import json
 from typing import Any, NamedTuple
 
 import yaml
-from tests.e2e.system import System, call_virtshape, wait_until
+from tests.support.upprocess import System, call_virtshape, wait_until
 
 from virtshape.api.model import JsonObject
 

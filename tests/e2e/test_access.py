@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.e2e.kubectl import Kubectl
-from tests.e2e.manifests import build_instancetype, build_vm
-from tests.e2e.system import System, call_virtshape, wait_until
+from tests.support.kubectl import Kubectl
 from tests.support.manifests import write_manifest
+from tests.support.smallmanifests import build_instancetype, build_vm
+from tests.support.upprocess import System, call_virtshape, wait_until
 
 from virtshape.apiserver.auth.certificates import Authority, make_key
 

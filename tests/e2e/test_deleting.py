@@ -1,8 +1,8 @@
 """Deletion of objects with kubectl."""
 
 import pytest
-from tests.e2e.kubectl import Kubectl
-from tests.e2e.manifests import build_config_map, build_vm
+from tests.support.kubectl import Kubectl
+from tests.support.smallmanifests import build_config_map, build_vm
 
 FINISH = '{"metadata": {"finalizers": null}}'
 

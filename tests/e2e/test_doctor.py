@@ -8,10 +8,10 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.e2e.guests import Guests, build_guest
-from tests.e2e.system import System, call_virtshape, wait_until
+from tests.support.demoguests import Guests, build_guest
 from tests.support.launchers import run_fake_launcher
 from tests.support.skipping import IMPOSSIBLE
+from tests.support.upprocess import System, call_virtshape, wait_until
 
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.node.account import choose_account

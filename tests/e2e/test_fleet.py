@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.e2e.fleet import EVENTS, INSTANCES, MACHINES, NAMESPACE, REVISIONS, SIZES, Fleet, run_fleet
-from tests.e2e.system import call_virtshape
+from tests.support.upprocess import call_virtshape
 
 SIZE = 1_000
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.system import System, call_virtshape, wait_until
+from tests.support.upprocess import System, call_virtshape, wait_until
 
 SIZE = 24 * 1024 * 1024
 PADDING = "x" * 400_000

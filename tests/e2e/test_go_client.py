@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.guests import ACTIONS, CORE, Guests, build_guest, eventually
-from tests.e2e.kubectl import CACHE, KubectlResult
-from tests.e2e.system import call_virtshape
 from tests.support.demo import PROMPT
+from tests.support.demoguests import ACTIONS, CORE, Guests, build_guest, eventually
+from tests.support.kubectl import CACHE, KubectlResult
 from tests.support.terminals import Terminal
+from tests.support.upprocess import call_virtshape
 
 VMS = f"{ACTIONS}/virtualmachines"
 VMIS = f"{ACTIONS}/virtualmachineinstances"

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.e2e.agent import START, build_agent
-from tests.e2e.guests import ACTIONS, Guests, build_guest, eventually
-from tests.e2e.system import call_virtshape
+from tests.support.demoguests import ACTIONS, Guests, build_guest, eventually
+from tests.support.guestagent import START, build_agent
+from tests.support.upprocess import call_virtshape
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.images.errors import ImageError

@@ -4,7 +4,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from tests.e2e.guests import FULL_DEMO, KUBEVIRT, TIMEOUT, Guests, build_guest, eventually
+from tests.support.demoguests import FULL_DEMO, KUBEVIRT, TIMEOUT, Guests, build_guest, eventually
 
 from virtshape.api.model import JsonObject
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.guests import CDI, Guests, build_guest, build_instancetype_or_preference, eventually
-from tests.e2e.system import call_virtshape
 from tests.support.containers import build_layer, build_layout, write_archive
+from tests.support.demoguests import CDI, Guests, build_guest, build_instancetype_or_preference, eventually
+from tests.support.upprocess import call_virtshape
 from tests.support.webserver import serve, serve_file
 
 from virtshape.api.model import JsonObject

@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.e2e.guests import Guests, build_guest
-from tests.e2e.system import System
+from tests.support.demoguests import Guests, build_guest
 from tests.support.netns import INTERNET, MACHINE, OTHER_MACHINE, isolate_network, serve_directory, serve_dns
+from tests.support.upprocess import System
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest

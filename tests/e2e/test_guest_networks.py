@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.guests import TIMEOUT, Guests, build_guest, eventually
 from tests.support.bridges import create_bridge, list_bridge_ports
+from tests.support.demoguests import TIMEOUT, Guests, build_guest, eventually
 
 from virtshape.api.model import JsonObject
 

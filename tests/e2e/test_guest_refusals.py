@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.e2e.guests import Guests, build_guest, eventually
-from tests.e2e.system import System
+from tests.support.demoguests import Guests, build_guest, eventually
+from tests.support.upprocess import System
 
 from virtshape.api.model import JsonObject
 

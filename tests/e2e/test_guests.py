@@ -9,10 +9,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.e2e.guests import FULL_DEMO, INSTANCETYPES, KUBEVIRT, Guests, build_guest, build_instancetype_or_preference
-from tests.e2e.system import COMMAND, System
 from tests.support.demo import PROMPT
+from tests.support.demoguests import (
+    FULL_DEMO,
+    INSTANCETYPES,
+    KUBEVIRT,
+    Guests,
+    build_guest,
+    build_instancetype_or_preference,
+)
 from tests.support.terminals import Terminal
+from tests.support.upprocess import COMMAND, System
 
 from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity

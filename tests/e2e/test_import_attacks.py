@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.system import System, wait_until
 from tests.e2e.tenants import Tenant, read_message
 from tests.e2e.uploads import build_volume
+from tests.support.upprocess import System, wait_until
 from tests.support.webserver import Request, Response, serve, serve_file
 
 from virtshape.api.model import JsonObject

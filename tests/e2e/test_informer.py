@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.e2e.informer import PATH, Informer
 from tests.e2e.load import Load, ObjectHistory
-from tests.e2e.system import System, wait_until
 from tests.support.demo import find_free_port
+from tests.support.upprocess import System, wait_until
 
 
 def _check(informer: Informer, load: Load) -> None:

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.guests import CORE, KUBEVIRT
-from tests.e2e.system import System, call_virtshape, wait_until
+from tests.support.demoguests import CORE, KUBEVIRT
 from tests.support.guests import require_qemu
+from tests.support.upprocess import System, call_virtshape, wait_until
 
 VM = {
     "apiVersion": "kubevirt.io/v1",

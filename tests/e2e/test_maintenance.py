@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.load import Load
-from tests.e2e.manifests import build_config_map
-from tests.e2e.system import TIMEOUT, System, call_virtshape
+from tests.support.smallmanifests import build_config_map
+from tests.support.upprocess import TIMEOUT, System, call_virtshape
 
 SETTINGS = "/api/v1/namespaces/default/configmaps"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.e2e.memory import MIB, RawConnection, measure_growth
-from tests.e2e.system import System
+from tests.support.upprocess import System
 
 CONFIGS = "/api/v1/namespaces/default/configmaps"
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from kubernetes import client, config, dynamic, watch
 from kubernetes.client.exceptions import ApiException
-from tests.e2e.manifests import build_config_map, build_instancetype, build_vm
-from tests.e2e.system import System
+from tests.support.smallmanifests import build_config_map, build_instancetype, build_vm
+from tests.support.upprocess import System
 
 MACHINES = ("kubevirt.io", "v1")
 APPLY = "application/apply-patch+yaml"

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from tests.e2e.system import System, wait_until
 from tests.e2e.tenants import Tenant
 from tests.e2e.uploads import build_volume
+from tests.support.upprocess import System, wait_until
 from tests.support.webserver import serve, serve_file
 
 from virtshape.api.model import JsonObject

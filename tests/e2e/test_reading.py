@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from tests.e2e.kubectl import TIMEOUT, Kubectl
-from tests.e2e.manifests import build_config_map, build_instancetype, build_vm
+from tests.support.kubectl import TIMEOUT, Kubectl
+from tests.support.smallmanifests import build_config_map, build_instancetype, build_vm
 
 
 class Running:

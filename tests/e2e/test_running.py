@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.load import Load
-from tests.e2e.manifests import build_config_map, build_vm
-from tests.e2e.system import TIMEOUT, System, call_virtshape, wait_until
 from tests.support.skipping import IMPOSSIBLE
+from tests.support.smallmanifests import build_config_map, build_vm
+from tests.support.upprocess import TIMEOUT, System, call_virtshape, wait_until
 
 MACHINE_KINDS = ("virtualmachines", "virtualmachineinstances")
 SETTINGS = "/api/v1/namespaces/default/configmaps"

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.system import TIMEOUT, System, call_virtshape, wait_until
 from tests.support.containers import build_layer, build_manifest, digest
 from tests.support.containers import pack as pack_layer
+from tests.support.upprocess import TIMEOUT, System, call_virtshape, wait_until
 from tests.support.webserver import Request, Response, serve, serve_file
 
 MIB = 1 << 20

@@ -8,10 +8,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.e2e.system import System, wait_until
 from tests.e2e.tenants import CDI, Tenant
 from tests.e2e.uploads import build_claim, build_volume
 from tests.support.archives import build_archive, build_entry_bomb, build_long_chain, build_pax_bomb
+from tests.support.upprocess import System, wait_until
 
 from virtshape.api.model import JsonObject
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.system import System, wait_until
 from tests.e2e.uploads import ASYNC, CDI, CLAIMS, SYNC, VOLUMES, Uploader, build_claim, build_volume
+from tests.support.upprocess import System, wait_until
 
 MIB = 1 << 20
 DISK = (b"upload" * 1000).ljust(4 * MIB, b"\0")

@@ -2,8 +2,8 @@
 
 import json
 
-from tests.e2e.kubectl import Kubectl
-from tests.e2e.manifests import SIZES, build_instancetype
+from tests.support.kubectl import Kubectl
+from tests.support.smallmanifests import SIZES, build_instancetype
 
 OLDER = f"virtualmachineinstancetypes.v1beta1.{SIZES}"
 NEWER = f"virtualmachineinstancetypes.v1beta2.{SIZES}"

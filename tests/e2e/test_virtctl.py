@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.e2e.kubectl import KubectlResult
-from tests.e2e.manifests import build_instancetype, build_vm
-from tests.e2e.system import System, call_virtshape, wait_until
+from tests.support.kubectl import KubectlResult
+from tests.support.smallmanifests import build_instancetype, build_vm
+from tests.support.upprocess import System, call_virtshape, wait_until
 
 COMMAND = Path(sys.executable).parent / "virtctl"
 Virtctl = Callable[..., KubectlResult]

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.guests import Guests, build_guest, eventually
-from tests.e2e.kubectl import KubectlResult
-from tests.e2e.sshd import START, build_sshd
 from tests.support.demo import PROMPT
+from tests.support.demoguests import Guests, build_guest, eventually
+from tests.support.kubectl import KubectlResult
+from tests.support.sshd import START, build_sshd
 from tests.support.terminals import Terminal
 
 from virtshape.api.model import JsonObject

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.kubectl import KubectlResult
-from tests.e2e.system import TIMEOUT, System, call_virtshape, wait_until
 from tests.e2e.uploads import CLAIMS, VOLUMES, Uploader, build_claim, build_volume
+from tests.support.kubectl import KubectlResult
 from tests.support.terminals import Terminal
+from tests.support.upprocess import TIMEOUT, System, call_virtshape, wait_until
 
 COMMAND = Path(sys.executable).parent / "virtctl"
 MIB = 1 << 20

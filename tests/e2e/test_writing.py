@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.e2e.kubectl import Kubectl
-from tests.e2e.manifests import build_config_map, build_instancetype, build_vm
+from tests.support.kubectl import Kubectl
 from tests.support.manifests import write_manifest
+from tests.support.smallmanifests import build_config_map, build_instancetype, build_vm
 
 MACHINE = "virtualmachine.kubevirt.io/web"
 

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from tests.e2e.system import System, wait_until
+from tests.support.upprocess import System, wait_until
 
 from virtshape.api.model import JsonObject
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.system import call_virtshape
 from tests.support.controllers import instancetype_tree, preference_tree, vm_tree
 from tests.support.demo import find_free_port
 from tests.support.faults import BACKOFF, FAULT, Fault
 from tests.support.guests import require_qemu
+from tests.support.upprocess import call_virtshape
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import object_from_tree

@@ -29,7 +29,7 @@ SLOW: Final = (
 """
 Id prefixes of tests that `make test` skips: most guests, attacks, crashes, and all that need a control plane.
 
-Tests with an old kubectl are slow too, if a newer one was found (tests/e2e/kubectl.py).
+Tests with an old kubectl are slow too, if a newer one was found (tests/support/kubectl.py).
 """
 
 HEAVY: Final = (

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster.binaries import require_binaries
 from tests.cluster.components.installation import TIMEOUT, ComponentProcess, Installation
-from tests.cluster.controlplane import ControlPlane
 from tests.cluster.install import retry
-from tests.e2e.kubectl import Kubectl, list_kubectls
+from tests.support.controlplane import ControlPlane
+from tests.support.controlplanebinaries import require_binaries
+from tests.support.kubectl import Kubectl, list_kubectls
 
 from virtshape import catalog
 from virtshape.api.codec import to_tree

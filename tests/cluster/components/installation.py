@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.controlplane import ControlPlane
 from tests.cluster.install import retry
-from tests.e2e.kubectl import Kubectl
+from tests.support.controlplane import ControlPlane
 from tests.support.demo import find_free_port
+from tests.support.kubectl import Kubectl
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
 from virtshape.cluster.manifests.build import build_parts

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.cluster.components.kubelet import SUCCESS, build_upgrade_headers, serve_kubelet
 from tests.cluster.components.sandbox import Sandbox
-from tests.cluster.controlplane import ControlPlane
+from tests.support.controlplane import ControlPlane
 
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.http import AnyResponse

@@ -9,7 +9,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 
-from tests.cluster.controlplane import ControlPlane
+from tests.support.controlplane import ControlPlane
 
 from virtshape.api.model import JsonObject
 

@@ -13,7 +13,7 @@ import pytest
 from tests.cluster.components.installation import ComponentProcess, Installation
 from tests.cluster.components.kubelet import FakeKubelet, run_fake_kubelet
 from tests.cluster.install import retry
-from tests.e2e.kubectl import Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.podscenarios import NODE, PodDriver
 
 from virtshape.api.core.node import Node

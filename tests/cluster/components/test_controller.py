@@ -7,7 +7,7 @@ import time
 import pytest
 from tests.cluster.components.installation import SYSTEM, ComponentProcess, Installation
 from tests.cluster.install import TIMEOUT, retry
-from tests.e2e.kubectl import Kubectl
+from tests.support.kubectl import Kubectl
 
 from virtshape.api.model import JsonObject
 

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from tests.cluster.components.installation import ComponentProcess, Installation
 from tests.cluster.components.virtctl import Virtctl
-from tests.e2e.guests import eventually
-from tests.e2e.kubectl import Kubectl
-from tests.e2e.manifests import build_instancetype, build_vm
+from tests.support.demoguests import eventually
+from tests.support.kubectl import Kubectl
+from tests.support.smallmanifests import build_instancetype, build_vm
 
 pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
 

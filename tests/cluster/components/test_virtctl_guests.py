@@ -16,10 +16,10 @@ from tests.cluster.components.cdi import STORAGE, FakeCdi, TokenRequest, run_fak
 from tests.cluster.components.installation import ComponentProcess, Installation
 from tests.cluster.components.node import Node, run_node
 from tests.cluster.components.virtctl import TIMEOUT, Virtctl
-from tests.e2e import agent, sshd
-from tests.e2e.guests import eventually
-from tests.e2e.kubectl import Kubectl
+from tests.support import guestagent, sshd
 from tests.support.demo import PROMPT, get_demo
+from tests.support.demoguests import eventually
+from tests.support.kubectl import Kubectl
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest
@@ -28,7 +28,7 @@ from virtshape.launcher.node.requirements import find_missing_packages
 
 PLACE = "guests"
 NAME = "served"
-START = sshd.START + "".join(agent.START.splitlines(keepends=True)[2:])
+START = sshd.START + "".join(guestagent.START.splitlines(keepends=True)[2:])
 """Unpacks the second disk and starts an ssh server and an agent."""
 BOOTED = "the agent runs"
 BOOT_SECONDS = 600.0
@@ -85,7 +85,10 @@ def guest(installation: Installation, node: Node, demo: DemoGuest, key: Path, ho
 def pack(home: Path, key: Path) -> Path:
     """Build an archive with an ssh server and an agent."""
     try:
-        parts = sshd.build_sshd(home / "sshd", key.with_suffix(".pub").read_text()), agent.build_agent(home / "agent")
+        parts = (
+            sshd.build_sshd(home / "sshd", key.with_suffix(".pub").read_text()),
+            guestagent.build_agent(home / "agent"),
+        )
     except ImageError as error:
         pytest.skip(str(error))
         raise

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.cluster.components.installation import SYSTEM, TIMEOUT, ComponentProcess, Installation
 from tests.cluster.install import retry, wait_for_kinds
-from tests.e2e.kubectl import Kubectl
 from tests.support.demo import find_free_port
+from tests.support.kubectl import Kubectl
 
 from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests.crds import build_definitions

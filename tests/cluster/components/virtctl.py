@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.e2e.kubectl import KubectlResult
+from tests.support.kubectl import KubectlResult
 from tests.support.terminals import Terminal
 
 PROGRAM = Path(sys.executable).parent / "virtctl"

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from tests.cluster.components.installation import SYSTEM, Installation
 from tests.cluster.components.kubelet import run_fake_kubelet
 from tests.cluster.components.nodes import NODE, run_fake_nodes
-from tests.cluster.controlplane import ControlPlane
 from tests.support.controllers import ControlledSystem, WrapClient
+from tests.support.controlplane import ControlPlane
 from tests.support.podscenarios import run_pod_controllers
 
 from virtshape.api.codec import from_tree

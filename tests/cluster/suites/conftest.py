@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster.binaries import require_binaries
 from tests.cluster.components.installation import Installation
-from tests.cluster.controlplane import ControlPlane
-from tests.e2e.kubectl import Kubectl, list_kubectls
+from tests.support.controlplane import ControlPlane
+from tests.support.controlplanebinaries import require_binaries
+from tests.support.kubectl import Kubectl, list_kubectls
 
 
 @pytest.fixture(scope="package")

@@ -14,10 +14,10 @@ import pytest
 from tests.cluster.components.installation import Installation
 from tests.cluster.components.nodes import run_fake_nodes
 from tests.cluster.install import retry
-from tests.deploy.rendering import find_kubectl
-from tests.seeds.transcripts.terminal import Terminal
 from tests.seeds.transcripts.test_transcripts import HERE, TRANSCRIPTS
-from tests.seeds.transcripts.transcript import play
+from tests.support.rendering import find_kubectl
+from tests.support.transcript import play
+from tests.support.transcriptterminal import Terminal
 
 LEFT = "vm,vmi,dv,datasource,pvc,vminstancetype,vmpref,virtualmachineflavors,virtualmachineflavorpreferences"
 

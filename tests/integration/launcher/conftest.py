@@ -1,5 +1,5 @@
-"""Fixtures to check domains with libvirt, shared with the unit tests."""
+"""Fixtures to check domains with libvirt."""
 
-from tests.unit.launcher.conftest import driver, schema
+from tests.support.libvirtfixtures import driver, schema
 
 __all__ = ["driver", "schema"]

@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.e2e.kubectl import list_kubectls
-from tests.e2e.system import System
-from tests.seeds.transcripts.terminal import Terminal
-from tests.seeds.transcripts.transcript import play
+from tests.support.kubectl import list_kubectls
+from tests.support.transcript import play
+from tests.support.transcriptterminal import Terminal
+from tests.support.upprocess import System
 
 HERE = Path(__file__).parent
 TRANSCRIPTS = sorted(HERE.glob("*/*.console"))

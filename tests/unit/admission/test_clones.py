@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import build_vm
-from tests.unit.controllers.storage.build import build_data_volume
+from tests.support.storageobjects import build_data_volume
 
 from virtshape.admission.clones import (
     CloneSources,

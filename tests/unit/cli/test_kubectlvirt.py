@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.e2e.kubectl import find_kubectls
+from tests.support.kubectl import find_kubectls
 
 COMMANDS = Path(sys.executable).parent
 

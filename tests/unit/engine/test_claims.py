@@ -1,7 +1,7 @@
 """Claims: bound, populated, and populated by uploads."""
 
 import pytest
-from tests.unit.controllers.storage.build import CDI, MARK, build_bound, build_claim, build_target, build_volume
+from tests.support.storageobjects import CDI, MARK, build_bound, build_claim, build_target, build_volume
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import from_tree

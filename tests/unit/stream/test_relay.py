@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from tests.unit.stream.pipes import GONE, Pipe
+from tests.support.pipes import GONE, Pipe
 
 from virtshape.stream.duplex import StreamClosed
 from virtshape.stream.relay import relay

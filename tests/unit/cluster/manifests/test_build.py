@@ -4,7 +4,7 @@ import json
 from itertools import chain
 
 import pytest
-from tests.deploy.rendering import identify
+from tests.support.rendering import identify
 
 from virtshape.api.model import JsonObject
 from virtshape.cli.virtshape import virtshape

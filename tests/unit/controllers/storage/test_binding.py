@@ -1,7 +1,7 @@
 """Binding decisions for claims."""
 
 import pytest
-from tests.unit.controllers.storage.build import OURS, build_bound, build_claim, build_class, build_volume
+from tests.support.storageobjects import OURS, build_bound, build_claim, build_class, build_volume
 
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.controllers.storage.build import build_claim, build_data_volume
+from tests.support.storageobjects import build_claim, build_data_volume
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.support.caches import FakeCache
 from tests.support.instances import build_vmi
-from tests.unit.controllers.storage.build import build_claim
+from tests.support.storageobjects import build_claim
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.instances import EARLIER, STAMP
-from tests.unit.controllers.storage.build import build_bound, build_claim, build_data_volume
+from tests.support.storageobjects import build_bound, build_claim, build_data_volume
 
 from virtshape.api.cdi import DataVolumeSource
 from virtshape.api.codec import from_tree, to_tree

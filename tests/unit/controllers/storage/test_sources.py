@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.support.caches import FakeCache
 from tests.support.instances import STAMP, build_vmi
-from tests.unit.controllers.storage.build import build_bound, build_claim, build_data_volume, build_volume
+from tests.support.storageobjects import build_bound, build_claim, build_data_volume, build_volume
 
 from virtshape.api.cdi import DataSource, DataSourceSource, DataVolumeSource
 from virtshape.api.codec import from_tree, to_tree

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.controllers.storage.build import CDI, MARK, build_target
+from tests.support.storageobjects import CDI, MARK, build_target
 
 from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.storage.uploads import mark_failed, mark_filled, mark_ready, mark_simulated, mark_waiting

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.instances import EARLIER, STAMP
-from tests.unit.controllers.storage.build import build_bound, build_claim, build_class, build_volume
+from tests.support.storageobjects import build_bound, build_claim, build_class, build_volume
 
 from virtshape.api.codec import to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim

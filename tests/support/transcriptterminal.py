@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.e2e.kubectl import drop_namespace_of_deletion
+from tests.support.kubectl import drop_namespace_of_deletion
 
 TIMEOUT = 120.0
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.seeds.transcripts.terminal import Terminal
+from tests.support.transcriptterminal import Terminal
 
 _REMARK = re.compile(r"^# .*\n+|^\n(?=[$#])", re.MULTILINE)
 _STEP = re.compile(r"^\$ ", re.MULTILINE)

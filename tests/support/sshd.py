@@ -7,8 +7,8 @@ Built from Debian packages, with a minimal server for the protocol of `scp -O`.
 from pathlib import Path
 from typing import Final
 
-from tests.e2e.programarchive import ProgramArchive
 from tests.support.debian import unpack_packages
+from tests.support.programarchive import ProgramArchive
 
 PACKAGES: Final = ("dropbear-bin", "libc6", "libcrypt1", "libgmp10", "libtomcrypt1", "libtommath1", "zlib1g")
 START: Final = """#!/bin/sh

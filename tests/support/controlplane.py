@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from tests.cluster.binaries import Binaries
+from tests.support.controlplanebinaries import Binaries
 from tests.support.demo import find_free_port
 
 from virtshape.apiserver.auth.certificates import Authority, Credential, dump_key, make_key

@@ -7,7 +7,7 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from tests.e2e.system import System
+from tests.support.upprocess import System
 
 from virtshape.api.model import JsonObject
 

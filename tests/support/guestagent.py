@@ -7,8 +7,8 @@ Debian's package, with the files that it needs in a guest: os-release and a shut
 from pathlib import Path
 from typing import Final
 
-from tests.e2e.programarchive import ProgramArchive
 from tests.support.debian import unpack_packages
+from tests.support.programarchive import ProgramArchive
 
 PACKAGES: Final = (
     "qemu-guest-agent",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.e2e.kubectl import CACHE, find_kubectls
+from tests.support.kubectl import CACHE, find_kubectls
 
 from virtshape.api.model import JsonObject
 
