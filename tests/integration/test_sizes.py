@@ -174,6 +174,7 @@ def test_store_limits_the_bytes_of_history(
     path = paths.core("configmaps", "settings")
     for number in range(20):
         assert client.patch(path, {"data": {"a": f"{number}" + "x" * 900 * KIB}}).status == 200
+    asyncio.run_coroutine_threadsafe(store.compact(), server._loop).result(TIMEOUT)  # noqa: SLF001
     oldest = store.oldest
     rows = asyncio.run_coroutine_threadsafe(_measure(store), server._loop).result(TIMEOUT)  # noqa: SLF001
     assert oldest > 0

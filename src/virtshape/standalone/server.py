@@ -141,8 +141,8 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
         system.server.set_address(url.removeprefix("https://"))
         authority = system.directory.pki.authority.pem.decode()
         await publish_upload_proxy(connect(system.server, manager=MANAGER), url, authority)
-        interval = min(COMPACTION_SECONDS, settings.history_seconds)
-        await enter(supervisor.running(COMPACTION, lambda: _compact_forever(system.store, interval)))
+        interval = max(min(COMPACTION_SECONDS, settings.history_seconds), 1.0)
+        await enter(supervisor.running(COMPACTION, lambda: system.store.compact_forever(interval)))
         await enter(supervisor.running(STORE_PROBE, lambda: probe_store(system.store)))
         renew = partial(renew_forever, system.directory.pki, tls, [settings.host])
         await enter(supervisor.running(CERTIFICATES, renew))
@@ -251,12 +251,6 @@ def _build_definitions(store: Store) -> FixedSource:
         return encode_tree({**tree, "metadata": {**tree["metadata"], "resourceVersion": str(FIXED_REVISION)}})
 
     return FixedSource(store, "customresourcedefinitions.apiextensions.k8s.io", list_definitions(), write)
-
-
-async def _compact_forever(store: Store, seconds: float) -> None:
-    while True:
-        await asyncio.sleep(max(seconds, 1.0))
-        await store.compact()
 
 
 async def probe_store(store: Store) -> None:

@@ -79,7 +79,8 @@ class Store:
         self.revision = last_revision(self._reader)
         kept = measure_history(self._reader) if path.stat().st_size > window_bytes else 0
         self._history = HistorySize(window_bytes, self.revision, kept)
-        self._compaction: asyncio.Task[None] | None = None
+        self._surplus = 0  # history up to this revision exceeds the limit in bytes
+        self._has_surplus = asyncio.Event()
 
     def get(self, key: Key) -> Record | None:
         """Return the object at a key, or None."""
@@ -181,17 +182,13 @@ class Store:
                 self._cache.put(Record(event.key, event.revision, event.value))
 
     def _limit_history(self, events: Sequence[Event]) -> None:
-        """Add the changes to the size of the history, and compact it if it is too large."""
+        """Add the changes to the size of the history, and signal if it is too large."""
         for event in events:
             if event.previous:
                 self._history.add(event.revision, len(event.value))
-        if (surplus := self._history.take_surplus()) and (self._compaction is None or self._compaction.done()):
-            self._compaction = self._loop.create_task(self._compact_in_background(surplus))
-
-    async def _compact_in_background(self, before: int) -> None:
-        # If the disk is full, clients' writes report it.
-        with contextlib.suppress(StoreError):
-            await self.compact(before)
+        if surplus := self._history.take_surplus():
+            self._surplus = surplus
+            self._has_surplus.set()
 
     def observe(self, observer: Callable[[Event], None]) -> None:
         """Call a function with every change, before watches see it and before the write returns."""
@@ -244,16 +241,26 @@ class Store:
         (number,) = self._reader.execute("SELECT number FROM meta WHERE name = 'compacted'").fetchone()
         return int(number)
 
+    async def compact_forever(self, seconds: float) -> None:
+        """Compact at this interval, and at once when the history is too large, until cancelled."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._has_surplus.wait()
+            await self.compact()
+
     async def compact(self, before: int | None = None) -> None:
-        """Remove history that exceeds both limits of the window, or all history before a revision."""
+        """Remove history that exceeds the limits of the window, or all history before a revision."""
         if before is None:
             too_old = int(self._clock() - self._window_seconds)
             row = self._reader.execute(
                 "SELECT revision FROM log WHERE at <= ? ORDER BY revision DESC LIMIT 1", (too_old,)
             ).fetchone()
-            before = min(row[0] if row else 0, self.revision - self._window_revisions)
+            before = max(min(row[0] if row else 0, self.revision - self._window_revisions), self._surplus)
         if before > self.oldest:
             await self._writer.compact(before)
+        if before >= self._surplus:
+            self._has_surplus.clear()
 
     @property
     def failure(self) -> str:
@@ -271,8 +278,6 @@ class Store:
 
     async def close(self) -> None:
         """Finish pending writes and close the file."""
-        if self._compaction is not None:
-            await asyncio.wait([self._compaction])
         await self._writer.close()
         self._reader.close()
         self._connection.close()  # last: only the writing connection can checkpoint the WAL

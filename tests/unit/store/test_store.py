@@ -9,18 +9,21 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.faults import BACKOFF
 
 from virtshape.store.errors import CompactedError, FutureError, StaleError
 from virtshape.store.record import Event, Key
 from virtshape.store.store import FILE_NAME, Store, check_file
 from virtshape.store.watch import Subscription
 from virtshape.store.writer import Write
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import COMPACTION
 
 VMS = "virtualmachines.kubevirt.io"
 
@@ -40,6 +43,25 @@ async def opened(directory: Path, **options: Any) -> AsyncIterator[Store]:
         yield store
     finally:
         await store.close()
+
+
+@asynccontextmanager
+async def compacting(store: Store) -> AsyncIterator[Supervisor]:
+    """Compact history that exceeds the limit in bytes, as the server does; the interval never passes."""
+    supervisor = Supervisor(BACKOFF)
+    async with supervisor.running(COMPACTION, lambda: store.compact_forever(3600)):
+        yield supervisor
+
+
+async def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def change_database(directory: Path, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        connection.execute(statement)
 
 
 def subscribe(store: Store) -> Subscription:
@@ -256,16 +278,30 @@ async def test_watcher_with_too_many_pending_bytes_is_disconnected(
 
 
 async def test_history_is_limited_in_bytes(tmp_path: Path) -> None:
-    async with opened(tmp_path, window_bytes=10_000) as store:
+    async with opened(tmp_path, window_bytes=10_000) as store, compacting(store):
         await store.write(put(key("x")))
         for revision in range(1, 51):
             await store.write(put(key("x"), revision, b"x" * 1000))
-        assert 40 <= store.oldest <= 45
-    async with opened(tmp_path, window_bytes=5_000) as store:
+        await wait_until(lambda: 40 <= store.oldest <= 45)
+    async with opened(tmp_path, window_bytes=5_000) as store, compacting(store):
         await store.write(put(key("x"), 51, b"x" * 1000))
         await store.write(put(key("x"), 52, b"x" * 1000))
-    async with opened(tmp_path) as store:
-        assert store.oldest == 51, "history from before counts too"
+        await wait_until(lambda: store.oldest == 51)  # history of the earlier process counts too
+
+
+async def test_failed_compaction_of_large_history_is_reported_and_repeated(tmp_path: Path) -> None:
+    async with opened(tmp_path, window_bytes=10_000) as store, compacting(store) as supervisor:
+        change_database(
+            tmp_path, "CREATE TRIGGER broken BEFORE DELETE ON log BEGIN SELECT RAISE(FAIL, 'log is broken'); END"
+        )
+        await store.write(put(key("x")))
+        for revision in range(1, 21):
+            await store.write(put(key("x"), revision, b"x" * 1000))
+        await wait_until(lambda: "log is broken" in supervisor.list_checks()["compaction"].failure)
+        assert store.oldest == 0
+        change_database(tmp_path, "DROP TRIGGER broken")
+        await wait_until(lambda: supervisor.list_checks()["compaction"].passed)
+        assert store.oldest >= 10
 
 
 async def test_only_slow_watchers_are_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
