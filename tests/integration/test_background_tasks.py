@@ -118,7 +118,7 @@ async def eventually(look: Callable[[], Awaitable[Any]], what: str, seconds: flo
 
 
 def count_tracebacks(caplog: pytest.LogCaptureFixture, name: str) -> int:
-    starts = re.compile(rf"background task {re.escape(name)}(/\S+)? failed: RuntimeError: {FAULT}; restarting in")
+    starts = re.compile(rf"background task {re.escape(name)}(/[^:]+)? failed: RuntimeError: {FAULT}; restarting in")
     return sum(bool(record.exc_info) and bool(starts.match(record.message)) for record in caplog.records)
 
 

@@ -57,7 +57,7 @@ class SupervisedTask:
         """Set once the task has failed or finished for the first time."""
         self._supervisor = supervisor
         self._run = run
-        self._finishes = finishes
+        self.finishes = finishes
         self._recovery: asyncio.TimerHandle | None = None
         self.task = asyncio.create_task(self._supervise(), name=self.name)
 
@@ -71,15 +71,18 @@ class SupervisedTask:
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
 
+    def inherit(self, earlier: "SupervisedTask") -> None:
+        """Count as failing like an earlier task of this name, until this one has recovered."""
+        self.failure, self.failures = earlier.failure, earlier.failures
+        self._start_recovery()
+
     async def _supervise(self) -> None:
         try:
             while (error := await self._run_once()) is not None:
                 delay = self._note_failure(error)
                 await asyncio.sleep(delay)
                 self._supervisor.restarts[self.kind.name] += 1
-                self._recovery = asyncio.get_running_loop().call_later(
-                    self._supervisor.backoff.healthy, self._note_recovery
-                )
+                self._start_recovery()
             self._note_recovery()
             self.first_attempt_done.set()
         finally:
@@ -99,7 +102,7 @@ class SupervisedTask:
                 _log.exception("background task %s failed while stopping", self.name)
                 raise asyncio.CancelledError from error
             return error
-        return None if self._finishes else TaskEndedError("returned unexpectedly")
+        return None if self.finishes else TaskEndedError("returned unexpectedly")
 
     def _is_stopping(self) -> bool:
         current = asyncio.current_task()
@@ -130,6 +133,10 @@ class SupervisedTask:
         self.failure, self.failures = "", 0
         self._supervisor.report(self)
 
+    def _start_recovery(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._recovery = loop.call_later(self._supervisor.backoff.healthy, self._note_recovery)
+
     def _cancel_recovery(self) -> None:
         if self._recovery is not None:
             self._recovery.cancel()
@@ -156,6 +163,9 @@ class Supervisor:
         """Start a task; the caller stops it. `finishes` if it may return, otherwise it runs until it is stopped."""
         self._kinds.setdefault(kind.name, kind)
         task = SupervisedTask(self, kind, item, run, finishes=finishes)
+        for earlier in [one for one in self._tasks if one.name == task.name and one.task.done()]:
+            self._tasks.remove(earlier)
+            task.inherit(earlier)
         self._tasks.append(task)
         return task
 
@@ -202,8 +212,16 @@ class Supervisor:
                 _log.exception("reporting the state of background task %s failed", task.name)
 
     def remove(self, task: SupervisedTask) -> None:
-        """Forget a task that has ended."""
-        self._tasks.remove(task)
+        """Forget a task that has ended; later if it was stopped while failing, because its owner may start it again."""
+        if task.failure and task.finishes:
+            asyncio.get_running_loop().call_later(self.backoff.longest, self._forget, task)
+        else:
+            self._tasks.remove(task)
+
+    def _forget(self, task: SupervisedTask) -> None:
+        if task in self._tasks:
+            self._tasks.remove(task)
+            self.report(task)
 
 
 def log_failure(task: "asyncio.Task[None]") -> None:

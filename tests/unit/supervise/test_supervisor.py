@@ -8,7 +8,7 @@ import pytest
 
 from virtshape.supervise.checks import Check
 from virtshape.supervise.supervisor import Backoff, ExpectedError, SupervisedTask, Supervisor, describe_error
-from virtshape.supervise.tasks import COMPACTION, INFORMERS, LAUNCHER
+from virtshape.supervise.tasks import COMPACTION, INFORMERS, LAUNCHER, STORAGE_JOBS
 
 QUICK = Backoff(first=0.002, longest=0.004, healthy=0.05)
 
@@ -174,3 +174,44 @@ def test_backoff_grows_to_its_limit_with_jitter() -> None:
 def test_description_of_an_error_is_one_short_line() -> None:
     assert describe_error(ValueError("a\nb")) == "ValueError: a b"
     assert len(describe_error(ValueError("x" * 10_000))) == 512
+
+
+async def test_failure_of_a_stopped_job_is_reported_until_it_is_repeated_successfully() -> None:
+    seen: list[str] = []
+
+    async def work() -> None:
+        raise RuntimeError("boom")
+
+    async def succeed() -> None:
+        pass
+
+    supervisor = Supervisor(Backoff(first=60.0, longest=60.0))
+    supervisor.observe(lambda task: seen.append(task.failure))
+    job = supervisor.start(STORAGE_JOBS, work, item="disk", finishes=True)
+    await job.first_attempt_done.wait()
+    await job.stop()
+    assert supervisor.list_checks()["storage-jobs"].failure == "disk: RuntimeError: boom"
+    other = supervisor.start(STORAGE_JOBS, succeed, item="other", finishes=True)
+    await other.first_attempt_done.wait()
+    assert not supervisor.list_checks()["storage-jobs"].passed
+    again = supervisor.start(STORAGE_JOBS, succeed, item="disk", finishes=True)
+    await again.first_attempt_done.wait()
+    assert supervisor.list_checks()["storage-jobs"].passed
+    assert seen == ["RuntimeError: boom", ""]
+
+
+async def test_failure_of_a_stopped_job_is_forgotten_after_a_while() -> None:
+    reports = 0
+
+    def count(_: SupervisedTask) -> None:
+        nonlocal reports
+        reports += 1
+
+    supervisor = Supervisor(Backoff(first=60.0, longest=0.05))
+    supervisor.observe(count)
+    job = supervisor.start(STORAGE_JOBS, Failing(1), item="disk", finishes=True)
+    await job.first_attempt_done.wait()
+    await job.stop()
+    assert not supervisor.list_checks()["storage-jobs"].passed
+    await until(lambda: supervisor.list_checks()["storage-jobs"].passed)
+    assert reports == 2

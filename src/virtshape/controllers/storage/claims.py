@@ -165,7 +165,9 @@ class ClaimReconciler:
             self._report(name, claim, origin.reason, origin.message, warning=True)
             return Result(after=RETRY_SECONDS)
         self._started.add(name)
-        work = await self._storage.fill(kept.name, kept, FillRequest(source=origin), 0, lambda: self._wake(name))
+        work = await self._storage.fill(
+            kept.name, str(name), kept, FillRequest(source=origin), 0, lambda: self._wake(name)
+        )
         if work.state == "failed":
             self._report(name, claim, "ProvisioningFailed", work.message, warning=True)
             self._started.discard(name)

@@ -169,7 +169,9 @@ class DataVolumeReconciler:
         if isinstance(request, SourceProblem):
             seen.problem = request
             return None
-        work = await self._storage.measure(self._keys[name], request, count_attempts(volume), lambda: self._wake(name))
+        work = await self._storage.measure(
+            self._keys[name], str(name), request, count_attempts(volume), lambda: self._wake(name)
+        )
         if work.state == "done":
             return work.size
         seen.work = work
@@ -212,7 +214,7 @@ class DataVolumeReconciler:
             return False
         self._started.add(name)
         seen.work = await self._storage.fill(
-            self._keys[name], read_volume(target), request, count_attempts(volume), lambda: self._wake(name)
+            self._keys[name], str(name), read_volume(target), request, count_attempts(volume), lambda: self._wake(name)
         )
         if seen.work.state == "done":
             await self._mark(claim, mark_filled(claim))

@@ -97,7 +97,7 @@ class Storage(Protocol):
     Stores volumes on one node; every call can be repeated, also after a restart.
 
     Long jobs have a key and run in the background: each call starts the job if needed and returns its status. A higher
-    `attempt` restarts it.
+    `attempt` restarts it. Logs and health checks name a job after `owner`, the namespace and name of its object.
     """
 
     @property
@@ -116,10 +116,12 @@ class Storage(Protocol):
     async def remove(self, name: str) -> None:
         """Remove a volume."""
 
-    async def measure(self, key: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
+    async def measure(self, key: str, owner: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
         """Return the volume size that the request needs."""
 
-    async def fill(self, key: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
+    async def fill(
+        self, key: str, owner: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake
+    ) -> JobStatus:
         """Write the requested data to the volume; it becomes visible only when complete."""
 
     async def forget(self, key: str) -> None:
@@ -131,7 +133,7 @@ class Storage(Protocol):
     def is_being_copied(self, name: str) -> bool:
         """Return True if a running job reads this volume, so that no guest may write to it."""
 
-    async def take_snapshot(self, name: str, volume: Volume, wake: Wake) -> JobStatus:
+    async def take_snapshot(self, name: str, owner: str, volume: Volume, wake: Wake) -> JobStatus:
         """Take a snapshot of the volume."""
 
     async def remove_snapshot(self, name: str) -> None:

@@ -71,7 +71,7 @@ class SnapshotReconciler:
             return Result(after=WAIT_SECONDS)
         self._started.add(name)
         content = name_content(snapshot)
-        work = await self._storage.take_snapshot(content, found.source.volume, lambda: self._wake(name))
+        work = await self._storage.take_snapshot(content, str(name), found.source.volume, lambda: self._wake(name))
         if work.state == "failed":
             self._started.discard(name)
             await self._storage.remove_snapshot(content)

@@ -84,7 +84,7 @@ class UploadReconciler:
             await self._mark(claim, mark_waiting(claim))
             return Result(after=WAIT_SECONDS)
         request = FillRequest(source=Upload(), content=find_content(claim))
-        work = await self._storage.fill(key, read_volume(volume), request, 0, lambda: self._wake(name))
+        work = await self._storage.fill(key, str(name), read_volume(volume), request, 0, lambda: self._wake(name))
         if work.state == "done":
             await self._mark(claim, mark_filled(claim))
             self._recorder.event(claim, "UploadSucceeded", "the upload was written to the claim")

@@ -6,6 +6,7 @@ The demo guest is a built-in image: built from Debian packages on first use and 
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
@@ -87,7 +88,11 @@ class FetchedDisks:
             raise NotReadyError("ImagePullBackOff", failure.message)
         key = repr(wanted)
         job = self._jobs.find(key, "fetch", 0)
-        work = job.work if job else await self._jobs.begin(key, "fetch", 0, lambda p: self._fetch(wanted, p), _ignore)
+        if job is not None:
+            work = job.work
+        else:
+            fetch = partial(self._fetch, wanted)
+            work = await self._jobs.begin(key, "fetch", 0, fetch, _ignore, title=wanted.image)
         if work.state == "done":
             await self._jobs.end(key)
             self._failures.pop(wanted, None)

@@ -1,9 +1,12 @@
-"""Background jobs in threads, identified by key: a few run at a time, and callers poll their progress."""
+"""
+Background jobs in threads, identified by key: a few run at a time, and callers poll their progress.
+
+An unexpected exception fails the job and its supervised task, which restarts the job until the caller ends it.
+"""
 
 import asyncio
 import contextlib
 import errno
-import logging
 from collections.abc import Callable
 from threading import Event, Thread
 from typing import Final
@@ -11,13 +14,12 @@ from typing import Final
 from virtshape.controllers.storage.protocol import JobStatus, Wake
 from virtshape.launcher.images.errors import ImageError, RefusedImageError
 from virtshape.launcher.images.progress import Progress, until
-from virtshape.supervise.supervisor import SupervisedTask, Supervisor
+from virtshape.supervise.supervisor import SupervisedTask, Supervisor, describe_error
 from virtshape.supervise.tasks import STORAGE_JOBS
 
 MAX_AT_ONCE: Final = 4
 QUICK_SECONDS: Final = 0.05
 STOP_SECONDS: Final = 2.0
-_log = logging.getLogger(__name__)
 
 Task = Callable[[Progress], int]
 """Runs a job, reports its progress, and returns the size of the result."""
@@ -40,7 +42,7 @@ class Job:
         self.work = JobStatus(state="running", progress=100.0 * done / total if total else None)
 
     def do(self, task: Task) -> None:
-        """Run the task and record its outcome."""
+        """Run the task and record its outcome; raise unexpected exceptions."""
         if self.stop.is_set():
             return
         self.work = JobStatus(state="running")
@@ -52,9 +54,6 @@ class Job:
             self.work = JobStatus(state="failed", message=str(error), final=False)
         except OSError as error:
             self.work = JobStatus(state="failed", message=_describe(error))
-        except Exception as error:  # noqa: BLE001 - logged, and reported to the caller
-            _log.exception("storage job %s failed", self.purpose)
-            self.work = JobStatus(state="failed", message=f"{type(error).__name__}: {error}")
         else:
             self.work = JobStatus(state="done", progress=100.0, size=size)
 
@@ -73,28 +72,50 @@ class Jobs:
         return job if job is not None and job.purpose == purpose and job.attempt >= attempt else None
 
     async def begin(
-        self, key: str, purpose: str, attempt: int, task: Task, wake: Wake, *, reads: str = "", writes: str = ""
+        self,
+        key: str,
+        purpose: str,
+        attempt: int,
+        task: Task,
+        wake: Wake,
+        *,
+        title: str,
+        reads: str = "",
+        writes: str = "",
     ) -> JobStatus:
-        """Start a job after the previous one of its key has ended; return its state after a moment."""
+        """
+        Start a job after the previous one of its key has ended; return its state after a moment.
+
+        `title` is the object or image that the job is for, in logs and health checks.
+        """
         await self.end(key)
         job = self._jobs[key] = Job(purpose, attempt, reads, writes)
         job.running = self._supervisor.start(
-            STORAGE_JOBS, lambda: self._run(job, task), item=f"{purpose}-{key}", finishes=True
+            STORAGE_JOBS, lambda: self._run(job, task, wake), item=f"{purpose} {title}", finishes=True
         )
         job.running.task.add_done_callback(lambda _: wake())
-        await asyncio.wait({job.running.task}, timeout=QUICK_SECONDS)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(job.running.first_attempt_done.wait(), QUICK_SECONDS)
         return job.work
 
-    async def _run(self, job: Job, task: Task) -> None:
+    async def _run(self, job: Job, task: Task, wake: Wake) -> None:
         async with self._slots:
-            if not job.stop.is_set():
+            if job.stop.is_set():
+                return
+            try:
                 await run_in_thread(lambda: job.do(task))
+            except Exception as error:
+                job.work = JobStatus(state="failed", message=describe_error(error))
+                wake()
+                raise
 
     async def end(self, *keys: str) -> None:
         """Stop jobs and wait for them, up to a timeout; a job that does not react stops later."""
         jobs = [job for key in keys if (job := self._jobs.pop(key, None)) is not None]
         for job in jobs:
             job.stop.set()
+            if job.running is not None and job.work.state != "running":  # it waits for its turn or its restart
+                job.running.task.cancel()
         running = [job.running.task for job in jobs if job.running is not None]
         if running:
             await asyncio.wait(running, timeout=STOP_SECONDS)
@@ -113,18 +134,26 @@ class Jobs:
 
 
 def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
-    """Run a function in a daemon thread, which does not keep the process from ending."""
+    """Run a function in a daemon thread, which does not keep the process from ending; the future has its exception."""
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
 
-    def finish() -> None:
-        if not ended.done():
+    def finish(error: Exception | None) -> None:
+        if ended.done():
+            return
+        if error is None:
             ended.set_result(None)
+        else:
+            ended.set_exception(error)
 
     def run() -> None:
-        action()
+        failure: Exception | None = None
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001 - raised where the future is awaited
+            failure = error
         with contextlib.suppress(RuntimeError):  # the event loop is closed
-            loop.call_soon_threadsafe(finish)
+            loop.call_soon_threadsafe(finish, failure)
 
     Thread(target=run, name="storage", daemon=True).start()
     return ended

@@ -72,7 +72,7 @@ class LocalStorage:
         await self._jobs.end_of(name)
         await _try(partial(remove_directory, self._layout.volume(name)))
 
-    async def measure(self, key: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
+    async def measure(self, key: str, owner: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
         """Determine the volume size that the request needs."""
         job = self._jobs.find(key, "measure", attempt)
         if job is not None:
@@ -89,9 +89,11 @@ class LocalStorage:
             with _clearing(scratch):
                 return measure_source(request, scratch, self._layout.upload(key), self._fetcher, space, guarded)
 
-        return await self._jobs.begin(key, "measure", attempt, task, wake)
+        return await self._jobs.begin(key, "measure", attempt, task, wake, title=owner)
 
-    async def fill(self, key: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
+    async def fill(
+        self, key: str, owner: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake
+    ) -> JobStatus:
         """Populate the volume; its content appears only when it is complete."""
         scratch = self._layout.work(key)
         if (scratch / _FILLED).exists():
@@ -114,7 +116,7 @@ class LocalStorage:
             return volume.size
 
         reads = request.source.volume.name if isinstance(request.source, Copy) else ""
-        return await self._jobs.begin(key, "fill", attempt, task, wake, reads=reads, writes=volume.name)
+        return await self._jobs.begin(key, "fill", attempt, task, wake, title=owner, reads=reads, writes=volume.name)
 
     def _waits_for_upload(self, key: str, request: FillRequest) -> bool:
         return isinstance(request.source, Upload) and not self._layout.upload(key).exists()
@@ -136,7 +138,7 @@ class LocalStorage:
         """Return True if a job reads the volume, so that it must not be written."""
         return self._jobs.is_reading(name)
 
-    async def take_snapshot(self, name: str, volume: Volume, wake: Wake) -> JobStatus:
+    async def take_snapshot(self, name: str, owner: str, volume: Volume, wake: Wake) -> JobStatus:
         """Copy the volume in its current state."""
         target = self._layout.snapshot(name)
         if (target / _FILLED).exists():
@@ -155,7 +157,7 @@ class LocalStorage:
             write_atomically(target / _FILLED, volume.name.encode())
             return volume.size
 
-        return await self._jobs.begin(name, "snapshot", 0, task, wake, reads=volume.name)
+        return await self._jobs.begin(name, "snapshot", 0, task, wake, title=owner, reads=volume.name)
 
     async def remove_snapshot(self, name: str) -> None:
         """Remove a snapshot."""

@@ -5,11 +5,13 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from tests.support.faults import BACKOFF
 
 from virtshape.controllers.storage.protocol import JobStatus
 from virtshape.launcher.images.errors import RefusedImageError, TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.standalone.storage.jobs import Jobs
+from virtshape.supervise.checks import Check
 from virtshape.supervise.supervisor import Supervisor
 
 
@@ -26,7 +28,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_patient")
 async def test_short_job_finishes_within_begin_and_wakes_the_caller() -> None:
     jobs, woken = Jobs(Supervisor()), asyncio.Event()
-    work = await jobs.begin("a", "fill", 0, lambda _: 7, woken.set)
+    work = await jobs.begin("a", "fill", 0, lambda _: 7, woken.set, title="default/disk")
     assert work == JobStatus(state="done", progress=100.0, size=7)
     await woken.wait()
     found = jobs.find("a", "fill", 0)
@@ -47,15 +49,70 @@ async def test_short_job_finishes_within_begin_and_wakes_the_caller() -> None:
             OSError(28, "No space left on device", "/a"),
             JobStatus(state="failed", message="No space left on device: /a"),
         ),
-        (ValueError("a bug"), JobStatus(state="failed", message="ValueError: a bug")),
     ],
-    ids=["refused", "not arrived", "no space", "bug"],
+    ids=["refused", "not arrived", "no space"],
 )
 async def test_job_failures_are_reported(error: Exception, work: JobStatus) -> None:
     def fail(_: Progress) -> int:
         raise error
 
-    assert await Jobs(Supervisor()).begin("a", "fill", 0, fail, ignore_end) == work
+    assert await Jobs(Supervisor()).begin("a", "fill", 0, fail, ignore_end, title="default/disk") == work
+
+
+@pytest.mark.usefixtures("_patient")
+async def test_unexpected_failure_is_reported_to_the_caller_and_the_supervisor(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    supervisor, woken = Supervisor(BACKOFF), asyncio.Event()
+    jobs = Jobs(supervisor)
+    repaired = threading.Event()
+
+    def fail(_: Progress) -> int:
+        if not repaired.is_set():
+            raise ValueError("a bug")
+        return 7
+
+    work = await jobs.begin("a", "fill", 0, fail, woken.set, title="default/disk")
+    assert work == JobStatus(state="failed", message="ValueError: a bug")
+    assert woken.is_set()
+    failing = Check("fill default/disk: ValueError: a bug", required=False)
+    assert supervisor.list_checks() == {"storage-jobs": failing}
+    assert "background task storage-jobs/fill default/disk failed: ValueError: a bug; restarting in" in caplog.text
+    assert [record for record in caplog.records if record.exc_info]
+
+    await jobs.end("a")  # as controllers do before they try again
+    assert supervisor.list_checks() == {"storage-jobs": failing}
+    repaired.set()
+    work = await jobs.begin("a", "fill", 1, fail, woken.set, title="default/disk")
+    assert work == JobStatus(state="done", progress=100.0, size=7)
+    assert supervisor.list_checks() == {"storage-jobs": Check(required=False)}
+
+
+@pytest.mark.usefixtures("_patient")
+async def test_supervisor_repeats_a_job_that_failed_unexpectedly_unless_it_is_ended() -> None:
+    jobs, runs = Jobs(Supervisor(BACKOFF)), 0
+
+    def fail_once(_: Progress) -> int:
+        nonlocal runs
+        runs += 1
+        if runs == 1:
+            raise ValueError("a bug")
+        return 7
+
+    done = asyncio.Event()
+    assert (await jobs.begin("a", "fill", 0, fail_once, ignore_end, title="default/disk")).state == "failed"
+    job = jobs.find("a", "fill", 0)
+    assert job is not None
+    assert job.running is not None
+    job.running.task.add_done_callback(lambda _: done.set())
+    await done.wait()
+    assert (job.work.state, runs) == ("done", 2)
+
+    runs = 0
+    assert (await jobs.begin("b", "fill", 0, fail_once, ignore_end, title="default/other")).state == "failed"
+    await jobs.end("b")
+    await asyncio.sleep(2 * BACKOFF.first)
+    assert runs == 1
 
 
 def hold(gate: threading.Event) -> Callable[[Progress], int]:
@@ -69,7 +126,7 @@ def hold(gate: threading.Event) -> Callable[[Progress], int]:
 
 async def test_jobs_report_progress_and_can_be_stopped() -> None:
     jobs, gate = Jobs(Supervisor()), threading.Event()
-    await jobs.begin("a", "fill", 0, hold(gate), ignore_end, reads="v1")
+    await jobs.begin("a", "fill", 0, hold(gate), ignore_end, title="default/disk", reads="v1")
     job = jobs.find("a", "fill", 0)
     assert job is not None
     while job.work != JobStatus(state="running", progress=25.0):
@@ -83,9 +140,9 @@ async def test_jobs_report_progress_and_can_be_stopped() -> None:
 
 async def test_number_of_concurrent_jobs_is_limited() -> None:
     jobs, gate = Jobs(Supervisor(), most_at_once=1), threading.Event()
-    await jobs.begin("a", "fill", 0, hold(gate), ignore_end)
+    await jobs.begin("a", "fill", 0, hold(gate), ignore_end, title="default/disk")
     done = asyncio.Event()
-    assert await jobs.begin("b", "fill", 0, lambda _: 2, done.set) == JobStatus(state="waiting")
+    assert await jobs.begin("b", "fill", 0, lambda _: 2, done.set, title="default/disk") == JobStatus(state="waiting")
     gate.set()
     await done.wait()
     await jobs.close()
@@ -100,6 +157,6 @@ async def test_end_does_not_wait_for_a_job_that_does_not_react(monkeypatch: pyte
         return 1
 
     jobs = Jobs(Supervisor())
-    await jobs.begin("a", "fill", 0, deaf, ignore_end)
+    await jobs.begin("a", "fill", 0, deaf, ignore_end, title="default/disk")
     await jobs.close()
     gate.set()
