@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ from tests.support.upprocess import System, call_virtshape, wait_until
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.directories import GuestDirectories
-from virtshape.launcher.node.requirements import find_missing_packages
+from virtshape.launcher.node.requirements import BINDING, find_missing_packages
 
 
 def test_doctor_lists_every_check_and_exits_with_the_result(tmp_path: Path) -> None:
@@ -83,6 +84,45 @@ def test_up_warns_about_a_directory_open_to_others(data: Path) -> None:
     with System(data, "--launcher", "none") as system:
         before, _, _ = system.greeting.partition("virtshape is ready")
         assert f"chmod 700 {data}" in before
+
+
+def test_up_without_pasta_says_so_before_it_is_ready(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for directory in os.get_exec_path():
+        for program in Path(directory).iterdir() if Path(directory).is_dir() else ():
+            if program.name != "pasta" and not (programs / program.name).exists():
+                (programs / program.name).symlink_to(program)
+    monkeypatch.setenv("PATH", str(programs))
+    with System(data, "--launcher", "qemu") as system:
+        before, _, _ = system.greeting.partition("virtshape is ready")
+        assert "guests have no network access except forwarded ports: pasta is missing" in before
+        assert re.search(r"apt-get install -y .*\bpasst\b", before)
+        assert "No guest can run" not in before or find_missing_packages()
+
+
+def test_up_with_a_broken_libvirt_binding_says_so_before_it_is_ready(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if BINDING in find_missing_packages():
+        pytest.skip("libvirt's Python binding is not installed: run `make` with libvirt-dev")
+    (tmp_path / "libvirt.py").write_text("raise ImportError('libvirt.so.0: version LIBVIRT_99 not found')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with System(data, "--launcher", "qemu") as system:
+        before, _, _ = system.greeting.partition("virtshape is ready")
+        assert before.startswith("No guest can run on this machine; everything else works:\n")
+        assert "binding cannot be loaded: ImportError: libvirt.so.0: version LIBVIRT_99 not found\n" in before
+        assert re.search(r"uv sync .*--reinstall-package libvirt-python|pip install --force-reinstall", before)
+
+
+def test_up_with_an_unusable_data_directory_does_not_claim_that_anything_works(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = call_virtshape("up", "--data-dir", tmp_path / "file" / "data", "--listen", "127.0.0.1:0")
+    assert result.returncode == 1
+    assert "The server cannot work on this machine:\n" in result.stdout, result
+    assert "everything else works" not in result.stdout
 
 
 def test_down_without_guests_says_that_none_run(data: Path) -> None:

@@ -50,7 +50,7 @@ def command(directory: Path, listen: tuple[str, int], output: str) -> int:
     from virtshape.standalone.doctor.checks import can_run_guests, check_machine, list_fixes
     from virtshape.standalone.doctor.facts import gather_facts
 
-    facts = gather_facts(directory.absolute(), *listen, versions=True)
+    facts = gather_facts(directory.absolute(), *listen, versions=True, probes=True)
     checks = check_machine(facts)
     if output == "table":
         print_checks(checks)

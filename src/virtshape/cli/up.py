@@ -14,6 +14,7 @@ from virtshape.cli.errors import CommandError
 from virtshape.standalone.location import DEFAULT_HOST, DEFAULT_PORT
 
 if TYPE_CHECKING:
+    from virtshape.standalone.doctor.checks import Diagnosis
     from virtshape.standalone.runtime import LauncherName
     from virtshape.standalone.server import Ready, Settings
 
@@ -118,13 +119,19 @@ def command(
     Exit status: 0 stopped by a signal, 1 cannot run.
     """
     # Imported here to keep `--help` fast.
+    from concurrent.futures import ThreadPoolExecutor
+
     from virtshape.daemon.logs import set_up_logs
-    from virtshape.standalone.server import Settings
 
     set_up_logs(log_level, log_format)
     host, port = listen
+    directory = directory.absolute()
+    with ThreadPoolExecutor() as pool:  # the probes take about as long as loading the server
+        diagnosing = pool.submit(diagnose, directory, host, guests=controllers and launcher == "qemu")
+
+        from virtshape.standalone.server import Settings
     settings = Settings(
-        directory=directory.absolute(),
+        directory=directory,
         host=host,
         port=port,
         catalog=catalog,
@@ -133,28 +140,30 @@ def command(
         history_seconds=history_seconds,
         history_revisions=history_revisions,
     )
-    print_problems(settings)
+    print_problems(diagnosing.result())
     print_guests_found(settings.directory)
     run_server(settings)
     print_guests_left(settings.directory)
 
 
-def print_problems(settings: "Settings") -> None:
-    """Print the problems of this machine and the commands that fix them."""
-    from virtshape.cli.doctor import print_checks
-    from virtshape.standalone.doctor.checks import can_run_guests, check_guests, check_server, list_fixes
+def diagnose(directory: Path, host: str, *, guests: bool) -> "Diagnosis":
+    """Check this machine as `virtshape doctor` does, without versions and the port, whose error the server reports."""
+    from virtshape.standalone.doctor.checks import diagnose_machine
     from virtshape.standalone.doctor.facts import gather_facts
 
-    facts = gather_facts(settings.directory, settings.host, None, versions=False)
-    runs_guests = settings.controllers and settings.launcher == "qemu"
-    checks = [*check_server(facts), *(check_guests(facts) if runs_guests else [])]
-    problems = [check for check in checks if check.status != "ok"]
-    if not problems:
+    return diagnose_machine(gather_facts(directory, host, None, versions=False, probes=guests), guests=guests)
+
+
+def print_problems(diagnosis: "Diagnosis") -> None:
+    """Print the problems of this machine and the commands that fix them."""
+    from virtshape.cli.doctor import print_checks
+
+    if not diagnosis.problems:
         return
-    if runs_guests and not can_run_guests(checks):
-        click.echo("No guest can run on this machine; everything else works:")
-    print_checks(problems)
-    click.echo("To fix it:\n" + "\n".join(f"  {fix}" for fix in list_fixes(problems, facts)) + "\n")
+    if diagnosis.summary:
+        click.echo(diagnosis.summary)
+    print_checks(diagnosis.problems)
+    click.echo("To fix it:\n" + "\n".join(f"  {fix}" for fix in diagnosis.fixes) + "\n")
 
 
 def print_guests_found(directory: Path) -> None:

@@ -149,5 +149,5 @@ async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervis
 
 def find_unavailable_reason(directory: Path) -> str:
     """Return why QEMU cannot run guests on this machine and how to fix it; empty if it can."""
-    facts = gather_facts(directory, "", None, versions=False)
+    facts = gather_facts(directory, "", None, versions=False, probes=False)
     return explain_failures(check_guests(facts), facts)

@@ -39,6 +39,15 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the fix builds libvirt's Python binding after installing packages."""
 
 
+class Diagnosis(Struct, frozen=True):
+    """The failed checks of a machine."""
+
+    problems: list[Check]
+    fixes: list[str]
+    summary: str
+    """What does not work at all; empty if everything works at least in part."""
+
+
 def check_machine(facts: Facts) -> list[Check]:
     """Return all checks in the order in which to fix them."""
     return [*check_server(facts), *check_guests(facts)]
@@ -75,6 +84,19 @@ def can_run_guests(checks: Iterable[Check]) -> bool:
     return not any(check.status == "failure" for check in checks)
 
 
+def diagnose_machine(facts: Facts, *, guests: bool) -> Diagnosis:
+    """Return the problems of a machine that is to run the server, and QEMU guests if `guests` is set."""
+    of_server = check_server(facts)
+    of_guests = check_guests(facts) if guests else []
+    problems = [check for check in (*of_server, *of_guests) if check.status != "ok"]
+    summary = ""
+    if any(check.status == "failure" for check in of_server):
+        summary = "The server cannot work on this machine:"
+    elif not can_run_guests(of_guests):
+        summary = "No guest can run on this machine; everything else works:"
+    return Diagnosis(problems, list_fixes(problems, facts), summary)
+
+
 def explain_failures(checks: Iterable[Check], facts: Facts) -> str:
     """Return why guests cannot run and how to fix it; empty if they can."""
     failed = [check for check in checks if check.status == "failure"]
@@ -98,9 +120,12 @@ def _format_setup(facts: Facts, packages: tuple[str, ...], *, builds_binding: bo
     """Return the command that installs Debian packages and builds libvirt's Python binding."""
     steps = [f"{_sudo(facts)}apt-get install -y {' '.join(packages)}"] if packages else []
     if builds_binding and facts.checkout:
-        steps.append(f"{facts.checkout}/.venv/bin/uv sync --project {facts.checkout} --frozen --inexact --extra guests")
+        again = " --reinstall-package libvirt-python" if facts.binding_error else ""
+        sync = f"{facts.checkout}/.venv/bin/uv sync --project {facts.checkout} --frozen --inexact --extra guests"
+        steps.append(sync + again)
     elif builds_binding:
-        steps.append(f"pip install '{BINDING}'")
+        again = "pip install --force-reinstall --no-cache-dir libvirt-python"
+        steps.append(again if facts.binding_error else f"pip install '{BINDING}'")
     return " && ".join(steps)
 
 

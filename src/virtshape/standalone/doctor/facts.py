@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
@@ -74,14 +75,22 @@ class Facts(Struct, frozen=True, kw_only=True):
     tpm: bool = True
 
 
-def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool) -> Facts:
-    """Return facts about this machine; `versions` also runs programs to get their versions."""
+def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool, probes: bool) -> Facts:
+    """
+    Return facts about this machine.
+
+    `versions` runs programs to get their versions; `probes` loads libvirt's binding and creates a network namespace.
+    """
     account, user = choose_account(), os.geteuid()
     missing_packages = tuple(find_missing_packages())
     emulator = find_emulator(find_architecture())
     found = directory.stat() if directory.exists() else None
     holder = find_holder(directory) if found is not None and os.access(directory, os.X_OK) else None
     binding_missing = BINDING in missing_packages
+    with ThreadPoolExecutor() as pool:  # each probe waits for a process
+        binding = pool.submit(_try_binding) if probes and not binding_missing else None
+        network = pool.submit(check_isolation, account) if probes else None
+    binding_error = binding.result() if binding is not None else ""
     return Facts(
         python=sys.version_info[:3],
         user=user,
@@ -101,12 +110,12 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
         qemu_version=_get_version([emulator, "--version"]) if versions else None,
         libvirt_version=_read_libvirt_version(),
         binding_version=None if binding_missing else _find_binding_version(),
-        binding_error=_try_binding() if versions and not binding_missing else "",
-        missing_build_packages=_list_missing_build_packages() if binding_missing else (),
+        binding_error=binding_error,
+        missing_build_packages=_list_missing_build_packages() if binding_missing or binding_error else (),
         checkout=_find_checkout(),
         kvm=check_kvm(account),
         mount_obstacle=find_mount_obstacle() if account.user != user else "",
-        network_obstacle=check_isolation(account).reason if versions else "",
+        network_obstacle=network.result().reason if network is not None else "",
         uefi=bool(find_firmwares(platform.machine(), "pc-q35-7.2" if find_architecture() == "amd64" else "virt")),
         tpm=shutil.which("swtpm") is not None and shutil.which("swtpm_setup") is not None,
     )

@@ -11,6 +11,7 @@ from virtshape.standalone.doctor.checks import (
     can_run_guests,
     check_guests,
     check_machine,
+    diagnose_machine,
     explain_failures,
     list_fixes,
 )
@@ -30,6 +31,36 @@ def test_complete_machine_passes_all_checks() -> None:
     assert can_run_guests(checks)
     assert explain_failures(checks, Facts()) == ""
     assert list_fixes(checks, Facts()) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "guests", "summary", "problems"),
+    [
+        ({}, True, "", []),
+        ({"network_obstacle": "pasta is missing"}, True, "", ["network"]),
+        ({"network_obstacle": "pasta is missing", "missing_packages": ("qemu-utils",)}, False, "", []),
+        (
+            {"missing_packages": ("qemu-utils",)},
+            True,
+            "No guest can run on this machine; everything else works:",
+            ["qemu-img"],
+        ),
+        ({"directory_writable": False}, True, "The server cannot work on this machine:", ["data directory"]),
+        (
+            {"directory_writable": False, "missing_packages": ("qemu-utils",)},
+            True,
+            "The server cannot work on this machine:",
+            ["data directory", "qemu-img"],
+        ),
+    ],
+    ids=["none", "warning", "no guests wanted", "guests", "server", "server and guests"],
+)
+def test_diagnosis_summarizes_what_does_not_work(
+    facts: dict[str, Any], guests: bool, summary: str, problems: list[str]
+) -> None:
+    diagnosis = diagnose_machine(Facts(**facts), guests=guests)
+    assert (diagnosis.summary, [check.name for check in diagnosis.problems]) == (summary, problems)
+    assert bool(diagnosis.fixes) is bool(problems)
 
 
 PROBLEMS: dict[str, tuple[str, dict[str, Any], str, str, str]] = {
@@ -126,7 +157,7 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str, str, str]] = {
         {"binding_error": "ImportError: libvirt.so.0"},
         "failure",
         "cannot be loaded: ImportError: libvirt.so.0",
-        "pip install 'virtshape[guests]'",
+        "pip install --force-reinstall --no-cache-dir libvirt-python",
     ),
     "no virtualization": ("KVM", {"kvm": "no CPU support"}, "warning", "ten times slower", "nested virtualization"),
     "no /dev/kvm": ("KVM", {"kvm": "no device"}, "warning", "/dev/kvm does not exist", "sudo modprobe kvm_intel"),

@@ -15,10 +15,10 @@ CAPABLE = "processor : 0\nflags : fpu vmx\n"
 
 def test_directory_facts_before_and_after_creation(tmp_path: Path) -> None:
     directory = tmp_path / "deep" / "data"
-    before = gather_facts(directory, "127.0.0.1", None, versions=False)
+    before = gather_facts(directory, "127.0.0.1", None, versions=False, probes=False)
     assert (before.directory_owner, before.directory_writable, before.server_pid) == (None, True, None)
     directory.mkdir(parents=True, mode=0o750)
-    after = gather_facts(directory, "127.0.0.1", None, versions=False)
+    after = gather_facts(directory, "127.0.0.1", None, versions=False, probes=False)
     assert (after.directory_owner, after.directory_mode, after.directory_writable) == (os.geteuid(), 0o750, True)
     assert after.python == sys.version_info[:3]
     assert after.free_bytes > 0
@@ -30,9 +30,12 @@ def test_free_port_and_port_in_use_are_distinguished(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert gather_facts(tmp_path, "127.0.0.1", port, versions=False).port_error == "Address already in use"
-    assert gather_facts(tmp_path, "127.0.0.1", 0, versions=False).port_error == ""
-    assert gather_facts(tmp_path, "nowhere.invalid", 1, versions=False).port_error != ""
+        assert (
+            gather_facts(tmp_path, "127.0.0.1", port, versions=False, probes=False).port_error
+            == "Address already in use"
+        )
+    assert gather_facts(tmp_path, "127.0.0.1", 0, versions=False, probes=False).port_error == ""
+    assert gather_facts(tmp_path, "nowhere.invalid", 1, versions=False, probes=False).port_error != ""
 
 
 @pytest.mark.parametrize(
