@@ -114,6 +114,16 @@ def test_unread_watches_of_history_use_little_memory(loaded: System) -> None:
     assert growth.mib < 8 * 16  # of 40 for each
 
 
+def test_unread_watches_of_existing_objects_use_little_memory(loaded: System) -> None:
+    connections = [RawConnection(loaded) for _ in range(20)]
+    with measure_growth(loaded, pause_seconds=3.0) as growth:
+        for connection in connections:
+            connection.socket.sendall(connection.format(b"GET", f"{CONFIGS}?watch=true".encode()))
+    for connection in connections:
+        connection.close()
+    assert growth.mib < 20 * 8  # of 16 to 48 for each
+
+
 def test_small_yaml_body_cannot_use_much_memory(loaded: System) -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: &x " + "y" * 70_000 + "}\n"
     text += "binaryData: [" + "*x," * 1300 + "]\n"

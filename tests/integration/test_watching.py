@@ -228,12 +228,24 @@ def test_watch_from_an_unknown_revision_ends_with_410(client: Client, paths: Nam
 def test_missed_changes_are_sent_in_batches(
     client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("virtshape.store.store.CHANGES_AT_ONCE", 1000)
+    monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 1000)
     since = revision(client.get(paths.instancetypes()).tree)
     names = [f"t-{number}" for number in range(20)]
     create(client, paths.instancetypes(), *map(build_instancetype, names))
     with client.watch(paths.instancetypes(), resourceVersion=since) as watch:
         assert show(watch.read(20)) == [("ADDED", name) for name in names]
+        create(client, paths.instancetypes(), build_instancetype("last"))
+        assert show(watch.read(1)) == [("ADDED", "last")]
+
+
+def test_existing_objects_are_sent_in_batches(
+    client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 1000)
+    names = [f"t-{number:02}" for number in range(20)]
+    create(client, paths.instancetypes(), *map(build_instancetype, names))
+    with client.watch(paths.instancetypes(), fieldSelector="metadata.name!=t-03") as watch:
+        assert show(watch.read(19)) == [("ADDED", name) for name in names if name != "t-03"]
         create(client, paths.instancetypes(), build_instancetype("last"))
         assert show(watch.read(1)) == [("ADDED", "last")]
 

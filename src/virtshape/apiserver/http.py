@@ -75,6 +75,7 @@ class Connection(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._unsent: memoryview | None = None
+        self._held = 0  # size of the body or chunk that is being sent: all of it stays in memory until its end
         self._after_send: Callable[[], None] | None = None
         self._closing = False
         self._stopping = False
@@ -160,8 +161,7 @@ class Connection(asyncio.Protocol):
             self._serve_next()
 
     def _note_unsent(self) -> None:
-        unwritten = 0 if self._unsent is None else len(self._unsent)
-        self._memory.hold(self._abort, unwritten + self._transport.get_write_buffer_size())
+        self._memory.hold(self._abort, self._held + self._transport.get_write_buffer_size())
 
     def _stop_stall_timer(self) -> None:
         if self._stall_timer is not None:
@@ -289,6 +289,7 @@ class Connection(asyncio.Protocol):
             self._after_send = self.close
         self._transport.write("".join(head).encode("latin-1") + body[:SLICE])
         if len(body) > SLICE:
+            self._held = len(body)
             self._unsent = memoryview(body)[SLICE:]
             self._write_unsent()
         elif self._after_send is not None:
@@ -303,8 +304,10 @@ class Connection(asyncio.Protocol):
         while self._unsent is not None and self._writable.is_set():
             self._transport.write(self._unsent[:SLICE])
             self._unsent = self._unsent[SLICE:] if len(self._unsent) > SLICE else None
-        if self._unsent is None and self._after_send is not None and not self._closing:
-            self._after_send()
+        if self._unsent is None:
+            self._held = 0
+            if self._after_send is not None and not self._closing:
+                self._after_send()
 
     async def _stream(self, request: Request, stream: Stream) -> None:
         head = [_STATUS_LINES[stream.status], f"content-type: {stream.content_type}\r\n"]
@@ -315,13 +318,17 @@ class Connection(asyncio.Protocol):
         try:
             if request.method != "HEAD":
                 async for chunk in stream.chunks:
+                    self._held = len(chunk)
                     for at in range(0, len(chunk), SLICE):
                         piece = chunk[at : at + SLICE]
                         self._transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
                         if not self._writable.is_set():
                             await self._writable.wait()
+                    self._held = 0
+                    del chunk  # the next one may take long
         finally:
             self._streaming = False
+            self._held = 0
             if not self._closing:
                 self._transport.write(b"0\r\n\r\n")
             with contextlib.suppress(Exception):

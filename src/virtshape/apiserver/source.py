@@ -1,6 +1,6 @@
 """Sources of objects for reads: the store, or a fixed list of objects."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
 from virtshape.store.record import Event, Key, Page, Record
@@ -35,8 +35,11 @@ class ObjectSource(Protocol):
     ) -> Page:
         """Return objects in key order: now, or at a revision that is still stored."""
 
+    def list_in_parts(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
+        """Return the current revision and the objects at it in key order, in parts that are read one by one."""
+
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
-        """Return changes after a kept revision, a few MiB at most; with the last, a subscription to later ones."""
+        """Return changes after a kept revision, about 1 MiB at most; with the last, a subscription to later ones."""
 
     def get_revision(self, revision: int) -> bytes | None:
         """Return the bytes that a revision wrote, if still stored."""
@@ -79,6 +82,11 @@ class FixedSource:
         names = [name for name in self._names if after is None or name > after.name]
         chosen = names if limit < 0 else names[:limit]
         return Page([self._find(name) for name in chosen], at or self.revision, len(names) - len(chosen))
+
+    def list_in_parts(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
+        """Return the store's revision and the objects in name order, one by one."""
+        _ = resource, namespace
+        return self.revision, ([self._find(name)] for name in self._names)
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
         """Return no changes and a subscription without events."""

@@ -25,7 +25,7 @@ from virtshape.apiserver.route import Route
 from virtshape.apiserver.selectors.selection import Selection, compile_selection
 from virtshape.apiserver.source import ObjectSource
 from virtshape.store.errors import CompactedError, FutureError
-from virtshape.store.record import Event
+from virtshape.store.record import Event, Record
 from virtshape.store.watch import Subscription
 
 BOOKMARK_SECONDS: Final = 60.0
@@ -76,19 +76,23 @@ class Watch:
         """Yield chunks until the watch times out. Nothing is subscribed before the first chunk."""
         subscription: Subscription | None = None
         try:
-            lines = self._list_present() if self._options.initial_events else []
+            if self._options.initial_events:
+                async for chunk in self._list_present():
+                    yield chunk
+                    del chunk
             since = self._sent_revision
             while subscription is None:
-                if lines:
-                    yield b"".join(lines)
-                    await asyncio.sleep(0)
                 missed, subscription = self._store.watch(self._resource.name, self._namespace, since)
                 since = missed[-1].revision if missed else since
-                lines = self._render_events(missed)
-            if lines:
-                yield b"".join(lines)
+                chunk = self._render_events(missed)
+                del missed  # the client may take long to read the chunk
+                if chunk:
+                    yield chunk
+                    await asyncio.sleep(0)
+            del chunk
             async for chunk in self._follow(subscription):
                 yield chunk
+                del chunk
         except CompactedError as error:
             yield self._error(expired_revision_error(error))
         except FutureError as error:
@@ -99,20 +103,28 @@ class Watch:
             if subscription is not None:
                 subscription.close()
 
-    def _list_present(self) -> list[bytes]:
-        """Return ADDED events for the existing objects."""
+    async def _list_present(self) -> AsyncIterator[bytes]:
+        """Yield ADDED events for the existing objects; hold only the part of them that the client has not read."""
         check_revision_reached(self._store, self._since)
-        page = self._store.list(self._resource.name, self._namespace)
+        revision, parts = self._store.list_in_parts(self._resource.name, self._namespace)
+        for part in parts:
+            chunk = self._render_records(part)
+            del part
+            if chunk:
+                yield chunk
+                del chunk
+            await asyncio.sleep(0)
+        self._sent_revision = revision
+        if self._options.bookmarks:
+            yield self._bookmark(revision, initial_end=True)
+
+    def _render_records(self, records: Sequence[Record]) -> bytes:
         selection = self._selection
-        lines = [
+        return b"".join(
             self._line("ADDED", record.value)
-            for record in page.records
+            for record in records
             if selection.may_match(record.key) and selection.matches(record.value)
-        ]
-        self._sent_revision = page.revision
-        if self._options.initial_events and self._options.bookmarks:
-            lines.append(self._bookmark(page.revision, initial_end=True))
-        return lines
+        )
 
     async def _follow(self, subscription: Subscription) -> AsyncIterator[bytes]:
         """Yield events as they happen."""
@@ -125,9 +137,10 @@ class Watch:
             if subscription.overrun:
                 yield self._error(StatusError(410, "Expired", "the watch fell too far behind: list and watch again"))
                 return
-            for part in _divide(events):
-                if lines := self._render_events(part):
-                    yield b"".join(lines)
+            chunks = self._render_parts(events)
+            del events  # nothing is held while the watch waits
+            while chunk := next(chunks, b""):
+                yield chunk
             if loop.time() >= bookmark_at:
                 if self._options.bookmarks and reached > self._sent_revision:
                     yield self._bookmark(reached)
@@ -139,7 +152,11 @@ class Watch:
         last = deadline - LAST_BOOKMARK_SECONDS
         return min(now + BOOKMARK_SECONDS, last) if now < last else deadline
 
-    def _render_events(self, events: Sequence[Event]) -> list[bytes]:
+    def _render_parts(self, events: Sequence[Event]) -> Iterator[bytes]:
+        """Return the lines of the events that this watch selects, in chunks of limited size."""
+        return (chunk for part in _divide(events) if (chunk := self._render_events(part)))
+
+    def _render_events(self, events: Sequence[Event]) -> bytes:
         """Return the lines of the events that this watch selects."""
         lines = []
         for event in events:
@@ -148,7 +165,7 @@ class Watch:
                 if line is not None:
                     lines.append(line)
                     self._sent_revision = event.revision
-        return lines
+        return b"".join(lines)
 
     def _select_event(self, event: Event) -> bytes | None:
         """Return the line of an event whose object may have started or stopped matching the selector."""

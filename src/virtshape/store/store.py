@@ -6,9 +6,11 @@ Belongs to one event loop; only commits run in a thread.
 
 import asyncio
 import contextlib
+import json
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -30,8 +32,9 @@ from virtshape.store.writer import Outcome, Write, WriteHealth, Writer
 FILE_NAME: Final = "virtshape.db"
 DEFAULT_WINDOW_SECONDS: Final = 300
 DEFAULT_WINDOW_REVISIONS: Final = 10_000
-CHANGES_AT_ONCE: Final = 4 * 1024 * 1024
-"""Maximum bytes of history that a watch reads at once."""
+BYTES_AT_ONCE: Final = 1024 * 1024
+"""Bytes of objects or changes after which a watch stops reading until its client has read them."""
+_REVISIONS_AT_ONCE: Final = 1000
 
 _PRESENT = "FROM current c JOIN log l ON l.revision = c.revision WHERE c.resource = :resource"
 _COLUMNS = "c.namespace AS namespace, c.name AS name, c.revision AS revision, l.value AS value"
@@ -143,6 +146,48 @@ class Store:
         finally:
             reader.execute("COMMIT")
 
+    def list_in_parts(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
+        """
+        Return the current revision and the objects at it in key order, in parts of limited size.
+
+        A part is read when the iterator reaches it. CompactedError is raised if its history is no longer kept.
+        """
+        where = "" if namespace is None else "AND c.namespace = :namespace"
+        query = f"SELECT c.revision {_PRESENT_NAMES} {where} ORDER BY c.namespace, c.name"
+        reader = self._reader
+        reader.execute("BEGIN")
+        try:
+            revision = last_revision(reader)
+            found = reader.execute(query, {"resource": resource, "namespace": namespace})
+            revisions = array("q", (number for (number,) in found))
+        finally:
+            reader.execute("COMMIT")
+        self._seen = max(self._seen, revision)
+        return revision, self._read_parts(resource, revisions)
+
+    def _read_parts(self, resource: str, revisions: "array[int]") -> Iterator[Sequence[Record]]:
+        at = 0
+        while at < len(revisions):
+            part = [self._read_revisions(resource, revisions[at : at + _REVISIONS_AT_ONCE].tolist())]
+            at += len(part[0])
+            yield part.pop()  # keeps no reference: the reader may pause for long
+
+    def _read_revisions(self, resource: str, revisions: Sequence[int]) -> Sequence[Record]:
+        """Return the objects that revisions wrote, in this order, until they exceed the limit."""
+        rows = self._reader.execute(
+            "SELECT j.value, l.namespace, l.name, l.value FROM json_each(?) j LEFT JOIN log l ON l.revision = j.value",
+            (json.dumps(revisions),),
+        )
+        part, size = [], 0
+        for revision, namespace, name, value in rows:
+            if value is None:
+                raise CompactedError(revision, self.oldest)
+            part.append(Record(Key(resource, namespace, name), revision, value))
+            size += len(value)
+            if size > BYTES_AT_ONCE:
+                break
+        return part
+
     def get_revision(self, revision: int) -> bytes | None:
         """Return the bytes that a revision wrote; None if it was compacted."""
         row = self._reader.execute("SELECT value FROM log WHERE revision = ?", (revision,)).fetchone()
@@ -205,7 +250,7 @@ class Store:
         """
         Return the changes after a kept revision, and a subscription to all later ones.
 
-        At most a few MiB of changes are returned. If there are more, the subscription is None: watch again from the
+        About 1 MiB of changes is returned at most. If there are more, the subscription is None: watch again from the
         last revision returned.
         """
         self._check_kept(since, self.newest)
@@ -213,11 +258,11 @@ class Store:
         for kind, ns, name, rv, value, prev in self._read_log(resource, namespace, since):
             changes.append(Event(kind, Key(resource, ns, name), rv, value, prev, {}))
             size += len(value)
-            if size > CHANGES_AT_ONCE:
+            if size > BYTES_AT_ONCE:
                 break
         last = changes[-1].revision if changes else since
         self._seen = max(self._seen, last)
-        if size > CHANGES_AT_ONCE:
+        if size > BYTES_AT_ONCE:
             return changes, None
         subscription = self._broadcaster.subscribe(resource, namespace)
         subscription.seen = last

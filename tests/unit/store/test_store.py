@@ -217,7 +217,7 @@ async def test_watch_can_be_resumed_from_a_revision_that_the_event_loop_has_not_
 
 
 async def test_long_history_is_returned_in_parts_without_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("virtshape.store.store.CHANGES_AT_ONCE", 250)
+    monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 250)
 
     async with opened(tmp_path) as store:
         for number in range(5):
@@ -233,6 +233,41 @@ async def test_long_history_is_returned_in_parts_without_a_gap(tmp_path: Path, m
         assert parts > 2
         seen += await subscription.next(1)
         assert [event.revision for event in seen] == list(range(1, 5 + parts + 1))
+
+
+async def test_parts_of_a_list_are_the_objects_at_its_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 250)
+
+    async with opened(tmp_path) as store:
+        for number in range(5):
+            await store.write(put(key(f"n{number}"), body=b"x" * 100))
+        await store.write(put(key("elsewhere", "b"), body=b"x" * 100))
+        revision, parts = store.list_in_parts(VMS, "a")
+        seen = [next(parts)]
+        await store.write(put(key("n0"), 1, removes=True))
+        await store.write(put(key("n4"), 5))
+        await store.write(put(key("n9")))
+        seen += parts
+        assert revision == 6
+        assert [[(record.key.name, record.revision) for record in part] for part in seen] == [
+            [("n0", 1), ("n1", 2), ("n2", 3)],
+            [("n3", 4), ("n4", 5)],
+        ]
+        assert sum(map(len, store.list_in_parts(VMS)[1])) == 6
+
+
+async def test_list_in_parts_ends_if_its_history_is_compacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 50)
+
+    async with opened(tmp_path) as store:
+        for number in range(2):
+            await store.write(put(key(f"n{number}"), body=b"x" * 100))
+        _, parts = store.list_in_parts(VMS)
+        next(parts)
+        await store.write(put(key("n1"), 2))
+        await store.compact(before=3)
+        with pytest.raises(CompactedError):
+            next(parts)
 
 
 async def test_future_revision_is_refused(tmp_path: Path) -> None:
