@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 from tests.e2e.tenants import CDI, Tenant
 from tests.e2e.uploads import build_claim, build_volume
-from tests.support.archives import build_archive, build_entry_bomb, build_long_chain, build_pax_bomb
+from tests.support.archives import (
+    build_archive,
+    build_directory_bomb,
+    build_entry_bomb,
+    build_long_chain,
+    build_pax_bomb,
+)
 from tests.support.upprocess import System, wait_until
 
 from virtshape.api.model import JsonObject
@@ -82,6 +88,7 @@ def test_symlink_chain_cannot_write_a_file_of_the_server(dev: Tenant, system: Sy
 BOMBS = {
     "pax header": (lambda: build_pax_bomb(512 * MIB), "the headers of an entry have more than 1048576 bytes"),
     "entries": (lambda: build_entry_bomb(1_000_000), "it has more than 32768 entries"),
+    "directories": (lambda: build_directory_bomb(400), "the archive needs more than the 67108864 bytes"),
 }
 
 

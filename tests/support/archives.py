@@ -60,6 +60,15 @@ def build_pax_bomb(size: int) -> bytes:
     return packed.getvalue()
 
 
+def build_directory_bomb(count: int) -> bytes:
+    """Build a small compressed archive of `count` entries that are each 116 new directories deep."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", format=tarfile.GNU_FORMAT, compresslevel=9) as archive:
+        for number in range(count):
+            archive.addfile(build_member(f"{number}/" + "d/" * 115, tarfile.DIRTYPE))
+    return packed.getvalue()
+
+
 def build_entry_bomb(count: int) -> bytes:
     """Build a small compressed archive of `count` empty files."""
     entry = build_member("x").tobuf()

@@ -21,17 +21,10 @@ from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.tar import TarEntry, TarError, TarReader
 from virtshape.standalone.storage.diskspace import MARGIN
 from virtshape.standalone.storage.files import make_directory
+from virtshape.standalone.storage.trees import DEEPEST, DIRECTORY, Usage, create_file, open_directory
 
-_BLOCK: Final = 4096
-"""Minimum bytes that an entry uses: a claim may have as many entries as blocks."""
-MAX_ENTRIES: Final = 1_000_000
-"""Maximum number of files and directories in an archive, if its claim is large enough."""
 MAX_COMPONENT_LENGTH: Final = 255
-DEEPEST: Final = 128
-"""Maximum depth of directories."""
 _CHUNK: Final = 1 << 20
-_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def unpack_archive(source: Path, target: Path, size: int, scratch: Path, progress: Progress) -> None:
@@ -57,24 +50,19 @@ def unpack_archive(source: Path, target: Path, size: int, scratch: Path, progres
 
 def _unpack(packed: BinaryIO, tree: Path, size: int, progress: Progress) -> None:
     total = os.fstat(packed.fileno()).st_size
-    reader = TarReader(_open(packed), most_entries=min(MAX_ENTRIES, (size + MARGIN) // _BLOCK), limit=size + MARGIN)
-    root = os.open(tree, _DIRECTORY)
-    try:
-        used = 0
+    usage = Usage("the archive", size)
+    reader = TarReader(_open(packed), most_entries=usage.most_entries, limit=size + MARGIN)
+    with open_directory(tree) as root:
         for entry in reader:
             progress(min(packed.tell(), total), total)
             path = split_name(entry)
-            used += entry.size if entry.kind == "file" else 0
-            if used > size:
-                raise RefusedImageError(f"the files in the archive need more than the {size} bytes of the claim")
             if entry.kind == "directory":
-                with _enter(root, path):
+                with _enter(root, path, usage):
                     pass
             elif entry.kind == "file":
-                with _enter(root, path[:-1]) as parent:
+                usage.add_file(entry.size)
+                with _enter(root, path[:-1], usage) as parent:
                     _write(reader, entry, parent, path[-1], lambda: progress(min(packed.tell(), total), total))
-    finally:
-        os.close(root)
 
 
 def _open(packed: BinaryIO) -> io.BufferedReader:
@@ -106,15 +94,16 @@ def split_name(entry: TarEntry) -> list[str]:
 
 
 @contextmanager
-def _enter(root: int, path: list[str]) -> Iterator[int]:
-    """Open a directory below another one, and create missing directories."""
+def _enter(root: int, path: list[str], usage: Usage) -> Iterator[int]:
+    """Open a directory below another one; create and count missing directories."""
     descriptor = os.dup(root)
     try:
         for part in path:
             with suppress(FileExistsError):
                 os.mkdir(part, 0o755, dir_fd=descriptor)
+                usage.add_directory()
             try:
-                child = os.open(part, _DIRECTORY, dir_fd=descriptor)
+                child = os.open(part, DIRECTORY, dir_fd=descriptor)
             except NotADirectoryError:
                 raise RefusedImageError(f"the archive contains {part!r} both as a file and as a directory") from None
             os.close(descriptor)
@@ -127,12 +116,12 @@ def _enter(root: int, path: list[str]) -> Iterator[int]:
 def _write(reader: TarReader, entry: TarEntry, parent: int, name: str, progress: Callable[[], None]) -> None:
     """Write the content of the current entry to a new file; replace a file from an earlier entry."""
     try:
-        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
+        descriptor = create_file(name, parent)
     except FileExistsError:
         if stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
             raise RefusedImageError(f"the archive contains {name!r} both as a file and as a directory") from None
         os.unlink(name, dir_fd=parent)
-        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
+        descriptor = create_file(name, parent)
     try:
         while chunk := reader.read(_CHUNK):
             progress()

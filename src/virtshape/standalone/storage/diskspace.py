@@ -1,11 +1,11 @@
 """
 Disk space limits of imports and uploads, and a reserve that keeps the database writable.
 
-The reserve counts free space of the data directory's file system. It stops imports, uploads and copies; it does not
-limit what guests write to their volumes.
+The reserve counts free space and inodes of the data directory's file system. It stops imports, uploads and copies; it
+does not limit what guests write to their volumes.
 """
 
-import shutil
+import os
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,8 @@ MARGIN: Final = 64 << 20
 """Bytes that a source file may exceed the claim's size by: headers, tables and padding."""
 RESERVE: Final = 1 << 30
 """Default of the reserve."""
+MIN_FREE_INODES: Final = 1000
+"""Free inodes that uploads, imports and copies leave."""
 MAX_IMAGE_BYTES: Final = 100 << 30
 """Default of the maximum size of a disk or file without a requested size."""
 UNSIZED_ARCHIVE: Final = "an archive needs a claim with a size: set spec.storage.resources.requests.storage"
@@ -33,8 +35,14 @@ class DiskSpace(Struct, frozen=True):
     largest: int = MAX_IMAGE_BYTES
 
     def check(self, wanted: int = 0) -> None:
-        """Raise NoSpaceError if this many more bytes would use the reserve."""
-        free = shutil.disk_usage(self.directory).free
+        """Raise NoSpaceError if this many more bytes would use the reserve, or if inodes are short."""
+        system = os.statvfs(self.directory)
+        if system.f_files and system.f_favail < MIN_FREE_INODES:  # some file systems have no fixed number of inodes
+            raise NoSpaceError(
+                f"the disk is full: {system.f_favail} inodes are free, and {MIN_FREE_INODES} are reserved for the "
+                "database"
+            )
+        free = system.f_bavail * system.f_frsize
         if free - wanted < self.reserve:
             asked = f"{wanted} bytes are needed, " if wanted else ""
             raise NoSpaceError(

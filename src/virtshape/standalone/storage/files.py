@@ -16,6 +16,7 @@ from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.inspection import round_up
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.layout import DISK_IMAGE
+from virtshape.standalone.storage.trees import copy_directory
 
 BLOCK: Final = 4096
 """Image sizes are multiples of the largest block size that guests see."""
@@ -72,25 +73,6 @@ def copy_image(source: Path, target: Path, size: int, progress: Progress, *, pre
     with replace_file(target) as partial:
         copy_file(source, partial, progress, size)
         resize(partial, size, preallocated=preallocated)
-
-
-def copy_directory(source: Path, target: Path, size: int, progress: Progress) -> None:
-    """Copy the files of a volume into one of `size` bytes."""
-    sizes = {path: path.lstat().st_size for path in source.rglob("*") if stat.S_ISREG(path.lstat().st_mode)}
-    total = sum(sizes.values())
-    if total > size:
-        raise RefusedImageError(
-            f"the source has {total} bytes of files but the claim only {size}: request a larger claim"
-        )
-    done = 0
-    for path in sorted(source.rglob("*")):
-        progress(done, total)
-        copy = target / path.relative_to(source)
-        if path.is_dir() and not path.is_symlink():
-            make_directory(copy)
-        else:
-            shutil.copy2(path, copy, follow_symlinks=False)
-            done += sizes.get(path, 0)
 
 
 def copy_volume(source: Path, target: Path, size: int, progress: Progress, *, preallocated: bool = False) -> None:

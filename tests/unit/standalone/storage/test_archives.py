@@ -11,10 +11,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.archives import build_archive, build_entry_bomb, build_long_chain, build_member, build_pax_bomb
+from tests.support.archives import (
+    build_archive,
+    build_directory_bomb,
+    build_entry_bomb,
+    build_long_chain,
+    build_member,
+    build_pax_bomb,
+)
 
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.progress import ignore
+from virtshape.standalone.storage import trees
 from virtshape.standalone.storage.archives import unpack_archive
 
 MIB = 1 << 20
@@ -107,6 +115,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "pax name outside the volume": (build_pax(b"19 path=../escaped\n"), "a path outside of the volume"),
     "a sparse file": (build_pax(b"22 GNU.sparse.major=1\n"), "without --sparse"),
     "many entries": (build_entry_bomb(20_000), "more than 16640 entries"),
+    "many directories implied by names": (build_directory_bomb(400), "more than the 1048576 bytes of the claim"),
 }
 
 
@@ -117,6 +126,12 @@ def test_unsafe_archives_are_refused_and_removed(tmp_path: Path, archive: bytes,
     assert list((tmp_path / "target").iterdir()) == []
     assert list((tmp_path / "scratch").iterdir()) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scratch", "tar", "target"]
+
+
+def test_directories_implied_by_names_count_as_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MAX_ENTRIES", 100)
+    with pytest.raises(RefusedImageError, match="more than 100 files and directories"):
+        unpack(tmp_path, build_directory_bomb(1))
 
 
 def test_link_chain_longer_than_path_max_writes_nothing_outside(tmp_path: Path) -> None:

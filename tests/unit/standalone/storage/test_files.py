@@ -1,13 +1,16 @@
 """Disk images and directories of volumes as files."""
 
 import io
+import os
 import tarfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from virtshape.launcher.images.errors import RefusedImageError
+from virtshape.launcher.images.errors import NoSpaceError, RefusedImageError
 from virtshape.launcher.images.progress import ignore
+from virtshape.standalone.storage import diskspace, trees
 from virtshape.standalone.storage.archives import unpack_archive
 from virtshape.standalone.storage.files import copy_volume, grow, make_blank, remove, remove_directory
 
@@ -75,12 +78,75 @@ def test_empty_volume_becomes_an_empty_image(tmp_path: Path) -> None:
     assert (target / "disk.img").stat().st_size == MIB
 
 
-@pytest.mark.parametrize("name", ["disk_img", "file"])
-def test_copy_larger_than_the_claim_is_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"), [("disk_img", "8192 bytes"), ("file", "needs more than the 4096 bytes of the claim")]
+)
+def test_copy_larger_than_the_claim_is_refused(tmp_path: Path, name: str, message: str) -> None:
     source, target = make_volume(tmp_path / "a", **{name: b"x" * 8192}), make_volume(tmp_path / "b")
-    with pytest.raises(RefusedImageError, match="8192 bytes"):
+    with pytest.raises(RefusedImageError, match=message):
         copy_volume(source, target, 4096, ignore)
     assert list(target.iterdir()) == []
+
+
+def test_source_with_too_many_entries_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MAX_ENTRIES", 3)
+    source, target = make_volume(tmp_path / "a", one=b"", two=b""), make_volume(tmp_path / "b")
+    (source / "x" / "y").mkdir(parents=True)
+    with pytest.raises(RefusedImageError, match="more than 3 files and directories"):
+        copy_volume(source, target, MIB, ignore)
+    assert list(target.iterdir()) == []
+
+
+def test_source_with_too_deep_directories_is_not_copied(tmp_path: Path) -> None:
+    source, target = make_volume(tmp_path / "a"), make_volume(tmp_path / "b")
+    source.joinpath(*["d"] * 128).mkdir(parents=True)
+    with pytest.raises(RefusedImageError, match="more than 128 directories"):
+        copy_volume(source, target, MIB, ignore)
+    assert list(target.iterdir()) == []
+
+
+def test_source_with_a_pipe_is_not_copied(tmp_path: Path) -> None:
+    source, target = make_volume(tmp_path / "a", one=b""), make_volume(tmp_path / "b")
+    os.mkfifo(source / "pipe")
+    with pytest.raises(RefusedImageError, match="a device, pipe or socket, 'pipe'"):
+        copy_volume(source, target, MIB, ignore)
+
+
+def test_copy_of_many_files_uses_little_memory(tmp_path: Path) -> None:
+    source, target = make_volume(tmp_path / "a"), make_volume(tmp_path / "b")
+    for number in range(2000):
+        (source / f"file-{number}").touch()
+    tracemalloc.start()
+    try:
+        copy_volume(source, target, MIB, ignore)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(list(target.iterdir())) == 2000
+    assert peak < 1.5 * MIB  # 1 MiB of it is the buffer of one file
+
+
+def test_interrupted_copy_is_completed(tmp_path: Path) -> None:
+    source, target = make_volume(tmp_path / "a", one=b"1"), make_volume(tmp_path / "b")
+    (source / "below").mkdir()
+    (source / "below" / "two").write_bytes(b"22")
+    (source / "run").write_bytes(b"")
+    (source / "run").chmod(0o4750)
+    (target / "below").mkdir()
+    (target / "below" / "two").write_bytes(b"2")
+    copy_volume(source, target, MIB, ignore)
+    assert (target / "below" / "two").read_bytes() == b"22"
+    assert (target / "run").stat().st_mode & 0o7777 == 0o750
+
+
+def test_space_check_reports_missing_inodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not os.statvfs(tmp_path).f_files:
+        pytest.skip("this file system does not count inodes")
+    space = diskspace.DiskSpace(tmp_path, reserve=0)
+    space.check()
+    monkeypatch.setattr(diskspace, "MIN_FREE_INODES", 1 << 62)
+    with pytest.raises(NoSpaceError, match="inodes are free"):
+        space.check()
 
 
 def test_directory_is_removed_after_an_interrupted_removal(tmp_path: Path) -> None:
