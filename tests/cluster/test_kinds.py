@@ -10,10 +10,10 @@ from tests.support.controlplane import ControlPlane
 from tests.support.kubectl import Kubectl
 
 from virtshape.api.codec import to_tree
-from virtshape.api.kinds import KINDS, Kind
+from virtshape.api.kinds import KINDS, Kind, is_custom_resource
 from virtshape.api.schema import structural_schema
 from virtshape.api.yaml import write_yaml
-from virtshape.apiserver.capability import find_deprecation, is_custom_resource
+from virtshape.apiserver.capability import find_deprecation
 from virtshape.apiserver.encoding.columns import list_columns
 
 OURS = [kind for kind in KINDS if is_custom_resource(kind) and kind.group != "snapshot.storage.k8s.io"]

@@ -10,6 +10,16 @@ from typing import NamedTuple
 
 from virtshape.api.model import Model
 
+_DEFINED_GROUPS = frozenset(
+    {
+        "cdi.kubevirt.io",
+        "flavor.kubevirt.io",
+        "instancetype.kubevirt.io",
+        "kubevirt.io",
+        "snapshot.storage.k8s.io",
+    }
+)
+
 
 class Kind(NamedTuple):
     """A kind at one version, with all its names; `struct_path` is `module:class` within `api`."""
@@ -33,6 +43,11 @@ class Kind(NamedTuple):
     def struct(self) -> type[Model]:
         """The struct of the kind."""
         return _import_struct(self.struct_path)
+
+
+def is_custom_resource(kind: Kind) -> bool:
+    """Return True if the kind is a custom resource, defined by a CustomResourceDefinition."""
+    return kind.group in _DEFINED_GROUPS
 
 
 def find_kind(api_version: str, kind: str) -> Kind | None:

@@ -4,6 +4,8 @@ import msgspec
 
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.metadata import check_address
+from virtshape.api.validation.violation import invalid_object_error, invalid_value
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_yaml
 from virtshape.apiserver.encoding.negotiation import choose_format
@@ -15,9 +17,7 @@ from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.validation.strictness import admit_fields, check_part, find_duplicates, limit_warnings
-from virtshape.apiserver.validation.violation import invalid_object_error, invalid_value
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import WriteContext, authorship_of, change_object, conflict, store_new
 from virtshape.store.record import Record

@@ -4,15 +4,14 @@ from typing import Any
 
 import msgspec
 
-from virtshape.api.kinds import Kind
+from virtshape.api.kinds import Kind, is_custom_resource
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.violation import invalid_error, invalid_value
 from virtshape.api.yaml import read_documents
-from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.encoding.negotiation import ACCEPTED, media_type
 from virtshape.apiserver.message import JSON, YAML, Request
 from virtshape.apiserver.validation.strictness import admit_fields
-from virtshape.apiserver.validation.violation import invalid_error, invalid_value
 
 
 def read_object(

@@ -6,17 +6,7 @@ Discovery, OpenAPI and routing share this table.
 
 from typing import NamedTuple
 
-from virtshape.api.kinds import KINDS, Kind
-
-_DEFINED_GROUPS = frozenset(
-    {
-        "cdi.kubevirt.io",
-        "flavor.kubevirt.io",
-        "instancetype.kubevirt.io",
-        "kubevirt.io",
-        "snapshot.storage.k8s.io",
-    }
-)
+from virtshape.api.kinds import KINDS, Kind, is_custom_resource
 
 # Kubernetes lists the verbs of built-in kinds alphabetically and those of custom resources in this order.
 _ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -107,11 +97,6 @@ ACTIONS = (
 
 ACTION_GROUP = "subresources.kubevirt.io"
 ACTION_VERSIONS = ("v1", "v1alpha3")
-
-
-def is_custom_resource(kind: Kind) -> bool:
-    """Return True if the kind is a custom resource, defined by a CustomResourceDefinition."""
-    return kind.group in _DEFINED_GROUPS
 
 
 def is_create_only(kind: Kind) -> bool:

@@ -5,6 +5,8 @@ from typing import Final
 
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.metadata import check_address
+from virtshape.api.validation.names import generate_name
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_object
 from virtshape.apiserver.encoding.negotiation import choose_format
@@ -16,8 +18,6 @@ from virtshape.apiserver.reading import render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.metadata import check_address
-from virtshape.apiserver.validation.names import generate_name
 from virtshape.apiserver.writeoptions import read_write_options
 from virtshape.apiserver.writing import WriteContext, authorship_of, store_new
 

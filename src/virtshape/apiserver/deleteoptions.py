@@ -14,11 +14,11 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.metadata import FOREGROUND, ORPHAN
+from virtshape.api.validation.violation import invalid_error, invalid_value, unsupported_value
 from virtshape.apiserver.bodies import media_type_error, read_yaml
 from virtshape.apiserver.encoding.negotiation import ACCEPTED, media_type
 from virtshape.apiserver.message import JSON, YAML
-from virtshape.apiserver.validation.metadata import FOREGROUND, ORPHAN
-from virtshape.apiserver.validation.violation import invalid_error, invalid_value, unsupported_value
 
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 import msgspec
 
 from virtshape.api.model import JsonObject
+from virtshape.api.validation.metadata import restore_metadata
 from virtshape.apiserver.limits import MAX_OBJECT_BYTES, check_object_size
 from virtshape.apiserver.resource import Resource
-from virtshape.apiserver.validation.metadata import restore_metadata
 from virtshape.store.record import Key
 from virtshape.store.writer import Write
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.metadata import check_address
 from virtshape.api.wellknown import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.apiserver.applying import apply_object
 from virtshape.apiserver.auth.authentication import User
@@ -19,7 +20,6 @@ from virtshape.apiserver.patches.strategic import patch_strategic
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.routeerrors import unsupported_patch_error
-from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.validation.strictness import admit_fields, check_patch_text, limit_warnings
 from virtshape.apiserver.writeoptions import read_write_options
 from virtshape.apiserver.writing import WriteContext, change_object, check_resource_version

@@ -10,9 +10,9 @@ from typing import Final
 import msgspec
 
 from virtshape.api.conversion import VERSIONS, convert_bytes
-from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.kinds import Kind, find_kind, is_custom_resource
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.capability import is_custom_resource, list_subresources
+from virtshape.apiserver.capability import list_subresources
 from virtshape.store.record import Key
 
 

@@ -4,8 +4,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from virtshape.api.kinds import Kind, find_resource
-from virtshape.apiserver.capability import is_create_only, is_custom_resource
+from virtshape.api.kinds import Kind, find_resource, is_custom_resource
+from virtshape.apiserver.capability import is_create_only
 from virtshape.apiserver.message import Request
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]

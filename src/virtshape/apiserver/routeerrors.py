@@ -9,9 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from virtshape.api.kinds import KINDS
+from virtshape.api.kinds import KINDS, is_custom_resource
 from virtshape.api.status import Status, StatusDetails, StatusError
-from virtshape.apiserver.capability import is_custom_resource
 
 _PRODUCED: Final = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 

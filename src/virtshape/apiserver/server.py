@@ -13,6 +13,7 @@ from typing import Final
 
 from virtshape.api.cdi import UploadTokenRequest
 from virtshape.api.codec import encode
+from virtshape.api.kinds import is_custom_resource
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
 from virtshape.apiserver.audit import CLIENT_LEFT, AuditLog, Caller, build_audit_entry
@@ -20,7 +21,7 @@ from virtshape.apiserver.auth.authentication import User, read_certificate
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.auth.impersonation import impersonate
 from virtshape.apiserver.auth.reviews import AuthContext, answer_review, read_review
-from virtshape.apiserver.capability import find_deprecation, is_create_only, is_custom_resource, list_verbs
+from virtshape.apiserver.capability import find_deprecation, is_create_only, list_verbs
 from virtshape.apiserver.creating import create_object
 from virtshape.apiserver.deleting import delete_collection, delete_object
 from virtshape.apiserver.discovery.publishing import Publisher

@@ -2,13 +2,13 @@
 
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.metadata import check_address
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_object
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import metadata_of
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.writeoptions import read_write_options
 from virtshape.apiserver.writing import WriteContext, change_object, check_resource_version, conflict
 from virtshape.store.record import Record

@@ -7,17 +7,17 @@ from msgspec import Struct
 
 from virtshape.api.fielderror import FieldError
 from virtshape.api.times import now
-from virtshape.api.wellknown import APPLY_PATCH
-from virtshape.apiserver.encoding.negotiation import media_type
-from virtshape.apiserver.managedfields.managedfields import name_manager
-from virtshape.apiserver.message import Request
-from virtshape.apiserver.validation.violation import (
+from virtshape.api.validation.violation import (
     forbidden_value,
     invalid_error,
     invalid_value,
     required_value,
     too_long_value,
 )
+from virtshape.api.wellknown import APPLY_PATCH
+from virtshape.apiserver.encoding.negotiation import media_type
+from virtshape.apiserver.managedfields.managedfields import name_manager
+from virtshape.apiserver.message import Request
 
 MAX_MANAGER_LENGTH: Final = 128
 _VALIDATIONS: Final = ("Ignore", "Warn", "Strict")

@@ -11,6 +11,14 @@ from msgspec import Struct
 
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.metadata import (
+    allows_blind_update,
+    check_created,
+    check_updated,
+    drop_repeated_owners,
+    find_finalizer_warnings,
+)
+from virtshape.api.validation.violation import invalid_error, invalid_object_error, invalid_value
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.deleteoptions import is_finished
 from virtshape.apiserver.encoding.negotiation import choose_format
@@ -26,14 +34,6 @@ from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.metadata import (
-    allows_blind_update,
-    check_created,
-    check_updated,
-    drop_repeated_owners,
-    find_finalizer_warnings,
-)
-from virtshape.apiserver.validation.violation import invalid_error, invalid_object_error, invalid_value
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.store.errors import StaleError
 from virtshape.store.record import Record

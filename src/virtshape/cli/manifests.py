@@ -86,7 +86,7 @@ def command(
     and the subresource API, and their registrations with the API server. They can be applied again at any time.
     """
     # Imported here to keep `--help` fast.
-    from virtshape.apiserver.validation.names import check_label_1123
+    from virtshape.api.validation.names import check_label_1123
     from virtshape.cluster.manifests.build import build_manifests
     from virtshape.cluster.manifests.options import DEFAULT_IMAGE, Options
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 from virtshape.api.fielderror import FieldError
 from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
+from virtshape.api.validation.violation import forbidden_value, invalid_object_error
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import forbidden_object_error
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.violation import forbidden_value, invalid_object_error
 from virtshape.store.record import Key
 from virtshape.store.store import Store
 

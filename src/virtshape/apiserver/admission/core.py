@@ -6,13 +6,13 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.violation import forbidden_value, invalid_object_error, invalid_value
 from virtshape.api.wellknown import NAMESPACE_NAME_LABEL
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.objects import metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.configdata import check_config_data
-from virtshape.apiserver.validation.violation import forbidden_value, invalid_object_error, invalid_value
 from virtshape.apiserver.writing import Admission
 from virtshape.store.record import Key
 from virtshape.store.store import Store

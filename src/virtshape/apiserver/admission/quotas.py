@@ -18,11 +18,11 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.api.storage import StorageClass
+from virtshape.api.validation.violation import invalid_object_error, invalid_value
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import forbidden_object_error
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.violation import invalid_object_error, invalid_value
 from virtshape.engine.claims import find_default_class
 from virtshape.engine.quotas import (
     COUNTED,

@@ -9,12 +9,12 @@ from typing import cast
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.model import JsonObject
 from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
+from virtshape.api.validation.violation import invalid_object_error
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, AccessObject, Attributes, Authorizer, Binding
 from virtshape.apiserver.auth.escalation import check_binding, check_role
 from virtshape.apiserver.auth.rbacvalidation import check_rbac_object, default_rbac_object
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.violation import invalid_object_error
 
 
 class RbacAdmission:

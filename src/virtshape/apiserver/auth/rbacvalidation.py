@@ -12,9 +12,9 @@ from virtshape.api.codec import to_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.violation import invalid_value, required_value, unsupported_value
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, AccessObject, Binding
 from virtshape.apiserver.selectors.selector import read_selector
-from virtshape.apiserver.validation.violation import invalid_value, required_value, unsupported_value
 
 _SUBJECT_GROUPS = {"User": RBAC_GROUP, "Group": RBAC_GROUP, "ServiceAccount": ""}
 

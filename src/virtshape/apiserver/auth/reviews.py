@@ -36,10 +36,10 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.api.times import now
 from virtshape.api.unknownfields import decode_with_unknown
+from virtshape.api.validation.violation import invalid_error, invalid_value
 from virtshape.apiserver.auth.authentication import Authenticator, User
 from virtshape.apiserver.auth.authorization import Attributes, Authorizer
 from virtshape.apiserver.auth.tokens import TokenError
-from virtshape.apiserver.validation.violation import invalid_error, invalid_value
 
 T = TypeVar("T")
 

@@ -14,6 +14,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.api.times import format_timestamp
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
+from virtshape.api.validation.violation import invalid_error, invalid_value
 from virtshape.apiserver.auth.authentication import FindUid
 from virtshape.apiserver.auth.tokens import (
     ISSUER,
@@ -23,7 +24,6 @@ from virtshape.apiserver.auth.tokens import (
     NamedObject,
     TokenSigner,
 )
-from virtshape.apiserver.validation.violation import invalid_error, invalid_value
 
 DEFAULT_SECONDS = 3600
 MIN_SECONDS = 600

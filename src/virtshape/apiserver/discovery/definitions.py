@@ -6,10 +6,10 @@ This server publishes them read-only; they can be applied to another cluster.
 
 from uuid import UUID, uuid5
 
-from virtshape.api.kinds import KINDS, Kind
+from virtshape.api.kinds import KINDS, Kind, is_custom_resource
 from virtshape.api.model import JsonObject
 from virtshape.api.schema import structural_schema
-from virtshape.apiserver.capability import find_deprecation, is_custom_resource, list_subresources
+from virtshape.apiserver.capability import find_deprecation, list_subresources
 from virtshape.apiserver.encoding.columns import list_columns
 from virtshape.apiserver.encoding.columns.column import Column
 

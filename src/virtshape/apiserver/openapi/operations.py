@@ -7,11 +7,11 @@ Independent of the OpenAPI version.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from virtshape.api.kinds import Kind
+from virtshape.api.kinds import Kind, is_custom_resource
 from virtshape.api.openapi import component_name, struct_name
 from virtshape.api.status import Status
 from virtshape.api.wellknown import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
-from virtshape.apiserver.capability import is_custom_resource, list_subresources, list_verbs
+from virtshape.apiserver.capability import list_subresources, list_verbs
 from virtshape.apiserver.discovery.discovery import group_path
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.validation.violation import patch_type_error
+from virtshape.api.validation.violation import patch_type_error
 
 MAX_OPERATIONS: Final = 10_000
 MAX_COPIED_BYTES: Final = 3 * 1024 * 1024

@@ -5,7 +5,7 @@ Arguments are not modified; unchanged parts are shared.
 """
 
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.validation.violation import patch_type_error
+from virtshape.api.validation.violation import patch_type_error
 
 
 def patch_merge(tree: JsonObject, patch: object) -> JsonObject:

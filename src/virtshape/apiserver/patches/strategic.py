@@ -13,9 +13,9 @@ from msgspec import inspect
 
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.violation import show_value
 from virtshape.apiserver.patches.mergekeys import STRATEGIES, Strategy
 from virtshape.apiserver.patches.mergepatch import read_partial
-from virtshape.apiserver.validation.violation import show_value
 
 _PATCH: Final = "$patch"
 _RETAIN: Final = "$retainKeys"

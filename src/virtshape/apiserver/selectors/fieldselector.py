@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from virtshape.api.kinds import Kind
+from virtshape.api.kinds import Kind, is_custom_resource
 from virtshape.api.status import StatusError
-from virtshape.apiserver.capability import is_custom_resource
-from virtshape.apiserver.validation.violation import show_value
+from virtshape.api.validation.violation import show_value
 
 ObjectPredicate = Callable[[Mapping[str, Any]], bool]
 Reader = Callable[[Mapping[str, Any]], str]

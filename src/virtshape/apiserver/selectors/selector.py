@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, NoReturn
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.validation.names import check_label_value, check_qualified_name
-from virtshape.apiserver.validation.violation import show_value
+from virtshape.api.validation.names import check_label_value, check_qualified_name
+from virtshape.api.validation.violation import show_value
 
 Labels = Mapping[str, str]
 Predicate = Callable[[Labels], bool]

@@ -1,1 +1,1 @@
-"""Validation of objects: names, metadata, fields and constraints."""
+"""Validation of request bodies: unknown and duplicate fields; data of ConfigMaps and Secrets."""

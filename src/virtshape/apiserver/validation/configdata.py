@@ -14,7 +14,7 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.validation.violation import invalid_value, required_value, too_long_value
+from virtshape.api.validation.violation import invalid_value, required_value, too_long_value
 
 MAX_DATA_BYTES: Final = 1024 * 1024
 """Decoded bytes of all values of a ConfigMap or Secret."""

@@ -8,21 +8,16 @@ from typing import Any, Final
 
 import msgspec
 
-from virtshape.api.codec import from_tree
-from virtshape.api.fielderror import FieldError
 from virtshape.api.jsontext import find_duplicate_keys
-from virtshape.api.kinds import Kind
+from virtshape.api.kinds import Kind, is_custom_resource
 from virtshape.api.model import JsonObject
-from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
-from virtshape.apiserver.capability import is_custom_resource
+from virtshape.api.validation.metadata import check_submitted
+from virtshape.api.validation.normalize import normalize_object
+from virtshape.api.validation.schema import check_schema, is_normal
+from virtshape.api.validation.violation import invalid_error, invalid_object_error, invalid_value
 from virtshape.apiserver.managedfields.ssa import find_undeclared, typed_patch_error
 from virtshape.apiserver.patches.jsonpatch import find_unknown_members
-from virtshape.apiserver.validation.constraints import check_constraints
-from virtshape.apiserver.validation.metadata import check_created
-from virtshape.apiserver.validation.names import generate_name
-from virtshape.apiserver.validation.normalize import NormalizedObject, normalize_object
-from virtshape.apiserver.validation.violation import invalid_error, invalid_object_error, invalid_value
 
 MAX_WARNING_CHARACTERS: Final = 4096
 
@@ -38,7 +33,7 @@ def admit_fields(
     """
     repeated = find_duplicates(text, tree) if text is not None and validation != "Ignore" else []
     problems = [f'duplicate field "{path}"' for path in repeated]
-    normalized = NormalizedObject(tree, [], [], []) if _fits(tree, text, kind) else normalize_object(tree, kind)
+    normalized = check_schema(tree, kind, text)
     problems += [f'unknown field "{path}"' for path in normalized.unknown]
     if normalized.misfits:
         raise _refuse_body(tree, kind, normalized.misfits[0], patching=patching)
@@ -46,29 +41,18 @@ def admit_fields(
         raise _refuse_body(tree, kind, f"strict decoding error: {', '.join(problems)}", patching=patching)
     warnings = limit_warnings(problems) if validation == "Warn" else []
     causes = normalized.causes
-    if normalized.tree is not tree and not causes:
-        causes = _find_remaining(normalized.tree, kind)
-    if is_custom_resource(kind):
-        causes = check_constraints(normalized.tree, kind, causes)
     if causes:
         if creating and is_custom_resource(kind):
-            causes = [*_check_new_metadata(normalized.tree, kind), *causes]
+            causes = [*check_submitted(normalized.tree.get("metadata") or {}, kind), *causes]
         refusal = invalid_object_error(kind, (normalized.tree.get("metadata") or {}).get("name") or "", causes)
         refusal.warnings = tuple(warnings)
         raise refusal
     return normalized.tree, warnings
 
 
-def _check_new_metadata(tree: JsonObject, kind: Kind) -> list[FieldError]:
-    metadata = tree.get("metadata") or {}
-    if metadata.get("generateName") and not metadata.get("name"):
-        metadata = {**metadata, "name": generate_name(metadata["generateName"])}
-    return check_created(metadata, kind)
-
-
 def check_part(tree: JsonObject, kind: Kind) -> None:
     """Raise StatusError if a partial object has invalid fields; required fields may be absent."""
-    if _fits(tree, None, kind):
+    if is_normal(tree, kind):
         return
     normalized = normalize_object(tree, kind)
     if normalized.unknown and (undeclared := find_undeclared(tree, kind)) is not None:
@@ -110,38 +94,6 @@ def limit_warnings(warnings: list[str]) -> list[str]:
         if left < 0:
             return warnings[:index]
     return warnings
-
-
-def _fits(tree: JsonObject, text: bytes | None, kind: Kind) -> bool:
-    """Return True if the object needs no normalization."""
-    if b"null" in (text if text is not None else msgspec.json.encode(tree)):
-        return False
-    try:
-        # Fast check; normalization explains the problems.
-        msgspec.convert(tree, kind.struct, dec_hook=_read_integer if is_custom_resource(kind) else _read_scalar)
-    except (msgspec.ValidationError, RecursionError):
-        return False
-    return True
-
-
-def _read_scalar(scalar: type, value: Any) -> Any:
-    return scalar(value)
-
-
-def _read_integer(scalar: type, value: Any) -> Any:
-    """Decode a scalar of a custom resource, whose definition accepts only integers."""
-    if value.__class__ is float:
-        raise ValueError("not an integer")
-    return scalar(value)
-
-
-def _find_remaining(tree: JsonObject, kind: Kind) -> list[FieldError]:
-    """Return problems of the decoder that normalization did not find, except those checked elsewhere."""
-    try:
-        from_tree(tree, kind.struct)
-    except DecodeError as error:
-        return [cause for cause in error.causes if not cause.field.startswith("metadata.ownerReferences[")]
-    return []
 
 
 def _refuse_body(tree: JsonObject, kind: Kind, message: str, *, patching: bool) -> StatusError:

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from virtshape.api.kinds import KINDS, Kind
+from virtshape.api.kinds import KINDS, Kind, is_custom_resource
 from virtshape.api.status import StatusError
-from virtshape.apiserver.capability import is_custom_resource
 from virtshape.apiserver.encoding.protobuf import translate
 
 

@@ -16,8 +16,8 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.api.validation.violation import list_causes
 from virtshape.apiserver.validation.strictness import MAX_WARNING_CHARACTERS, admit_fields, find_duplicates
-from virtshape.apiserver.validation.violation import list_causes
 
 
 def kind(name: str, api_version: str = "v1") -> Kind:

@@ -1,7 +1,6 @@
 """Table columns of each kind, as kubectl shows them."""
 
-from virtshape.api.kinds import Kind
-from virtshape.apiserver.capability import is_custom_resource
+from virtshape.api.kinds import Kind, is_custom_resource
 from virtshape.apiserver.encoding.columns import access, machines, volumes, workloads
 from virtshape.apiserver.encoding.columns.column import BUILT_IN, CUSTOM, Column
 

@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from virtshape.api.fielderror import FieldError
-from virtshape.api.kinds import Kind
+from virtshape.api.kinds import Kind, is_custom_resource
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.capability import is_custom_resource
-from virtshape.apiserver.validation.names import check_label_value, check_qualified_name, find_name_check, mask_prefix
-from virtshape.apiserver.validation.violation import (
+from virtshape.api.validation.names import (
+    check_label_value,
+    check_qualified_name,
+    find_name_check,
+    generate_name,
+    mask_prefix,
+)
+from virtshape.api.validation.violation import (
     forbidden_value,
     invalid_value,
     required_value,
@@ -57,6 +62,13 @@ def check_created(metadata: JsonObject, kind: Kind) -> list[FieldError]:
     causes += _check_content(metadata, {})
     causes += _check_finalizers(metadata, {}, kind)
     return causes
+
+
+def check_submitted(metadata: JsonObject, kind: Kind) -> list[FieldError]:
+    """Return problems of a new object's metadata as the client wrote it, before a name is generated."""
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata = {**metadata, "name": generate_name(metadata["generateName"])}
+    return check_created(metadata, kind)
 
 
 def check_updated(metadata: JsonObject, old: JsonObject, kind: Kind) -> list[FieldError]:

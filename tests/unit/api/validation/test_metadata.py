@@ -9,7 +9,7 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.validation.metadata import (
+from virtshape.api.validation.metadata import (
     allows_blind_update,
     check_address,
     check_created,
@@ -17,7 +17,7 @@ from virtshape.apiserver.validation.metadata import (
     find_finalizer_warnings,
     restore_metadata,
 )
-from virtshape.apiserver.validation.violation import invalid_error
+from virtshape.api.validation.violation import invalid_error
 
 
 def kind(name: str, api_version: str = "v1") -> Kind:

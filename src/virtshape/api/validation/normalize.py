@@ -10,12 +10,11 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct, inspect
 
 from virtshape.api.fielderror import FieldError
-from virtshape.api.kinds import Kind
+from virtshape.api.kinds import Kind, is_custom_resource
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.path import format_path
-from virtshape.apiserver.capability import is_custom_resource
-from virtshape.apiserver.validation.violation import invalid_value, mistyped_value, required_value, unsupported_value
+from virtshape.api.validation.violation import invalid_value, mistyped_value, required_value, unsupported_value
 
 Path = tuple[Any, ...]
 """The path to a value: the parent's path, then the key or index; empty for the object itself."""

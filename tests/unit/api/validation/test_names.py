@@ -5,7 +5,7 @@ import re
 import pytest
 
 from virtshape.api.kinds import KINDS, find_kind
-from virtshape.apiserver.validation.names import (
+from virtshape.api.validation.names import (
     NameCheck,
     check_label_1035,
     check_label_1123,

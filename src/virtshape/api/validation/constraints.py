@@ -15,7 +15,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.path import Part, format_path
 from virtshape.api.schema import inspect_struct, write_struct
-from virtshape.apiserver.validation.violation import duplicate_value, invalid_value, show_value, unsupported_value
+from virtshape.api.validation.violation import duplicate_value, invalid_value, show_value, unsupported_value
 
 Path = tuple[Part, ...]
 

@@ -1,0 +1,1 @@
+"""Validation of objects by schema, metadata and names, with Kubernetes' messages."""
