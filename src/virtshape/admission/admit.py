@@ -7,14 +7,15 @@ The API server admits; the mutating webhook completes, and the validating webhoo
 from typing import Final
 
 from virtshape.admission.clusterstate import Admitted, ClusterState, Steps, VMCount
-from virtshape.admission.configuration import admit_configuration
+from virtshape.admission.configuration import judge_configuration
 from virtshape.admission.datavolume import check_data_volume
-from virtshape.admission.instance import admit_vmi, complete_vmi, validate_vmi
-from virtshape.admission.machine import admit_vm, complete_vm, refuse, validate_vm
+from virtshape.admission.instance import complete_vmi, judge_completed_vmi, judge_vmi
+from virtshape.admission.machine import complete_vm, judge_completed_vm, judge_vm
 from virtshape.admission.sizing import check_sizing
 from virtshape.admission.submission import Submission
-from virtshape.admission.violation import split_violations
+from virtshape.admission.violation import IN_USE, Judgement, require_valid, split_violations
 from virtshape.api.cdi import DataVolume
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP
 from virtshape.resolve.reference import Reference
@@ -27,15 +28,21 @@ def has_rules(kind: Kind) -> bool:
     return kind.group in _GROUPS
 
 
-def admit(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
-    """Return the object to store, with defaults. Raise StatusError with one cause per violation."""
+def judge(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Judgement]:
+    """Return the object to store, with defaults, and all its violations: the one judge for all callers."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            return admit_vm(submission, cluster)
+            return judge_vm(submission, cluster)
         case "kubevirt.io", "VirtualMachineInstance":
-            return admit_vmi(submission, cluster, trusted=trusted)
+            return judge_vmi(submission, cluster, trusted=trusted)
         case _:
-            return _validate_other(submission)
+            return _judge_other(submission)
+
+
+def admit(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
+    """Return the object to store, with defaults. Raise StatusError with one cause per violation."""
+    judgement = yield from judge(submission, cluster, trusted=trusted)
+    return Admitted(judgement.tree, require_valid(judgement.violations))
 
 
 def complete(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
@@ -53,11 +60,12 @@ def validate(submission: Submission, cluster: ClusterState, *, trusted: bool = F
     """Return the object, which has its defaults already, unchanged. Raise StatusError with one cause per violation."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            return validate_vm(submission, cluster)
+            judgement = yield from judge_completed_vm(submission, cluster)
         case "kubevirt.io", "VirtualMachineInstance":
-            return validate_vmi(submission, cluster, trusted=trusted)
+            judgement = yield from judge_completed_vmi(submission, cluster, trusted=trusted)
         case _:
-            return _validate_other(submission)
+            judgement = yield from _judge_other(submission)
+    return Admitted(judgement.tree, require_valid(judgement.violations))
 
 
 def _accept(submission: Submission) -> Steps[Admitted]:
@@ -65,40 +73,28 @@ def _accept(submission: Submission) -> Steps[Admitted]:
     return Admitted(submission.new, [])
 
 
-def _validate_other(submission: Submission) -> Steps[Admitted]:
-    """Validate an object of a kind that gets no defaults."""
+def _judge_other(submission: Submission) -> Steps[Judgement]:
+    """Judge an object of a kind that gets no defaults."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "KubeVirt":
-            return admit_configuration(submission.new, submission.old)
-        case "cdi.kubevirt.io", "DataVolume":
-            return _validate_data_volume(submission)
-        case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP):
-            return (yield from _validate_sizing(submission))
+            return judge_configuration(submission.new, submission.old)
+        case "cdi.kubevirt.io", "DataVolume" if not submission.has_same_spec:
+            volume: DataVolume = submission.read()
+            return Judgement(submission.new, list(check_data_volume(volume.spec, "spec")))
+        case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP) and not submission.has_same_spec:
+            return (yield from _judge_sizing(submission))
         case _:
-            return Admitted(submission.new, [])
+            return Judgement(submission.new, [])
 
 
-def _validate_data_volume(submission: Submission) -> Admitted:
-    if submission.has_same_spec:
-        return Admitted(submission.new, [])
-    volume: DataVolume = submission.read()
-    result = split_violations(check_data_volume(volume.spec, "spec"))
-    if result.causes:
-        refuse(result.causes, result.warnings)
-    return Admitted(submission.new, result.warnings)
+def _judge_sizing(submission: Submission) -> Steps[Judgement]:
+    violations = list(check_sizing(submission.read()))
+    if submission.old is not None and not split_violations(violations).causes:
+        violations += yield from _warn_of_users(submission)
+    return Judgement(submission.new, violations)
 
 
-def _validate_sizing(submission: Submission) -> Steps[Admitted]:
-    if submission.has_same_spec:
-        return Admitted(submission.new, [])
-    result = split_violations(check_sizing(submission.read()))
-    if result.causes:
-        refuse(result.causes, result.warnings)
-    users = (yield from _warn_of_users(submission)) if submission.old is not None else []
-    return Admitted(submission.new, result.warnings + users)
-
-
-def _warn_of_users(submission: Submission) -> Steps[list[str]]:
+def _warn_of_users(submission: Submission) -> Steps[list[FieldError]]:
     kind, metadata = submission.kind, submission.new["metadata"]
     users: int = yield VMCount(
         Reference(kind.group, kind.kind, metadata.get("namespace") or "", metadata.get("name") or "")
@@ -106,4 +102,5 @@ def _warn_of_users(submission: Submission) -> Steps[list[str]]:
     if not users:
         return []
     refer = "1 VM refers" if users == 1 else f"{users} VMs refer"
-    return [f"{refer} to this {kind.kind}: VMs with a stored revision of it are not changed"]
+    message = f"{refer} to this {kind.kind}: VMs with a stored revision of it are not changed"
+    return [FieldError("spec", message, rule=IN_USE)]

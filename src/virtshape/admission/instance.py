@@ -10,13 +10,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from virtshape.admission.clusterstate import CONFIGURATION, Admitted, ClusterState, Steps, read_configuration
-from virtshape.admission.machine import refuse
 from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
 from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_label_changes, check_labels
 from virtshape.admission.submission import Submission
-from virtshape.admission.violation import split_violations
+from virtshape.admission.violation import Judgement, refuse
 from virtshape.admission.vm import with_default_field
 from virtshape.api.codec import to_tree
 from virtshape.api.fielderror import FieldError
@@ -38,19 +37,18 @@ _GUEST_USER: Final = 107
 _RESTRICTED: Final = FieldError("", "update of VMI object is restricted", "FieldValueNotSupported")
 
 
-def admit_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Admitted]:
-    """Return the VMI to store; `trusted` means that a controller writes it."""
+def judge_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Judgement]:
+    """Return the VMI to store and all its violations; `trusted` means that a controller writes it."""
     new, old = submission.new, submission.old
     if old is not None:
-        if not trusted:
-            _check_changed(new, old)
-        return Admitted(_keep_status(new, old, trusted=trusted), [])
+        violations = [] if trusted else list(_check_changed(new, old))
+        return Judgement(_keep_status(new, old, trusted=trusted), violations)
     vmi: VirtualMachineInstance = submission.take()
     configuration = read_configuration((yield CONFIGURATION))
     given = to_tree(vmi)
     conflicts = _complete(vmi, configuration, cluster)
-    warnings = _require_valid(vmi, conflicts, configuration, cluster, trusted=trusted)
-    return Admitted(_write(new, given, vmi, cluster, trusted=trusted), warnings)
+    violations = [*conflicts, *_check_new(vmi, configuration, cluster, trusted=trusted)]
+    return Judgement(_write(new, given, vmi, cluster, trusted=trusted), violations)
 
 
 def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Admitted]:
@@ -67,36 +65,16 @@ def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool
     return Admitted(_write(new, given, vmi, cluster, trusted=trusted), [])
 
 
-def validate_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Admitted]:
-    """Return the VMI unchanged; it has its defaults already. Raise StatusError with one cause per violation."""
+def judge_completed_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Judgement]:
+    """Return the VMI, which has its defaults already, unchanged, and all its violations."""
     new, old = submission.new, submission.old
     if old is not None:
-        if not trusted:
-            _check_changed(new, old)
-        return Admitted(new, [])
+        return Judgement(new, [] if trusted else list(_check_changed(new, old)))
     vmi: VirtualMachineInstance = submission.take()
     configuration = read_configuration((yield CONFIGURATION))
     no_memory = check_memory_given(vmi.spec.domain, _ROOT, None)
     conflicts = [no_memory] if no_memory else []
-    return Admitted(new, _require_valid(vmi, conflicts, configuration, cluster, trusted=trusted))
-
-
-def _require_valid(
-    vmi: VirtualMachineInstance,
-    conflicts: list[FieldError],
-    configuration: KubeVirtConfiguration | None,
-    cluster: ClusterState,
-    *,
-    trusted: bool,
-) -> list[str]:
-    """Return warnings; raise StatusError with the conflicts and all other violations if there are any."""
-    result = split_violations(_check_new(vmi, configuration, trusted=trusted))
-    unpermitted = check_host_access(
-        vmi.spec, _ROOT, configuration, lambda path: cluster.explain_host_disk(path, configuration)
-    )
-    if conflicts or unpermitted or result.causes:
-        refuse([*conflicts, *unpermitted, *result.causes], result.warnings)
-    return result.warnings
+    return Judgement(new, [*conflicts, *_check_new(vmi, configuration, cluster, trusted=trusted)])
 
 
 def _keep_status(new: JsonObject, old: JsonObject, *, trusted: bool) -> JsonObject:
@@ -115,18 +93,24 @@ def _write(
     return {**overlay(new, given, to_tree(vmi)), "status": status}
 
 
-def _check_changed(new: JsonObject, old: JsonObject) -> None:
+def _check_changed(new: JsonObject, old: JsonObject) -> Iterator[FieldError]:
     if new["spec"] != old["spec"]:
-        refuse([_RESTRICTED])
+        yield _RESTRICTED
+        return
     labels, before = (tree["metadata"].get("labels") or {} for tree in (new, old))
-    causes = split_violations(check_label_changes(labels, before, _LABELS)).causes
-    if causes:
-        refuse(causes)
+    yield from check_label_changes(labels, before, _LABELS)
 
 
 def _check_new(
-    vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None, *, trusted: bool
+    vmi: VirtualMachineInstance,
+    configuration: KubeVirtConfiguration | None,
+    cluster: ClusterState,
+    *,
+    trusted: bool,
 ) -> Iterator[FieldError]:
+    yield from check_host_access(
+        vmi.spec, _ROOT, configuration, lambda path: cluster.explain_host_disk(path, configuration)
+    )
     labels = vmi.metadata.labels
     if labels and not trusted:
         yield from check_labels(labels, _LABELS)

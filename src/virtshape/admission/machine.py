@@ -1,38 +1,37 @@
 """
-Admission of VMs: set defaults, collect all violations, and report all of them in one rejection.
+The judgement of VMs: set defaults, and collect all violations.
 
+The API server, the webhook and lint call it.
 An update that leaves the spec unchanged after defaulting always passes, and so does any update to a VM that is being
 deleted.
 """
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple, NoReturn
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from virtshape.admission.clusterstate import CONFIGURATION, Admitted, ClusterState, Steps, read_configuration
 from virtshape.admission.fit import Fit
 from virtshape.admission.hostaccess import check_vm_host_access
 from virtshape.admission.missing import list_candidates
-from virtshape.admission.mutate import mutate_vm, require_valid_matchers
+from virtshape.admission.mutate import resolve_matchers, search_defaults
 from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import keep_persistent_fields, mark_recapture, set_persistent_fields
 from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_instance
-from virtshape.admission.rules.machine import check_machine, check_machine_without_guest
+from virtshape.admission.rules.machine import check_machine_without_guest
 from virtshape.admission.submission import Submission
-from virtshape.admission.violation import CheckResult, split_violations
+from virtshape.admission.violation import DEFERRED, Judgement, require_valid
 from virtshape.admission.vm import DryRun, describe_unmet, dry_run_vm_in_place, with_default_field
-from virtshape.admission.vminputs import Found, ValidationInputs, gather_validation_inputs
+from virtshape.admission.vminputs import UNRESOLVED, Found, References, ValidationInputs, gather_validation_inputs
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject
-from virtshape.api.status import StatusError
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.expand import Shape, draft_template
 from virtshape.engine.machine import default_architecture
 from virtshape.resolve.find import default_layout, instancetype_spec, namespace_of, preference_spec
-from virtshape.resolve.infer import asks_for_inference, search_matchers
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, Role, find_matcher, list_recaptured
 from virtshape.resolve.reference import NotFoundError
 
@@ -40,17 +39,14 @@ _DEFER: Final = "Defer"
 _ARCHITECTURE: Final = (f"{TEMPLATE_ROOT}.architecture",)
 
 
-def admit_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted]:
-    """Return the VM to store; raise StatusError with one cause per violation."""
+def judge_vm(submission: Submission, cluster: ClusterState) -> Steps[Judgement]:
+    """Return the VM to store, with defaults, and all its violations."""
     if _is_unchanged(submission):
-        return Admitted(submission.new, [])
+        return Judgement(submission.new, [])
     completed = yield from _complete(submission, cluster)
-    vm, before = completed.vm, completed.before
-    if before is not None and vm.spec == before.spec:
-        return Admitted(completed.tree, completed.warnings)
-    inputs = yield from gather_validation_inputs(vm, before, cluster.known, completed.preference)
-    result = _check(vm, completed.tree, inputs, cluster)
-    return Admitted(completed.tree, _require_valid(result, completed.warnings))
+    if completed.is_unchanged:
+        return Judgement(completed.tree, completed.warnings)
+    return (yield from _judge(completed, cluster))
 
 
 def complete_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted]:
@@ -58,27 +54,23 @@ def complete_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted
     if _is_unchanged(submission):
         return Admitted(submission.new, [])
     completed = yield from _complete(submission, cluster)
-    return Admitted(completed.tree, completed.warnings)
+    if completed.references.error is not None:
+        judgement = yield from _judge(completed, cluster)
+        require_valid(judgement.violations)
+    return Admitted(completed.tree, require_valid(completed.warnings))
 
 
-def validate_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted]:
-    """Return the VM unchanged; it has its defaults already. Raise StatusError with one cause per violation."""
+def judge_completed_vm(submission: Submission, cluster: ClusterState) -> Steps[Judgement]:
+    """Return the VM, which has its defaults already, unchanged, and all its violations."""
     if _is_unchanged(submission):
-        return Admitted(submission.new, [])
+        return Judgement(submission.new, [])
     vm: VirtualMachine = submission.take()
     before: VirtualMachine | None = submission.decode_old()
     if before is not None and vm.spec == before.spec:
-        return Admitted(submission.new, [])
-    warnings: list[str] = []
-    try:
-        require_valid_matchers(vm, before)
-        if asks_for_inference(vm):  # another webhook has asked for it after ours
-            warnings = yield from search_matchers(vm)
-    except StatusError as error:
-        _refuse_unresolved(vm, error)
-    inputs = yield from gather_validation_inputs(vm, before, cluster.known)
-    result = _check(vm, submission.new, inputs, cluster)
-    return Admitted(submission.new, _require_valid(result, warnings))
+        return Judgement(submission.new, [])
+    references = yield from resolve_matchers(vm, before)  # another webhook may have changed them after ours
+    completed = _Completed(vm, before, submission.new, references.warnings, references, None)
+    return (yield from _judge(completed, cluster))
 
 
 def _is_unchanged(submission: Submission) -> bool:
@@ -93,8 +85,14 @@ class _Completed(NamedTuple):
     vm: VirtualMachine
     before: VirtualMachine | None
     tree: JsonObject
-    warnings: list[str]
+    warnings: list[FieldError]
+    references: References
     preference: Found | None
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Return True for an update that leaves the spec unchanged."""
+        return self.before is not None and self.references.error is None and self.vm.spec == self.before.spec
 
 
 def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed]:
@@ -103,10 +101,7 @@ def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed
     given = to_tree(vm)
     if before is not None:
         keep_persistent_fields(vm, before)
-    try:
-        mutated = yield from mutate_vm(vm, before)
-    except StatusError as error:
-        _refuse_unresolved(vm, error)
+    mutated = yield from search_defaults(vm, before)
     preference: Found | None = mutated.preference
     if before is None:
         set_persistent_fields(vm, read_configuration((yield CONFIGURATION)), cluster)
@@ -116,28 +111,15 @@ def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed
         if list_recaptured(vm) != marked:  # the VM will use another revision
             preference = None
     tree: JsonObject = overlay(submission.new, given, to_tree(vm))
-    return _Completed(vm, before, tree, mutated.warnings, preference)
+    return _Completed(vm, before, tree, mutated.warnings, mutated.references, preference)
 
 
-def _refuse_unresolved(vm: VirtualMachine, error: StatusError) -> NoReturn:
-    """Raise StatusError for a VM whose matchers cannot be resolved, with all other violations of the VM."""
-    causes = list(error.causes) or [FieldError("spec", error.message)]
-    refuse([*causes, *split_violations(check_machine(vm)).causes])
-
-
-def _require_valid(result: CheckResult, warnings: list[str]) -> list[str]:
-    """Return all warnings; raise StatusError if there are causes."""
-    if result.causes:
-        refuse(result.causes, warnings + result.warnings)
-    return warnings + result.warnings
-
-
-def refuse(causes: Iterable[FieldError], warnings: Iterable[str] = ()) -> NoReturn:
-    """Raise StatusError with these causes and warnings."""
-    causes = tuple(dict.fromkeys(causes))
-    error = StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
-    error.warnings = tuple(warnings)
-    raise error
+def _judge(completed: _Completed, cluster: ClusterState) -> Steps[Judgement]:
+    """Gather the objects that the VM refers to, and check it. Consumes the VM."""
+    vm, before, tree, warnings, references, preference = completed
+    inputs = yield from gather_validation_inputs(vm, before, cluster.known, references, preference)
+    unresolved = references.error.causes if references.error is not None else ()
+    return Judgement(tree, [*warnings, *unresolved, *check_vm(vm, tree, inputs, cluster)])
 
 
 class _Resolved(NamedTuple):
@@ -153,52 +135,59 @@ class _Resolved(NamedTuple):
         return self.has_size and self.has_preference
 
 
-def _check(vm: VirtualMachine, tree: JsonObject, inputs: ValidationInputs, cluster: ClusterState) -> CheckResult:
-    """Return the violations of a VM that would be stored as this tree. Consumes the VM."""
+def check_vm(
+    vm: VirtualMachine, tree: JsonObject, inputs: ValidationInputs, cluster: ClusterState
+) -> Iterator[FieldError]:
+    """Yield all violations of a VM that would be stored as this tree. Consumes the VM."""
     configuration = inputs.configuration
-    result = split_violations(check_machine_without_guest(vm))
-    found = _resolve(vm, inputs, result)
+    yield from check_machine_without_guest(vm)
+    yield from _check_references(vm, inputs)
     if vm.spec.template.spec is None:
-        return result
+        return
+    found = _resolve(vm, inputs)
     dry_run = dry_run_vm_in_place(vm, found.shape, configuration, default_architecture(configuration))
     if not found.has_size and not _is_deferred(configuration):
         dry_run = dry_run._replace(unmet=[one for one in dry_run.unmet if one.fields == _ARCHITECTURE])
     if dry_run.conflicts or dry_run.unmet:
         misfits = _describe_misfits(from_tree(tree, VirtualMachine), found, dry_run, configuration, cluster)
-        result.causes.extend(with_default_field(conflict, TEMPLATE_ROOT) for conflict in misfits)
-    is_sized = found.is_complete and not dry_run.conflicts
-    guest = split_violations((check_guest if is_sized else check_instance)(dry_run.spec, TEMPLATE_ROOT))
-    if is_sized:
-        ruled_out = check_configured(dry_run.spec, TEMPLATE_ROOT, configuration)
-        guest.causes.extend(ruled_out)
-    unpermitted = check_vm_host_access(
+        yield from (with_default_field(conflict, TEMPLATE_ROOT) for conflict in misfits)
+    if found.is_complete and not dry_run.conflicts:
+        yield from check_guest(dry_run.spec, TEMPLATE_ROOT)
+        yield from check_configured(dry_run.spec, TEMPLATE_ROOT, configuration)
+    else:
+        yield from check_instance(dry_run.spec, TEMPLATE_ROOT)
+    yield from check_vm_host_access(
         vm, found.shape, dry_run.spec, configuration, lambda path: cluster.explain_host_disk(path, configuration)
     )
-    guest.causes.extend(unpermitted)
-    return CheckResult(result.causes + guest.causes, result.warnings + guest.warnings)
 
 
-def _resolve(vm: VirtualMachine, inputs: ValidationInputs, result: CheckResult) -> _Resolved:
-    """Return the VM's instance type and preference; add what is missing or unusable to the result."""
-    is_deferred = _is_deferred(inputs.configuration)
-    _report_unusable("instancetype" if vm.spec.flavor is None else "flavor", inputs.sizing, is_deferred, result)
-    _report_unusable("preference", inputs.preference, is_deferred, result)
+def _resolve(vm: VirtualMachine, inputs: ValidationInputs) -> _Resolved:
+    """Return the VM's instance type and preference."""
     shape = Shape(
         instancetype_spec(inputs.sizing.object), preference_spec(inputs.preference.object), default_layout(vm)
     )
     return _Resolved(shape, inputs.sizing.error is None, inputs.preference.error is None)
 
 
-def _report_unusable(role: Role, found: Found, is_deferred: bool, result: CheckResult) -> None:
+def _check_references(vm: VirtualMachine, inputs: ValidationInputs) -> Iterator[FieldError]:
+    """Yield what is missing or unusable."""
+    is_deferred = _is_deferred(inputs.configuration)
+    role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
+    yield from _check_found(role, inputs.sizing, is_deferred)
+    yield from _check_found("preference", inputs.preference, is_deferred)
+
+
+def _check_found(role: Role, found: Found, is_deferred: bool) -> Iterator[FieldError]:
     error = found.error
-    if error is None:
+    if error is None or found is UNRESOLVED:
         return
     if not isinstance(error, NotFoundError):
-        result.causes.extend(error.causes or (FieldError(f"spec.{role}.revisionName", error.message),))
+        yield from error.causes or (FieldError(f"spec.{role}.revisionName", error.message, rule="invalid-revision"),)
     elif found.explanation and is_deferred:
-        result.warnings.append(f"{error.field}: {found.explanation}; the VM can start after it is created")
+        message = f"{error.field}: {found.explanation}; the VM can start after it is created"
+        yield FieldError(error.field, message, rule=DEFERRED)
     elif found.explanation:
-        result.causes.append(FieldError(error.field, found.explanation, "FieldValueNotFound"))
+        yield error.causes[0]._replace(message=found.explanation)
 
 
 def _is_deferred(configuration: KubeVirtConfiguration | None) -> bool:

@@ -17,6 +17,7 @@ from virtshape.resolve.matcher import (
 
 ROLES: tuple[Role, ...] = ("instancetype", "flavor", "preference")
 _POLICIES = ("Reject", "Ignore")
+_RULE = "invalid-matcher"
 
 
 def check_matchers(vm: VirtualMachine, old: VirtualMachine | None = None) -> list[FieldError]:
@@ -35,22 +36,22 @@ def _check_matcher(matcher: Matcher, role: Role) -> Iterator[FieldError]:
     if isinstance(matcher, FlavorMatcher):
         if not matcher.name:
             message = f"Name should be provided within the {KINDS[role].label}"
-            yield FieldError(f"spec.{role}", message, "FieldValueNotFound")
+            yield FieldError(f"spec.{role}", message, "FieldValueNotFound", _RULE)
         return
     if not matcher.name and not matcher.infer_from_volume:
         message = f"Either Name or InferFromVolume should be provided within the {KINDS[role].label}"
-        yield FieldError(f"spec.{role}", message, "FieldValueNotFound")
+        yield FieldError(f"spec.{role}", message, "FieldValueNotFound", _RULE)
     if matcher.infer_from_volume:
         if matcher.name:
             message = "Name already set, should be cleared before setting inferFromVolume"
-            yield FieldError(f"spec.{role}.name", message, "FieldValueNotSupported")
+            yield FieldError(f"spec.{role}.name", message, "FieldValueNotSupported", _RULE)
         if matcher.kind:
             message = "Kind already set, should be cleared before setting inferFromVolume"
-            yield FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported")
+            yield FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported", _RULE)
     policy = matcher.infer_from_volume_failure_policy
     if policy is not None and policy not in _POLICIES:
         message = f"Invalid value '{policy}' for InferFromVolumeFailurePolicy, use {' or '.join(_POLICIES)}"
-        yield FieldError(f"spec.{role}.inferFromVolumeFailurePolicy", message)
+        yield FieldError(f"spec.{role}.inferFromVolumeFailurePolicy", message, rule=_RULE)
 
 
 def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator[FieldError]:
@@ -62,7 +63,7 @@ def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator
             f"the Matcher name has been updated without updating the RevisionName: "
             f"remove spec.{role}.revisionName to use the current {matcher.name or 'inferred object'}"
         )
-        yield FieldError(f"spec.{role}.revisionName", message)
+        yield FieldError(f"spec.{role}.revisionName", message, rule=_RULE)
 
 
 def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
@@ -83,7 +84,7 @@ def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
                 setattr(vm.spec, role, None)
 
 
-def keep_inferred(vm: VirtualMachine, old: VirtualMachine) -> list[str]:
+def keep_inferred(vm: VirtualMachine, old: VirtualMachine) -> list[FieldError]:
     """
     Keep an already inferred name when a manifest that asks for inference is applied again.
 
@@ -97,5 +98,6 @@ def keep_inferred(vm: VirtualMachine, old: VirtualMachine) -> list[str]:
         if matcher.name and (matcher.name, matcher.kind) == (before.name, before.kind):
             matcher.infer_from_volume = matcher.infer_from_volume_failure_policy = None
             advice = f"remove spec.{role}.name and spec.{role}.kind to infer it again"
-            warnings.append(f"spec.{role}: {matcher.name} was inferred before and is kept; {advice}")
+            message = f"spec.{role}: {matcher.name} was inferred before and is kept; {advice}"
+            warnings.append(FieldError(f"spec.{role}", message, rule="inference-kept"))
     return warnings

@@ -7,49 +7,77 @@ Changes the VM passed in, which is the caller's copy.
 from typing import NamedTuple
 
 from virtshape.admission.matcher import check_matchers, clear_captured_revisions, keep_inferred
-from virtshape.admission.vminputs import Found, search_role
+from virtshape.admission.vminputs import Found, References, search_role
+from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.machine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.engine.expand import draft_template
 from virtshape.engine.machine import apply_machine_preferences
 from virtshape.engine.volumes import apply_storage_class
 from virtshape.resolve.find import preference_spec
-from virtshape.resolve.infer import asks_for_inference, search_matchers
+from virtshape.resolve.infer import INFERRED, asks_for_inference, search_matchers
+from virtshape.resolve.matcher import Role
 from virtshape.resolve.search import Search
 
 
 class Mutated(NamedTuple):
-    """The VM with defaults, warnings for its owner, and the preference that the defaults were taken from."""
+    """The VM with defaults, warnings for its owner, its matchers, and the preference that defaults were taken from."""
 
     vm: VirtualMachine
-    warnings: list[str]
+    warnings: list[FieldError]
+    references: References
     preference: Found
 
 
 def mutate_vm(vm: VirtualMachine, old: VirtualMachine | None = None) -> Search[Mutated]:
-    """Set the defaults of the VM; `old` is the VM that an update replaces."""
-    warnings: list[str] = []
+    """Set the defaults of the VM; raise StatusError if its matchers are invalid or cannot be inferred."""
+    mutated = yield from search_defaults(vm, old)
+    if mutated.references.error is not None:
+        raise mutated.references.error
+    return mutated
+
+
+def search_defaults(vm: VirtualMachine, old: VirtualMachine | None = None) -> Search[Mutated]:
+    """Set the defaults of the VM as far as its matchers can be resolved; `old` is the VM that an update replaces."""
+    warnings: list[FieldError] = []
     if old is not None:
         clear_captured_revisions(vm, old)
         warnings = keep_inferred(vm, old)
-    require_valid_matchers(vm, old)
-    if asks_for_inference(vm):
-        warnings += yield from search_matchers(vm)
-    if vm.spec.preference is None:
-        return Mutated(vm, warnings, Found())
+    references = yield from resolve_matchers(vm, old)
+    warnings += references.warnings
+    if vm.spec.preference is None or "preference" in references.unresolved:
+        return Mutated(vm, warnings, references, Found())
     found = yield from search_role(vm, "preference")  # validation reports an unusable one
     preference = preference_spec(found.object)
     if preference is not None:
         write_preferred(vm, preference)
-    return Mutated(vm, warnings, found)
+    return Mutated(vm, warnings, references, found)
 
 
-def require_valid_matchers(vm: VirtualMachine, old: VirtualMachine | None) -> None:
-    """Raise StatusError with all violations if a matcher is invalid."""
+def resolve_matchers(vm: VirtualMachine, old: VirtualMachine | None) -> Search[References]:
+    """Check the matchers of the VM, and infer the valid ones that ask for it, in place."""
     causes = check_matchers(vm, old)
-    if causes:
-        raise StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
+    if not causes and not asks_for_inference(vm):
+        return References()
+    error = StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes) if causes else None
+    unresolved = {cause.field.split(".")[1] for cause in causes}
+    ignored: list[FieldError] = []
+    volumes: dict[Role, str] = {}
+    for role in INFERRED:
+        matcher: InstancetypeMatcher | PreferenceMatcher | None = getattr(vm.spec, role)
+        if matcher is None or not matcher.infer_from_volume or role in unresolved:
+            continue
+        volumes[role] = matcher.infer_from_volume
+        try:
+            ignored += yield from search_matchers(vm, (role,))
+        except StatusError as failed:
+            unresolved.add(role)
+            causes += failed.causes
+            error = error or failed
+    if error is not None:
+        error.causes = tuple(causes)
+    return References(error, frozenset(unresolved), ignored, volumes)
 
 
 def write_preferred(vm: VirtualMachine, preference: VirtualMachinePreferenceSpec) -> None:

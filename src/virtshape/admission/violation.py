@@ -1,12 +1,20 @@
-"""The result of checks: errors reject an object, deprecated fields only cause warnings."""
+"""The result of checks: errors reject an object, some rules only cause warnings."""
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from virtshape.api.fielderror import FieldError
+from virtshape.api.model import JsonObject
+from virtshape.api.status import StatusError
 
 DEPRECATED: Final = "deprecated-field"
-"""Rule for deprecated fields: they cause a warning, not a rejection."""
+"""Rule for deprecated fields."""
+DEFERRED: Final = "deferred-reference"
+"""Rule for missing objects that may be created after the VM."""
+IN_USE: Final = "in-use"
+"""Rule for changed objects that VMs refer to."""
+WARNINGS: Final = frozenset({DEPRECATED, DEFERRED, IN_USE, "inference-ignored", "preference-ignored", "inference-kept"})
+"""Rules that cause a warning, not a rejection."""
 
 
 class CheckResult(NamedTuple):
@@ -16,12 +24,35 @@ class CheckResult(NamedTuple):
     warnings: list[str]
 
 
+class Judgement(NamedTuple):
+    """The object to store, with defaults, and all its violations, including those that only cause warnings."""
+
+    tree: JsonObject
+    violations: list[FieldError]
+
+
 def split_violations(violations: Iterable[FieldError]) -> CheckResult:
     """Split violations into causes and warnings."""
     result = CheckResult([], [])
     for violation in violations:
-        if violation.rule == DEPRECATED:
+        if violation.rule in WARNINGS:
             result.warnings.append(violation.message)
         else:
             result.causes.append(violation)
     return result
+
+
+def require_valid(violations: Iterable[FieldError]) -> list[str]:
+    """Return the warnings; raise StatusError with one cause per error if there are errors."""
+    result = split_violations(violations)
+    if result.causes:
+        refuse(result.causes, result.warnings)
+    return result.warnings
+
+
+def refuse(causes: Iterable[FieldError], warnings: Iterable[str] = ()) -> NoReturn:
+    """Raise StatusError with these causes and warnings."""
+    causes = tuple(dict.fromkeys(causes))
+    error = StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
+    error.warnings = tuple(warnings)
+    raise error

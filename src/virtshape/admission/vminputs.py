@@ -1,9 +1,11 @@
 """Gather the inputs of VM validation: the instance type, the preference and the KubeVirt configuration."""
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from virtshape.admission.clusterstate import CONFIGURATION, Finder, read_configuration
 from virtshape.admission.missing import search_explanation
+from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
@@ -28,6 +30,24 @@ class Found(NamedTuple):
     explanation: str = ""
 
 
+UNRESOLVED: Final = Found(error=StatusError(422, "Invalid", "the matcher is invalid"))
+"""An object whose matcher is invalid or cannot be inferred; the error of the matcher is reported."""
+
+
+class References(NamedTuple):
+    """
+    The result of resolving the matchers of a VM.
+
+    `error` has one cause for each matcher that is invalid or cannot be inferred, and `unresolved` are their roles.
+    `inferred` are the volumes that matchers were to be inferred from.
+    """
+
+    error: StatusError | None = None
+    unresolved: frozenset[str] = frozenset()
+    warnings: list[FieldError] = []  # noqa: RUF012 -- never modified
+    inferred: Mapping[Role, str] = {}
+
+
 class ValidationInputs(NamedTuple):
     """What the validity of a VM depends on; `sizing` is its instance type or flavor."""
 
@@ -37,18 +57,24 @@ class ValidationInputs(NamedTuple):
 
 
 def gather_validation_inputs(
-    vm: VirtualMachine, before: VirtualMachine | None, known: Finder, preference: Found | None = None
+    vm: VirtualMachine,
+    before: VirtualMachine | None,
+    known: Finder,
+    references: References,
+    preference: Found | None = None,
 ) -> Search[ValidationInputs]:
     """Gather what the validity of the VM depends on; `preference` is passed if it was found before."""
     configuration = read_configuration((yield CONFIGURATION))
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
-    sizing = yield from search_role(vm, role)
+    sizing = UNRESOLVED if role in references.unresolved else (yield from search_role(vm, role))
     if isinstance(sizing.error, NotFoundError):
-        sizing = yield from _explain(vm, before, role, sizing.error, known)
-    if preference is None:
+        sizing = yield from _explain(vm, before, role, sizing.error, known, references)
+    if "preference" in references.unresolved:
+        preference = UNRESOLVED
+    elif preference is None:
         preference = yield from search_role(vm, "preference")
     if isinstance(preference.error, NotFoundError):
-        preference = yield from _explain(vm, before, "preference", preference.error, known)
+        preference = yield from _explain(vm, before, "preference", preference.error, known, references)
     return ValidationInputs(sizing, preference, configuration)
 
 
@@ -61,7 +87,12 @@ def search_role(vm: VirtualMachine, role: Role) -> Search[Found]:
 
 
 def _explain(
-    vm: VirtualMachine, before: VirtualMachine | None, role: Role, error: NotFoundError, known: Finder
+    vm: VirtualMachine,
+    before: VirtualMachine | None,
+    role: Role,
+    error: NotFoundError,
+    known: Finder,
+    references: References,
 ) -> Search[Found]:
     """Explain why an object is missing, unless an update keeps the reference to it."""
     if before is not None and find_matcher(vm, role) == find_matcher(before, role):
@@ -69,4 +100,5 @@ def _explain(
     if error.reference.kind == "ControllerRevision":
         return Found(error=error, explanation=error.message)
     explanation = yield from search_explanation(error.reference, role, namespace_of(vm), known, _ADVICE)
-    return Found(error=error, explanation=explanation)
+    volume = references.inferred.get(role)
+    return Found(error=error, explanation=f"{explanation} (inferred from volume {volume})" if volume else explanation)

@@ -8,7 +8,7 @@ from virtshape.api.fielderror import FieldError
 def instancetype_conflict(*fields: str) -> FieldError:
     """Return the conflict for fields that both the VM and its instance type set."""
     paths = ", ".join(fields)
-    return FieldError(paths, f"VM field(s) {paths} conflicts with selected instance type")
+    return FieldError(paths, f"VM field(s) {paths} conflicts with selected instance type", rule="instancetype-conflict")
 
 
 def describe_conflicts(conflicts: Sequence[FieldError]) -> str:

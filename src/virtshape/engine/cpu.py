@@ -49,10 +49,10 @@ def check_own_vcpus(cpu: CPU, root: str, instancetype: VirtualMachineInstancetyp
     conflicts = []
     if cpu.guest == 0:
         message = f"{root}.{GUEST} must be 1 or more; leave it out to get one vCPU"
-        conflicts.append(FieldError(f"{root}.{GUEST}", message))
+        conflicts.append(FieldError(f"{root}.{GUEST}", message, rule="own-vcpus"))
     if instancetype is None:  # with an instance type, check_cpu reports these fields
         conflicts += [
-            FieldError(field, f"{field} and {root}.{GUEST} are mutually exclusive: keep one of them")
+            FieldError(field, f"{field} and {root}.{GUEST} are mutually exclusive: keep one of them", rule="own-vcpus")
             for field in (f"{root}.domain.cpu.{name}" for name in ("sockets", "cores", "threads") if getattr(cpu, name))
         ]
     return conflicts

@@ -18,6 +18,7 @@ from virtshape.api.kubevirt.volume import Volume
 ExplainHostDisk = Callable[[str], str]
 """Returns why a host file may not be used as a disk; an empty string if it may."""
 
+_RULE: Final = "host-access"
 _GATES_FIELD: Final = "spec.configuration.developerConfiguration.featureGates"
 
 
@@ -78,7 +79,7 @@ def _check_volumes(
         if volume.host_disk is not None:
             reason = explain_host_disk(volume.host_disk.path)
             if reason:
-                yield FieldError(f"{at}[{index}].hostDisk", reason)
+                yield FieldError(f"{at}[{index}].hostDisk", reason, rule=_RULE)
         elif volume.downward_metrics is not None:
             prefix = "downwardMetrics disks are not allowed: "
             yield from _require("DownwardMetrics", f"{at}[{index}].downwardMetrics", configuration, prefix)
@@ -97,7 +98,7 @@ def _check_devices(
         if device.device_name and device.device_name not in permitted:
             message = f"{what} {device.device_name} is not permitted in permittedHostDevices configuration"
             listed = f"permitted are {', '.join(sorted(permitted))}" if permitted else "no device is permitted"
-            yield FieldError(f"{at}[{index}].deviceName", f"{message}: {listed}")
+            yield FieldError(f"{at}[{index}].deviceName", f"{message}: {listed}", rule=_RULE)
 
 
 def _list_permitted(configuration: KubeVirtConfiguration | None) -> set[str]:
@@ -139,7 +140,7 @@ def _require(
     gate: str, field: str, configuration: KubeVirtConfiguration | None, prefix: str = ""
 ) -> Iterator[FieldError]:
     if not is_gate_enabled(gate, configuration):
-        yield FieldError(field, f"{prefix}{_describe_gate(gate)}")
+        yield FieldError(field, f"{prefix}{_describe_gate(gate)}", rule=_RULE)
 
 
 def _describe_gate(name: str) -> str:

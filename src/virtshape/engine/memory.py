@@ -38,11 +38,15 @@ def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype 
     field = f"{root}.domain.memory.guest"
     guest = domain.memory.guest if domain.memory else None
     if guest is not None:
-        return None if guest.amount > 0 else FieldError(field, f"{field} '{guest}': must be greater than 0")
+        return (
+            None
+            if guest.amount > 0
+            else FieldError(field, f"{field} '{guest}': must be greater than 0", rule="no-memory")
+        )
     if default_memory(domain) is not None:
         return None
     message = f"no memory: set {field} in the VM, or choose an instance type that sets spec.memory.guest"
-    return FieldError(field, message, VALUE_REQUIRED)
+    return FieldError(field, message, VALUE_REQUIRED, "no-memory")
 
 
 def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:

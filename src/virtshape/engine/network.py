@@ -7,6 +7,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.network import Interface, InterfaceBridge, InterfaceMasquerade, Network, PodNetwork
 
 _ADVICE = "name an interface in the VM, or set configuration.network.defaultNetworkInterface to masquerade"
+_RULE = "impossible-combination"
 _BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passt_binding", "binding")
 
 
@@ -21,13 +22,13 @@ def apply_default_interface(
     binding = (network.default_network_interface if network else None) or "bridge"
     if binding == "bridge":
         if network is not None and network.permit_bridge_interface_on_pod_network is False:
-            return FieldError("", f"bridge interface is not enabled in kubevirt-config: {_ADVICE}")
+            return FieldError("", f"bridge interface is not enabled in kubevirt-config: {_ADVICE}", rule=_RULE)
         interface = Interface(name="default", bridge=InterfaceBridge())
     elif binding == "masquerade":
         interface = Interface(name="default", masquerade=InterfaceMasquerade())
     else:
         message = f"configuration.network.defaultNetworkInterface: {binding} is not supported; use bridge or masquerade"
-        return FieldError("", message)
+        return FieldError("", message, rule=_RULE)
     devices.interfaces = [interface]
     spec.networks = [Network(name="default", pod=PodNetwork())]
     return None

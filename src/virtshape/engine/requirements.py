@@ -108,4 +108,4 @@ def _too_few_vcpus(given: int, giver: str, required: int, shape: str, *fields: s
 
 
 def _unmet(message: str, *fields: str) -> FieldError:
-    return FieldError(", ".join(fields), message, VALUE_NOT_FOUND)
+    return FieldError(", ".join(fields), message, VALUE_NOT_FOUND, "unmet-requirement")

@@ -122,4 +122,6 @@ def check_spread(
             return None
     if divisor and vcpus % divisor == 0:
         return None
-    return FieldError(field, f"{vcpus} vCPUs provided by {giver} are not divisible by {divided_by}")
+    return FieldError(
+        field, f"{vcpus} vCPUs provided by {giver} are not divisible by {divided_by}", rule="indivisible-spread"
+    )

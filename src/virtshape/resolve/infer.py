@@ -5,6 +5,7 @@ Starts at the volume's own object and follows its sources; the first object with
 annotation takes precedence over the label.
 """
 
+from collections.abc import Collection
 from typing import Final, Literal, NamedTuple
 
 from virtshape.api.cdi import DataSource, DataVolume, DataVolumeSpec
@@ -20,8 +21,10 @@ from virtshape.resolve.reference import Lookup, NotFoundError, Reference
 from virtshape.resolve.search import Search, run_search
 
 IGNORE: Final = "Ignore"
+UNKNOWN: Final = "inference-unknown"
+"""Rule for an object to infer from that does not exist."""
 InferredRole = Literal["instancetype", "preference"]
-_ROLES: Final[tuple[InferredRole, ...]] = ("instancetype", "preference")
+INFERRED: Final[tuple[InferredRole, ...]] = ("instancetype", "preference")
 
 
 class Keys(NamedTuple):
@@ -51,7 +54,9 @@ class CannotInferError(StatusError):
 
 def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
     """Replace each matcher that has `inferFromVolume`, in place; return warnings for ignored failures."""
-    return run_search(search_matchers(vm), lookup) if asks_for_inference(vm) else []
+    if not asks_for_inference(vm):
+        return []
+    return [ignored.message for ignored in run_search(search_matchers(vm), lookup)]
 
 
 def asks_for_inference(vm: VirtualMachine) -> bool:
@@ -60,12 +65,12 @@ def asks_for_inference(vm: VirtualMachine) -> bool:
     return bool((instancetype and instancetype.infer_from_volume) or (preference and preference.infer_from_volume))
 
 
-def search_matchers(vm: VirtualMachine) -> Search[list[str]]:
-    """Infer each matcher that has `inferFromVolume` and replace it, in place; return warnings for ignored failures."""
+def search_matchers(vm: VirtualMachine, roles: Collection[InferredRole] = INFERRED) -> Search[list[FieldError]]:
+    """Infer each matcher that has `inferFromVolume` and replace it, in place; return ignored failures."""
     inferred: list[tuple[InferredRole, InstancetypeMatcher | PreferenceMatcher | None, bool]] = []
     warnings = []
     failed: dict[InferredRole, StatusError] = {}
-    for role in _ROLES:
+    for role in roles:
         matcher: InstancetypeMatcher | PreferenceMatcher | None = getattr(vm.spec, role)
         if matcher is None or not matcher.infer_from_volume:
             continue
@@ -78,8 +83,7 @@ def search_matchers(vm: VirtualMachine) -> Search[list[str]]:
                 failed[role] = error
                 continue
             inferred.append((role, None, False))
-            policy = f"ignored as inferFromVolumeFailurePolicy asks, the VM has no {role}"
-            warnings.append(f"spec.{role}: {error.message}; {policy}")
+            warnings.append(_describe_ignored(vm, role, error))
     if failed:
         raise _combine_errors(failed)
     for role, inferred_matcher, ignoring in inferred:
@@ -89,6 +93,20 @@ def search_matchers(vm: VirtualMachine) -> Search[list[str]]:
     return warnings
 
 
+def _describe_ignored(vm: VirtualMachine, role: InferredRole, error: StatusError) -> FieldError:
+    message = f"spec.{role}: {error.message}; ignored as inferFromVolumeFailurePolicy asks, the VM has no {role}"
+    field = f"spec.{role}.inferFromVolume"
+    if role == "preference":
+        return FieldError(field, message, rule="preference-ignored")
+    return FieldError(field, f"{message}: it gets {describe_own_memory(vm)}", rule="inference-ignored")
+
+
+def describe_own_memory(vm: VirtualMachine) -> str:
+    """Return the memory that the VM gets without an instance type, for messages."""
+    memory = vm.spec.template.spec.domain.memory if vm.spec.template.spec else None
+    return f"only its own {memory.guest} of memory" if memory and memory.guest is not None else "no memory"
+
+
 def _combine_errors(failed: dict[InferredRole, StatusError]) -> StatusError:
     """Return the first error with a cause for each matcher that cannot be inferred."""
     first = next(iter(failed.values()))
@@ -96,7 +114,7 @@ def _combine_errors(failed: dict[InferredRole, StatusError]) -> StatusError:
         FieldError(
             f"spec.{role}.inferFromVolume",
             error.message,
-            "FieldValueNotFound" if error.code == 404 else "FieldValueInvalid",
+            *(("FieldValueNotFound", UNKNOWN) if error.code == 404 else ("FieldValueInvalid", "inference-failed")),
         )
         for role, error in failed.items()
     )

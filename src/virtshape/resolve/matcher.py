@@ -55,7 +55,7 @@ def check_sole_size(vm: VirtualMachine) -> FieldError | None:
     if vm.spec.flavor is None or vm.spec.instancetype is None:
         return None
     message = "spec.flavor and spec.instancetype are mutually exclusive: keep one of them"
-    return FieldError("spec.flavor", message)
+    return FieldError("spec.flavor", message, rule="invalid-matcher")
 
 
 def find_matcher(vm: VirtualMachine, role: Role) -> Matcher | None:
@@ -89,5 +89,6 @@ def full_kind(matcher: Matcher, role: Role) -> str:
     if kind is None:
         kinds = KINDS[role]
         message = f"got unexpected kind in {kinds.label}: {matcher.kind}; use {kinds.cluster} or {kinds.namespaced}"
-        raise StatusError(422, "Invalid", message, [FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported")])
+        cause = FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported", "matcher-kind")
+        raise StatusError(422, "Invalid", message, [cause])
     return kind

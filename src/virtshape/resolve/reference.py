@@ -37,7 +37,8 @@ class NotFoundError(StatusError):
         message = f'{reference.resource} "{reference.name}" not found'
         if near:
             message += f"; did you mean {' or '.join(near)}?"
-        super().__init__(404, "NotFound", message, [FieldError(field, message, "FieldValueNotFound")])
+        rule = "missing-revision" if reference.kind == "ControllerRevision" else "missing-reference"
+        super().__init__(404, "NotFound", message, [FieldError(field, message, "FieldValueNotFound", rule)])
         self.reference = reference
         self.field = field
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from virtshape.admission.configuration import admit_configuration
+from virtshape.admission.configuration import judge_configuration
+from virtshape.admission.violation import require_valid
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 
@@ -13,24 +14,23 @@ def configured(**settings: object) -> JsonObject:
 
 def test_unknown_setting_is_kept_with_a_warning() -> None:
     tree = configured(colour="blue")
-    assert admit_configuration(tree, None) == (
-        tree,
-        ['unknown setting "spec.configuration.colour" is stored but has no effect'],
-    )
+    judged, violations = judge_configuration(tree, None)
+    assert judged is tree
+    assert require_valid(violations) == ['unknown setting "spec.configuration.colour" is stored but has no effect']
 
 
 def test_invalid_setting_is_rejected() -> None:
     with pytest.raises(StatusError) as error:
-        admit_configuration(configured(evictionStrategy="Push"), None)
+        require_valid(judge_configuration(configured(evictionStrategy="Push"), None).violations)
     assert [cause.field for cause in error.value.causes] == ["spec.configuration.evictionStrategy"]
 
 
 def test_change_outside_the_configuration_is_not_validated() -> None:
     old = configured(colour="blue", evictionStrategy="Push")
     new = {**old, "metadata": {"labels": {"a": "b"}}}
-    assert admit_configuration(new, old) == (new, [])
+    assert judge_configuration(new, old) == (new, [])
 
 
 def test_missing_configuration_is_accepted() -> None:
     tree: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt"}
-    assert admit_configuration(tree, None) == (tree, [])
+    assert judge_configuration(tree, None) == (tree, [])

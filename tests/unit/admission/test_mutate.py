@@ -28,7 +28,7 @@ TEMPLATES: list[JsonObject] = [{"metadata": {"name": "dv"}, "spec": {"storage": 
 def mutate(vm: Any, *objects: Any, old: Any = None) -> tuple[JsonObject, list[str]]:
     mutated = run_search(mutate_vm(vm, old), Objects(objects).find)
     assert mutated.vm is vm
-    return to_tree(vm), mutated.warnings
+    return to_tree(vm), [warning.message for warning in mutated.warnings]
 
 
 def build_claim(**marks: Any) -> Any:

@@ -14,6 +14,7 @@ NO_MEMORY = FieldError(
     FIELD,
     f"no memory: set {FIELD} in the VM, or choose an instance type that sets spec.memory.guest",
     "FieldValueRequired",
+    "no-memory",
 )
 
 
@@ -132,7 +133,7 @@ def test_missing_memory_conflict_names_both_places_to_set_it(domain: JsonObject,
 @pytest.mark.parametrize("amount", ["0", "0Gi", "-1Gi"])
 def test_zero_memory_is_a_conflict(amount: str) -> None:
     conflicts = apply_trees({"memory": {"guest": amount}}, WITHOUT_SIZE).conflicts
-    assert conflicts == [FieldError(FIELD, f"{FIELD} '{Quantity(amount)}': must be greater than 0")]
+    assert conflicts == [FieldError(FIELD, f"{FIELD} '{Quantity(amount)}': must be greater than 0", rule="no-memory")]
 
 
 def test_overcommit_applies_to_memory_of_the_vm() -> None:

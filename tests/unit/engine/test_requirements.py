@@ -32,7 +32,8 @@ def check(
 
 
 def unmet(fields: str | tuple[str, ...], message: str) -> list[FieldError]:
-    return [FieldError(", ".join((fields,) if isinstance(fields, str) else fields), message, "FieldValueNotFound")]
+    joined = ", ".join((fields,) if isinstance(fields, str) else fields)
+    return [FieldError(joined, message, "FieldValueNotFound", "unmet-requirement")]
 
 
 @pytest.mark.parametrize("preference", [None, build_preference_spec(), build_preference_spec(requirements={})])

@@ -40,7 +40,7 @@ def test_other_kind_is_rejected_with_the_valid_ones(role: Role, kind: str) -> No
     label, cluster, namespaced = KINDS[role]
     message = f"got unexpected kind in {label}: {kind}; use {cluster} or {namespaced}"
     assert (refused.value.code, refused.value.message) == (422, message)
-    assert refused.value.causes == (FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported"),)
+    assert refused.value.causes == (FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported", "matcher-kind"),)
 
 
 def test_kinds_of_another_role_are_not_found() -> None:
@@ -56,7 +56,8 @@ def test_flavor_and_instancetype_are_mutually_exclusive(
     instancetype: str | None, flavor: str | None, sole: bool
 ) -> None:
     cause = check_sole_size(build_vm(instancetype=instancetype, flavor=flavor))
-    expected = FieldError("spec.flavor", "spec.flavor and spec.instancetype are mutually exclusive: keep one of them")
+    message = "spec.flavor and spec.instancetype are mutually exclusive: keep one of them"
+    expected = FieldError("spec.flavor", message, rule="invalid-matcher")
     assert cause == (None if sole else expected)
 
 

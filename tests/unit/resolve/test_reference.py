@@ -37,7 +37,7 @@ def test_resource_is_the_plural_with_its_group(group: str, kind: str, resource: 
 def test_not_found_error_names_object_and_field() -> None:
     error = NotFoundError(SMALL, "spec.instancetype.name")
     assert (error.code, error.reason, error.message) == (404, "NotFound", MESSAGE)
-    assert error.causes == (FieldError("spec.instancetype.name", MESSAGE, "FieldValueNotFound"),)
+    assert error.causes == (FieldError("spec.instancetype.name", MESSAGE, "FieldValueNotFound", "missing-reference"),)
 
 
 @pytest.mark.parametrize(
