@@ -34,6 +34,8 @@ STRICTER: dict[str, tuple[str, str]] = {
     # Recorded with matcher validation only; KubeVirt's complete validation rejects these as well.
     "volume without a source": ("FieldValueInvalid", r"spec\.template\.spec\.volumes\[0\]"),
     "template with two sources": ("FieldValueInvalid", r"spec\.dataVolumeTemplates\[0\]\.spec(\.source.*)?"),
+    # Recorded with matcher validation only; the configuration does not permit host disks.
+    "host disk": ("FieldValueInvalid", r"spec\.template\.spec\.volumes\[0\]\.hostDisk"),
     # KubeVirt reports only the first of several; virtshape reports all of them.
     "all conflicts are reported": ("FieldValueInvalid", r"spec\.template\.spec\.domain\.cpu\.cores"),
     "all requirements are reported": ("FieldValueNotFound", r"spec\.(instancetype|template\.spec\.domain\.memory)"),
@@ -47,6 +49,7 @@ COUNTS: dict[str, dict[str, int]] = {
     "infer": {
         "unknown kind": 28,
         "volume without a source": 4,
+        "host disk": 1,
         "template with two sources": 6,
         "all failed inferences are reported": 25,
     },

@@ -98,7 +98,7 @@ class _Completed(NamedTuple):
 def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed]:
     vm: VirtualMachine = submission.take()
     before: VirtualMachine | None = submission.decode_old()
-    given = to_tree(vm)
+    given = to_tree(vm) if submission.stored else None
     if before is not None:
         keep_persistent_fields(vm, before)
     mutated = yield from search_defaults(vm, before)
@@ -110,7 +110,7 @@ def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed
         mark_recapture(vm, before)
         if list_recaptured(vm) != marked:  # the VM will use another revision
             preference = None
-    tree: JsonObject = overlay(submission.new, given, to_tree(vm))
+    tree: JsonObject = overlay(submission.new, given, to_tree(vm)) if submission.stored else submission.new
     return _Completed(vm, before, tree, mutated.warnings, mutated.references, preference)
 
 

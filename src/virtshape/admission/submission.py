@@ -11,15 +11,19 @@ class Submission:
     """
     An object to admit, and the object that it replaces.
 
-    `has_same_spec` is True for an update that leaves the spec unchanged.
+    `has_same_spec` is True for an update that leaves the spec unchanged. `decoded` is the struct of `new`, if known.
+    An object that is not `stored` is only judged: the judgement has the tree as it is, without defaults.
     """
 
-    def __init__(self, kind: Kind, new: JsonObject, old: JsonObject | None) -> None:
+    def __init__(
+        self, kind: Kind, new: JsonObject, old: JsonObject | None, decoded: Any = None, *, stored: bool = True
+    ) -> None:
         self.kind = kind
         self.new = new
         self.old = old
+        self.stored = stored
         self.has_same_spec = old is not None and new.get("spec") == old.get("spec")
-        self._decoded: Any = None
+        self._decoded = decoded
 
     def read(self) -> Any:
         """Return the object as a struct, which the caller must not change."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from difflib import get_close_matches
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -44,4 +45,9 @@ class NotFoundError(StatusError):
 
     def suggest(self, names: list[str]) -> "NotFoundError":
         """Return the same error with the closest of the given names."""
-        return NotFoundError(self.reference, self.field, tuple(get_close_matches(self.reference.name, names, n=3)))
+        return NotFoundError(self.reference, self.field, _find_similar(self.reference.name, tuple(names)))
+
+
+@lru_cache(maxsize=256)  # many VMs refer to the same missing object
+def _find_similar(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(get_close_matches(name, names, n=3))

@@ -50,7 +50,7 @@ def test_findings_are_on_stdout_and_the_summary_on_stderr(capsys: pytest.Capture
     assert out.splitlines() == [
         (
             "vm.yaml:11:15: error: VM field(s) spec.template.spec.domain.cpu.cores conflicts with selected instance "
-            "type: remove it from the VM, or choose another instance type [instancetype-conflict]"
+            "type [instancetype-conflict]"
         ),
         "vm.yaml:19:3: warning: spec.running is deprecated: use spec.runStrategy: Always [deprecated-field]",
     ]

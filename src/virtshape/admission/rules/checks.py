@@ -47,7 +47,7 @@ class Members:
 
     def list_values(self, item: object) -> list[tuple[str, Any]]:
         """Return the JSON names and values of the members that are set."""
-        return [(name, value) for name, value in zip(self.names, self._read(item), strict=True) if value is not None]
+        return [pair for pair in zip(self.names, self._read(item), strict=True) if pair[1] is not None]
 
 
 def list_members(struct: type[Model], *wanted: str) -> Members:

@@ -15,6 +15,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.path import Part, format_path
 from virtshape.api.schema import inspect_struct, write_struct
+from virtshape.api.validation.normalize import NO_FIELD
 from virtshape.api.validation.violation import duplicate_value, invalid_value, show_value, unsupported_value
 
 Path = tuple[Part, ...]
@@ -46,7 +47,7 @@ _BLOCKING: Final = frozenset(
     {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
 )
 _UNCHECKED: Final = invalid_value(
-    "<nil>",
+    NO_FIELD,
     None,
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation",

@@ -29,7 +29,7 @@ _NULLABLE: Final[dict[str, tuple[str, ...]]] = {
 }
 _HEAD: Final = frozenset({"apiVersion", "kind"})
 _METADATA: Final = ((), "metadata")
-_NOWHERE: Final = "<nil>"
+NO_FIELD: Final = "<nil>"
 """The field of a cause without a path."""
 
 _NAMES: Final[dict[type, str]] = {
@@ -79,9 +79,9 @@ class _Findings:
         for name in ("integer,string", "integer") if is_quantity else (wanted,):
             self.causes.append(mistyped_value(path, given, f'{path} in body must be of type {name}: "{given}"'))
         if is_quantity:
-            self.causes.append(invalid_value(_NOWHERE, "", f'"{path}" must validate at least one schema (anyOf)'))
+            self.causes.append(invalid_value(NO_FIELD, "", f'"{path}" must validate at least one schema (anyOf)'))
         if isinstance(value, float) and (is_quantity or wanted == "integer"):
-            self.causes.append(invalid_value(_NOWHERE, "", f"Checked value must be of type integer in {path}"))
+            self.causes.append(invalid_value(NO_FIELD, "", f"Checked value must be of type integer in {path}"))
 
     def add_invalid(self, value: Any, at: Path, message: str) -> None:
         path = _format(at)

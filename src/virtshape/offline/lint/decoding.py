@@ -1,21 +1,26 @@
 """
-Checks of single documents: kind, fields, name and version.
+Checks of single documents before they are judged: kind, version, schema and metadata.
 
 Pure.
 """
 
 import copy
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from virtshape.api.codec import from_tree
-from virtshape.api.diagnosis import find_kind_problems, quote, walk
+import msgspec
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.diagnosis import MAX_PROBLEMS, find_kind_problems, walk
 from virtshape.api.fielderror import FieldError
-from virtshape.api.kinds import KINDS, Kind, find_kind
+from virtshape.api.kinds import KINDS, Kind, find_kind, is_custom_resource
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.problems import DecodeError
-from virtshape.api.unknownfields import decode_with_unknown
+from virtshape.api.validation.constraints import check_constraints
+from virtshape.api.validation.metadata import check_submitted
+from virtshape.api.validation.normalize import NO_FIELD
+from virtshape.api.validation.schema import check_schema, read_exactly
 from virtshape.resolve.reference import Reference
 
 DEPRECATED_VERSIONS: Final = {
@@ -41,19 +46,25 @@ _FOREIGN_KINDS: Final = {
 }
 _CHECKED_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance", "DataVolume", "DataSource"}
 _SIZING_GROUPS: Final = {"instancetype.kubevirt.io", "flavor.kubevirt.io"}
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_MAX_NAME_LENGTH: Final = 253
+_REASONS: Final = {
+    "FieldValueDuplicate": "duplicate-name",
+    "FieldValueNotSupported": "unsupported-value",
+    "FieldValueRequired": "missing-field",
+    "FieldValueTypeInvalid": "wrong-type",
+}
+"""The rules of schema errors by their reasons."""
 
 
 class DecodedObject(NamedTuple):
-    """The object decoded from a tree, without its invalid fields, and the problems of those."""
+    """An object without its invalid fields, if it can be decoded, its tree, and the errors of these fields."""
 
     object: Model | None
-    problems: tuple[FieldError, ...] = ()
+    tree: JsonObject
+    issues: list[FieldError]
 
     def concerns(self, field: str) -> bool:
-        """Return True if the field, one of its parents or one of its children is missing from the object."""
-        return any(_is_within(field, each.field) or _is_within(each.field, field) for each in self.problems)
+        """Return True if the field, one of its parents or one of its children has an error."""
+        return any(_is_within(field, each.field) or _is_within(each.field, field) for each in self.issues)
 
 
 def _is_within(field: str, other: str) -> bool:
@@ -86,13 +97,36 @@ def check_kind(tree: Any, *, is_named: bool) -> Iterator[FieldError]:
             yield FieldError(problem.field, problem.message, rule="unknown-kind")
 
 
-def decode_leniently(tree: JsonObject, struct: type[Model]) -> DecodedObject:
-    """Decode a tree; if it is invalid, decode the valid part."""
+def decode_leniently(tree: JsonObject, kind: Kind) -> DecodedObject:
+    """Decode a tree and check its schema as the server does; if it is invalid, decode the valid part."""
     try:
-        found, unknown = decode_with_unknown(tree, struct)
-    except DecodeError as error:
-        return DecodedObject(_decode_valid_part(tree, struct), error.causes)
-    return DecodedObject(found, tuple(field.problem for field in unknown))
+        found = read_exactly(tree, kind)
+    except (msgspec.ValidationError, RecursionError):
+        return _decode_invalid(tree, kind)
+    if not is_custom_resource(kind):
+        return DecodedObject(found, tree, [])
+    return DecodedObject(found, tree, list(map(_add_rule, check_constraints(tree, kind, []))))
+
+
+def _decode_invalid(tree: JsonObject, kind: Kind) -> DecodedObject:
+    normalized, unknown, causes, misfits = check_schema(tree, kind)
+    explained = {problem.field: problem for _, problem in islice(walk(tree, kind.struct), MAX_PROBLEMS)}
+    issues = {path: FieldError(path, f'unknown field "{path}"', rule="unknown-field") for path in unknown}
+    issues |= {cause.field: _add_rule(cause) for cause in reversed(causes) if cause.field != NO_FIELD}
+    if misfits:
+        issues |= {field: FieldError(field, "") for field in explained if field.startswith("metadata")}
+    for field, issue in issues.items():
+        problem = explained.get(field)
+        if problem is not None and issue.reason != "FieldValueDuplicate":
+            issues[field] = problem
+    if not issues:
+        return DecodedObject(from_tree(normalized, kind.struct), normalized, [])
+    found = _decode_valid_part(normalized, kind.struct)
+    return DecodedObject(found, to_tree(found) if found is not None else normalized, list(issues.values()))
+
+
+def _add_rule(cause: FieldError) -> FieldError:
+    return cause._replace(rule=_REASONS.get(cause.reason, "invalid-value"))
 
 
 def _decode_valid_part(tree: JsonObject, struct: type[Model]) -> Model | None:
@@ -119,26 +153,54 @@ def reference_of_tree(tree: JsonObject, kind: Kind) -> Reference:
     return Reference(kind.group, kind.kind, namespace, str(names.get("name") or ""))
 
 
-def check_identity(tree: JsonObject, reference: Reference) -> Iterator[FieldError]:
-    """Check the name of an object and whether its API version is deprecated."""
+def check_version(tree: JsonObject) -> Iterator[FieldError]:
+    """Check whether the API version of an object is deprecated."""
     api_version = tree["apiVersion"]
     if api_version in DEPRECATED_VERSIONS:
         message = f"{api_version} is deprecated: use {DEPRECATED_VERSIONS[api_version]}"
         yield FieldError("apiVersion", message, rule="deprecated-version")
-    metadata, name = tree.get("metadata") or {}, reference.name
+
+
+def check_metadata(tree: JsonObject, kind: Kind) -> Iterator[FieldError]:
+    """Check the name, labels, annotations, owners and finalizers of an object; fields of wrong types are skipped."""
+    metadata = tree.get("metadata") or {}
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or "", str):
         return  # the wrong type is already reported
-    if not name:
-        if not metadata.get("generateName"):
-            yield FieldError("metadata.name", "the object has no name: set metadata.name", rule="invalid-name")
-    elif len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
-        yield FieldError("metadata.name", f"{quote(name)} cannot be a name: {_describe_names()}", rule="invalid-name")
+    readable = {field: value for field, value in metadata.items() if field in _METADATA and _METADATA[field](value)}
+    for cause in check_submitted(readable, kind):
+        is_name = cause.field in ("metadata.name", "metadata.generateName")
+        yield cause._replace(rule="invalid-name" if is_name else "invalid-metadata")
 
 
-def _describe_names() -> str:
-    return f"use up to {_MAX_NAME_LENGTH} lower case letters, digits, '-' and '.', with a letter or digit at both ends"
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_text_map(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+
+
+def _is_text_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_owner_list(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, dict) and isinstance(item.get("apiVersion") or "", str) for item in value
+    )
+
+
+_METADATA: Final[dict[str, Callable[[Any], bool]]] = {
+    "name": _is_text,
+    "generateName": _is_text,
+    "labels": _is_text_map,
+    "annotations": _is_text_map,
+    "finalizers": _is_text_list,
+    "ownerReferences": _is_owner_list,
+}
+"""The fields of metadata that are checked, and whether a value has their type."""
 
 
 def skip_undecoded(issues: Iterable[FieldError], reading: DecodedObject) -> Iterator[FieldError]:
     """Drop the issues of fields that could not be decoded."""
-    return (issue for issue in issues if not reading.concerns(issue.field))
+    return (issue for issue in issues if not reading.concerns(issue.field)) if reading.issues else iter(issues)

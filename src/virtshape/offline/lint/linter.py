@@ -7,21 +7,19 @@ Keeps only what is needed to detect duplicate objects.
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from virtshape.admission.rules.machine import check_machine
-from virtshape.admission.sizing import check_sizing
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
-from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.yaml import Document, YAMLError, scan_documents
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.offline.files import affects_vms
 from virtshape.offline.lint.context import LintContext
 from virtshape.offline.lint.decoding import (
-    check_identity,
     check_kind,
+    check_metadata,
+    check_version,
     decode_leniently,
     find_stated_kind,
     is_checked,
@@ -29,7 +27,7 @@ from virtshape.offline.lint.decoding import (
     skip_undecoded,
 )
 from virtshape.offline.lint.finding import Finding, Subject, build_finding
-from virtshape.offline.lint.fit import check_fit
+from virtshape.offline.lint.judging import FileCluster, find_place, judge_object
 from virtshape.resolve.reference import Reference
 
 _BUCKETS: Final = 1024
@@ -66,8 +64,7 @@ class Linter:
 
     def __init__(self, context: LintContext, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         self.checked = 0
-        self._context = context
-        self._architecture = architecture
+        self._cluster = FileCluster(context, architecture)
         self._seen = SeenObjects()
 
     def check_text(self, text: str | bytes, file: str, *, is_named: bool = True) -> list[Finding]:
@@ -93,24 +90,21 @@ class Linter:
             reference = reference_of_tree(tree, kind)
             subject = Subject(kind.kind, reference.namespace, reference.name)
             for issue in self._check_object(tree, kind, reference, document.source):
-                yield build_finding(issue, document.source, document.position(issue.field), subject)
+                position = document.position(find_place(issue, tree))
+                yield build_finding(issue, document.source, position, subject)
 
     def _check_object(self, tree: JsonObject, kind: Kind, reference: Reference, file: str) -> Iterator[FieldError]:
-        yield from check_identity(tree, reference)
+        yield from check_version(tree)
         yield from self._check_sole(reference, file)
         if not is_checked(kind):
+            yield from check_metadata(tree, kind)
             return
-        reading = decode_leniently(tree, kind.struct)
-        yield from reading.problems
+        reading = decode_leniently(tree, kind)
+        yield from reading.issues
+        yield from skip_undecoded(check_metadata(reading.tree, kind), reading)
         if reading.object is not None:
-            yield from skip_undecoded(self._check_decoded(reading.object), reading)
-
-    def _check_decoded(self, found: Any) -> Iterator[FieldError]:
-        if isinstance(found, VirtualMachine):
-            yield from check_machine(found)
-            yield from check_fit(found, self._context, self._architecture)
-        else:
-            yield from check_sizing(found)
+            judged = judge_object(kind, reading.tree, reading.object, self._cluster)
+            yield from skip_undecoded(dict.fromkeys(judged), reading)
 
     def _check_sole(self, reference: Reference, file: str) -> Iterator[FieldError]:
         first = self._seen.find_earlier_file(reference, file) if reference.name else None

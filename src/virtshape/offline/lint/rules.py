@@ -63,6 +63,12 @@ _READING: Final = (
         "Set metadata.name to lower case letters, digits, '-' and '.'.",
     ),
     Rule(
+        "invalid-metadata",
+        "error",
+        "A label, annotation, owner or finalizer is invalid",
+        "Correct the key or value in the message.",
+    ),
+    Rule(
         "duplicate-object",
         "error",
         "The same object is defined twice",
@@ -147,6 +153,12 @@ _REFERENCES: Final = (
         "Correct the name, or lint the file that defines the object together with this one.",
     ),
     Rule(
+        "deferred-reference",
+        "warning",
+        "The instance type, flavor or preference does not exist yet",
+        "Create it before the VM starts: the KubeVirt object in the files sets missingReference to Defer.",
+    ),
+    Rule(
         "missing-revision",
         "warning",
         "The ControllerRevision is not in the files",
@@ -213,6 +225,12 @@ _SHAPES: Final = (
         "error",
         "A VM uses a feature or device that the KubeVirt object in the files does not permit",
         "Enable the feature gate or permit the device in the KubeVirt object, or remove the field.",
+    ),
+    Rule(
+        "host-access-unknown",
+        "note",
+        "A VM uses a feature or device that an administrator must permit",
+        "Lint the KubeVirt object of the cluster together with this file.",
     ),
     Rule("invalid-preference", "error", "A server would reject the preference", "Correct the field in the message."),
 )

@@ -65,13 +65,29 @@ CASES = {
     "no name": Case(
         "invalid-name",
         vm(name="§labels: {a: b}").replace("metadata", "§metadata").replace("§labels", "labels"),
-        "set metadata.name",
+        "name or generateName is required",
     ),
     "number as a name": Case("wrong-type", vm(name="§name: 12"), "expected a string, got the integer 12"),
     "list as a kind": Case(
         "unknown-kind", "apiVersion: kubevirt.io/v1\n§kind: [VirtualMachine]\n", "expected a string, got a list"
     ),
-    "name in upper case": Case("invalid-name", vm(name="§name: My_VM"), '"My_VM" cannot be a name'),
+    "name in upper case": Case(
+        "invalid-name", vm(name="§name: My_VM"), 'Invalid value: "My_VM": a lowercase RFC 1123 subdomain must'
+    ),
+    "label with a space": Case(
+        "invalid-metadata", vm(name="name: web\n§labels: {app: a b}"), 'Invalid value: "a b": a valid label must'
+    ),
+    "annotation with two slashes": Case(
+        "invalid-metadata", vm(name="name: web\n§annotations: {a/b/c: d}"), "with an optional DNS subdomain prefix"
+    ),
+    "owner without a uid": Case(
+        "invalid-metadata",
+        vm(name="name: web\nownerReferences:\n- {apiVersion: v1, kind: Pod, name: a, §uid: ''}"),
+        "Required value: must not be empty",
+    ),
+    "label of a claim": Case(
+        "invalid-metadata", claim("labels: {app: a b}").replace("labels", "§labels"), "a valid label must"
+    ),
     "duplicate VM": Case(
         "duplicate-object", documents(vm(), vm(name="namespace: default\n§name: web")), "further up in this file"
     ),

@@ -13,7 +13,7 @@ CASES = {
     "conflicting field": Case(
         "instancetype-conflict",
         documents(instancetype(), vm(spec=SMALL, domain="cpu: {§cores: 2}")),
-        "VM field(s) spec.template.spec.domain.cpu.cores conflicts with selected instance type: remove it",
+        "VM field(s) spec.template.spec.domain.cpu.cores conflicts with selected instance type",
     ),
     "several conflicting fields": Case(
         "instancetype-conflict",
@@ -53,6 +53,32 @@ CASES = {
             vm(spec=LIKED, template="§architecture: amd64"),
         ),
         "preference requires architecture arm64 but amd64 is being requested",
+    ),
+    "memory request above the limit": Case(
+        "impossible-combination",
+        vm(domain="memory: {guest: 1Gi}\nresources: {requests: {§memory: 2Gi}, limits: {memory: 1Gi}}"),
+        "requests.memory '2Gi' is greater than",
+    ),
+    "secure boot of a preference without SMM": Case(
+        "impossible-combination",
+        documents(
+            preference("firmware: {preferredEfi: {secureBoot: true}}"),
+            vm(spec=LIKED).replace("domain:", "§domain:"),
+        ),
+        "SMM",
+    ),
+    "machine type that the configuration does not allow": Case(
+        "unsupported-value",
+        vm(domain="memory: {guest: 1Gi}\nmachine: {§type: isapc}"),
+        "is not supported: isapc (allowed values: [q35* pc-q35*])",
+    ),
+    "more sockets than the instance type allows": Case(
+        "impossible-combination",
+        documents(
+            instancetype("cpu: {guest: 4, maxSockets: 2}\nmemory: {guest: 1Gi}"),
+            vm(spec=SMALL, domain="").replace("domain:", "§domain:"),
+        ),
+        "Number of sockets in CPU topology is greater than the maximum sockets allowed",
     ),
     "vCPUs that cannot be spread": Case(
         "indivisible-spread",

@@ -34,8 +34,11 @@ CASES = {
     ),
     "duplicate volume name": Case(
         "duplicate-name",
-        vm(template="volumes:\n- {name: a, emptyDisk: {capacity: 1Gi}}\n- {§name: a, emptyDisk: {capacity: 1Gi}}"),
-        'two volumes are named "a"',
+        # Each volume gets a default disk, so that the disks share the name too.
+        vm(
+            template="volumes:\n- {name: a, emptyDisk: {capacity: 1Gi}}\n- {§name: a, emptyDisk: {capacity: 1Gi}}"
+        ).replace("devices:", "§devices:"),
+        'are named "a"',
     ),
     "duplicate disk name": Case("duplicate-name", disks("- name: root\n- §name: root"), 'two disks are named "root"'),
     "duplicate interface name": Case(

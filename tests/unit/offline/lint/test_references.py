@@ -44,7 +44,7 @@ CASES = {
         catalog=True,
     ),
     "missing instance type": Case(
-        "missing-reference", vm(spec="instancetype: {§name: small}"), "or check the file that defines it too"
+        "missing-reference", vm(spec="instancetype: {§name: small}"), "correct the name, or create it first"
     ),
     "misspelled preference": Case(
         "missing-reference", vm(spec="preference: {§name: fedra}"), "did you mean fedora", catalog=True
@@ -71,7 +71,16 @@ CASES = {
     "inferred name of a missing object": Case(
         "missing-reference",
         documents(claim(NAMES_SMALL), vm(spec="§instancetype:\n  inferFromVolume: root", template=PVC)),
-        '"small" not found: correct the name, or check the file that defines it too (inferred from volume root)',
+        '"small" not found: correct the name, or create it first (inferred from volume root)',
+    ),
+    "missing instance type that may be created later": Case(
+        "deferred-reference",
+        documents(
+            "apiVersion: kubevirt.io/v1\nkind: KubeVirt\nmetadata: {name: kubevirt, namespace: kubevirt}\n"
+            "spec: {configuration: {instancetype: {missingReference: Defer}}}\n",
+            vm(spec="instancetype: {§name: small}", domain=""),
+        ),
+        "the VM can start after it is created",
     ),
     "missing revision": Case(
         "missing-revision",

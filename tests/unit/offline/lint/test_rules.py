@@ -65,7 +65,7 @@ CLEAN = {
         ),
         build_manifest(
             "VirtualMachineClusterPreference",
-            "cpu: {preferredCPUTopology: preferCores}\nfirmware: {preferredUseEfi: true}",
+            "cpu: {preferredCPUTopology: preferCores}\nfirmware: {preferredUseBios: true}",
             name="liked",
             version="flavor.kubevirt.io/v1alpha1",
         ),
