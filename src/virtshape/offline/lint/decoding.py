@@ -167,7 +167,10 @@ def check_metadata(tree: JsonObject, kind: Kind) -> Iterator[FieldError]:
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or "", str):
         return  # the wrong type is already reported
     readable = {field: value for field, value in metadata.items() if field in _METADATA and _METADATA[field](value)}
+    is_generated = not readable.get("name") and bool(readable.get("generateName"))
     for cause in check_submitted(readable, kind):
+        if is_generated and cause.field == "metadata.name":
+            continue  # a random name, whose prefix is reported
         is_name = cause.field in ("metadata.name", "metadata.generateName")
         yield cause._replace(rule="invalid-name" if is_name else "invalid-metadata")
 

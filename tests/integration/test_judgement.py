@@ -1,0 +1,245 @@
+"""Lint finds an error exactly when a server-side dry run refuses an object, with the same field and sentence."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.support.loopback import Client, LoopbackServer, Response
+from tests.support.mutations import generated, mutated
+
+from virtshape.api.kinds import KINDS, Kind, find_kind
+from virtshape.api.model import JsonObject
+from virtshape.api.validation.metadata import check_submitted
+from virtshape.api.validation.normalize import NO_FIELD
+from virtshape.api.validation.schema import check_schema
+from virtshape.api.yaml import Document, scan_documents
+from virtshape.offline.lint import Finding, LintContext, Linter
+from virtshape.offline.lint.prescan import prescan
+from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP
+
+EXAMPLES: Final = Path(__file__).parents[2] / "examples"
+SETTINGS: Final = settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+UNKNOWN: Final = {"inference-unknown", "missing-revision", "host-access-unknown"}
+"""Rules for facts that are not in the files."""
+
+V1BETA2: Final = "instancetype.kubevirt.io/v1beta2"
+
+
+def build(kind: str, name: str, spec: JsonObject, version: str = V1BETA2, **metadata: Any) -> JsonObject:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
+
+
+CLAIM: Final[JsonObject] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+DEFAULTS: Final = {
+    "instancetype.kubevirt.io/default-instancetype": "small",
+    "instancetype.kubevirt.io/default-preference": "demanding",
+}
+SMALL: Final[JsonObject] = {"cpu": {"guest": 2, "maxSockets": 4}, "memory": {"guest": "2Gi"}}
+WORLD: Final = [
+    build("VirtualMachineClusterInstancetype", "small", SMALL),
+    build("VirtualMachineClusterInstancetype", "open", {}),
+    build("VirtualMachineClusterInstancetype", "pinned", {**SMALL, "cpu": {"guest": 2, "dedicatedCPUPlacement": True}}),
+    build("VirtualMachineClusterInstancetype", "gpu", {**SMALL, "gpus": [{"name": "g", "deviceName": "a.b/c"}]}),
+    build("VirtualMachineInstancetype", "local", SMALL, namespace="default"),
+    build("VirtualMachineClusterPreference", "demanding", {"requirements": {"cpu": {"guest": 2}}}),
+    build("VirtualMachineClusterPreference", "huge", {"requirements": {"memory": {"guest": "64Gi"}}}),
+    build("VirtualMachineClusterPreference", "spread", {"cpu": {"preferredCPUTopology": "spread"}}),
+    build("VirtualMachineClusterPreference", "secure", {"firmware": {"preferredEfi": {"secureBoot": True}}}),
+    build("VirtualMachineClusterPreference", "arm", {"preferredArchitecture": "arm64"}),
+    build("VirtualMachineClusterPreference", "odd", {"devices": {"preferredDiskBus": "nonsense"}}),
+    build(
+        "VirtualMachineFlavor",
+        "tiny",
+        SMALL | {"cpu": {"guest": 2}},
+        "flavor.kubevirt.io/v1alpha1",
+        namespace="default",
+    ),
+    build("PersistentVolumeClaim", "marked", CLAIM, "v1", namespace="default", labels=DEFAULTS),
+    build("PersistentVolumeClaim", "plain", CLAIM, "v1", namespace="default"),
+]
+"""Objects on the server and in the files of lint."""
+
+
+def build_vm(spec: JsonObject, template: JsonObject, **domain: Any) -> JsonObject:
+    guest = {**template, "domain": {"devices": {}, **domain}}
+    return build(
+        "VirtualMachine", "web", {"runStrategy": "Halted", **spec, "template": {"spec": guest}}, "kubevirt.io/v1"
+    )
+
+
+ROOT: Final[JsonObject] = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "marked"}}]}
+INFERRED: Final[JsonObject] = {"inferFromVolume": "root"}
+VMS: Final = [
+    build_vm({}, {}, memory={"guest": "1Gi"}),
+    build_vm({"instancetype": {"name": "small"}, "preference": {"name": "demanding"}}, {}),
+    build_vm(
+        {"instancetype": {"name": "open"}, "preference": {"name": "spread"}},
+        {},
+        cpu={"guest": 4},
+        memory={"guest": "1Gi"},
+    ),
+    build_vm({"instancetype": {"name": "pinned"}, "preference": {"name": "secure"}}, {}, features={"smm": {}}),
+    build_vm(
+        {"instancetype": {"name": "local", "kind": "VirtualMachineInstancetype"}, "preference": {"name": "huge"}}, {}
+    ),
+    build_vm({"instancetype": {"name": "small"}, "preference": {"name": "arm"}}, {}),
+    build_vm({"instancetype": {"name": "gpu"}, "preference": {"name": "odd"}}, ROOT),
+    build_vm({"flavor": {"name": "tiny", "kind": "VirtualMachineFlavor"}}, {}),
+    build_vm({"instancetype": INFERRED, "preference": INFERRED}, ROOT),
+    build_vm(
+        {"instancetype": {**INFERRED, "inferFromVolumeFailurePolicy": "Ignore"}},
+        {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "plain"}}]},
+        memory={"guest": "1Gi"},
+    ),
+    build_vm({}, {}, resources={"requests": {"memory": "1Gi"}, "limits": {"memory": "2Gi"}}),
+]
+
+
+def read_examples() -> list[JsonObject]:
+    texts = [path.read_bytes() for path in sorted(EXAMPLES.rglob("*.yaml"))]
+    documents = [document for text in texts for document in scan_documents(text)]
+    return [document.tree for document in documents if isinstance(document, Document)]
+
+
+def find_stated(tree: JsonObject) -> Kind:
+    kind = find_kind(tree["apiVersion"], tree["kind"])
+    assert kind is not None
+    return kind
+
+
+JUDGED: Final = [tree for tree in [*read_examples(), *VMS, *WORLD] if find_stated(tree).kind != "PersistentVolumeClaim"]
+JUDGED_KINDS: Final = [
+    kind for kind in KINDS if kind.kind in ("VirtualMachine", "VirtualMachineInstance", "DataVolume")
+]
+SIZING_KINDS: Final = [kind for kind in KINDS if kind.group in (INSTANCETYPE_GROUP, FLAVOR_GROUP)]
+OBJECTS: Final = st.one_of(
+    mutated([tree for tree in JUDGED if tree["kind"] == "VirtualMachine"]),
+    mutated(JUDGED),
+    st.sampled_from(JUDGED_KINDS).flatmap(generated),
+    st.sampled_from(SIZING_KINDS).flatmap(generated),
+)
+
+
+class Judges(NamedTuple):
+    """A server, and what lint knows of its objects."""
+
+    client: Client
+    context: LintContext
+
+    def refuse(self, tree: JsonObject) -> Response:
+        """Return the response of a server-side dry run."""
+        return self.client.post(path_of(tree), tree, dryRun="All", fieldValidation="Strict")
+
+    def lint(self, tree: JsonObject) -> list[Finding]:
+        return Linter(self.context).check_text(json.dumps(tree).encode(), "object.json")
+
+
+def path_of(tree: JsonObject) -> str:
+    kind = find_stated(tree)
+    group = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
+    return f"{group}/namespaces/default/{kind.plural}" if kind.namespaced else f"{group}/{kind.plural}"
+
+
+@pytest.fixture(scope="module")
+def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judges]:
+    with LoopbackServer(tmp_path_factory.mktemp("judging") / "data", catalog=True) as server:
+        client = server.connect()
+        for tree in WORLD:
+            reply = client.post(path_of(tree), tree)
+            assert reply.status == 201, reply.body
+        kubevirt = client.get("/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt").tree
+        texts = [json.dumps(tree).encode() for tree in [*WORLD, kubevirt]]
+        yield Judges(client, prescan(texts, catalog=True))
+        client.close()
+
+
+def agree(judges: Judges, tree: JsonObject) -> None:
+    """Check that the server and lint give the same answer."""
+    reply, findings = judges.refuse(tree), judges.lint(tree)
+    try:
+        compare(tree, reply, findings)
+    except AssertionError as error:
+        error.add_note(f"server: {reply.status} {reply.body.decode()}")
+        error.add_note(f"lint: {findings}")
+        raise
+
+
+def compare(tree: JsonObject, reply: Response, findings: list[Finding]) -> None:
+    errors = {(each.field, each.message) for each in findings if each.level == "error"}
+    unknown = {each.field for each in findings if each.rule in UNKNOWN}
+    match reply.status:
+        case 201:
+            assert not errors
+        case 400:
+            agree_on_form(reply.tree["message"], findings)
+        case 422:
+            causes = {(cause["field"], cause["message"]) for cause in reply.tree["details"]["causes"]}
+            # Without a path the cause explains others, and a generated name is as wrong as its prefix.
+            is_generated = not tree["metadata"].get("name") and bool(tree["metadata"].get("generateName"))
+            skipped = {NO_FIELD, "metadata.name"} if is_generated else {NO_FIELD}
+            causes = {cause for cause in causes if cause[0] not in skipped}
+            agree_on_causes(tree, causes, errors, unknown)
+        case _:
+            raise AssertionError(f"unexpected status {reply.status}")
+
+
+def agree_on_form(message: str, findings: list[Finding]) -> None:
+    """Check the answer to an object that cannot be decoded: the server names fields in one message."""
+    errors = [each for each in findings if each.level == "error"]
+    unknown = [each.field for each in errors if each.rule == "unknown-field"]
+    if "strict decoding error" in message:
+        assert len(re.findall(r'unknown field "', message)) == len(unknown)
+        assert all(f'unknown field "{field}"' in message for field in unknown)
+    else:
+        assert any(each.field in message for each in errors)
+
+
+def agree_on_causes(
+    tree: JsonObject, causes: set[tuple[str, str]], errors: set[tuple[str, str]], unknown: set[str]
+) -> None:
+    """Check the causes of a refusal; the server stops after an invalid schema, and after invalid metadata."""
+    kind = find_stated(tree)
+    schema = check_schema(tree, kind)
+    causes, errors = drop_host_disks(causes), drop_host_disks(errors)
+    if schema.causes:
+        fields = {cause.field for cause in schema.causes}
+        assert {field for field, _ in causes} <= {field for field, _ in errors}
+        assert {cause for cause in causes if cause[0] not in fields} <= errors
+    elif check_submitted(schema.tree.get("metadata") or {}, kind):
+        assert causes <= errors
+    else:
+        known = {cause for cause in causes if cause[0] not in unknown}
+        assert known <= errors
+        assert known == errors or any(field.endswith("revisionName") for field in unknown)
+
+
+def drop_host_disks(errors: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Drop the sentences about host disks, which name the directories of the server."""
+    return {(field, "" if field.endswith(".hostDisk") else message) for field, message in errors}
+
+
+@pytest.mark.parametrize("tree", JUDGED, ids=lambda tree: f"{tree['kind']} {tree['metadata']['name']}")
+def test_lint_and_dry_run_agree_on_examples(judges: Judges, tree: JsonObject) -> None:
+    agree(judges, {**tree, "metadata": {**tree["metadata"], "namespace": None, "name": "fuzzed"}})
+
+
+@settings(SETTINGS, max_examples=500)
+@given(OBJECTS)
+def test_lint_and_dry_run_agree(judges: Judges, tree: JsonObject) -> None:
+    agree(judges, tree)
+
+
+@settings(SETTINGS, max_examples=10_000)
+@given(OBJECTS)
+def test_lint_and_dry_run_agree_on_many_objects(judges: Judges, tree: JsonObject) -> None:
+    agree(judges, tree)
