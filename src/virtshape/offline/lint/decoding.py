@@ -114,7 +114,8 @@ def _decode_invalid(tree: JsonObject, kind: Kind) -> DecodedObject:
     issues = {path: FieldError(path, f'unknown field "{path}"', rule="unknown-field") for path in unknown}
     issues |= {cause.field: _add_rule(cause) for cause in reversed(causes) if cause.field != NO_FIELD}
     if misfits:
-        issues |= {field: FieldError(field, "") for field in explained if field.startswith("metadata")}
+        mistyped = [field for field in explained if field.startswith("metadata")] or ["metadata"]
+        issues |= {field: FieldError(field, misfits[0], rule="wrong-type") for field in mistyped}
     for field, issue in issues.items():
         problem = explained.get(field)
         if problem is not None and issue.reason != "FieldValueDuplicate":
