@@ -4,7 +4,15 @@ import urllib.error
 import urllib.request
 
 import pytest
-from tests.support.demoguests import FULL_DEMO, KUBEVIRT, TIMEOUT, Guests, build_guest, eventually
+from tests.support.demoguests import (
+    FULL_DEMO,
+    KUBEVIRT,
+    TIMEOUT,
+    Guests,
+    build_guest,
+    build_instancetype_or_preference,
+    eventually,
+)
 
 from virtshape.api.model import JsonObject
 
@@ -46,6 +54,43 @@ def test_running_guest_is_resized_with_its_vm(guests: Guests) -> None:
     assert vmi["status"]["currentCPUTopology"]["sockets"] == 3
     assert "RestartRequired" not in guests.conditions("growing", "virtualmachines")
     guests.delete("growing")
+
+
+def test_larger_instance_type_is_applied_to_the_running_guest(guests: Guests) -> None:
+    """No VM and no instance type sets maxSockets or maxGuest."""
+    for name, vcpus, memory in (("s", 1, "1Gi"), ("m", 3, "1536Mi"), ("l", 8, "8Gi")):
+        spec = {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}
+        guests.create(build_instancetype_or_preference("Instancetype", name, **spec))
+    kind = "VirtualMachineInstancetype"
+    tree = add_network(build_guest("typed", domain={"devices": WEB}, instancetype={"name": "s", "kind": kind}))
+    del tree["spec"]["template"]["spec"]["domain"]["memory"]
+    guests.create(tree)
+    uid = guests.wait_for_phase("typed", "Running")["metadata"]["uid"]
+    before = guests.read_shape("typed")
+    guests.wait_for_text("typed", "eth0 has")
+
+    def switch(name: str) -> None:
+        guests.patch(f"{KUBEVIRT}/virtualmachines/typed", spec={"instancetype": {"name": name, "revisionName": None}})
+
+    def look() -> JsonObject | None:
+        found = guests.read_now("typed")
+        return found if found["sockets"] == 3 and found["availableMiB"] > before["availableMiB"] + 400 else None
+
+    switch("m")
+    eventually(look, lambda: f"it does not grow: {guests.read_now('typed')}")
+    assert (before["sockets"], guests.wait_for_phase("typed", "Running")["metadata"]["uid"]) == (1, uid)
+    assert "RestartRequired" not in guests.conditions("typed", "virtualmachines")
+
+    def find_reason() -> str | None:
+        required = guests.conditions("typed", "virtualmachines").get("RestartRequired")
+        return required["message"] if required is not None else None
+
+    switch("l")
+    reason = eventually(find_reason, lambda: f"no restart is required: {guests.vm('typed')}")
+    assert "8 sockets wanted, the guest was started with room for 4" in reason
+    assert "8Gi wanted, the guest was started with room for 4Gi" in reason
+    assert guests.read_now("typed")["sockets"] == 3
+    guests.delete("typed")
 
 
 def test_only_the_ports_of_an_interface_are_open_on_loopback(guests: Guests) -> None:

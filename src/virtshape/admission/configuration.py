@@ -1,6 +1,6 @@
-"""Admission of the KubeVirt object: validate settings and warn about unknown and deprecated ones."""
+"""Admission of the KubeVirt object: validate settings and warn about those without effect."""
 
-from virtshape.admission.rules.settings import check_settings
+from virtshape.admission.rules.settings import check_effects, check_settings
 from virtshape.admission.violation import Judgement
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -9,7 +9,9 @@ from virtshape.api.model import JsonObject
 
 def judge_configuration(new: JsonObject, old: JsonObject | None) -> Judgement:
     """Return the object to store, its invalid settings, and a warning per ignored setting."""
-    settings = (new.get("spec") or {}).get("configuration")
-    if not settings or (old is not None and settings == (old.get("spec") or {}).get("configuration")):
+    spec = new.get("spec")
+    if not spec or (old is not None and spec == old.get("spec")):
         return Judgement(new, [])
-    return Judgement(new, list(check_settings(from_tree(settings, KubeVirtConfiguration), settings)))
+    settings = spec.get("configuration") or {}
+    found = [*check_settings(from_tree(settings, KubeVirtConfiguration), settings), *check_effects(spec)]
+    return Judgement(new, found)

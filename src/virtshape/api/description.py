@@ -8,9 +8,14 @@ import ast
 import importlib
 import inspect
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import fields as list_fields
+
+from virtshape.api.kubevirt.noeffect import NO_EFFECT
+
+_NO_EFFECT_MARK: Final = "Not supported by virtshape: no effect."
 
 
 class Description(NamedTuple):
@@ -24,11 +29,19 @@ class Description(NamedTuple):
 
 @cache
 def describe(struct: type[Struct]) -> Description:
-    """Return the descriptions of a struct; an inherited field has the description of its declaring class."""
+    """
+    Return the descriptions of a struct; an inherited field has the description of its declaring class.
+
+    Settings without effect are marked.
+    """
     fields: dict[str, str] = {}
     for ancestor in reversed(struct.__mro__):
         if issubclass(ancestor, Struct) and ancestor is not Struct:
             fields |= _read(ancestor).fields
+    if struct in NO_EFFECT:
+        for field in list_fields(struct):
+            if field.encode_name in NO_EFFECT[struct]:
+                fields[field.name] = f"{fields[field.name]} {_NO_EFFECT_MARK}"
     return Description(_read(struct).summary, fields)
 
 

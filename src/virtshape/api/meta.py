@@ -4,6 +4,7 @@ Structs shared by all kinds: metadata, owner references, conditions, label selec
 Times are RFC 3339 strings in UTC.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import field
@@ -40,6 +41,21 @@ class LabelSelectorRequirement(Model):
     values: list[str] | None = None
     """Values; at least one for In and NotIn, none for the others."""
 
+    def holds(self, labels: Mapping[str, str]) -> bool:
+        """Return True if the labels pass the test."""
+        value = labels.get(self.key)
+        match self.operator:
+            case "In":
+                return value in (self.values or ())
+            case "NotIn":
+                return value not in (self.values or ())
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+            case _:
+                return False
+
 
 class LabelSelector(Model):
     """Selects objects by labels; all parts must match. An empty selector matches everything."""
@@ -48,6 +64,11 @@ class LabelSelector(Model):
     """Labels that an object must have with exactly these values."""
     match_expressions: list[LabelSelectorRequirement] | None = None
     """Tests that an object's labels must all pass."""
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Return True if all parts match the labels."""
+        exact = all(labels.get(key) == value for key, value in (self.match_labels or {}).items())
+        return exact and all(each.holds(labels) for each in self.match_expressions or ())
 
 
 class ListMeta(Model):

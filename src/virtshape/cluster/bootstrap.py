@@ -14,6 +14,7 @@ from virtshape.api.wellknown import KUBEVIRT
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
+from virtshape.controllers.catalogsync import is_catalog_enabled
 from virtshape.supervise.supervisor import ExpectedError
 
 
@@ -29,6 +30,8 @@ def list_defaults(*, with_catalog: bool) -> list[Model]:
 async def install_defaults(client: Client, missing: list[Model]) -> None:
     """Create the missing objects and remove those that exist from the list; raise InstallError if any are left."""
     failures = []
+    if not await _is_catalog_wanted(client):
+        missing[:] = [item for item in missing if isinstance(item, KubeVirt)]
     for item in list(missing):
         try:
             await _ensure(client, item)
@@ -39,6 +42,13 @@ async def install_defaults(client: Client, missing: list[Model]) -> None:
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         raise InstallError(f"creating default objects failed: {failures[0]}{more}")
+
+
+async def _is_catalog_wanted(client: Client) -> bool:
+    try:
+        return is_catalog_enabled((await client.get(KubeVirt, KUBEVIRT, KUBEVIRT)).spec.configuration)
+    except (StatusError, UnreachableError):
+        return True  # nothing is configured yet, or creating the objects reports the failure
 
 
 def build_configuration() -> KubeVirt:

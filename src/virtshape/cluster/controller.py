@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from virtshape import catalog
 from virtshape.api.status import StatusError
 from virtshape.client.access import Access
 from virtshape.client.errors import ConfigError, UnreachableError
@@ -147,4 +148,5 @@ class Manager:
             informers=informers,
             no_launcher_reason=NO_RUNTIME,
             on_cluster=True,
+            load_catalog=catalog.load if self._settings.catalog else tuple,
         )

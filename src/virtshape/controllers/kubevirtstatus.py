@@ -1,4 +1,8 @@
-"""Status of the KubeVirt object: conditions, versions and failing background tasks, for KubeVirt's clients."""
+"""
+Reconcile the KubeVirt object: its status (conditions, versions, failing background tasks) and the catalog.
+
+KubeVirt's clients wait for these conditions.
+"""
 
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -10,6 +14,7 @@ from virtshape.api.kubevirt.conditions import put_condition
 from virtshape.api.kubevirt.kubevirt import KubeVirt, KubeVirtCondition, KubeVirtStatus
 from virtshape.api.times import Clock, format_time
 from virtshape.client.protocol import Client
+from virtshape.controllers.catalogsync import CatalogSync, LoadCatalog
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
@@ -19,7 +24,12 @@ VERSION: Final = f"v{version('virtshape')}"
 
 
 class KubeVirtReconciler:
-    """Reconciles the KubeVirt object; `runs_guests` if there is a launcher, `list_checks` reports background tasks."""
+    """
+    Reconciles the KubeVirt object.
+
+    `runs_guests` is True if there is a launcher, `list_checks` reports background tasks, and `load_catalog` returns the
+    common instance types and preferences.
+    """
 
     def __init__(
         self,
@@ -29,15 +39,17 @@ class KubeVirtReconciler:
         *,
         runs_guests: bool,
         list_checks: Checks = dict,
+        load_catalog: LoadCatalog = tuple,
     ) -> None:
         self._client = client
         self._cache = cache
         self._clock = clock
         self._runs_guests = runs_guests
         self._list_checks = list_checks
+        self._catalog = CatalogSync(client, cache, load_catalog)
 
     async def reconcile(self, name: Name) -> Result:
-        """Update the status of the KubeVirt object."""
+        """Update the status of the KubeVirt object, and create or remove the catalog."""
         installed = self._cache.find(KubeVirt, name.name, name.namespace)
         if installed is None or installed.metadata.deletion_timestamp is not None:
             return DONE
@@ -46,6 +58,7 @@ class KubeVirtReconciler:
         status = make_kubevirt_status(installed, stamp, runs_guests=self._runs_guests, failures=failures)
         if status != installed.status:
             await self._client.update_status(replace(installed, status=status))
+        await self._catalog.reconcile(installed.spec.configuration)
         return DONE
 
 

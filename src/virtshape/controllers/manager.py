@@ -30,6 +30,7 @@ from virtshape.client.errors import UnreachableError
 from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
+from virtshape.controllers.catalogsync import LoadCatalog
 from virtshape.controllers.kubevirtstatus import KubeVirtReconciler
 from virtshape.controllers.nodes import mark_node_not_ready, update_node
 from virtshape.controllers.runtime.clients import TrimmingClient
@@ -109,12 +110,14 @@ class Controllers:
         informers: Informers | None = None,
         no_launcher_reason: str = "",
         on_cluster: bool = False,
+        load_catalog: LoadCatalog = tuple,
     ) -> None:
         """
         Set up the controllers; they start with `running`.
 
         `open_launcher` starts the launcher of node `node` in the background; it replaces `launcher`.
-        `no_launcher_reason` explains why there is no launcher.
+        `no_launcher_reason` explains why there is no launcher. `load_catalog` returns the common instance types and
+        preferences.
         """
         self._client = client
         self._launcher = launcher
@@ -132,12 +135,17 @@ class Controllers:
         self._not_ready: dict[str, NodeNotReady] = {node: LAUNCHER_STARTING} if open_launcher is not None else {}
         self._placement = self._make_placement(no_launcher_reason)
         self._generations: dict[Name, int | None] = {}
-        vms = VmReconciler(client, self.informers, self.recorder, clock)
+        vms = VmReconciler(client, self.informers, self.recorder, clock, hotplug=not on_cluster)
         self.vms = Loop("vm", vms.reconcile, report=vms.report)
         self.vmis = Loop("vmi", self._make_vmi_reconciler().reconcile)
         has_launcher = launcher is not None or open_launcher is not None
         installations = KubeVirtReconciler(
-            client, self.informers, clock, runs_guests=has_launcher, list_checks=supervisor.list_checks
+            client,
+            self.informers,
+            clock,
+            runs_guests=has_launcher,
+            list_checks=supervisor.list_checks,
+            load_catalog=load_catalog,
         )
         self.installations = Loop("kubevirt", installations.reconcile, workers=1)
         self._watch()

@@ -1,5 +1,5 @@
 """
-Defaults that VMI admission sets and `expand` does not: CPU model, disk buses, firmware UUID, memory request.
+Defaults that VMI admission sets and `expand` does not: CPU model, disk buses, firmware UUID, memory request, ...
 
 Applied after all other defaults. Features and timers may be shared with a preference, so they are replaced and
 never modified. The caller chooses the UUID.
@@ -52,6 +52,7 @@ def apply_instance_defaults(
     firmware = domain.firmware = domain.firmware or Firmware()
     firmware.uuid = firmware.uuid or firmware_uuid
     _default_memory_request(domain, configuration)
+    _default_console_log(domain.devices, configuration)
 
 
 def _default_buses(devices: Devices, bus: str) -> None:
@@ -61,6 +62,13 @@ def _default_buses(devices: Devices, bus: str) -> None:
         for target in (disk.disk, disk.cdrom, disk.lun):
             if target is not None:
                 target.bus = target.bus or bus
+
+
+def _default_console_log(devices: Devices, configuration: KubeVirtConfiguration | None) -> None:
+    options = configuration.virtual_machine_options if configuration else None
+    is_disabled = options is not None and options.disable_serial_console_log is not None
+    if is_disabled and devices.log_serial_console is None:
+        devices.log_serial_console = False
 
 
 def _default_features(features: Features) -> None:

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from virtshape import catalog
 from virtshape.api.cdi import CDIConfig, CDIConfigSpec, CDIConfigStatus
-from virtshape.api.codec import to_tree
+from virtshape.api.codec import decode, to_tree
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
@@ -25,6 +27,7 @@ from virtshape.apiserver.managedfields.managedfields import record_update
 from virtshape.apiserver.objects import assemble, initialize_object, make_write
 from virtshape.apiserver.resource import resource_of
 from virtshape.client.protocol import Client
+from virtshape.controllers.catalogsync import is_catalog_enabled
 from virtshape.standalone.storage.layout import PROVISIONER
 from virtshape.store.store import Store
 from virtshape.store.writer import Write
@@ -46,7 +49,7 @@ async def install_defaults(store: Store, *, with_catalog: bool) -> None:
     trees += [to_tree(item) for item in (*build_roles(), *build_bindings())]
     if not store.list(STORAGE_CLASSES).records:  # a user who deleted some of them made a choice
         trees += [_storage_class(name, mode) for name, mode in BINDING_MODES.items()]
-    if with_catalog:
+    if with_catalog and is_catalog_enabled(_find_configuration(store)):
         trees += [to_tree(item) for item in catalog.load()]
     writes = list(_missing(store, trees, moment))
     if writes:
@@ -91,6 +94,12 @@ def _configuration(moment: str) -> JsonObject:
         "spec": {"configuration": {}},
         "status": {"phase": "Deployed", "conditions": conditions},
     }
+
+
+def _find_configuration(store: Store) -> KubeVirtConfiguration | None:
+    kind = find_kind("kubevirt.io/v1", "KubeVirt")
+    record = store.get(resource_of(kind).key(KUBEVIRT, KUBEVIRT)) if kind is not None else None
+    return decode(record.value, KubeVirt).spec.configuration if record is not None else None
 
 
 def _missing(store: Store, trees: Iterable[JsonObject], moment: str) -> Iterable[Write]:

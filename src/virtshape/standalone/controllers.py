@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from virtshape import catalog
 from virtshape.api.codec import encode
 from virtshape.api.core.event import Event
 from virtshape.api.core.namespace import Namespace
@@ -41,11 +42,13 @@ async def run_controllers(
     directory: Path | None = None,
     *,
     supervisor: Supervisor,
+    with_catalog: bool = False,
     wrap: Callable[[Client], Client] = lambda client: client,
 ) -> AsyncIterator[Controllers]:
     """
     Run all controllers while the block runs; `wrap` may replace their client.
 
+    With a catalog, its objects are created and removed as the configuration asks.
     Volumes are stored in the directory; without one, and for simulated guests, there is no storage.
     """
     client = wrap(connect(server, CONTROLLER_USER, manager=MANAGER))
@@ -66,6 +69,7 @@ async def run_controllers(
             storage=storage,
             informers=informers,
             no_launcher_reason=runtime.unavailable_reason,
+            load_catalog=catalog.load if with_catalog else tuple,
         )
         namespaces = _build_namespaces(client, controllers, transport)
         collector = GarbageCollector(client, [kind for kind in list_stored() if kind is not Event])
@@ -76,9 +80,11 @@ async def run_controllers(
         yield controllers
 
 
-async def run_controllers_forever(server: Server, runtime: Runtime, directory: Path, supervisor: Supervisor) -> None:
+async def run_controllers_forever(
+    server: Server, runtime: Runtime, directory: Path, supervisor: Supervisor, *, with_catalog: bool
+) -> None:
     """Run the controllers until cancelled; the supervisor retries if they cannot start."""
-    async with run_controllers(server, runtime, directory, supervisor=supervisor):
+    async with run_controllers(server, runtime, directory, supervisor=supervisor, with_catalog=with_catalog):
         await asyncio.Event().wait()
 
 

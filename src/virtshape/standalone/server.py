@@ -147,7 +147,14 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
         renew = partial(renew_forever, system.directory.pki, tls, [settings.host])
         await enter(supervisor.running(CERTIFICATES, renew))
         if settings.controllers:
-            start = partial(run_controllers_forever, system.server, runtime, settings.directory, supervisor)
+            start = partial(
+                run_controllers_forever,
+                system.server,
+                runtime,
+                settings.directory,
+                supervisor,
+                with_catalog=settings.catalog,
+            )
             await enter(supervisor.running(CONTROLLER_MANAGER, start))
         yield Ready(url, ensure_admin(system.directory, url))
 

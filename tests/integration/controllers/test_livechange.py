@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.controllers import ControlledSystem, eventually, open_controlled_system, vm_tree
+from tests.support.controllers import ControlledSystem, eventually, instancetype_tree, open_controlled_system, vm_tree
 
 from virtshape.api.kubevirt.conditions import find_condition, is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -67,6 +67,49 @@ async def test_vm_grows_live_and_requires_a_restart_to_shrink(tmp_path: Path, so
         await eventually(asks, "no restart is asked for")
         vmi = await system.vmi()
         assert vmi.spec.domain.cpu.sockets == 3
+
+
+async def switch(system: ControlledSystem, name: str) -> None:
+    patch = {"spec": {"instancetype": {"name": name, "revisionName": None}}}
+    await system.client.patch(VirtualMachine, "vm1", "default", patch=patch)
+
+
+async def test_larger_instance_type_is_applied_live_without_preparation(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        await system.create(
+            instancetype_tree("small", 1, "1Gi"),
+            instancetype_tree("large", 4, "4Gi"),
+            instancetype_tree("huge", 8, "8Gi"),
+        )
+        await system.create(vm_tree(instancetype={"name": "small"}, preference=None))
+        await system.wait_for("Running")
+        before: Any = await system.vmi()
+        assert (before.spec.domain.cpu.max_sockets, before.spec.domain.memory.max_guest) == (None, None)
+        await system.wait_until_idle(controllers)
+        await switch(system, "large")
+
+        async def look() -> VirtualMachineInstance | None:
+            vmi: Any = await system.vmi()
+            return vmi if vmi.status.current_cpu_topology.sockets == 4 else None
+
+        vmi: Any = await eventually(look, "the instance has not grown")
+        await system.wait_until_idle(controllers)
+        assert (vmi.metadata.uid, vmi.status.memory.guest_current) == (before.metadata.uid, "4Gi")
+        assert vmi.metadata.annotations["kubevirt.io/cluster-instancetype-name"] == "large"
+        vm: Any = await system.vm()
+        assert find_condition(vm.status.conditions, "RestartRequired") is None
+        assert vm.status.effective.vcpus == 4
+
+        await switch(system, "huge")
+
+        async def find_reason() -> str | None:
+            vm: Any = await system.vm()
+            required = find_condition(vm.status.conditions, "RestartRequired")
+            return required.message if required is not None else None
+
+        reason = await eventually(find_reason, "no restart is required")
+        assert "8 sockets wanted, the guest was started with room for 4" in reason
+        assert "8Gi wanted, the guest was started with room for 4Gi" in reason
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])

@@ -25,6 +25,12 @@ def test_invalid_setting_is_rejected() -> None:
     assert [cause.field for cause in error.value.causes] == ["spec.configuration.evictionStrategy"]
 
 
+def test_unsupported_part_of_the_spec_has_a_warning() -> None:
+    tree: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"imageTag": "v1"}}
+    violations = judge_configuration(tree, None).violations
+    assert require_valid(violations) == ["spec.imageTag: not supported by virtshape: no effect"]
+
+
 def test_change_outside_the_configuration_is_not_validated() -> None:
     old = configured(colour="blue", evictionStrategy="Push")
     new = {**old, "metadata": {"labels": {"a": "b"}}}

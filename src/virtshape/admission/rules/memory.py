@@ -5,10 +5,10 @@ from decimal import Decimal
 from typing import Final
 
 from virtshape.admission.rules.cpu import check_amounts
-from virtshape.admission.rules.memoryhotplug import check_memory_hotplug
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.domain import DomainSpec, Hugepages, ResourceRequirements
 from virtshape.api.quantity import Quantity
+from virtshape.engine.hotplug import check_memory_hotplug
 
 _MIN_MEMORY: Final = Decimal(10**6)
 

@@ -1,8 +1,8 @@
-"""Validate the KubeVirt configuration: supported values; warnings for deprecated and unknown settings."""
+"""Validate the KubeVirt object: supported values; warnings for deprecated, unsupported and unknown settings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec import inspect
 
@@ -12,10 +12,17 @@ from virtshape.admission.violation import DEPRECATED
 from virtshape.api.diagnosis import suggest
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import DeveloperConfiguration, KubeVirtConfiguration
+from virtshape.api.kubevirt.hostdevices import (
+    MediatedHostDevice,
+    PciHostDevice,
+    PermittedHostDevices,
+    USBHostDevice,
+)
+from virtshape.api.kubevirt.kubevirt import KubeVirtSpec
+from virtshape.api.kubevirt.noeffect import has_effect
 from virtshape.api.model import JsonObject
 
 AT: Final = "spec.configuration"
-_MEDIATED: Final = "mediatedDevicesConfiguration"
 _CHOICES: Final = (
     ("evictionStrategy", ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")),
     ("vmRolloutStrategy", ("LiveUpdate", "Stage")),
@@ -23,15 +30,11 @@ _CHOICES: Final = (
     ("network.defaultNetworkInterface", ("bridge", "masquerade")),
     ("architectureConfiguration.defaultArchitecture", ("amd64", "arm64", "s390x")),
 )
-_GONE: Final = {
+_DEPRECATED: Final = {
     "machineType": "use architectureConfiguration, where each architecture has its machineType",
     "emulatedMachines": "use architectureConfiguration, where each architecture has its emulatedMachines",
-    "ovmfPath": "use architectureConfiguration, where each architecture has its ovmfPath",
-    "minCPUModel": "it has no effect",
-    "supportedGuestAgentVersions": "it has no effect",
     "network.permitSlirpInterface": "slirp is no longer supported",
     "architectureConfiguration.ppc64le": "ppc64le is no longer supported",
-    f"{_MEDIATED}.mediatedDevicesTypes": "use mediatedDeviceTypes",
 }
 
 
@@ -43,20 +46,28 @@ def check_settings(configuration: KubeVirtConfiguration, tree: JsonObject) -> It
         yield from _check_gates(configuration.developer_configuration, f"{AT}.developerConfiguration")
     if configuration.additional_guest_memory_overhead_ratio is not None:
         yield from _check_ratio(configuration.additional_guest_memory_overhead_ratio)
+    if configuration.permitted_host_devices is not None:
+        yield from _check_providers(configuration.permitted_host_devices, f"{AT}.permittedHostDevices")
     tls = configuration.tls_configuration
     if tls is not None and tls.ciphers and tls.min_tls_version in (None, "", "VersionTLS13"):
         at = f"{AT}.tlsConfiguration"
         message = f"You cannot specify ciphers when {at}.minTLSVersion is empty or VersionTLS13"
         yield FieldError(f"{at}.ciphers", message, NOT_SUPPORTED, rule="impossible-combination")
-    yield from _check_deprecated(tree)
-    for at, name, known in _list_unknown(tree, _find_shape(), AT):
-        message = f'unknown setting "{at}.{name}" is stored but has no effect{suggest(name, known)}'
-        yield FieldError(f"{at}.{name}", message, rule=DEPRECATED)
+    for path, advice in _DEPRECATED.items():
+        if _find(tree, path) is not None:
+            yield FieldError(f"{AT}.{path}", f"{AT}.{path} is deprecated, {advice}", rule=DEPRECATED)
+
+
+def check_effects(tree: JsonObject) -> Iterator[FieldError]:
+    """Yield a warning for each setting without effect; `tree` is the spec of the KubeVirt object."""
+    for path, message in _list_ineffective(tree, _find_shape(), "spec"):
+        if path.removeprefix(f"{AT}.") not in _DEPRECATED:
+            yield FieldError(path, message, rule=DEPRECATED)
 
 
 @cache
 def _find_shape() -> inspect.Type:
-    return inspect.type_info(KubeVirtConfiguration)
+    return inspect.type_info(KubeVirtSpec)
 
 
 def _find(tree: JsonObject, path: str) -> Any:
@@ -93,39 +104,42 @@ def _check_ratio(text: str) -> Iterator[FieldError]:
         )
 
 
-def _check_deprecated(tree: JsonObject) -> Iterator[FieldError]:
-    for path, advice in _GONE.items():
-        if _find(tree, path) is not None:
-            yield FieldError(f"{AT}.{path}", f"{AT}.{path} is deprecated, {advice}", rule=DEPRECATED)
-    for index, node in enumerate(_find(tree, f"{_MEDIATED}.nodeMediatedDeviceTypes") or ()):
-        if isinstance(node, dict) and node.get("mediatedDevicesTypes") is not None:
-            field = f"{AT}.{_MEDIATED}.nodeMediatedDeviceTypes[{index}].mediatedDevicesTypes"
-            yield FieldError(field, f"{field} is deprecated, use mediatedDeviceTypes", rule=DEPRECATED)
+def _check_providers(permitted: PermittedHostDevices, at: str) -> Iterator[FieldError]:
+    """Warn about devices that KubeVirt would discover by their selector and offer to VMs itself."""
+    kinds: dict[str, Sequence[PciHostDevice | MediatedHostDevice | USBHostDevice] | None] = {
+        "pciHostDevices": permitted.pci_host_devices,
+        "mediatedDevices": permitted.mediated_devices,
+        "usb": permitted.usb,
+    }
+    for name, devices in kinds.items():
+        for index, device in enumerate(devices or ()):
+            if not device.external_resource_provider:
+                field = f"{at}.{name}[{index}].externalResourceProvider"
+                advice = f"a device plugin must provide {device.resource_name}"
+                message = f"{field}: virtshape does not discover devices: {advice}; set it to true"
+                yield FieldError(field, message, rule=DEPRECATED)
 
 
-class _Unknown(NamedTuple):
-    """An unknown setting: its path, its name, and the known names at that path."""
-
-    at: str
-    name: str
-    known: list[str]
-
-
-def _list_unknown(value: Any, shape: inspect.Type, at: str) -> Iterator[_Unknown]:
+def _list_ineffective(value: Any, shape: inspect.Type, at: str) -> Iterator[tuple[str, str]]:
+    """Yield the path of each unsupported or unknown setting, with the warning."""
     match shape, value:
         case inspect.UnionType(types=types), _:
             for each in types:
-                yield from _list_unknown(value, each, at)
+                yield from _list_ineffective(value, each, at)
         case inspect.ListType(item_type=inner), list():
             for index, item in enumerate(value):
-                yield from _list_unknown(item, inner, f"{at}[{index}]")
+                yield from _list_ineffective(item, inner, f"{at}[{index}]")
         case inspect.DictType(value_type=inner), dict():
             for key, item in value.items():
-                yield from _list_unknown(item, inner, f"{at}.{key}")
-        case inspect.StructType(fields=fields), dict():
+                yield from _list_ineffective(item, inner, f"{at}.{key}")
+        case inspect.StructType(fields=fields, cls=struct), dict():
             known = {field.encode_name: field.type for field in fields}
             for name, item in value.items():
-                if name in known:
-                    yield from _list_unknown(item, known[name], f"{at}.{name}")
-                else:
-                    yield _Unknown(at, name, [each for each in known if each not in value])
+                path = f"{at}.{name}"
+                if name not in known:
+                    similar = suggest(name, [each for each in known if each not in value])
+                    yield path, f'unknown setting "{path}" is stored but has no effect{similar}'
+                elif has_effect(struct, name):
+                    yield from _list_ineffective(item, known[name], path)
+                elif item is not None:
+                    yield path, f"{path}: not supported by virtshape: no effect"

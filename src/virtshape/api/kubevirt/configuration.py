@@ -365,8 +365,8 @@ class KubeVirtConfiguration(Settings):
     emulated_machines: list[str] | None = None
     """Deprecated in favour of architectureConfiguration: machine types that VMs may name."""
     ovmf_path: str | None = None
-    """Deprecated in favour of architectureConfiguration: folder with the EFI firmware images."""
+    """Deprecated: folder with the EFI firmware images."""
     min_cpu_model: str | None = field(default=None, name="minCPUModel")
-    """Deprecated and without effect."""
+    """Deprecated: oldest CPU model of VMs with the model host-model."""
     supported_guest_agent_versions: list[str] | None = None
-    """Deprecated and without effect."""
+    """Deprecated: versions of the guest agent that are supported."""

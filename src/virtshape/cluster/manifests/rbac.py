@@ -109,8 +109,9 @@ def _list_controller_rules(options: Options) -> list[JsonObject]:
     if options.runtime == "pod":
         rules.append(rule("", ["pods"], *READ, "create", "delete"))
         rules.append(rule("", ["persistentvolumeclaims"], "create"))
+        rules.append(rule("", ["namespaces"], "get"))
     if options.catalog:
-        rules.append(rule(_SHAPES[0], _CLUSTER_SHAPES, "create"))
+        rules.append(rule(_SHAPES[0], _CLUSTER_SHAPES, "create", "delete"))
     return rules
 
 

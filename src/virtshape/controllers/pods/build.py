@@ -4,7 +4,8 @@ Build the launcher pod of an instance: container, resources, scheduling constrai
 Pure functions. Some instances cannot run in a pod; they are refused with the reasons.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import replace
@@ -13,7 +14,13 @@ from virtshape.api.codec import encode
 from virtshape.api.core.container import Container, ContainerPort, EnvVar, Probe
 from virtshape.api.core.pod import ExecAction
 from virtshape.api.core.podspec import Pod, PodSpec
-from virtshape.api.core.security import Capabilities, PodSecurityContext, SeccompProfile, SecurityContext
+from virtshape.api.core.security import (
+    Capabilities,
+    PodSecurityContext,
+    SeccompProfile,
+    SecurityContext,
+    SELinuxOptions,
+)
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.launcherpod import INSTANCE_VARIABLE, RUNNING
@@ -24,7 +31,7 @@ from virtshape.controllers.pods.naming import CONTAINER, list_annotations, list_
 from virtshape.controllers.pods.overhead import is_dedicated
 from virtshape.controllers.pods.resources import build_resources
 from virtshape.controllers.pods.volumes import PodVolume, list_pod_volumes, list_pull_secrets
-from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
+from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL, list_node_selectors
 from virtshape.engine.hostaccess import check_host_access, explain_host_disks
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 
@@ -40,6 +47,8 @@ def build_launcher_pod(
     configuration: KubeVirtConfiguration | None,
     image: str,
     block_claims: Collection[str] = (),
+    *,
+    namespace_labels: Mapping[str, str] = MappingProxyType({}),
 ) -> Pod:
     """Build the pod of an instance; `block_claims` are the claims in block mode."""
     volumes = list_pod_volumes(vmi, block_claims)
@@ -55,8 +64,9 @@ def build_launcher_pod(
             owner_references=[make_owner_reference(vmi)],
         ),
         spec=replace(
-            build_scheduling_spec(vmi.spec),
-            containers=[_build_container(vmi, configuration, image, volumes)],
+            build_scheduling_spec(vmi.spec, configuration),
+            runtime_class_name=(configuration.default_runtime_class if configuration else None) or None,
+            containers=[_build_container(vmi, configuration, image, volumes, namespace_labels)],
             volumes=[one.volume for one in volumes],
             image_pull_secrets=list_pull_secrets(vmi.spec) or None,
             hostname=_find_hostname(vmi),
@@ -69,9 +79,9 @@ def build_launcher_pod(
     )
 
 
-def build_scheduling_spec(spec: VirtualMachineInstanceSpec) -> PodSpec:
+def build_scheduling_spec(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None) -> PodSpec:
     """Return a pod spec without containers, with the guest's scheduling constraints and security context."""
-    selector = {ARCHITECTURE_LABEL: spec.architecture or DEFAULT_ARCHITECTURE}
+    selector = {ARCHITECTURE_LABEL: spec.architecture or DEFAULT_ARCHITECTURE, **list_node_selectors(configuration)}
     if is_dedicated(spec.domain):
         selector[CPU_MANAGER_LABEL] = "true"
     return PodSpec(
@@ -90,9 +100,24 @@ def build_scheduling_spec(spec: VirtualMachineInstanceSpec) -> PodSpec:
             run_as_group=GUEST_USER,
             run_as_non_root=True,
             fs_group=GUEST_USER,
-            seccomp_profile=SeccompProfile("RuntimeDefault"),
+            seccomp_profile=_find_seccomp_profile(configuration),
+            se_linux_options=_find_selinux_options(configuration),
         ),
     )
+
+
+def _find_seccomp_profile(configuration: KubeVirtConfiguration | None) -> SeccompProfile:
+    seccomp = configuration.seccomp_configuration if configuration else None
+    instances = seccomp.virtual_machine_instance_profile if seccomp else None
+    custom = instances.custom_profile if instances else None
+    if custom is not None and custom.localhost_profile and not custom.runtime_default_profile:
+        return SeccompProfile("Localhost", custom.localhost_profile)
+    return SeccompProfile("RuntimeDefault")
+
+
+def _find_selinux_options(configuration: KubeVirtConfiguration | None) -> SELinuxOptions | None:
+    wanted = configuration.selinux_launcher_type if configuration else None
+    return SELinuxOptions(type=wanted) if wanted else None
 
 
 def find_grace(spec: VirtualMachineInstanceSpec) -> int:
@@ -106,8 +131,10 @@ def _build_container(
     configuration: KubeVirtConfiguration | None,
     image: str,
     volumes: Collection[PodVolume],
+    namespace_labels: Mapping[str, str],
 ) -> Container:
     annotations = vmi.metadata.annotations or {}
+    even_parity = EVEN_PARITY_ANNOTATION in annotations
     return Container(
         CONTAINER,
         command=list(COMMAND),
@@ -115,7 +142,7 @@ def _build_container(
         image_pull_policy=configuration.image_pull_policy if configuration else None,
         env=[EnvVar(INSTANCE_VARIABLE, encode(_without_status(vmi)).decode())],
         ports=_list_ports(vmi.spec) or None,
-        resources=build_resources(vmi.spec, configuration, even_parity=EVEN_PARITY_ANNOTATION in annotations),
+        resources=build_resources(vmi.spec, configuration, even_parity=even_parity, namespace_labels=namespace_labels),
         readiness_probe=Probe(
             exec=ExecAction(["test", "-e", RUNNING]), period_seconds=2, timeout_seconds=5, failure_threshold=3
         ),

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.namespace import Namespace
 from virtshape.api.core.node import Node
 from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -101,7 +102,14 @@ class PodLauncher:
         return False
 
     async def _create(self, vmi: VirtualMachineInstance) -> Pod:
-        wanted = build_launcher_pod(vmi, self._configuration(), self._image, list(self._list_block_claims(vmi)))
+        configuration = self._configuration()
+        wanted = build_launcher_pod(
+            vmi,
+            configuration,
+            self._image,
+            list(self._list_block_claims(vmi)),
+            namespace_labels=await self._find_namespace_labels(vmi, configuration),
+        )
         try:
             return await self._client.create(wanted)
         except StatusError as error:
@@ -112,6 +120,14 @@ class PodLauncher:
             message = f"pod {name_pod(vmi)} already exists and is not owned by this instance: delete it"
             raise StatusError(409, "FailedCreate", message)
         return found
+
+    async def _find_namespace_labels(
+        self, vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None
+    ) -> dict[str, str]:
+        """Return the labels of the instance's namespace if a setting depends on them."""
+        if configuration is None or configuration.auto_cpu_limit_namespace_label_selector is None:
+            return {}
+        return (await self._client.get(Namespace, _namespace(vmi))).metadata.labels or {}
 
     async def _ensure_state(self, vmi: VirtualMachineInstance) -> None:
         """Create the claim for TPM and firmware state, if the guest has persistent state."""
@@ -144,7 +160,7 @@ class PodLauncher:
 
     async def _make_first_consumer(self, vmi: VirtualMachineInstance) -> None:
         """Create the first-consumer pod, so that volumes are placed where the guest can run."""
-        wanted = build_first_consumer(vmi, self._image, list(self._list_block_claims(vmi)))
+        wanted = build_first_consumer(vmi, self._configuration(), self._image, list(self._list_block_claims(vmi)))
         try:
             await self._client.create(wanted)
         except StatusError as error:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from virtshape.api.core.container import Container, ResourceRequirements
 from virtshape.api.core.podspec import Pod
 from virtshape.api.core.security import Capabilities, SecurityContext
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import make_owner_reference
@@ -25,7 +26,12 @@ PURPOSE: Final = "virt-provision"
 _AMOUNTS: Final = {"cpu": Quantity("10m"), "memory": Quantity("16Mi")}
 
 
-def build_first_consumer(vmi: VirtualMachineInstance, image: str, block_claims: Collection[str] = ()) -> Pod:
+def build_first_consumer(
+    vmi: VirtualMachineInstance,
+    configuration: KubeVirtConfiguration | None,
+    image: str,
+    block_claims: Collection[str] = (),
+) -> Pod:
     """Build a pod that only mounts the claims of the instance."""
     volumes = [one for one in list_pod_volumes(vmi, block_claims) if one.volume.persistent_volume_claim is not None]
     container = Container(
@@ -50,5 +56,9 @@ def build_first_consumer(vmi: VirtualMachineInstance, image: str, block_claims: 
             labels=list_labels(vmi, PURPOSE),
             owner_references=[make_owner_reference(vmi)],
         ),
-        spec=replace(build_scheduling_spec(vmi.spec), containers=[container], volumes=[one.volume for one in volumes]),
+        spec=replace(
+            build_scheduling_spec(vmi.spec, configuration),
+            containers=[container],
+            volumes=[one.volume for one in volumes],
+        ),
     )

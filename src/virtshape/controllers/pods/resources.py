@@ -5,6 +5,8 @@ Pure. Dedicated CPUs make the pod Guaranteed; devices are set as limits and requ
 """
 
 from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from virtshape.api.core.container import ResourceRequirements
@@ -28,7 +30,11 @@ Amounts = dict[str, Quantity]
 
 
 def build_resources(
-    spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None, *, even_parity: bool = False
+    spec: VirtualMachineInstanceSpec,
+    configuration: KubeVirtConfiguration | None,
+    *,
+    even_parity: bool = False,
+    namespace_labels: Mapping[str, str] = MappingProxyType({}),
 ) -> ResourceRequirements:
     """Return requests and limits of the container that runs the guest."""
     domain = spec.domain
@@ -41,9 +47,17 @@ def build_resources(
         _put_own_cpus(spec, requests, limits, even_parity=even_parity)
     elif "cpu" not in requests and "cpu" not in limits:
         requests["cpu"] = _share_cpus(spec, configuration)
+    if "cpu" not in limits and _has_cpu_limit(configuration, namespace_labels):
+        limits["cpu"] = max(Quantity(str(measure(spec).vcpus or 1)), requests["cpu"], key=lambda each: each.amount)
     _put_ephemeral_storage(requests, limits)
     devices = _list_devices(spec, configuration)
     return ResourceRequirements(requests=requests | devices, limits=(limits | devices) or None)
+
+
+def _has_cpu_limit(configuration: KubeVirtConfiguration | None, namespace_labels: Mapping[str, str]) -> bool:
+    """Return True if pods in a namespace with these labels are limited to the vCPUs of their guest."""
+    selector = configuration.auto_cpu_limit_namespace_label_selector if configuration else None
+    return selector is not None and selector.matches(namespace_labels)
 
 
 def _put_memory(domain: DomainSpec, requests: Amounts, limits: Amounts, overhead: int) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume, PersistentVolumeSpec
 from virtshape.api.core.volume import PersistentVolumeClaimSpec
-from virtshape.api.meta import LabelSelector, LabelSelectorRequirement, find_annotation
+from virtshape.api.meta import find_annotation
 from virtshape.api.quantity import Quantity
 from virtshape.api.storage import StorageClass
 from virtshape.api.wellknown import BIND_COMPLETED, BIND_NOW, SELECTED_NODE
@@ -142,30 +142,8 @@ def _fits(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
         and (offered.volume_mode or "Filesystem") == claim_mode(claim)
         and set(asked.access_modes or ()) <= set(offered.access_modes or ())
         and volume_size(volume) >= (requested_size(claim) or Quantity("0")).value()
-        and _selects(asked.selector, metadata.labels or {})
+        and (asked.selector is None or asked.selector.matches(metadata.labels or {}))
     )
-
-
-def _selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    if selector is None:
-        return True
-    exact = all(labels.get(key) == value for key, value in (selector.match_labels or {}).items())
-    return exact and all(_holds(one, labels) for one in selector.match_expressions or ())
-
-
-def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(requirement.key)
-    match requirement.operator:
-        case "In":
-            return value in (requirement.values or ())
-        case "NotIn":
-            return value not in (requirement.values or ())
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False
 
 
 def waits_for_consumer(claim: PersistentVolumeClaim, of: StorageClass, *, has_consumer: bool) -> bool:

@@ -33,9 +33,9 @@ from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.vm.datavolumes import USABLE_PHASES, build_data_volumes, list_volume_phases
-from virtshape.controllers.vm.liveupdate import find_live_change
-from virtshape.controllers.vm.newvmi import adopt, build_instance, name_start_revision_of
-from virtshape.controllers.vm.revisions import has_changed_since, is_same, refer_to_revisions
+from virtshape.controllers.vm.liveupdate import find_live_change, set_hotplug_limits
+from virtshape.controllers.vm.newvmi import adopt, build_instance, name_start_revision_of, rename_sources
+from virtshape.controllers.vm.revisions import has_changed_since, refer_to_revisions
 from virtshape.controllers.vm.revisionsync import Names, RevisionSync
 from virtshape.controllers.vm.runstrategy import Decision, decide_run, drop_done_requests, is_being_deleted, needs_rerun
 from virtshape.controllers.vm.status import ConditionReason, Observation, make_status, measure, started_generation
@@ -54,11 +54,15 @@ _FAILED_FINDS: Final = {
 class VmReconciler:
     """Reconciles VMs through a client."""
 
-    def __init__(self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock) -> None:
+    def __init__(
+        self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock, *, hotplug: bool = True
+    ) -> None:
+        """Take `hotplug` as whether the launcher can resize running guests."""
         self._client = client
         self._cache = cache
         self._recorder = recorder
         self._clock = clock
+        self._hotplug = hotplug
         self._revisions = RevisionSync(client, cache)
 
     async def reconcile(self, name: Name) -> Result:
@@ -189,13 +193,13 @@ class VmReconciler:
         if decision.action == "set running":
             await self._switch_on(vm)
             return DONE
-        vmi, changed = await self._follow_changes(vm, vmi, configuration)
+        vmi, restart_reason = await self._follow_changes(vm, vmi, configuration)
         seen = Observation(
             vmi=vmi,
             requests=requests,
             volume_phases=phases,
             waiting=None if ready else explain_wait(vm, self._cache),
-            changed_since_start=changed,
+            restart_reason=restart_reason,
             effective=await self._measure(vm, vmi, configuration),
             starting=decision.action == "start",
             run_strategy=run_strategy(vm.spec) if decision.action in ("nothing", "stop") else None,
@@ -220,6 +224,8 @@ class VmReconciler:
     ) -> None:
         shape = await self._revisions.find_shape(vm)
         wanted = build_instance(vm, shape, configuration, requests[0] if requests else None)
+        if self._hotplug:
+            wanted = set_hotplug_limits(wanted, configuration)
         if not is_current:
             await self._require_unchanged(vm)
         await self._revisions.store_start_revision(vm)
@@ -254,26 +260,24 @@ class VmReconciler:
 
     async def _follow_changes(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
-    ) -> tuple[VirtualMachineInstance | None, bool]:
-        """Apply live changes to the instance; return it and whether other changes need a restart."""
+    ) -> tuple[VirtualMachineInstance | None, str]:
+        """Apply live changes to the instance; return it and why other changes need a restart."""
         generation = vm.metadata.generation
         if vmi is None or is_being_deleted(vmi) or started_generation(vmi) in (None, generation):
-            return vmi, False
+            return vmi, ""
         start = await self._revisions.find_revision(vm, name_start_revision_of(vmi) or "")
         wanted = build_instance(vm, await self._revisions.find_shape(vm), configuration).spec
         if start is not None and not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
-            return vmi, False  # other differences come from the configuration; the size, from an earlier live change
-        if is_same(replace(wanted, start_strategy=vmi.spec.start_strategy), vmi.spec):
-            return vmi, False
-        grown = find_live_change(vmi.spec, wanted, configuration)
-        if grown is None:
-            return vmi, True
-        vmi = await self._client.update(replace(vmi, spec=grown))
-        size = measure(grown)
+            return vmi, ""  # other differences come from the configuration; the size, from an earlier live change
+        change = find_live_change(vmi, wanted, configuration)
+        if change.spec is None:
+            return vmi, change.restart_reason
+        vmi = await self._client.update(replace(vmi, metadata=rename_sources(vm, vmi.metadata), spec=change.spec))
+        size = measure(change.spec)
         self._recorder.event(
             vm, "LiveChange", f"resizing the instance to {size.vcpus} vCPUs and {size.memory} of memory"
         )
-        return vmi, False
+        return vmi, ""
 
     async def _measure(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None

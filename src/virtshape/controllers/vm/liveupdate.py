@@ -1,34 +1,95 @@
 """
-Live updates: find changes of a VM that can be applied to its running instance (more sockets, more memory).
+Live updates: changes of a VM that its running instance can take (more sockets, more memory), and why others cannot.
 
 Pure: returns the new spec. The launcher applies it.
 """
 
-from typing import Final
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from virtshape.api.hotplug import (
+    MAX_GUEST_ANNOTATION,
+    MAX_SOCKETS_ANNOTATION,
+    HotplugLimits,
+    find_hotplug_limits,
+)
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.domain import CPU, DomainSpec, Memory
-from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.controllers.vm.revisions import is_same
+from virtshape.engine.hotplug import AT_RESTART, default_hotplug_limits, is_live_update
+from virtshape.resolve.drift import compare_values
 
-AT_RESTART: Final = "Stage"
-"""Rollout strategy that changes VMs only at a restart."""
+
+class LiveChange(NamedTuple):
+    """The new spec of the instance, or the reason why a restart is required; neither if nothing changes."""
+
+    spec: VirtualMachineInstanceSpec | None = None
+    restart_reason: str = ""
+
+
+def set_hotplug_limits(
+    vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None
+) -> VirtualMachineInstance:
+    """
+    Return the new instance with the limits up to which it can grow.
+
+    They become fields if the administrator configured live updates, as in KubeVirt, and annotations otherwise.
+    """
+    limits = default_hotplug_limits(vmi.spec, configuration)
+    if _is_configured(configuration):
+        return replace(vmi, spec=replace(vmi.spec, domain=_put_limits(vmi.spec.domain, limits)))
+    kept = {MAX_SOCKETS_ANNOTATION: limits.sockets, MAX_GUEST_ANNOTATION: limits.memory}
+    others = {name: value for name, value in (vmi.metadata.annotations or {}).items() if name not in kept}
+    annotations = others | {name: str(value) for name, value in kept.items() if value is not None}
+    return replace(vmi, metadata=replace(vmi.metadata, annotations=annotations or None))
+
+
+def _is_configured(configuration: KubeVirtConfiguration | None) -> bool:
+    return configuration is not None and bool(
+        configuration.vm_rollout_strategy or configuration.live_update_configuration
+    )
+
+
+def _put_limits(domain: DomainSpec, limits: HotplugLimits) -> DomainSpec:
+    domain = replace(domain)
+    if domain.cpu is not None and limits.sockets is not None:
+        domain.cpu = replace(domain.cpu, max_sockets=limits.sockets)
+    if domain.memory is not None and limits.memory is not None:
+        domain.memory = replace(domain.memory, max_guest=limits.memory)
+    return domain
 
 
 def find_live_change(
-    running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
-) -> VirtualMachineInstanceSpec | None:
-    """Return the spec of the running instance with the wanted size; None if that requires a restart."""
-    if configuration is not None and configuration.vm_rollout_strategy == AT_RESTART:
-        return None
-    wanted = replace(wanted, start_strategy=running.start_strategy)
+    vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
+) -> LiveChange:
+    """Compare the running instance with the spec that its VM has now."""
+    running = vmi.spec
+    wanted = replace(wanted, start_strategy=running.start_strategy, domain=_keep_limits(running.domain, wanted.domain))
+    if is_same(wanted, running):
+        return LiveChange()
+    if not is_live_update(configuration):
+        return LiveChange(restart_reason=f"vmRolloutStrategy is {AT_RESTART}")
     grown = replace(running, domain=_grow(running.domain, wanted.domain))
-    is_growth = _is_cpu_growth(running.domain.cpu, wanted.domain.cpu) and _is_memory_growth(
-        running.domain.memory, wanted.domain.memory
-    )
-    return grown if is_growth and is_same(grown, wanted) else None
+    limits, domain = find_hotplug_limits(vmi), wanted.domain
+    reasons = [
+        *_check_sockets(running.domain.cpu, domain.cpu, limits.sockets),
+        *_check_memory(running.domain.memory, domain.memory, limits),
+        *_check_others(grown, wanted),
+    ]
+    return LiveChange(restart_reason="; ".join(reasons)) if reasons else LiveChange(grown)
+
+
+def _keep_limits(running: DomainSpec, wanted: DomainSpec) -> DomainSpec:
+    """Return the wanted domain with the limits of the running one where it sets none."""
+    wanted = replace(wanted)
+    if running.cpu is not None and wanted.cpu is not None and not wanted.cpu.max_sockets:
+        wanted.cpu = replace(wanted.cpu, max_sockets=running.cpu.max_sockets)
+    if running.memory is not None and wanted.memory is not None and wanted.memory.max_guest is None:
+        wanted.memory = replace(wanted.memory, max_guest=running.memory.max_guest)
+    return wanted
 
 
 def _grow(running: DomainSpec, wanted: DomainSpec) -> DomainSpec:
@@ -41,15 +102,36 @@ def _grow(running: DomainSpec, wanted: DomainSpec) -> DomainSpec:
     return grown
 
 
-def _is_cpu_growth(running: CPU | None, wanted: CPU | None) -> bool:
-    if running is None or wanted is None or running.sockets == wanted.sockets:
-        return True
-    return (running.sockets or 1) < (wanted.sockets or 1) <= (running.max_sockets or 0)
+def _check_sockets(running: CPU | None, wanted: CPU | None, limit: int | None) -> Iterator[str]:
+    before, after = (cpu.sockets or 1 if cpu is not None else 1 for cpu in (running, wanted))
+    if after < before:
+        yield f"Reduction of CPU socket count requires a restart: {before} to {after}"
+    elif after > before and after > (limit or 0):
+        room = (
+            f"the guest was started with room for {limit}" if limit else "the guest was started with no room for more"
+        )
+        yield (
+            "CPU sockets updated in template spec to a value higher than what's available: "
+            f"{after} sockets wanted, {room}"
+        )
 
 
-def _is_memory_growth(running: Memory | None, wanted: Memory | None) -> bool:
-    if running is None or wanted is None or running.guest is None or wanted.guest is None:
-        return True
-    if running.guest.same_as(wanted.guest):
-        return True
-    return running.max_guest is not None and running.guest.amount < wanted.guest.amount <= running.max_guest.amount
+def _check_memory(running: Memory | None, wanted: Memory | None, limits: HotplugLimits) -> Iterator[str]:
+    before, after = (memory.guest if memory is not None else None for memory in (running, wanted))
+    if before is None or after is None:
+        return
+    limit = limits.memory
+    if after.amount < before.amount:
+        yield f"Reduction of memory requires a restart: {before} to {after}"
+    elif after.amount > before.amount and (limit is None or after.amount > limit.amount):
+        room = (
+            f"the guest was started with room for {limit}" if limit else "the guest was started with no room for more"
+        )
+        yield (f"memory updated in template spec to a value higher than what's available: {after} wanted, {room}")
+
+
+def _check_others(grown: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec) -> Iterator[str]:
+    if is_same(grown, wanted):
+        return
+    fields = [change.field for change in compare_values(grown, wanted, "spec")]
+    yield f"a non-live-updatable field was changed: {', '.join(fields)}"

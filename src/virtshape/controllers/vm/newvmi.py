@@ -120,3 +120,12 @@ def annotate_names(vm: VirtualMachine, metadata: ObjectMeta) -> None:
             continue
         prefix = "cluster-" if kind == KINDS[role].cluster else ""
         metadata.annotations = {**(metadata.annotations or {}), f"kubevirt.io/{prefix}{suffix}": matcher.name or ""}
+
+
+def rename_sources(vm: VirtualMachine, metadata: ObjectMeta) -> ObjectMeta:
+    """Return the metadata of a running instance with the current names of instance type and preference."""
+    names = {f"kubevirt.io/{prefix}{suffix}" for prefix in ("", "cluster-") for suffix in _ANNOTATIONS.values()}
+    kept = {key: value for key, value in (metadata.annotations or {}).items() if key not in names}
+    renamed = replace(metadata, annotations=kept)
+    annotate_names(vm, renamed)
+    return renamed

@@ -32,7 +32,6 @@ RESTART_REQUIRED: Final = "RestartRequired"
 VOLUMES_READY: Final = "DataVolumesReady"
 GENERATION_ANNOTATION: Final = "kubevirt.io/vm-generation"
 _MAX_NUMBER_LENGTH: Final = 20
-_RESTART_MESSAGE: Final = "the VM was changed after its instance was started; restart the VM to apply the changes"
 _OF_INSTANCES_ONLY: Final = frozenset({"Synchronized", "Provisioning"})
 _HELD: Final = {
     "ErrImagePull": "ErrImagePull",
@@ -64,8 +63,8 @@ class Observation(Struct, kw_only=True):
     """Phases of the VM's DataVolumes; `Missing` if one does not exist."""
     waiting: ConditionReason | None = None
     """Why DataVolumes and claims prevent the start, if they do."""
-    changed_since_start: bool = False
-    """True if the VM changed after its instance was started."""
+    restart_reason: str = ""
+    """Why changes of the VM after the start of its instance need a restart, if they do."""
     effective: EffectiveSize | None = None
     """Size computed in this reconcile, if any."""
     starting: bool = False
@@ -122,10 +121,9 @@ def make_conditions(
         theirs[VOLUMES_READY] = VirtualMachineCondition(VOLUMES_READY, "False", waiting.reason, waiting.message)
     if seen.failure is not None:
         theirs[FAILURE] = VirtualMachineCondition(FAILURE, "True", seen.failure.reason, seen.failure.message)
-    if vmi is not None and seen.changed_since_start:
-        theirs[RESTART_REQUIRED] = VirtualMachineCondition(
-            RESTART_REQUIRED, "True", "RestartRequired", _RESTART_MESSAGE
-        )
+    if vmi is not None and seen.restart_reason:
+        message = f"the VM was changed after its instance was started; restart it to apply this: {seen.restart_reason}"
+        theirs[RESTART_REQUIRED] = VirtualMachineCondition(RESTART_REQUIRED, "True", "RestartRequired", message)
     conditions = list(old or ())
     for one in old or ():
         if one.type not in theirs:

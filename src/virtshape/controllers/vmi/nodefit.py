@@ -59,11 +59,17 @@ def measure_demand(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConf
     return Demand(
         dict(amounts),
         dedicated,
-        spec.node_selector or {},
+        {**list_node_selectors(configuration), **(spec.node_selector or {})},
         spec.affinity,
         tuple(spec.tolerations or ()),
         _explain_demand(spec),
     )
+
+
+def list_node_selectors(configuration: KubeVirtConfiguration | None) -> dict[str, str]:
+    """Return the labels that nodes must have to run any instance."""
+    developer = configuration.developer_configuration if configuration else None
+    return (developer.node_selectors if developer else None) or {}
 
 
 def _explain_demand(spec: VirtualMachineInstanceSpec) -> dict[str, str]:

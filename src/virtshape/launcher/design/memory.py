@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from virtshape.api.hotplug import find_hotplug_limits
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.domain import Memory as AskedMemory
 from virtshape.api.quantity import Quantity
@@ -26,13 +27,15 @@ def find_memory(domain: DomainSpec) -> Quantity | None:
 def design_memory(context: DesignContext) -> Memory:
     """Return the guest's memory and its maximum."""
     domain = context.spec.domain
-    given, most = find_memory(domain), domain.memory.max_guest if domain.memory is not None else None
+    given, most = find_memory(domain), find_hotplug_limits(context.vmi).memory
     if given is None:
         context.refuse(f"{_MEMORY}.guest", "is required")
     size = given.value() if given is not None else 0
     if most is None or most.value() == size:
         return Memory(size=size)
     if most.value() < size:
+        if domain.memory is None or domain.memory.max_guest is None:
+            return Memory(size=size)
         context.refuse(f"{_MEMORY}.maxGuest", f"is less than the {given} that the guest starts with")
         return Memory(size=size)
     return Memory(size=size, maximum=most.value())

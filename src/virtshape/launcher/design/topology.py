@@ -1,12 +1,9 @@
 """Design the vCPU topology of a guest, including vCPUs that can be plugged in."""
 
-from typing import Final
-
+from virtshape.api.hotplug import MAX_VCPUS, find_hotplug_limits
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
-
-_MAX_WITHOUT_IOMMU: Final = 255
 
 
 def lay_out_vcpus(domain: DomainSpec) -> Topology:
@@ -25,7 +22,10 @@ def lay_out_vcpus(domain: DomainSpec) -> Topology:
 def design_topology(context: DesignContext, machine: str) -> Topology:
     """Return the topology with the sockets that can be plugged in later."""
     start, cpu = lay_out_vcpus(context.spec.domain), context.spec.domain.cpu
-    most = (cpu.max_sockets if cpu is not None else None) or start.sockets
+    stated = cpu.max_sockets if cpu is not None else None
+    most = find_hotplug_limits(context.vmi).sockets or start.sockets
+    if not stated:  # a default never prevents the start
+        most = _limit_sockets(context, machine, start, most)
     if most < start.sockets:
         context.refuse(
             "spec.domain.cpu.maxSockets", f"is less than the {start.sockets} sockets that the guest starts with"
@@ -49,11 +49,24 @@ def design_vcpus(start: Topology, full: Topology) -> Vcpus:
     return Vcpus(current=start.vcpus, maximum=full.vcpus, each=each)
 
 
-def _check_count(context: DesignContext, machine: str, start: Topology, full: Topology) -> None:
+def _limit_sockets(context: DesignContext, machine: str, start: Topology, most: int) -> int:
+    """Return the number of sockets that the machine type supports, at least those at start."""
+    limit = _find_limit(context, machine)
+    if context.host.architecture != "amd64" or limit is None:
+        return start.sockets
+    return max(min(most, limit // (start.cores * start.threads)), start.sockets)
+
+
+def _find_limit(context: DesignContext, machine: str) -> int | None:
     limits = [limit for limit in (context.host.max_vcpus.get(machine),) if limit]
     if context.host.architecture == "amd64":
-        limits.append(_MAX_WITHOUT_IOMMU)
-    if not limits or full.vcpus <= min(limits):
+        limits.append(MAX_VCPUS)
+    return min(limits, default=None)
+
+
+def _check_count(context: DesignContext, machine: str, start: Topology, full: Topology) -> None:
+    limit = _find_limit(context, machine)
+    if limit is None or full.vcpus <= limit:
         return
-    field = "spec.domain.cpu.maxSockets" if start.vcpus <= min(limits) else "spec.domain.cpu"
-    context.refuse(field, f"results in {full.vcpus} vCPUs; the machine type {machine} supports {min(limits)} at most")
+    field = "spec.domain.cpu.maxSockets" if start.vcpus <= limit else "spec.domain.cpu"
+    context.refuse(field, f"results in {full.vcpus} vCPUs; the machine type {machine} supports {limit} at most")

@@ -3,7 +3,7 @@
 import pytest
 
 from virtshape.admission.rules.featuregates import ACTIVE, describe_feature_gate
-from virtshape.admission.rules.settings import check_settings
+from virtshape.admission.rules.settings import check_effects, check_settings
 from virtshape.admission.violation import split_violations
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -13,7 +13,8 @@ AT = "spec.configuration"
 GRADUATED = (
     'is deprecated (feature state is "General Availability"), therefore it can be safely removed and is redundant'
 )
-NODES = "mediatedDevicesConfiguration.nodeMediatedDeviceTypes"
+PROVIDER = "permittedHostDevices.pciHostDevices[0].externalResourceProvider"
+UNSUPPORTED = "not supported by virtshape: no effect"
 
 
 def gates(*enabled: str, disabled: tuple[str, ...] = ()) -> JsonObject:
@@ -66,7 +67,7 @@ WARNED: dict[str, tuple[JsonObject, list[str]]] = {
         {
             "evictionStrategy": "LiveMigrate",
             "instancetype": {"referencePolicy": "expandAll"},
-            "network": {"defaultNetworkInterface": "masquerade", "binding": {"lan": {"sidecarImage": "i"}}},
+            "network": {"defaultNetworkInterface": "masquerade"},
             "additionalGuestMemoryOverheadRatio": "1.5",
             **gates("HostDisk", "Sidecar"),
         },
@@ -80,13 +81,9 @@ WARNED: dict[str, tuple[JsonObject, list[str]]] = {
         {"network": {"colour": "blue"}},
         [f'unknown setting "{AT}.network.colour" is stored but has no effect'],
     ),
-    "unknown setting of a plugin": (
-        {"network": {"binding": {"lan": {"speed": 1}}}},
-        [f'unknown setting "{AT}.network.binding.lan.speed" is stored but has no effect'],
-    ),
     "unknown setting in a list": (
-        {"permittedHostDevices": {"pciHostDevices": [{"pciVendorSelector": "a", "resourceName": "b", "size": 1}]}},
-        [f'unknown setting "{AT}.permittedHostDevices.pciHostDevices[0].size" is stored but has no effect'],
+        {"permittedHostDevices": {"usb": [{"externalResourceProvider": True, "resourceName": "b", "size": 1}]}},
+        [f'unknown setting "{AT}.permittedHostDevices.usb[0].size" is stored but has no effect'],
     ),
     "unknown feature gate": (
         gates("HostDisc"),
@@ -105,17 +102,18 @@ WARNED: dict[str, tuple[JsonObject, list[str]]] = {
         {"network": {"permitSlirpInterface": True}},
         [f"{AT}.network.permitSlirpInterface is deprecated, slirp is no longer supported"],
     ),
-    "mediated device types": (
-        {
-            "mediatedDevicesConfiguration": {
-                "mediatedDevicesTypes": ["a"],
-                "nodeMediatedDeviceTypes": [{"nodeSelector": {}, "mediatedDevicesTypes": ["a"]}],
-            }
-        },
-        [
-            f"{AT}.mediatedDevicesConfiguration.mediatedDevicesTypes is deprecated, use mediatedDeviceTypes",
-            f"{AT}.{NODES}[0].mediatedDevicesTypes is deprecated, use mediatedDeviceTypes",
-        ],
+    "unsupported setting": (
+        {"tlsConfiguration": {"minTLSVersion": "VersionTLS12", "colour": "blue"}},
+        [f"{AT}.tlsConfiguration: {UNSUPPORTED}"],
+    ),
+    "unsupported nested setting": (
+        {"network": {"binding": {"lan": {"sidecarImage": "i"}}}},
+        [f"{AT}.network.binding: {UNSUPPORTED}"],
+    ),
+    "null of an unsupported setting": ({"migrations": None}, []),
+    "device that no plugin provides": (
+        {"permittedHostDevices": {"pciHostDevices": [{"pciVendorSelector": "a", "resourceName": "b"}]}},
+        [f"{AT}.{PROVIDER}: virtshape does not discover devices: a device plugin must provide b; set it to true"],
     ),
 }
 
@@ -129,7 +127,8 @@ def test_invalid_setting_is_rejected(tree: JsonObject, field: str, reason: str) 
 
 @pytest.mark.parametrize(("tree", "warnings"), WARNED.values(), ids=WARNED)
 def test_setting_without_effect_has_a_warning(tree: JsonObject, warnings: list[str]) -> None:
-    result = split_violations(check_settings(from_tree(tree, KubeVirtConfiguration), tree))
+    problems = [*check_settings(from_tree(tree, KubeVirtConfiguration), tree), *check_effects({"configuration": tree})]
+    result = split_violations(problems)
     assert (result.causes, result.warnings) == ([], warnings)
 
 

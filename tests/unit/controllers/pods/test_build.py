@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from tests.support.instances import build_vmi
 
-from virtshape.api.codec import decode, to_tree
+from virtshape.api.codec import decode, from_tree, to_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.launcherpod import INSTANCE_VARIABLE
 from virtshape.api.model import JsonObject
@@ -185,7 +186,7 @@ def test_first_consumer_pod_has_the_claims_and_constraints_of_the_guest() -> Non
         nodeSelector={"disk": "ssd"},
         volumes=[{"name": "d", "dataVolume": {"name": "d"}}, {"name": "s", "secret": {"secretName": "s"}}],
     )
-    tree = to_tree(build_first_consumer(vmi, "i", ["d"]))
+    tree = to_tree(build_first_consumer(vmi, None, "i", ["d"]))
     assert tree["metadata"]["labels"]["kubevirt.io"] == "virt-provision"
     assert tree["spec"]["volumes"] == [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]
     assert tree["spec"]["containers"][0]["volumeDevices"] == [{"name": "d", "devicePath": "/dev/virtshape-d"}]
@@ -223,3 +224,41 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("spec", "message"), REFUSED.values(), ids=REFUSED.keys())
 def test_unsupported_instance_is_refused(spec: dict[str, Any], message: str) -> None:
     assert explain_refusal(build_vmi(**spec).spec, None) == message
+
+
+@pytest.mark.parametrize(
+    ("custom", "profile"),
+    [
+        ({"localhostProfile": "p.json"}, {"type": "Localhost", "localhostProfile": "p.json"}),
+        ({"runtimeDefaultProfile": True}, {"type": "RuntimeDefault"}),
+        ({"localhostProfile": "p.json", "runtimeDefaultProfile": True}, {"type": "RuntimeDefault"}),
+    ],
+    ids=["of the node", "of the runtime", "both"],
+)
+def test_configured_seccomp_profile(custom: JsonObject, profile: JsonObject) -> None:
+    seccomp = {"virtualMachineInstanceProfile": {"customProfile": custom}}
+    configuration = from_tree({"seccompConfiguration": seccomp}, KubeVirtConfiguration)
+    pod = to_tree(build_launcher_pod(build_vmi(domain=GI), configuration, "i"))
+    assert pod["spec"]["securityContext"]["seccompProfile"] == profile
+
+
+@pytest.mark.parametrize(
+    ("domain", "limit"),
+    [
+        ({"cpu": {"sockets": 2}}, "2"),
+        ({"cpu": {"sockets": 2}, "resources": {"requests": {"cpu": "3"}}}, "3"),
+        ({"cpu": {"sockets": 2}, "resources": {"limits": {"cpu": "5"}}}, "5"),
+        ({"cpu": {"sockets": 2, "dedicatedCpuPlacement": True}}, "2"),
+    ],
+    ids=["vCPUs", "larger request", "own limit", "dedicated CPUs"],
+)
+def test_pod_in_a_selected_namespace_has_a_cpu_limit(domain: JsonObject, limit: str) -> None:
+    selector = {"matchExpressions": [{"key": "team", "operator": "In", "values": ["blue"]}]}
+    configuration = from_tree({"autoCPULimitNamespaceLabelSelector": selector}, KubeVirtConfiguration)
+    vmi = build_vmi(domain={**GI, **domain})
+    limits = []
+    for labels in ({"team": "blue"}, {}):
+        pod = to_tree(build_launcher_pod(vmi, configuration, "i", namespace_labels=labels))
+        limits.append(pod["spec"]["containers"][0]["resources"]["limits"].get("cpu"))
+    own = domain.get("resources", {}).get("limits", {}).get("cpu")
+    assert limits == [limit, limit if "dedicatedCpuPlacement" in domain["cpu"] else own]

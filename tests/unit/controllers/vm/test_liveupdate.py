@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
+from tests.support.instances import build_vmi
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.model import JsonObject
-from virtshape.controllers.vm.liveupdate import find_live_change
+from virtshape.controllers.vm.liveupdate import LiveChange, find_live_change, set_hotplug_limits
 
 
 def build_spec(
@@ -30,37 +31,164 @@ LIVE = {
     "both": (RUNNING, build_spec(3, "4Gi")),
     "more sockets after a paused start": (build_spec(startStrategy="Paused"), build_spec(4)),
 }
+ROOM_FOR_4 = "the guest was started with room for 4"
+NO_ROOM = "the guest was started with no room for more"
+MORE_SOCKETS = "CPU sockets updated in template spec to a value higher than what's available"
+MORE_MEMORY = "memory updated in template spec to a value higher than what's available"
+FIELD = "a non-live-updatable field was changed"
 RESTART = {
-    "fewer sockets": (RUNNING, build_spec(1)),
-    "more sockets than maxSockets": (RUNNING, build_spec(5)),
-    "more sockets without maxSockets": (build_spec(max_sockets=None), build_spec(4, max_sockets=None)),
-    "less memory": (RUNNING, build_spec(memory="512Mi")),
-    "more memory than maxGuest": (RUNNING, build_spec(memory="8Gi")),
-    "more memory without maxGuest": (build_spec(max_memory=None), build_spec(memory="2Gi", max_memory=None)),
-    "larger maximum": (RUNNING, build_spec(max_sockets=8)),
-    "additional device": (RUNNING, build_spec(4, terminationGracePeriodSeconds=5)),
+    "fewer sockets": (RUNNING, build_spec(1), "Reduction of CPU socket count requires a restart: 2 to 1"),
+    "more sockets than maxSockets": (
+        RUNNING,
+        build_spec(5),
+        f"{MORE_SOCKETS}: 5 sockets wanted, {ROOM_FOR_4}",
+    ),
+    "more sockets without maxSockets": (
+        build_spec(max_sockets=None),
+        build_spec(4, max_sockets=None),
+        f"{MORE_SOCKETS}: 4 sockets wanted, {NO_ROOM}",
+    ),
+    "less memory": (RUNNING, build_spec(memory="512Mi"), "Reduction of memory requires a restart: 1Gi to 512Mi"),
+    "more memory than maxGuest": (
+        RUNNING,
+        build_spec(memory="8Gi"),
+        f"{MORE_MEMORY}: 8Gi wanted, the guest was started with room for 4Gi",
+    ),
+    "more memory without maxGuest": (
+        build_spec(max_memory=None),
+        build_spec(memory="2Gi", max_memory=None),
+        f"{MORE_MEMORY}: 2Gi wanted, {NO_ROOM}",
+    ),
+    "larger maximum": (RUNNING, build_spec(max_sockets=8), f"{FIELD}: spec.domain.cpu.maxSockets"),
+    "other field": (
+        RUNNING,
+        build_spec(4, terminationGracePeriodSeconds=5),
+        f"{FIELD}: spec.terminationGracePeriodSeconds",
+    ),
+    "several": (
+        RUNNING,
+        build_spec(8, "512Mi"),
+        f"{MORE_SOCKETS}: 8 sockets wanted, {ROOM_FOR_4}; Reduction of memory requires a restart: 1Gi to 512Mi",
+    ),
 }
+
+
+def run(spec: VirtualMachineInstanceSpec, **annotations: str) -> VirtualMachineInstance:
+    return build_vmi("Running", annotations=annotations, **to_tree(spec))
+
+
+def start(spec: VirtualMachineInstanceSpec, **settings: Any) -> JsonObject:
+    """Return the limits of an instance that is started with this configuration."""
+    vmi = set_hotplug_limits(run(spec), from_tree(settings, KubeVirtConfiguration))
+    domain, annotations = to_tree(vmi.spec.domain), vmi.metadata.annotations or {}
+    limits = {
+        "maxSockets": domain["cpu"].get("maxSockets"),
+        "maxGuest": domain["memory"].get("maxGuest"),
+        **annotations,
+    }
+    return {name: value for name, value in limits.items() if value is not None}
 
 
 @pytest.mark.parametrize(("running", "wanted"), LIVE.values(), ids=LIVE.keys())
 def test_growth_is_applied_live(running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec) -> None:
-    grown = find_live_change(running, wanted, None)
-    assert grown is not None
-    assert to_tree(grown) == {
-        **to_tree(wanted),
-        **({"startStrategy": running.start_strategy} if running.start_strategy else {}),
-    }
+    change = find_live_change(run(running), wanted, None)
+    assert (change.restart_reason, to_tree(change.spec)) == (
+        "",
+        {**to_tree(wanted), **({"startStrategy": running.start_strategy} if running.start_strategy else {})},
+    )
     assert running == build_spec(startStrategy=running.start_strategy)
 
 
-@pytest.mark.parametrize(("running", "wanted"), RESTART.values(), ids=RESTART.keys())
-def test_other_changes_require_a_restart(
-    running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec
+@pytest.mark.parametrize(("running", "wanted", "reason"), RESTART.values(), ids=RESTART.keys())
+def test_other_changes_require_a_restart_with_a_reason(
+    running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec, reason: str
 ) -> None:
-    assert find_live_change(running, wanted, None) is None
+    assert find_live_change(run(running), wanted, None) == LiveChange(restart_reason=reason)
 
 
 @pytest.mark.parametrize(("strategy", "reaches"), [("LiveUpdate", True), (None, True), ("Stage", False)])
 def test_rollout_strategy_stage_requires_a_restart(strategy: str | None, reaches: bool) -> None:
     configuration = KubeVirtConfiguration(vm_rollout_strategy=strategy)
-    assert (find_live_change(RUNNING, build_spec(4), configuration) is not None) == reaches
+    change = find_live_change(run(RUNNING), build_spec(4), configuration)
+    assert (change.spec is not None) == reaches
+    assert reaches or change.restart_reason == "vmRolloutStrategy is Stage"
+
+
+def test_unchanged_spec_is_no_change() -> None:
+    assert find_live_change(run(RUNNING), build_spec(), None) == LiveChange()
+
+
+def test_limits_of_the_configuration_are_no_change() -> None:
+    """The VM sets no limits, so those that its instance was started with stay."""
+    assert find_live_change(run(RUNNING), build_spec(max_sockets=None, max_memory=None), None) == LiveChange()
+
+
+def test_guest_grows_within_the_limits_in_its_annotations() -> None:
+    small, large = (build_spec(sockets, memory, max_sockets=None, max_memory=None) for sockets, memory in SIZES)
+    vmi = set_hotplug_limits(run(small), None)
+    assert find_live_change(vmi, large, None) == LiveChange(large)
+
+
+SIZES = ((2, "1Gi"), (8, "4Gi"))
+OPEN = build_spec(max_sockets=None, max_memory=None)
+LIMITS: dict[str, tuple[VirtualMachineInstanceSpec, JsonObject, JsonObject]] = {
+    "four times the size, in annotations": (
+        OPEN,
+        {},
+        {"virtshape.io/max-sockets": "8", "virtshape.io/max-guest": "4Gi"},
+    ),
+    "fields if live updates are configured": (
+        OPEN,
+        {"vmRolloutStrategy": "LiveUpdate"},
+        {"maxSockets": 8, "maxGuest": "4Gi"},
+    ),
+    "configured ratio": (
+        OPEN,
+        {"liveUpdateConfiguration": {"maxHotplugRatio": 2}},
+        {"maxSockets": 4, "maxGuest": "2Gi"},
+    ),
+    "configured maxima": (
+        OPEN,
+        {"liveUpdateConfiguration": {"maxCpuSockets": 3, "maxGuest": "6Gi"}},
+        {"maxSockets": 3, "maxGuest": "6Gi"},
+    ),
+    "configured maxima below the size": (
+        OPEN,
+        {"liveUpdateConfiguration": {"maxCpuSockets": 1, "maxGuest": "512Mi"}},
+        {},
+    ),
+    "own maxima": (RUNNING, {"vmRolloutStrategy": "LiveUpdate"}, {"maxSockets": 4, "maxGuest": "4Gi"}),
+    "changes at restart only": (OPEN, {"vmRolloutStrategy": "Stage"}, {}),
+    "less memory than memory hotplug needs": (
+        build_spec(memory="512Mi", max_sockets=None, max_memory=None),
+        {},
+        {"virtshape.io/max-sockets": "8"},
+    ),
+    "at most 255 vCPUs": (
+        build_spec(100, max_sockets=None, max_memory="1Gi"),
+        {},
+        {"maxGuest": "1Gi", "virtshape.io/max-sockets": "255"},
+    ),
+    "another architecture": (
+        build_spec(max_sockets=None, max_memory=None, architecture="arm64"),
+        {},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "settings", "limits"), LIMITS.values(), ids=LIMITS.keys())
+def test_new_instance_gets_hotplug_limits(
+    spec: VirtualMachineInstanceSpec, settings: JsonObject, limits: JsonObject
+) -> None:
+    assert start(spec, **settings) == limits
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [{"cpu": {"sockets": 2, "dedicatedCpuPlacement": True}}, {"memory": {"guest": "1Gi", "hugepages": {}}}],
+    ids=["dedicated CPUs", "huge pages"],
+)
+def test_resources_that_are_reserved_at_start_have_no_limits(domain: JsonObject) -> None:
+    vmi = set_hotplug_limits(build_vmi(domain=domain), None)
+    assert vmi.metadata.annotations is None

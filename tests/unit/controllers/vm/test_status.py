@@ -137,7 +137,9 @@ def test_volume_problem_is_reported_until_an_instance_exists() -> None:
     ids=["running", "stopped"],
 )
 def test_changed_running_vm_requires_a_restart(vmi: VirtualMachineInstance | None, types: list[str]) -> None:
-    assert [one["type"] for one in status_of(vmi, changed_since_start=True)["conditions"]] == types
+    conditions = status_of(vmi, restart_reason="no room for 8 sockets")["conditions"]
+    assert [one["type"] for one in conditions] == types
+    assert vmi is None or conditions[-1]["message"].endswith("restart it to apply this: no room for 8 sockets")
 
 
 def test_other_status_fields_are_kept() -> None:

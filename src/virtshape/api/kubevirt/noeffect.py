@@ -1,0 +1,89 @@
+"""
+Settings of the KubeVirt object that virtshape stores but does not support: the source of warnings and descriptions.
+
+Every other setting has an effect. The fields of a setting in this list have none either.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.kubevirt.configuration import (
+    ArchConfiguration,
+    ArchSpecificConfiguration,
+    DeveloperConfiguration,
+    KubeVirtConfiguration,
+    NetworkConfiguration,
+    VirtualMachineOptions,
+)
+from virtshape.api.kubevirt.kubevirt import KubeVirtSpec
+
+NO_EFFECT: Final[dict[type[Struct], frozenset[str]]] = {
+    KubeVirtSpec: frozenset(
+        {
+            "certificateRotateStrategy",
+            "customizeComponents",
+            "imagePullPolicy",
+            "imagePullSecrets",
+            "imageRegistry",
+            "imageTag",
+            "infra",
+            "monitorAccount",
+            "monitorNamespace",
+            "productComponent",
+            "productName",
+            "productVersion",
+            "serviceMonitorNamespace",
+            "synchronizationPort",
+            "uninstallStrategy",
+            "workloadUpdateStrategy",
+            "workloads",
+        }
+    ),
+    KubeVirtConfiguration: frozenset(
+        {
+            "apiConfiguration",
+            "changedBlockTrackingLabelSelectors",
+            "confidentialCompute",
+            "controllerConfiguration",
+            "handlerConfiguration",
+            "hypervisors",
+            "ksmConfiguration",
+            "mediatedDevicesConfiguration",
+            "memBalloonStatsPeriod",
+            "migrations",
+            "minCPUModel",
+            "obsoleteCPUModels",
+            "ovmfPath",
+            "persistentReservationConfiguration",
+            "roleAggregationStrategy",
+            "smbios",
+            "supportContainerResources",
+            "supportedGuestAgentVersions",
+            "tlsConfiguration",
+            "virtTemplateDeployment",
+            "virtualMachineInstancesPerNode",
+            "webhookConfiguration",
+        }
+    ),
+    ArchConfiguration: frozenset({"ppc64le"}),
+    ArchSpecificConfiguration: frozenset({"ovmfPath"}),
+    DeveloperConfiguration: frozenset(
+        {
+            "clusterProfiler",
+            "diskVerification",
+            "logVerbosity",
+            "minimumClusterTSCFrequency",
+            "minimumReservePVCBytes",
+            "pvcTolerateLessSpaceUpToPercent",
+        }
+    ),
+    NetworkConfiguration: frozenset({"binding", "permitSlirpInterface"}),
+    VirtualMachineOptions: frozenset({"disableFreePageReporting"}),
+}
+"""Names of fields, as in the API, by struct."""
+
+
+def has_effect(struct: type[Struct], name: str) -> bool:
+    """Return False if a field of a struct is not supported."""
+    return name not in NO_EFFECT.get(struct, ())

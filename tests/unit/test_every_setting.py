@@ -1,0 +1,292 @@
+"""Every setting of the KubeVirt object has an effect, or is in the list of those without one and causes a warning."""
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from msgspec import Struct, inspect
+from tests.support.build import build_spec, build_vm
+from tests.support.instances import build_vmi
+
+from virtshape.admission.configuration import judge_configuration
+from virtshape.admission.rules.configured import check_configured
+from virtshape.admission.violation import require_valid
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.description import describe
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.kubevirt import KubeVirtSpec
+from virtshape.api.kubevirt.noeffect import NO_EFFECT, has_effect
+from virtshape.api.model import JsonObject
+from virtshape.controllers.pods.build import build_launcher_pod
+from virtshape.controllers.pods.state import build_state_claim
+from virtshape.controllers.vm.liveupdate import set_hotplug_limits
+from virtshape.controllers.vm.newvmi import make_instance
+from virtshape.controllers.vmi.nodefit import measure_demand
+from virtshape.engine.expand import Shape
+from virtshape.engine.hostaccess import check_host_access
+from virtshape.engine.machine import default_architecture
+
+ROOT = Path(__file__).parents[2]
+LABELS = {"team": "blue"}
+NAMESPACE = {"matchLabels": LABELS}
+DEVICE = "example.com/device"
+
+
+def shape_domain(configuration: KubeVirtConfiguration, architecture: str = "amd64", **domain: Any) -> JsonObject:
+    """Return the domain of the instance of a small VM."""
+    vm = build_vm(memory="1Gi", domain=domain)
+    _, spec = make_instance(vm, Shape(), configuration, architecture, firmware_uuid="u")
+    tree: JsonObject = to_tree(spec)
+    return {**tree["domain"], "evictionStrategy": tree["evictionStrategy"]}
+
+
+def show(*path: str, architecture: str = "amd64", **domain: Any) -> Callable[[KubeVirtConfiguration], Any]:
+    """Return a function that finds one value in the domain of a small VM."""
+
+    def observe(configuration: KubeVirtConfiguration) -> Any:
+        value: Any = shape_domain(configuration, architecture, **domain)
+        for name in path:
+            value = value[0] if name == "0" else value.get(name)
+        return value
+
+    return observe
+
+
+def show_pod(*path: str) -> Callable[[KubeVirtConfiguration], Any]:
+    """Return a function that finds one value in the pod of a small VM."""
+
+    def observe(configuration: KubeVirtConfiguration) -> Any:
+        vmi = build_vmi(domain={"memory": {"guest": "1Gi"}, "cpu": {"sockets": 2}})
+        value: Any = to_tree(build_launcher_pod(vmi, configuration, "i", namespace_labels=LABELS))["spec"]
+        for name in path:
+            value = value[0] if name == "0" else value.get(name)
+        return value
+
+    return observe
+
+
+def show_limits(configuration: KubeVirtConfiguration) -> JsonObject:
+    domain = {"cpu": {"sockets": 2}, "memory": {"guest": "1Gi"}}
+    spec: JsonObject = to_tree(set_hotplug_limits(build_vmi(domain=domain), configuration).spec)
+    return {name: value for name, value in (spec["domain"]["cpu"] | spec["domain"]["memory"]).items() if "max" in name}
+
+
+def show_problems(architecture: str = "amd64", **domain: Any) -> Callable[[KubeVirtConfiguration], list[str]]:
+    """Return a function that lists the fields of a guest that the configuration does not permit."""
+
+    def observe(configuration: KubeVirtConfiguration) -> list[str]:
+        spec = build_spec(domain, architecture=architecture, networks=[{"name": "default", "pod": {}}])
+        found = [
+            *check_configured(spec, "spec", configuration),
+            *check_host_access(spec, "spec", configuration, lambda _path: ""),
+        ]
+        return [problem.field.removeprefix("spec.domain.") for problem in found]
+
+    return observe
+
+
+def show_claim(configuration: KubeVirtConfiguration) -> str | None:
+    spec = build_state_claim(build_vmi(), configuration).spec
+    return spec.storage_class_name if spec is not None else None
+
+
+def show_nodes(configuration: KubeVirtConfiguration) -> JsonObject:
+    return dict(measure_demand(build_spec({"memory": {"guest": "1Gi"}}), configuration).node_selector)
+
+
+class Effect(NamedTuple):
+    """What a setting changes: the result without it and with it."""
+
+    setting: object
+    observe: Callable[[KubeVirtConfiguration], Any]
+    without: object
+    result: object
+
+
+def machine_type(architecture: str, usual: str, other: str) -> Effect:
+    return Effect(other, show("machine", "type", architecture=architecture), usual, other)
+
+
+def machine_patterns(architecture: str, machine: str) -> Effect:
+    return Effect([machine], show_problems(architecture, machine={"type": machine}), ["machine.type"], [])
+
+
+BRIDGE = {"interfaces": [{"name": "default", "bridge": {}}]}
+GATES = "developerConfiguration.featureGates"
+EFFECTS: dict[str, Effect] = {
+    "architectureConfiguration.defaultArchitecture": Effect("arm64", default_architecture, "amd64", "arm64"),
+    "architectureConfiguration.amd64.machineType": machine_type("amd64", "q35", "pc-q35-7.2"),
+    "architectureConfiguration.arm64.machineType": machine_type("arm64", "virt", "virt-7.2"),
+    "architectureConfiguration.s390x.machineType": machine_type("s390x", "s390-ccw-virtio", "s390-ccw-virtio-7.2"),
+    "architectureConfiguration.amd64.emulatedMachines": machine_patterns("amd64", "pc"),
+    "architectureConfiguration.arm64.emulatedMachines": machine_patterns("arm64", "q35"),
+    "architectureConfiguration.s390x.emulatedMachines": machine_patterns("s390x", "q35"),
+    "machineType": machine_type("amd64", "q35", "pc-q35-7.2"),
+    "emulatedMachines": machine_patterns("amd64", "pc"),
+    "cpuModel": Effect("Haswell", show("cpu", "model"), "host-model", "Haswell"),
+    "cpuRequest": Effect("300m", show("resources", "requests"), {"memory": "1Gi"}, {"memory": "1Gi", "cpu": "300m"}),
+    "evictionStrategy": Effect("LiveMigrate", show("evictionStrategy"), "None", "LiveMigrate"),
+    "vmRolloutStrategy": Effect("LiveUpdate", show_limits, {}, {"maxSockets": 8, "maxGuest": "4Gi"}),
+    "liveUpdateConfiguration.maxHotplugRatio": Effect(3, show_limits, {}, {"maxSockets": 6, "maxGuest": "3Gi"}),
+    "liveUpdateConfiguration.maxCpuSockets": Effect(5, show_limits, {}, {"maxSockets": 5, "maxGuest": "4Gi"}),
+    "liveUpdateConfiguration.maxGuest": Effect("2Gi", show_limits, {}, {"maxSockets": 8, "maxGuest": "2Gi"}),
+    "network.defaultNetworkInterface": Effect(
+        "masquerade",
+        show("devices", "interfaces", "0"),
+        {"name": "default", "bridge": {}},
+        {"name": "default", "masquerade": {}},
+    ),
+    "network.permitBridgeInterfaceOnPodNetwork": Effect(
+        False, show_problems(devices=BRIDGE), [], ["devices.interfaces[0].name"]
+    ),
+    "permittedHostDevices.pciHostDevices": Effect(
+        [{"pciVendorSelector": "1:2", "resourceName": DEVICE}],
+        show_problems(devices={"gpus": [{"name": "g", "deviceName": DEVICE}]}),
+        ["devices.gpus[0].deviceName"],
+        [],
+    ),
+    "permittedHostDevices.mediatedDevices": Effect(
+        [{"mdevNameSelector": "T4", "resourceName": DEVICE}],
+        show_problems(devices={"gpus": [{"name": "g", "deviceName": DEVICE}]}),
+        ["devices.gpus[0].deviceName"],
+        [],
+    ),
+    "permittedHostDevices.usb": Effect(
+        [{"resourceName": DEVICE}],
+        show_problems(devices={"gpus": [{"name": "g", "deviceName": DEVICE}]}),
+        ["devices.gpus[0].deviceName"],
+        [],
+    ),
+    "virtualMachineOptions.disableSerialConsoleLog": Effect({}, show("devices", "logSerialConsole"), None, False),
+    "additionalGuestMemoryOverheadRatio": Effect(
+        "2", show_pod("containers", "0", "resources", "requests", "memory"), "1302Mi", "1580Mi"
+    ),
+    "autoCPULimitNamespaceLabelSelector": Effect(
+        NAMESPACE, show_pod("containers", "0", "resources", "limits", "cpu"), None, "2"
+    ),
+    "imagePullPolicy": Effect("Never", show_pod("containers", "0", "imagePullPolicy"), None, "Never"),
+    "defaultRuntimeClass": Effect("kata", show_pod("runtimeClassName"), None, "kata"),
+    "selinuxLauncherType": Effect("guest_t", show_pod("securityContext", "seLinuxOptions"), None, {"type": "guest_t"}),
+    "seccompConfiguration.virtualMachineInstanceProfile.customProfile.localhostProfile": Effect(
+        "p.json",
+        show_pod("securityContext", "seccompProfile"),
+        {"type": "RuntimeDefault"},
+        {"type": "Localhost", "localhostProfile": "p.json"},
+    ),
+    "vmStateStorageClass": Effect("fast", show_claim, None, "fast"),
+    GATES: Effect(["VSOCK"], show_problems(devices={"autoattachVSOCK": True}), ["devices.autoattachVSOCK"], []),
+    "developerConfiguration.useEmulation": Effect(
+        True,
+        show_pod("containers", "0", "resources", "limits"),
+        {"devices.kubevirt.io/kvm": "1"},
+        None,
+    ),
+    "developerConfiguration.cpuAllocationRatio": Effect(
+        4, show_pod("containers", "0", "resources", "requests", "cpu"), "200m", "500m"
+    ),
+    "developerConfiguration.memoryOvercommit": Effect(200, show("resources", "requests", "memory"), "1Gi", "512Mi"),
+    "developerConfiguration.nodeSelectors": Effect({"zone": "a"}, show_nodes, {}, {"zone": "a"}),
+}
+TESTED_ELSEWHERE = {
+    "instancetype.missingReference": "tests/integration/controllers/test_references.py",
+    "instancetype.referencePolicy": "tests/integration/controllers/test_policies.py",
+    "commonInstancetypesDeployment.enabled": "tests/integration/controllers/test_catalog_sync.py",
+    "developerConfiguration.disabledFeatureGates": "tests/unit/engine/test_hostaccess.py",
+    "seccompConfiguration.virtualMachineInstanceProfile.customProfile.runtimeDefaultProfile": (
+        "tests/unit/controllers/pods/test_build.py"
+    ),
+}
+"""Settings whose effect depends on more than a configuration, with the file of their test."""
+
+
+def list_settings(struct: type[Struct]) -> Iterator[tuple[str, bool]]:
+    """Return the path of every setting, and whether it has an effect."""
+    info = inspect.type_info(struct)
+    assert isinstance(info, inspect.StructType)
+    for field in info.fields:
+        section = _find_section(field.type)
+        if section is None or not has_effect(struct, field.encode_name):
+            yield field.encode_name, has_effect(struct, field.encode_name)
+        else:
+            for below, effective in list_settings(section):
+                yield f"{field.encode_name}.{below}", effective
+
+
+def _find_section(info: inspect.Type) -> type[Struct] | None:
+    for option in info.types if isinstance(info, inspect.UnionType) else (info,):
+        if isinstance(option, inspect.StructType) and option.fields and "kubevirt" in option.cls.__module__:
+            return option.cls
+    return None
+
+
+def nest(path: str, value: object) -> JsonObject:
+    first, _, rest = path.partition(".")
+    return {first: nest(rest, value) if rest else value}
+
+
+def test_every_setting_is_tested_or_in_the_list_of_those_without_effect() -> None:
+    effective = {path for path, has in list_settings(KubeVirtConfiguration) if has}
+    assert effective == {*EFFECTS, *TESTED_ELSEWHERE}
+
+
+@pytest.mark.parametrize(("path", "effect"), EFFECTS.items(), ids=EFFECTS)
+def test_setting_has_its_effect(path: str, effect: Effect) -> None:
+    configured = from_tree(nest(path, effect.setting), KubeVirtConfiguration)
+    assert (effect.observe(KubeVirtConfiguration()), effect.observe(configured)) == (effect.without, effect.result)
+
+
+@pytest.mark.parametrize(("path", "file"), TESTED_ELSEWHERE.items(), ids=TESTED_ELSEWHERE)
+def test_setting_that_is_tested_elsewhere_occurs_in_that_test(path: str, file: str) -> None:
+    name = path.rpartition(".")[2]
+    constants = [
+        node.value for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.Constant)
+    ]
+    keywords = [node.arg for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.keyword)]
+    assert name in (*constants, *keywords)
+
+
+@pytest.mark.parametrize("path", [path for path, has in list_settings(KubeVirtSpec) if not has])
+def test_setting_without_effect_causes_a_warning(path: str) -> None:
+    known = {"configuration.network.permitSlirpInterface", "configuration.architectureConfiguration.ppc64le"}
+    value: object = True if path.endswith("permitSlirpInterface") else _make_value(path)
+    warnings = require_valid(judge_configuration({"spec": nest(path, value)}, None).violations)
+    expected = [f"spec.{path}: not supported by virtshape: no effect"]
+    assert [text for text in warnings if "is no longer supported" in text] if path in known else warnings == expected
+
+
+def _make_value(path: str) -> object:
+    """Return a valid value of a setting."""
+    info = inspect.type_info(KubeVirtSpec)
+    for name in path.split("."):
+        assert isinstance(info, inspect.StructType)
+        (field,) = [each for each in info.fields if each.encode_name == name]
+        options = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
+        info = next(each for each in options if not isinstance(each, inspect.NoneType))
+    samples: dict[type, object] = {inspect.StrType: "x", inspect.IntType: 1, inspect.BoolType: True}
+    match info:
+        case inspect.LiteralType(values=values):
+            return values[0]
+        case inspect.ListType():
+            return []
+        case inspect.StructType(required=True) | inspect.DictType():
+            return {}
+        case inspect.StructType(fields=fields):
+            return {each.encode_name: "1G" for each in fields if each.required}
+        case _:
+            return samples[type(info)]
+
+
+def test_every_name_in_the_list_is_a_field() -> None:
+    for struct, names in NO_EFFECT.items():
+        info = inspect.type_info(struct)
+        assert isinstance(info, inspect.StructType)
+        assert names <= {field.encode_name for field in info.fields}, struct
+
+
+def test_description_of_a_setting_without_effect_says_so() -> None:
+    texts = describe(KubeVirtConfiguration).fields
+    mark = "Not supported by virtshape: no effect."
+    assert texts["migrations"] == f"Settings of live migrations. {mark}"
+    assert not texts["cpu_model"].endswith(mark)
