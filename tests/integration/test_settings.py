@@ -1,4 +1,4 @@
-"""Unknown fields of the configuration are kept by every kind of write and have no effect."""
+"""Settings without effect are kept by every kind of write, with a warning."""
 
 from collections.abc import Iterator
 
@@ -47,3 +47,13 @@ def test_null_removes_only_the_named_field(client: Client) -> None:
     kept = client.get(PATH).tree["spec"]["configuration"]
     assert "colour" not in kept
     assert kept["network"]["speed"] == 10
+
+
+def test_unsupported_settings_have_a_warning_header_on_every_change(client: Client) -> None:
+    unsupported = "not supported by virtshape: no effect"
+    first = client.patch(PATH, {"spec": {"imageTag": "v1", "configuration": {"migrations": {"disableTLS": True}}}})
+    second = client.patch(PATH, {"metadata": {"labels": {"a": "b"}}})
+    third = client.patch(PATH, {"spec": {"configuration": {"cpuModel": "host-model"}}})
+    expected = [f"spec.configuration.migrations: {unsupported}", f"spec.imageTag: {unsupported}"]
+    assert [sorted(each.warnings) for each in (first, second, third)] == [expected, [], expected]
+    client.patch(PATH, {"spec": {"imageTag": None, "configuration": {"migrations": None}}})

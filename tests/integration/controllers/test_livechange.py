@@ -74,6 +74,28 @@ async def switch(system: ControlledSystem, name: str) -> None:
     await system.client.patch(VirtualMachine, "vm1", "default", patch=patch)
 
 
+async def wait_for_restart_reason(system: ControlledSystem) -> str:
+    async def look() -> str | None:
+        vm: Any = await system.vm()
+        required = find_condition(vm.status.conditions, "RestartRequired")
+        return required.message if required is not None else None
+
+    return await eventually(look, "no restart is required")
+
+
+async def test_growth_beyond_the_node_requires_a_restart(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        await system.create(instancetype_tree("small", 1, "400Ti"), instancetype_tree("large", 1, "1000Ti"))
+        for name in ("vm1", "vm2"):
+            await system.create(vm_tree(name, preference=None))
+            await system.wait_for("Running", name)
+        await system.wait_until_idle(controllers)
+        await switch(system, "large")
+        assert "has 624Ti of memory left, 1000Ti needed" in await wait_for_restart_reason(system)
+        vmi: Any = await system.vmi()
+        assert vmi.spec.domain.memory.guest == "400Ti"
+
+
 async def test_larger_instance_type_is_applied_live_without_preparation(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await system.create(
@@ -101,13 +123,7 @@ async def test_larger_instance_type_is_applied_live_without_preparation(tmp_path
         assert vm.status.effective.vcpus == 4
 
         await switch(system, "huge")
-
-        async def find_reason() -> str | None:
-            vm: Any = await system.vm()
-            required = find_condition(vm.status.conditions, "RestartRequired")
-            return required.message if required is not None else None
-
-        reason = await eventually(find_reason, "no restart is required")
+        reason = await wait_for_restart_reason(system)
         assert "8 sockets wanted, the guest was started with room for 4" in reason
         assert "8Gi wanted, the guest was started with room for 4Gi" in reason
 

@@ -5,13 +5,15 @@ Level-based: each reconcile takes the next step. Each step can be repeated, and 
 depend on it.
 """
 
+from collections import Counter
 from typing import Final
 
 from msgspec.structs import replace
 
 from virtshape.api.cdi import DataVolume
+from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import (
     ALWAYS,
@@ -40,6 +42,8 @@ from virtshape.controllers.vm.revisionsync import Names, RevisionSync
 from virtshape.controllers.vm.runstrategy import Decision, decide_run, drop_done_requests, is_being_deleted, needs_rerun
 from virtshape.controllers.vm.status import ConditionReason, Observation, make_status, measure, started_generation
 from virtshape.controllers.vm.volumestatus import explain_wait, is_unreported
+from virtshape.controllers.vmi.nodefit import Demand, check_fit, measure_demand
+from virtshape.controllers.vmi.phases import uses_node
 from virtshape.resolve.reference import NotFoundError
 
 FINALIZER: Final = "kubevirt.io/virtualMachineControllerFinalize"
@@ -272,12 +276,36 @@ class VmReconciler:
         change = find_live_change(vmi, wanted, configuration)
         if change.spec is None:
             return vmi, change.restart_reason
+        unfit = self._check_node(vmi, change.spec, configuration)
+        if unfit:
+            return vmi, unfit
         vmi = await self._client.update(replace(vmi, metadata=rename_sources(vm, vmi.metadata), spec=change.spec))
         size = measure(change.spec)
         self._recorder.event(
             vm, "LiveChange", f"resizing the instance to {size.vcpus} vCPUs and {size.memory} of memory"
         )
         return vmi, ""
+
+    def _check_node(
+        self,
+        vmi: VirtualMachineInstance,
+        grown: VirtualMachineInstanceSpec,
+        configuration: KubeVirtConfiguration | None,
+    ) -> str:
+        """Return why the grown instance does not fit on its node; empty if it does, or if the cluster decides."""
+        name = (vmi.status.node_name if vmi.status is not None else None) or ""
+        node = self._cache.find(Node, name) if self._hotplug and name else None
+        if node is None:
+            return ""
+        others = [
+            one.spec
+            for one in self._cache.list(VirtualMachineInstance)
+            if one.metadata.uid != vmi.metadata.uid and uses_node(one, name)
+        ]
+        used = sum((Counter(measure_demand(spec, configuration).amounts) for spec in others), Counter[str]())
+        demand = Demand(measure_demand(grown, configuration).amounts)  # it runs there already
+        misfits = check_fit(demand, node, used)
+        return f"node {name} {', '.join(misfits)}" if misfits else ""
 
     async def _measure(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from virtshape.api.kubevirt.conditions import drop_condition, find_condition, put_condition
 from virtshape.api.kubevirt.domain import CPUTopology, Machine
-from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec, is_final
 from virtshape.api.kubevirt.status import (
     MemoryStatus,
     VirtualMachineInstanceCondition,
@@ -66,6 +66,12 @@ def is_refused(vmi: VirtualMachineInstance) -> bool:
     """Return True if the launcher refused the instance: it will never run and uses no resources."""
     reported = find_condition(vmi.status.conditions if vmi.status else None, _SYNCHRONIZED)
     return reported is not None and reported.status == "False" and reported.reason == NOT_POSSIBLE
+
+
+def uses_node(vmi: VirtualMachineInstance, node: str) -> bool:
+    """Return True if the instance uses resources of this node."""
+    scheduled = vmi.status is not None and vmi.status.node_name == node
+    return scheduled and not is_final(vmi) and not is_refused(vmi)
 
 
 def set_guest_status(vmi: VirtualMachineInstance, guest: GuestStatus, stamp: str) -> VirtualMachineInstanceStatus:

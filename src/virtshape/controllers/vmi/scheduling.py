@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.wellknown import KUBEVIRT, SCHEDULABLE_LABEL
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import Name
 from virtshape.controllers.vmi.launcher import Launcher
 from virtshape.controllers.vmi.nodefit import Allocations, check_fit, explain_unschedulable, measure_demand
-from virtshape.controllers.vmi.phases import is_refused
+from virtshape.controllers.vmi.phases import is_refused, uses_node
 
 NODE_RECHECK_SECONDS: Final = 1.0
 CLUSTER_RECHECK_SECONDS: Final = 30.0
@@ -134,7 +134,7 @@ class NodePlacement:
             self._allocations = Allocations()
             for vmi in self._cache.list(VirtualMachineInstance):
                 metadata, node = vmi.metadata, vmi.status.node_name if vmi.status else None
-                if node and not is_final(vmi) and not is_refused(vmi):
+                if node and uses_node(vmi, node):
                     key = Name(metadata.namespace or "", metadata.name or "")
                     self._allocations.place(str(key), node, measure_demand(vmi.spec, self._configuration()))
         return self._allocations

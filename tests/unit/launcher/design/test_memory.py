@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.domains import ACCELERATED, EMULATING, GIB, design_guest, list_refusals
 
+from virtshape.api.hotplug import MAX_GUEST_ANNOTATION
 from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.cpu import Cell
 from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking
@@ -34,6 +35,16 @@ def test_memory_is_converted_to_bytes(domain: JsonObject, memory: Memory) -> Non
     design = design_guest(domain)
     assert design.domain.memory == memory
     assert design.refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("annotation", "maximum"),
+    [("4Gi", 4 * GIB), ("512Mi", None), ("much", None)],
+    ids=["more", "less than at start", "not a quantity"],
+)
+def test_default_limit_never_prevents_the_start(annotation: str, maximum: int | None) -> None:
+    design = design_guest({"memory": {"guest": "1Gi"}}, annotations={MAX_GUEST_ANNOTATION: annotation})
+    assert (design.domain.memory, design.refusals) == (Memory(size=GIB, maximum=maximum), ())
 
 
 def test_hotpluggable_memory_needs_a_numa_cell() -> None:

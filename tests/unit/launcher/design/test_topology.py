@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.domains import ACCELERATED, build_guest, design_guest, list_notes, list_refusals
 
+from virtshape.api.hotplug import MAX_SOCKETS_ANNOTATION
 from virtshape.api.model import JsonObject
 from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
@@ -86,3 +87,18 @@ def test_arm_guests_have_no_cpu_hotplug() -> None:
     design = design_guest({"cpu": {"sockets": 2, "maxSockets": 4}}, host=host)
     assert design.domain.vcpus == Vcpus(current=2, maximum=2)
     assert list_notes(design) == {"cpu.maxSockets": "CPU hotplug is not supported for this architecture"}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "sockets"),
+    [("8", 8), ("1", 2), ("9999", 255), ("many", 2), ("0", 2), ("9" * 20, 2)],
+    ids=["more", "fewer than at start", "more than the machine type has", "not a number", "zero", "too long"],
+)
+def test_default_limit_never_prevents_the_start(annotation: str, sockets: int) -> None:
+    design = design_guest({"cpu": {"sockets": 2}}, annotations={MAX_SOCKETS_ANNOTATION: annotation})
+    assert (design.domain.cpu.topology.sockets, design.refusals) == (sockets, ())
+
+
+def test_own_limit_precedes_the_default_one() -> None:
+    design = design_guest({"cpu": {"sockets": 2, "maxSockets": 3}}, annotations={MAX_SOCKETS_ANNOTATION: "8"})
+    assert design.domain.cpu.topology.sockets == 3
