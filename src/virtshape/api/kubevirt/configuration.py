@@ -145,14 +145,14 @@ class KSMConfiguration(Settings):
 
 
 class LiveUpdateConfiguration(Settings):
-    """Maximum size of running VMs that set no maximum."""
+    """Maximum size of running VMs that set no maximum; not for guests in pods, which cannot be resized."""
 
     max_hotplug_ratio: int | None = None
     """Maximum size as a multiple of the size at start, if the other fields are absent; 4 by default."""
     max_cpu_sockets: int | None = None
-    """Maximum sockets of a VM; a VM that starts with more keeps its number."""
+    """Maximum sockets of a VM that sets no maxSockets; one that starts with more cannot grow."""
     max_guest: Quantity | None = None
-    """Maximum memory of a VM."""
+    """Maximum memory of a VM that sets no maxGuest; one that starts with more cannot grow."""
 
 
 class ResourceRequirementsWithoutClaims(Settings):
@@ -297,7 +297,7 @@ class KubeVirtConfiguration(Settings):
     eviction_strategy: str | None = None
     """Default eviction strategy of VMs: None, LiveMigrate, LiveMigrateIfPossible or External."""
     vm_rollout_strategy: str | None = None
-    """When changes of CPU, memory or placement take effect: LiveUpdate while the VM runs, Stage at its restart."""
+    """When a larger size of a running VM takes effect: LiveUpdate (default) where possible, Stage at its restart."""
     live_update_configuration: LiveUpdateConfiguration | None = None
     """Maximum size of running VMs."""
     migrations: MigrationConfiguration | None = None

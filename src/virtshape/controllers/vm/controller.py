@@ -284,7 +284,7 @@ class VmReconciler:
         self._recorder.event(
             vm, "LiveChange", f"resizing the instance to {size.vcpus} vCPUs and {size.memory} of memory"
         )
-        return vmi, ""
+        return vmi, change.restart_reason
 
     def _check_node(
         self,

@@ -5,7 +5,7 @@ Pure: returns the new spec. The launcher applies it.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,9 +22,11 @@ from virtshape.controllers.vm.revisions import is_same
 from virtshape.engine.hotplug import AT_RESTART, default_hotplug_limits, is_live_update
 from virtshape.resolve.drift import compare_values
 
+_NOT_LIVE: Final = "a non-live-updatable field was changed"
+
 
 class LiveChange(NamedTuple):
-    """The new spec of the instance, or the reason why a restart is required; neither if nothing changes."""
+    """The new spec of the instance if it grows, and why other changes need a restart, if there are any."""
 
     spec: VirtualMachineInstanceSpec | None = None
     restart_reason: str = ""
@@ -66,28 +68,39 @@ def find_live_change(
     vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> LiveChange:
     """Compare the running instance with the spec that its VM has now."""
-    running = vmi.spec
+    running, limits = vmi.spec, find_hotplug_limits(vmi)
+    reasons = list(_check_limits(limits, wanted.domain))
     wanted = replace(wanted, start_strategy=running.start_strategy, domain=_keep_limits(running.domain, wanted.domain))
     if is_same(wanted, running):
-        return LiveChange()
+        return LiveChange(restart_reason="; ".join(reasons))
     if not is_live_update(configuration):
         return LiveChange(restart_reason=f"vmRolloutStrategy is {AT_RESTART}")
     grown = replace(running, domain=_grow(running.domain, wanted.domain))
-    limits, domain = find_hotplug_limits(vmi), wanted.domain
-    reasons = [
+    domain = wanted.domain
+    obstacles = [
         *_check_sockets(running.domain.cpu, domain.cpu, limits.sockets),
         *_check_memory(running.domain.memory, domain.memory, limits),
         *_check_others(grown, wanted),
     ]
-    return LiveChange(restart_reason="; ".join(reasons)) if reasons else LiveChange(grown)
+    return LiveChange(None if obstacles else grown, "; ".join([*obstacles, *reasons]))
+
+
+def _check_limits(limits: HotplugLimits, wanted: DomainSpec) -> Iterator[str]:
+    """Yield the limits that the VM sets, where its instance was started with others."""
+    sockets = (wanted.cpu.max_sockets if wanted.cpu is not None else None) or limits.sockets
+    memory = (wanted.memory.max_guest if wanted.memory is not None else None) or limits.memory
+    if sockets != limits.sockets:
+        yield f"{_NOT_LIVE}: spec.domain.cpu.maxSockets"
+    if not is_same(memory, limits.memory):
+        yield f"{_NOT_LIVE}: spec.domain.memory.maxGuest"
 
 
 def _keep_limits(running: DomainSpec, wanted: DomainSpec) -> DomainSpec:
-    """Return the wanted domain with the limits of the running one where it sets none."""
+    """Return the wanted domain with the limits of the running one."""
     wanted = replace(wanted)
-    if running.cpu is not None and wanted.cpu is not None and not wanted.cpu.max_sockets:
+    if running.cpu is not None and wanted.cpu is not None:
         wanted.cpu = replace(wanted.cpu, max_sockets=running.cpu.max_sockets)
-    if running.memory is not None and wanted.memory is not None and wanted.memory.max_guest is None:
+    if running.memory is not None and wanted.memory is not None:
         wanted.memory = replace(wanted.memory, max_guest=running.memory.max_guest)
     return wanted
 
@@ -134,4 +147,4 @@ def _check_others(grown: VirtualMachineInstanceSpec, wanted: VirtualMachineInsta
     if is_same(grown, wanted):
         return
     fields = [change.field for change in compare_values(grown, wanted, "spec")]
-    yield f"a non-live-updatable field was changed: {', '.join(fields)}"
+    yield f"{_NOT_LIVE}: {', '.join(fields)}"

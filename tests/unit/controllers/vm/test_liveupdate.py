@@ -114,6 +114,12 @@ def test_rollout_strategy_stage_requires_a_restart(strategy: str | None, reaches
     assert reaches or change.restart_reason == "vmRolloutStrategy is Stage"
 
 
+def test_guest_grows_within_its_limits_and_gets_larger_ones_at_a_restart() -> None:
+    change = find_live_change(run(RUNNING), build_spec(3, max_sockets=16, max_memory="8Gi"), None)
+    fields = ("spec.domain.cpu.maxSockets", "spec.domain.memory.maxGuest")
+    assert change == LiveChange(build_spec(3), "; ".join(f"{FIELD}: {field}" for field in fields))
+
+
 def test_unchanged_spec_is_no_change() -> None:
     assert find_live_change(run(RUNNING), build_spec(), None) == LiveChange()
 
