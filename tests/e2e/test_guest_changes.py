@@ -70,7 +70,7 @@ def test_larger_instance_type_is_applied_to_the_running_guest(guests: Guests) ->
     guests.wait_for_text("typed", "eth0 has")
 
     def switch(name: str) -> None:
-        guests.patch(f"{KUBEVIRT}/virtualmachines/typed", spec={"instancetype": {"name": name, "revisionName": None}})
+        guests.patch(f"{KUBEVIRT}/virtualmachines/typed", spec={"instancetype": {"name": name}})
 
     def look() -> JsonObject | None:
         found = guests.read_now("typed")

@@ -17,7 +17,7 @@ from virtshape.client.protocol import Client
 from virtshape.controllers.catalogsync import CatalogSync, LoadCatalog
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import DONE, Name, Result
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machine import default_architecture
 from virtshape.supervise.checks import Checks
 
 VERSION: Final = f"v{version('virtshape')}"
@@ -75,7 +75,7 @@ def make_kubevirt_status(
         phase="Deployed",
         conditions=conditions,
         observed_generation=installed.metadata.generation,
-        default_architecture=DEFAULT_ARCHITECTURE,
+        default_architecture=default_architecture(installed.spec.configuration),
         operator_version=VERSION,
         observed_kube_virt_version=VERSION,
         target_kube_virt_version=VERSION,

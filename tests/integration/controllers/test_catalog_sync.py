@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 from tests.support.controllers import eventually
+from tests.support.systems import open_system
 
 from virtshape import catalog
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype, VirtualMachineClusterPreference
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.client.rest import RestClient
+from virtshape.cluster.bootstrap import install_defaults, list_defaults
 from virtshape.standalone.controllers import run_controllers
 from virtshape.standalone.inprocess import connect
 from virtshape.standalone.runtime import NoRuntime
@@ -68,3 +70,15 @@ async def test_restart_respects_the_setting(tmp_path: Path, value: bool | None) 
         await wait_for_names(client, set() if value is False else ALL)
     async with open_with_catalog(tmp_path) as client:
         assert await list_names(client) == (set() if value is False else ALL)
+
+
+async def test_installation_on_a_cluster_respects_the_setting(tmp_path: Path) -> None:
+    async with open_system("in-process", tmp_path) as system:
+        await enable(system.client, False)
+        missing = list_defaults(with_catalog=True)
+        await install_defaults(system.client, missing)
+        assert (missing, await list_names(system.client)) == ([], set())
+        await enable(system.client, True)
+        missing = list_defaults(with_catalog=True)
+        await install_defaults(system.client, missing)
+        assert (missing, await list_names(system.client)) == ([], ALL)

@@ -70,7 +70,7 @@ async def test_vm_grows_live_and_requires_a_restart_to_shrink(tmp_path: Path, so
 
 
 async def switch(system: ControlledSystem, name: str) -> None:
-    patch = {"spec": {"instancetype": {"name": name, "revisionName": None}}}
+    patch = {"spec": {"instancetype": {"name": name}}}
     await system.client.patch(VirtualMachine, "vm1", "default", patch=patch)
 
 

@@ -43,3 +43,22 @@ async def test_instance_with_unpermitted_host_disk_gets_no_pod(tmp_path: Path) -
             pod = await driver.wait_for_pod()
             assert pod.spec is not None
             assert any(one.host_path is not None for one in pod.spec.volumes or ())
+
+
+@pytest.mark.parametrize(
+    ("value", "limit"), [("default", "2"), ("other", None)], ids=["selected namespace", "another namespace"]
+)
+async def test_pod_in_a_selected_namespace_has_a_cpu_limit(tmp_path: Path, value: str, limit: str | None) -> None:
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": value}}
+    patch = {"spec": {"configuration": {"autoCPULimitNamespaceLabelSelector": selector}}}
+    async with open_system("in-process", tmp_path) as system:
+        driver = PodDriver(system.client, "default")
+        await driver.prepare()
+        await system.client.patch(KubeVirt, "kubevirt", "kubevirt", patch=patch)
+        async with run_pod_controllers(connect(system.system.server, CONTROLLER_USER)):
+            await driver.create_vm()
+            pod = await driver.wait_for_pod()
+            assert pod.spec is not None
+            resources = pod.spec.containers[0].resources
+            assert resources is not None
+            assert (resources.limits or {}).get("cpu") == limit

@@ -23,7 +23,7 @@ from virtshape.engine.conflict import split_conflicts
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
 from virtshape.engine.instance import apply_instance_defaults
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE, default_architecture
 from virtshape.resolve.matcher import KINDS, Role, find_full_kind, find_matcher
 
 ROOT = "spec"
@@ -44,7 +44,8 @@ def build_instance(
 ) -> VirtualMachineInstance:
     """Build the instance of a VM; it starts paused if the request says so."""
     own = vm.metadata
-    metadata, spec = make_instance(vm, shape, configuration, DEFAULT_ARCHITECTURE, firmware_uuid=firmware_uuid(vm))
+    architecture = default_architecture(configuration)
+    metadata, spec = make_instance(vm, shape, configuration, architecture, firmware_uuid=firmware_uuid(vm))
     if request is not None and (request.data or {}).get("paused") == "true":
         spec.start_strategy = "Paused"
     labels = {**(metadata.labels or {}), VM_NAME_LABEL: own.name or ""}
