@@ -2,6 +2,7 @@
 # make tour   set up everything and run the offline commands of the README
 # make test   set up everything and run the tests except the slow ones; TESTS=tests/unit/engine runs a part
 # make test-all   set up everything and run all tests
+# make fuzz   compare 100,000 random VMs, instance types and preferences with KubeVirt's own code; FUZZ=1000000 for more
 # make lint   format check, lint, types, layers
 # make docs   generate the reference, docs/virtctl.md, the kustomize base and the Helm chart
 # make bench  run the benchmarks; BENCH=expand runs one
@@ -15,9 +16,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH ?= all
+FUZZ ?= 100000
 SBOM ?= dist/sbom.json
 
-.PHONY: up tour test test-all test-slow lint format bench docs audit sbom pin-uv clean
+.PHONY: up tour test test-all test-slow fuzz lint format bench docs audit sbom pin-uv clean
 .DEFAULT_GOAL := up
 
 up: $(READY)
@@ -37,6 +39,10 @@ test-all: $(READY)
 
 test-slow: $(READY)
 	$(PYTEST) -m slow
+
+fuzz: $(READY)
+	@bash tools/kubevirt/build.sh >/dev/null
+	VIRTSHAPE_ORACLE_CASES=$(FUZZ) VIRTSHAPE_ORACLE_SEED=$$RANDOM$$RANDOM $(PYTEST) tests/conformance/test_oracle.py
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -74,7 +74,7 @@ def resolve_matchers(vm: VirtualMachine, old: VirtualMachine | None) -> Search[R
         except StatusError as failed:
             unresolved.add(role)
             causes += failed.causes
-            error = error or failed
+            error = error or StatusError(400, "BadRequest", failed.message)  # 404 would mean that the VM is missing
     if error is not None:
         error.causes = tuple(causes)
     return References(error, frozenset(unresolved), ignored, volumes)

@@ -3,9 +3,8 @@
 from typing import Final
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.domain import CPU, DomainSpec, KernelBootContainer, Machine, Memory, ResourceRequirements
+from virtshape.api.kubevirt.domain import CPU, DomainSpec, Machine, Memory, ResourceRequirements
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.api.kubevirt.volume import ContainerDiskSource
 from virtshape.api.quantity import Quantity
 from virtshape.engine.cpu import put_topology
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE, default_machine_type
@@ -66,14 +65,7 @@ def _default_topology(resources: ResourceRequirements | None) -> Topology:
 def _default_pull_policies(spec: VirtualMachineInstanceSpec) -> None:
     """Default to `Always` for images whose tag may move, and to `IfNotPresent` otherwise."""
     for volume in spec.volumes or ():
-        if volume.container_disk is not None:
-            _default_pull_policy(volume.container_disk)
-    firmware = spec.domain.firmware
-    if firmware is not None and firmware.kernel_boot is not None and firmware.kernel_boot.container is not None:
-        _default_pull_policy(firmware.kernel_boot.container)
-
-
-def _default_pull_policy(source: ContainerDiskSource | KernelBootContainer) -> None:
-    if not source.image_pull_policy:
-        moving = source.image.endswith(":latest") or ":" not in source.image
-        source.image_pull_policy = "Always" if moving else "IfNotPresent"
+        disk = volume.container_disk
+        if disk is not None and not disk.image_pull_policy:
+            moving = disk.image.endswith(":latest") or ":" not in disk.image
+            disk.image_pull_policy = "Always" if moving else "IfNotPresent"

@@ -157,7 +157,8 @@ def test_images_with_a_moving_tag_are_always_pulled(image: str, own: str | None,
     )
     assert spec["volumes"][0]["containerDisk"] == {"image": image, "imagePullPolicy": policy}
     assert spec["volumes"][1] == {"name": "w", "emptyDisk": {"capacity": "1Gi"}}
-    assert spec["domain"]["firmware"]["kernelBoot"]["container"] == {"image": image, "imagePullPolicy": policy}
+    kernel = {"image": image} if own is None else {"image": image, "imagePullPolicy": own}
+    assert spec["domain"]["firmware"]["kernelBoot"]["container"] == kernel, "as in KubeVirt, only disks get a default"
 
 
 def test_defaults_applied_twice_change_nothing_more() -> None:

@@ -1,0 +1,322 @@
+"""
+Random conformance questions, in the format of the recorded vectors; the same seed gives the same question.
+
+Trees are derived from the structs. Values come from small sets, so that VM, instance type and preference often set the
+same field, name the same device or meet at a limit.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from random import Random
+from typing import Any, Final
+
+from msgspec import Struct, inspect
+
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.model import JsonObject
+
+LABEL: Final = "instancetype.kubevirt.io/default-"
+NAMES: Final = ("a", "b", "c")
+NUMBERS: Final = (0, 1, 2, 3, 4, 6, 8, 12)
+QUANTITIES: Final = ("0", "1", "500m", "64Mi", "1Gi", "1024Mi", "1.5Gi", "2G", "3.3Gi", "1e9", "4Gi")
+TOPOLOGIES: Final = ("sockets", "cores", "threads", "spread", "any")
+
+STRINGS: Final[dict[str, Sequence[str]]] = {
+    "across": ("SocketsCores", "CoresThreads", "SocketsCoresThreads", "SocketsCores", "elsewhere"),
+    "architecture": ("amd64", "arm64", "s390x"),
+    "bootloader": ("",),
+    "bus": ("virtio", "sata", "scsi", ""),
+    "ioThreadsPolicy": ("shared", "auto", "supplementalPool"),
+    "kind": ("VirtualMachineInstancetype", "virtualmachineclusterpreference", ""),
+    "model": ("host-model", "virtio", ""),
+    "pageSize": ("2Mi", "1Gi"),
+    "policy": ("require", "optional", ""),
+    "preferredArchitecture": ("amd64", "arm64", ""),
+    "preferredCPUTopology": (*TOPOLOGIES, *(f"prefer{name.capitalize()}" for name in TOPOLOGIES), "spread", "square"),
+    "type": ("q35", "virt", ""),
+}
+"""Values of fields that other fields or the code compare with; all others are short names."""
+
+FOREIGN: Final = {
+    "affinity",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "dnsConfig",
+    "livenessProbe",
+    "managedFields",
+    "readinessProbe",
+    "resourceClaims",
+    "tolerations",
+    "topologySpreadConstraints",
+}
+"""Fields that no instance type or preference concerns: copied unchanged, and large."""
+
+LATER: Final = {
+    ("CPU", "guest"),
+    ("CPUInstancetype", "topology"),
+    ("DevicePreferences", "preferredPanicDeviceModel"),
+    ("DevicePreferences", "preferredVideoType"),
+    ("Interface", "portRanges"),
+    ("Network", "resourceClaim"),
+    ("VirtualMachineInstanceSpec", "serviceAccountName"),
+    ("VirtualMachinePreferenceSpec", "preferredLaunchSecurity"),
+}
+"""Fields that this version of KubeVirt does not have."""
+
+IGNORED: Final = {("DevicePreferences", "preferredVirtualGPUOptions")}
+"""Fields that KubeVirt has but never applies; we do."""
+
+
+@cache
+def _type_info(struct: type[Struct]) -> inspect.StructType:
+    info = inspect.type_info(struct)
+    assert isinstance(info, inspect.StructType)
+    return info
+
+
+class Cases:
+    """Draw questions from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)  # noqa: S311 - a test
+
+    def draw(self, op: str) -> JsonObject:
+        """Return the input of a question."""
+        return DRAWS[op](self)
+
+    def chance(self, share: float) -> bool:
+        return self.random.random() < share
+
+    def pick(self, values: Sequence[Any]) -> Any:
+        return self.random.choice(values)
+
+    def struct(self, struct: type[Struct], share: float = 0.3) -> JsonObject:
+        """Return a tree for a struct, with this share of its optional fields."""
+        return self._struct(_type_info(struct), share)
+
+    def _struct(self, info: inspect.StructType, share: float) -> JsonObject:
+        tree = {}
+        for field in info.fields:
+            name = field.encode_name
+            if name in FOREIGN or (info.cls.__name__, name) in LATER | IGNORED:
+                continue
+            if field.required or name == "name" or self.chance(share):
+                tree[name] = self._value(field.type, name, share * 0.85)
+        return tree
+
+    def _value(self, info: inspect.Type, name: str, share: float) -> Any:
+        match info:
+            case inspect.Metadata(type=inner):
+                return self._value(inner, name, share)
+            case inspect.UnionType(types=types):
+                return self._value(self.pick([t for t in types if not isinstance(t, inspect.NoneType)]), name, share)
+            case inspect.StructType():
+                return self._struct(info, share)
+            case inspect.ListType(item_type=item):
+                return [self._value(item, name, share) for _ in range(self.pick((0, 1, 1, 2)))]
+            case inspect.DictType(value_type=value):
+                return {key: self._value(value, name, share) for key in NAMES[: self.pick((0, 1, 1, 2))]}
+            case inspect.LiteralType(values=values):
+                return self.pick(values)
+            case inspect.IntType():
+                return self.pick(NUMBERS[1:] if name == "ratio" else NUMBERS)  # a ratio of 0 crashes KubeVirt
+            case inspect.BoolType():
+                return self.chance(0.5)
+            case inspect.CustomType():
+                return self.pick(QUANTITIES)
+            case inspect.StrType():
+                return self.pick(STRINGS.get(name, NAMES))
+            case _:
+                return {}
+
+    def instancetype_spec(self) -> JsonObject:
+        spec = self.struct(VirtualMachineInstancetypeSpec, 0.25)
+        memory = {**spec.get("memory", {}), "guest": self.pick(QUANTITIES[3:])}
+        if self.chance(0.8):
+            memory.pop("hugepages", None)
+        return {**spec, "cpu": {**spec.get("cpu", {}), "guest": self.pick(NUMBERS[1:])}, "memory": memory}
+
+    def preference_spec(self) -> JsonObject:
+        spec = self.struct(VirtualMachinePreferenceSpec, 0.35)
+        if self.chance(0.5):
+            spec.setdefault("cpu", {})["preferredCPUTopology"] = self.pick(STRINGS["preferredCPUTopology"])
+        return spec
+
+    def vmi_spec(self, share: float = 0.3) -> JsonObject:
+        spec = self.struct(VirtualMachineInstanceSpec, share)
+        domain = spec["domain"]
+        domain.setdefault("devices", {})
+        if self.chance(0.6):  # otherwise nearly every VM would conflict with its instance type
+            for name in ("cpu", "memory", "resources", "ioThreads", "ioThreadsPolicy", "launchSecurity"):
+                domain.pop(name, None)
+            for name in ("gpus", "hostDevices"):
+                domain["devices"].pop(name, None)
+            for name in ("nodeSelector", "schedulerName"):
+                spec.pop(name, None)
+        return spec
+
+    def specs(self) -> JsonObject:
+        question: JsonObject = {"vmiSpec": self.vmi_spec()}
+        if self.chance(0.8):
+            question["instancetypeSpec"] = self.instancetype_spec()
+        if self.chance(0.8):
+            question["preferenceSpec"] = self.preference_spec()
+        if self.chance(0.3):
+            question["vmiMetadata"] = {"annotations": {name: self.pick(NAMES) for name in NAMES[: self.pick((1, 2))]}}
+        return question
+
+    def labels(self) -> JsonObject:
+        """Return the labels of a volume that inference reads; each may be missing."""
+        return {
+            f"{LABEL}{name}": self.pick(values)
+            for name, values in {
+                "instancetype": NAMES[:2],
+                "instancetype-kind": ("VirtualMachineInstancetype", "virtualmachineclusterinstancetypes", "Other"),
+                "preference": NAMES[:2],
+                "preference-kind": ("VirtualMachinePreference", "virtualmachineclusterpreference"),
+            }.items()
+            if self.chance(0.7)
+        }
+
+    def objects(self) -> list[JsonObject]:
+        """Return instance types and preferences of both scopes with the same names."""
+        found = []
+        for kind, draw in (("Instancetype", self.instancetype_spec), ("Preference", self.preference_spec)):
+            for scope in ("", "Cluster"):
+                found += [
+                    {
+                        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+                        "kind": f"VirtualMachine{scope}{kind}",
+                        "metadata": {"name": name, **({} if scope else {"namespace": "prod"})},
+                        "spec": draw(),
+                    }
+                    for name in NAMES[:2]
+                    if self.chance(0.85)
+                ]
+        return found
+
+    def source(self) -> JsonObject:
+        """Return the part of a DataVolume's spec that says where its content comes from."""
+        source: JsonObject = self.pick(
+            (
+                {"source": {"pvc": {"name": self.pick(NAMES), "namespace": self.pick(("prod", "other"))}}},
+                {"source": {"blank": {}}},
+                {"sourceRef": {"kind": self.pick(("DataSource", "datasource")), "name": self.pick(NAMES)}},
+                {"sourceRef": {"kind": "DataSource", "name": self.pick(NAMES), "namespace": "other"}},
+                {},
+            )
+        )
+        return source
+
+    def volumes(self) -> list[JsonObject]:
+        """Return claims, DataVolumes and DataSources, some with labels."""
+        found = []
+        for namespace in ("prod", "other"):
+            for name in NAMES:
+                metadata = {"name": name, "namespace": namespace}
+                if self.chance(0.8):
+                    found.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {}})
+                    found[-1]["metadata"] = {**metadata, "labels": self.labels()}
+                if self.chance(0.4):
+                    found.append({"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume", "spec": self.source()})
+                    found[-1]["metadata"] = {**metadata, "labels": self.labels()}
+                if self.chance(0.8):
+                    pvc = {"pvc": {"name": self.pick(NAMES), "namespace": self.pick(("prod", "other"))}}
+                    source = self.pick((pvc, pvc, {}))
+                    found.append({"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource"})
+                    found[-1] |= {"spec": {"source": source}, "metadata": {**metadata, "labels": self.labels()}}
+        return found
+
+    def matcher(self, role: str, infer: float) -> JsonObject:
+        if self.chance(infer):
+            policy = {"inferFromVolumeFailurePolicy": self.pick(("Ignore", "Reject"))} if self.chance(0.5) else {}
+            return {"inferFromVolume": self.pick(("a", "a", "b", "b", "c")), **policy}
+        kinds = (
+            f"VirtualMachine{role.capitalize()}",
+            f"virtualmachinecluster{role}s",
+            f"VIRTUALMACHINE{role.upper()}S",
+        )
+        kind = {"kind": self.pick(kinds)} if self.chance(0.6) else {}
+        return {"name": self.pick(NAMES[:2]), **kind}
+
+    def vm(self, infer: float = 0.0) -> JsonObject:
+        spec: JsonObject = {"runStrategy": "Always", "template": {"spec": self.vmi_spec()}}
+        for role in ("instancetype", "preference"):
+            if self.chance(0.9):
+                spec[role] = self.matcher(role, infer)
+        if infer:
+            spec["template"]["spec"]["volumes"] = [
+                {
+                    "name": name,
+                    **self.pick(
+                        (
+                            {"persistentVolumeClaim": {"claimName": self.pick(NAMES)}},
+                            {"dataVolume": {"name": self.pick(NAMES)}},
+                            {"dataVolume": {"name": self.pick(NAMES)}},
+                            {"containerDisk": {"image": "demo"}},
+                        )
+                    ),
+                }
+                for name in NAMES[:2]
+            ]
+            if self.chance(0.4):
+                template = {"metadata": {"name": self.pick(NAMES)}, "spec": {"storage": {}, **self.source()}}
+                spec["dataVolumeTemplates"] = [template]
+        metadata = {"name": "vm", "namespace": "prod"}
+        return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": metadata, "spec": spec}
+
+    def vm_and_objects(self) -> JsonObject:
+        question: JsonObject = {"vm": self.vm(), "objects": self.objects()}
+        if self.chance(0.2):
+            question["configuration"] = self.pick(
+                (
+                    {"network": {"defaultNetworkInterface": self.pick(("masquerade", "bridge"))}},
+                    {"evictionStrategy": "LiveMigrate"},
+                    {"cpuRequest": "250m"},
+                    {"cpuModel": "Haswell"},
+                    {"architectureConfiguration": {"amd64": {"machineType": "pc"}}},
+                )
+            )
+        return question
+
+    def inference(self) -> JsonObject:
+        return {"vm": self.vm(infer=0.8), "objects": self.volumes()}
+
+    def expansion(self) -> JsonObject:
+        question = self.vm_and_objects()
+        for role in ("instancetype", "preference"):
+            if role in question["vm"]["spec"] and self.chance(0.05):
+                question["vm"]["spec"][role]["kind"] = "Unknown"
+        return question
+
+    def mutation(self) -> JsonObject:
+        question: JsonObject = {"operation": "CREATE", "vm": self.vm(infer=0.3)}
+        question["objects"] = [*self.objects(), *self.volumes()]
+        if self.chance(0.4):
+            question |= {"operation": "UPDATE", "oldVM": self.vm()}
+            for vm in (question["vm"], question["oldVM"]):
+                for role in ("instancetype", "preference"):
+                    if "name" in vm["spec"].get(role, {}) and self.chance(0.5):
+                        vm["spec"][role]["revisionName"] = self.pick(NAMES)
+        return question
+
+    def review(self, kind: str, spec: JsonObject) -> JsonObject:
+        tree = {"apiVersion": "instancetype.kubevirt.io/v1beta1", "metadata": {"name": "x"}, "spec": spec}
+        return {"operation": "CREATE", "object": {**tree, "kind": f"VirtualMachine{self.pick(('', 'Cluster'))}{kind}"}}
+
+
+DRAWS: Final[dict[str, Callable[[Cases], JsonObject]]] = {
+    "apply": Cases.specs,
+    "requirements": Cases.specs,
+    "spreadCheck": Cases.specs,
+    "expand": Cases.expansion,
+    "admitVM": Cases.vm_and_objects,
+    "startVMI": Cases.expansion,
+    "annotations": lambda cases: {"vm": cases.vm()},
+    "infer": Cases.inference,
+    "matcher": Cases.mutation,
+    "validateInstancetype": lambda cases: cases.review("Instancetype", cases.instancetype_spec()),
+    "validatePreference": lambda cases: cases.review("Preference", cases.preference_spec()),
+}

@@ -1,0 +1,80 @@
+"""
+Compare a result with that of KubeVirt's own code, except for differences on purpose.
+
+Each function below removes one difference and states its reason. Fields that are never asked about are in `cases.py`.
+"""
+
+from typing import Any
+
+from tests.conformance.compare import compare
+
+from virtshape.api.model import JsonObject
+
+
+def compare_with_kubevirt(question: JsonObject, want: JsonObject, got: JsonObject) -> list[str]:
+    """Return the differences that are not on purpose; `want` is KubeVirt's result."""
+    if got.get("crash"):
+        return [f"crash: {got['traceback']}"]
+    got = _drop_further_reports(want, _accept_missing_memory(want, got))
+    for adjust in (_sort_reports, _drop_zero_quantities, _drop_later_warnings):
+        want, got = adjust(want), adjust(got)
+    return list(compare(_drop_overridden(question, want), _drop_overridden(question, got)))
+
+
+def _drop_further_reports(want: JsonObject, got: JsonObject) -> JsonObject:
+    """KubeVirt reports the first failed requirement and the first conflict about memory; we report all of them."""
+    if not want.get("causes") and not want.get("conflicts"):
+        return got
+    fields = {cause["field"] for cause in want.get("causes") or ()} | set(want.get("conflicts") or ())
+    return {
+        **got,
+        "causes": [cause for cause in got.get("causes") or () if cause["field"] in fields],
+        "conflicts": [field for field in got.get("conflicts") or () if field in fields],
+    }
+
+
+def _accept_missing_memory(want: JsonObject, got: JsonObject) -> JsonObject:
+    """KubeVirt accepts VMs without memory; we refuse them."""
+    causes = [cause for cause in got.get("causes") or () if cause["type"] != "FieldValueRequired"]
+    if got.get("causes") and not causes:
+        return want
+    return got
+
+
+def _sort_reports(result: JsonObject) -> JsonObject:
+    """KubeVirt reports conflicts of annotations in no particular order; ours are sorted."""
+    causes = sorted(result.get("causes") or (), key=lambda cause: str(cause["field"]))
+    return {**result, "conflicts": sorted(result.get("conflicts") or ()), "causes": causes}
+
+
+def _drop_zero_quantities(tree: Any) -> Any:
+    """Go writes quantities that were not given as 0."""
+    if isinstance(tree, list):
+        return [_drop_zero_quantities(item) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    unset = {key for key in ("capacity", "divisor") if tree.get(key) == "0"}
+    return {key: _drop_zero_quantities(value) for key, value in tree.items() if key not in unset}
+
+
+def _drop_later_warnings(result: JsonObject) -> JsonObject:
+    """KubeVirt 1.9 deprecates an instance type's launchSecurity and warns; so do we."""
+    warnings = [text for text in result.get("warnings") or () if not text.startswith("launchSecurity is deprecated")]
+    return {**result, "warnings": warnings}
+
+
+def _drop_overridden(question: JsonObject, result: JsonObject) -> JsonObject:
+    """KubeVirt's preferredAcpi and preferredDisableHotplug override the VM; ours never do."""
+    domain = _find_spec(question).get("domain", {})
+    for section, name in (("features", "acpi"), ("devices", "disableHotplug")):
+        if name in (domain.get(section) or {}):
+            (_find_spec(result).get("domain", {}).get(section) or {}).pop(name, None)
+    return result
+
+
+def _find_spec(tree: JsonObject) -> JsonObject:
+    """Return the spec of the VMI in a question or a result."""
+    if "vm" in tree:
+        found: JsonObject = tree["vm"].get("spec", {}).get("template", {}).get("spec", {})
+        return found
+    return tree.get("vmiSpec") or {}
