@@ -68,6 +68,12 @@ LATER: Final = {
 IGNORED: Final = {("DevicePreferences", "preferredVirtualGPUOptions")}
 """Fields that KubeVirt has but never applies; we do."""
 
+KEPT: Final = {"cpu", "memory", "guest", "name", "deviceName", "policy"}
+"""Required fields of instance types and preferences."""
+
+ZERO: Final = (0, "", False)
+SYNONYMS: Final = {"1Gi": "1024Mi", "1024Mi": "1Gi", "1e9": "1G", "2G": "2000M"}
+
 
 @cache
 def _type_info(struct: type[Struct]) -> inspect.StructType:
@@ -306,6 +312,45 @@ class Cases:
         tree = {"apiVersion": "instancetype.kubevirt.io/v1beta1", "metadata": {"name": "x"}, "spec": spec}
         return {"operation": "CREATE", "object": {**tree, "kind": f"VirtualMachine{self.pick(('', 'Cluster'))}{kind}"}}
 
+    def payload(self, kind: str) -> JsonObject:
+        """Return the content of a revision."""
+        spec = self.instancetype_spec() if kind == "Instancetype" else self.preference_spec()
+        return {
+            "apiVersion": "instancetype.kubevirt.io/v1beta1",
+            "kind": f"VirtualMachine{self.pick(('', 'Cluster'))}{kind}",
+            "metadata": {"name": "a", "uid": "1-2-3", "generation": self.pick(NUMBERS[1:])},
+            "spec": spec,
+        }
+
+    def payloads(self) -> JsonObject:
+        """Return two payloads that differ in at most a few fields."""
+        one = self.payload(self.pick(("Instancetype", "Preference")))
+        return {"one": one, "other": {**one, "spec": self.change(one["spec"])}}
+
+    def change(self, tree: Any, share: float = 0.05) -> Any:
+        """
+        Return a copy of a tree with this share of its members removed, and quantities written in another way.
+
+        Zero values stay: some of Go's fields cannot tell them from absent ones, all of ours can.
+        """
+        if isinstance(tree, dict):
+            kept = {key: value for key, value in tree.items() if key in KEPT or value in ZERO or not self.chance(share)}
+            return {key: self.change(value, share) for key, value in kept.items()}
+        if isinstance(tree, list):
+            return [self.change(item, share) for item in tree]
+        return SYNONYMS.get(tree, tree) if isinstance(tree, str) else tree
+
+    def upgrade(self) -> JsonObject:
+        vm = self.vm()
+        vm["metadata"]["uid"] = "4-5-6"
+        vm["spec"].pop("preference", None)
+        vm["spec"]["instancetype"] = {"name": "a"}
+        vm["status"] = {"instancetypeRef": {"controllerRevisionRef": {"name": "old"}}}
+        payload = self.payload("Instancetype")
+        vm["spec"]["instancetype"]["kind"] = payload["kind"]
+        old = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": payload, "revision": 0}
+        return {"vm": vm, "objects": [{**old, "metadata": {"name": "old", "namespace": "prod"}}]}
+
 
 DRAWS: Final[dict[str, Callable[[Cases], JsonObject]]] = {
     "apply": Cases.specs,
@@ -319,4 +364,6 @@ DRAWS: Final[dict[str, Callable[[Cases], JsonObject]]] = {
     "matcher": Cases.mutation,
     "validateInstancetype": lambda cases: cases.review("Instancetype", cases.instancetype_spec()),
     "validatePreference": lambda cases: cases.review("Preference", cases.preference_spec()),
+    "compareRevisions": Cases.payloads,
+    "upgradeRevisions": Cases.upgrade,
 }

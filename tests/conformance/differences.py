@@ -4,6 +4,9 @@ Compare a result with that of KubeVirt's own code, except for differences on pur
 Each function below removes one difference and states its reason. Fields that are never asked about are in `cases.py`.
 """
 
+import json
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from tests.conformance.compare import compare
@@ -16,7 +19,7 @@ def compare_with_kubevirt(question: JsonObject, want: JsonObject, got: JsonObjec
     if got.get("crash"):
         return [f"crash: {got['traceback']}"]
     got = _drop_further_reports(want, _accept_missing_memory(want, got))
-    for adjust in (_sort_reports, _drop_zero_quantities, _drop_later_warnings):
+    for adjust in (_sort_reports, _drop_zero_quantities, _drop_later_warnings, _drop_versions):
         want, got = adjust(want), adjust(got)
     return list(compare(_drop_overridden(question, want), _drop_overridden(question, got)))
 
@@ -25,12 +28,17 @@ def _drop_further_reports(want: JsonObject, got: JsonObject) -> JsonObject:
     """KubeVirt reports the first failed requirement and the first conflict about memory; we report all of them."""
     if not want.get("causes") and not want.get("conflicts"):
         return got
-    fields = {cause["field"] for cause in want.get("causes") or ()} | set(want.get("conflicts") or ())
-    return {
-        **got,
-        "causes": [cause for cause in got.get("causes") or () if cause["field"] in fields],
-        "conflicts": [field for field in got.get("conflicts") or () if field in fields],
-    }
+
+    def keep(name: str, field: Callable[[Any], str]) -> list[Any]:
+        left = Counter(field(report) for report in want.get(name) or ())
+        kept = []
+        for report in got.get(name) or ():
+            if left[field(report)]:
+                left[field(report)] -= 1
+                kept.append(report)
+        return kept
+
+    return {**got, "causes": keep("causes", lambda cause: str(cause["field"])), "conflicts": keep("conflicts", str)}
 
 
 def _accept_missing_memory(want: JsonObject, got: JsonObject) -> JsonObject:
@@ -61,6 +69,16 @@ def _drop_later_warnings(result: JsonObject) -> JsonObject:
     """KubeVirt 1.9 deprecates an instance type's launchSecurity and warns; so do we."""
     warnings = [text for text in result.get("warnings") or () if not text.startswith("launchSecurity is deprecated")]
     return {**result, "warnings": warnings}
+
+
+def _drop_versions(result: JsonObject) -> JsonObject:
+    """Our revisions have v1beta2 payloads and name the revision that they replace; KubeVirt 1.8 stores v1beta1."""
+    if "revisions" not in result:
+        return result
+    (revision,) = json.loads(json.dumps(result["revisions"]).replace("v1beta2", "v1beta1"))
+    for tree, key in ((revision["metadata"], "annotations"), (revision, "apiVersion"), (revision, "kind")):
+        tree.pop(key, None)
+    return {"revisions": [revision]}
 
 
 def _drop_overridden(question: JsonObject, result: JsonObject) -> JsonObject:

@@ -36,6 +36,8 @@ var operations = map[string]func(json.RawMessage) (any, error){
 	"validatePreference":   parsed(answerValidatePreference),
 	"matcher":              parsed(answerMatcher),
 	"admitVM":              parsed(answerAdmitVM),
+	"compareRevisions":     parsed(answerCompareRevisions),
+	"upgradeRevisions":     parsed(answerUpgradeRevisions),
 }
 
 func parsed[Input any](operation func(Input) (any, error)) func(json.RawMessage) (any, error) {

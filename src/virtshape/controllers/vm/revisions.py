@@ -105,10 +105,15 @@ def label_revision(source: Source) -> dict[str, str]:
 
 def check_same_content(existing: ControllerRevision, wanted: ControllerRevision, kind: str) -> None:
     """Raise if a stored revision has the same name but other content."""
-    if not is_same(read_spec(existing, kind), read_spec(wanted, kind)):
+    if not has_same_content(existing, wanted, kind):
         name = existing.metadata.name
         message = f"{_UNEXPECTED}: {name} differs from the current {kind}; delete one of them"
         raise StatusError(422, "UnexpectedRevision", message)
+
+
+def has_same_content(one: ControllerRevision, other: ControllerRevision, kind: str) -> bool:
+    """Return True if two revisions have equal specs; an empty section, such as preferredRng, differs from none."""
+    return _meaning(read_spec(one, kind), keep_empty=True) == _meaning(read_spec(other, kind), keep_empty=True)
 
 
 def read_spec(revision: ControllerRevision, kind: str) -> Model:
@@ -122,22 +127,25 @@ def is_same(one: object, other: object) -> bool:
     return _meaning(one) == _meaning(other)
 
 
-def _meaning(value: object) -> object:
+def _meaning(value: object, *, keep_empty: bool = False) -> object:
     match value:
         case Model():
-            return _full({name: _meaning(getattr(value, name)) for name in value.__struct_fields__})
+            members = {name: getattr(value, name) for name in value.__struct_fields__}
+            found = _drop_absent(members, keep_empty=keep_empty)
+            return found if keep_empty else found or None
         case Mapping():
-            return _full({key: _meaning(item) for key, item in value.items()})
+            return _drop_absent(value, keep_empty=keep_empty) or None
         case list():
-            return [_meaning(item) for item in value] or None
+            return [_meaning(item, keep_empty=keep_empty) for item in value] or None
         case Quantity():
             return value.amount
         case _:
             return value
 
 
-def _full(members: dict[Any, object]) -> dict[Any, object] | None:
-    return {key: value for key, value in members.items() if value is not None} or None
+def _drop_absent(members: Mapping[Any, object], *, keep_empty: bool) -> dict[Any, object]:
+    meanings = ((key, _meaning(value, keep_empty=keep_empty)) for key, value in members.items())
+    return {key: meaning for key, meaning in meanings if meaning is not None}
 
 
 def find_origin(vm: VirtualMachine, role: Role, matcher: Matcher) -> Origin:

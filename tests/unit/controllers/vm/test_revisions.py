@@ -115,9 +115,10 @@ def test_existing_revision_of_another_version_is_accepted(version: str) -> None:
     check_same_content(build_revision("r", data), wanted, KIND)
 
 
-def test_existing_revision_with_other_content_is_rejected() -> None:
+@pytest.mark.parametrize("other", [{"cpu": {"guest": 8}}, {"launchSecurity": {}}], ids=["value", "empty section"])
+def test_existing_revision_with_other_content_is_rejected(other: JsonObject) -> None:
     owner = build_owner()
-    stored = revisions.build_revision(owner, build_small(cpu={"guest": 8}), "r")
+    stored = revisions.build_revision(owner, build_small(**other), "r")
     with pytest.raises(StatusError, match="found existing ControllerRevision with unexpected data: r differs"):
         check_same_content(stored, revisions.build_revision(owner, build_small(), "r"), KIND)
 
