@@ -1,0 +1,257 @@
+"""KubeVirt's own virtctl against `virtshape up` with real guests; tools/kubevirt/build.sh builds it."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.e2e.guests import CORE, Guests, build_guest, eventually
+from tests.e2e.kubectl import KubectlResult
+from tests.e2e.system import call_virtshape
+from tests.support.demo import PROMPT
+from tests.support.kubevirt import find_program
+from tests.support.terminals import Terminal
+
+from virtshape.api.model import JsonObject
+
+NAME = "asked-in-go"
+TIMEOUT = 120.0
+MIB = 1 << 20
+MAX_ERROR_BODY_BYTES = 1024
+"""Length of the part of a failed WebSocket handshake that the client reads."""
+
+
+class Virtctl:
+    """KubeVirt's virtctl with a kubeconfig."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self.path = find_program("virtctl")
+        self.environment = {"HOME": str(kubeconfig.parent), "KUBECONFIG": str(kubeconfig), "PATH": os.environ["PATH"]}
+
+    def __call__(self, *arguments: str | Path, stdin: str = "") -> KubectlResult:
+        result = subprocess.run(
+            [self.path, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=self.environment,
+            timeout=TIMEOUT,
+        )
+        return KubectlResult(result.returncode, result.stdout, result.stderr)
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [self.path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment
+        )
+
+    def open(self, *arguments: str) -> Terminal:
+        return Terminal([self.path, *arguments], self.environment)
+
+
+@pytest.fixture(scope="module")
+def virtctl(guests: Guests) -> Virtctl:
+    return Virtctl(guests.system.kubeconfig)
+
+
+@pytest.fixture(scope="module")
+def guest_name(guests: Guests, virtctl: Virtctl) -> Iterator[str]:
+    """A VM started by KubeVirt's virtctl, whose guest shows its prompt."""
+    guests.create(build_guest(NAME, runStrategy="Halted"))
+    guests.wait_for_status(NAME, "Stopped")
+    assert virtctl("start", NAME) == (0, f"VM {NAME} was scheduled to start\n", "")
+    guests.wait_for_text(NAME, PROMPT)
+    yield NAME
+    guests.delete(NAME)
+
+
+def test_client_and_server_versions_are_shown(virtctl: Virtctl) -> None:
+    client, server = virtctl("version").out.splitlines()
+    assert 'GitVersion:"v1.8.0"' in client
+    assert re.match(r'Server Version: version\.Info\{GitVersion:"v\d+\.\d+\.\d+', server)
+
+
+REFUSALS: dict[str, tuple[list[str], str]] = {
+    "unknown VM": (["start", "missing"], 'virtualmachine.kubevirt.io "missing" not found'),
+    "console of an unknown VM": (["console", "missing"], 'virtualmachineinstance.kubevirt.io "missing" not found'),
+    "running VM is started": (["start", NAME], "VM is already running"),
+    "running VM is unpaused": (["unpause", "vm", NAME], "VMI is not paused"),
+    "users without a guest agent": (["userlist", NAME], "VMI does not have guest agent connected"),
+    "file systems without a guest agent": (["fslist", NAME], "VMI does not have guest agent connected"),
+    "guest information without a guest agent": (["guestosinfo", NAME], "the server reported a conflict"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSALS.values(), ids=REFUSALS)
+@pytest.mark.usefixtures("guest_name")
+def test_error_messages_reach_the_user(virtctl: Virtctl, arguments: list[str], message: str) -> None:
+    result = virtctl(*arguments)
+    assert (result.status, message in result.err) == (1, True), result.err
+
+
+def test_long_stream_error_fits_the_clients_read_limit(virtctl: Virtctl) -> None:
+    name = ".".join(["n" * 60] * 4)
+    refused = virtctl("console", name, "-n", "n" * 63)
+    assert f'virtualmachineinstance.kubevirt.io "{name}" not found' in refused.err
+    assert len(refused.err) < MAX_ERROR_BODY_BYTES
+
+
+def test_console_is_usable(virtctl: Virtctl, guest_name: str) -> None:
+    with virtctl.open("console", guest_name) as terminal:
+        terminal.wait_for(rb"Successfully connected to asked-in-go console")
+        terminal.type(b"\r")
+        terminal.wait_for(rb"demo# ")
+        terminal.type(b"echo $((6 * 7)) > /tmp/answer; cat /tmp/answer\r")
+        terminal.wait_for(rb"\n42\r")
+        terminal.type(b"\x1d")
+        assert terminal.end() == 0
+
+
+def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, guest_name: str) -> None:
+    process = virtctl.start("vnc", guest_name, "--proxy-only")
+    assert process.stdout is not None
+    port = next(json.loads(line)["port"] for line in process.stdout if '"port"' in line)
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as viewer, viewer.makefile("rb") as stream:
+        assert stream.read(12) == b"RFB 003.008\n"
+    process.kill()
+    process.communicate()
+
+
+def fetch_shape(virtctl: Virtctl, target: str) -> JsonObject:
+    """Fetch a page of the web server in a guest through a forwarded port."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = virtctl.start("port-forward", target, f"{port}:80")
+
+    def look() -> JsonObject | None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/shape.json", timeout=TIMEOUT) as answer:
+                shape: JsonObject = json.load(answer)
+                return shape
+        except (OSError, http.client.HTTPException):  # virtctl does not listen yet
+            return None
+
+    shape = eventually(look, lambda: "the port is not open")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=TIMEOUT)
+    return shape
+
+
+@pytest.mark.parametrize("kind", ["vm", "vmi"])
+def test_port_is_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, guest_name: str, kind: str) -> None:
+    guests.wait_for_text(guest_name, "eth0 has")
+    assert fetch_shape(virtctl, f"{kind}/{guest_name}") == guests.read_shape(guest_name)
+
+
+def test_stream_requires_permission(guests: Guests, guest_name: str, tmp_path: Path) -> None:
+    def add(name: str, role: str) -> Virtctl:
+        arguments = ("user", "add", name, "--namespace", "default", "--role", role)
+        result = call_virtshape(*arguments, "--data-dir", guests.system.directory)
+        assert result.returncode == 0, result.stderr
+        (tmp_path / name).write_text(result.stdout)
+        return Virtctl(tmp_path / name)
+
+    guests.wait_for_text(guest_name, "eth0 has")
+    assert fetch_shape(add("editor", "edit"), f"vmi/{guest_name}")["memoryMiB"] == 192, "authenticates by certificate"
+    refused = add("onlooker", "view")("port-forward", "--stdio=true", f"vmi/{guest_name}", "80")
+    assert 'User "onlooker" cannot get resource "virtualmachineinstances/portforward"' in refused.err
+
+
+def test_vm_is_paused_rebooted_reset_and_restarted(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+    assert virtctl("pause", "vm", guest_name) == (0, f"VMI {guest_name} was scheduled to pause\n", "")
+    guests.wait_for_status(guest_name, "Paused")
+    assert "VMI is already paused" in virtctl("pause", "vmi", guest_name).err
+    assert virtctl("unpause", "vm", guest_name) == (0, f"VMI {guest_name} was scheduled to unpause\n", "")
+    guests.wait_for_status(guest_name, "Running")
+    assert virtctl("soft-reboot", guest_name).out == f"VMI {guest_name} was scheduled to soft-reboot\n"
+    assert virtctl("reset", guest_name).out == f"VMI {guest_name} was scheduled to reset\n"
+    before = guests.wait_for_phase(guest_name, "Running")["metadata"]["uid"]
+    assert virtctl("restart", guest_name) == (0, f"VM {guest_name} was scheduled to restart\n", "")
+    guests.wait_for_phase(guest_name, "Running", other_than=before)
+
+
+def test_created_manifests_are_accepted_and_expanded(guests: Guests, virtctl: Virtctl, tmp_path: Path) -> None:
+    manifests = [
+        virtctl("create", "instancetype", "--name", "go-size", "--cpu", "2", "--memory", "192Mi", "--namespaced"),
+        virtctl("create", "preference", "--name", "go-guest", "--cpu-topology", "cores", "--namespaced"),
+        virtctl(
+            "create",
+            "vm",
+            *("--name", "go-made", "--run-strategy", "Halted", "--volume-import", "type:blank,size:8Mi"),
+            *("--instancetype", "virtualmachineinstancetype/go-size"),
+            *("--preference", "virtualmachinepreference/go-guest"),
+        ),
+    ]
+    trees = [yaml.safe_load(manifest.out) for manifest in manifests]
+    for tree, plural in zip(trees, ("instancetypes", "preferences", "s"), strict=True):
+        path = f"/apis/{tree['apiVersion']}/namespaces/default/virtualmachine{plural}"
+        code, answer = guests.system.request("POST", path, tree)
+        assert code == 201, answer
+    shown = yaml.safe_load(virtctl("expand", "--vm", "go-made").out)["spec"]
+    assert shown["template"]["spec"]["domain"]["cpu"] == {"sockets": 1, "cores": 2, "threads": 1}
+    (tmp_path / "vm.yaml").write_text(yaml.safe_dump(trees[2]))
+    from_file = yaml.safe_load(virtctl("expand", "--file", tmp_path / "vm.yaml").out)["spec"]
+    assert from_file["template"]["spec"]["domain"]["cpu"] == shown["template"]["spec"]["domain"]["cpu"]
+    guests.delete("go-made")
+
+
+def test_vm_is_exposed_as_a_service(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+    result = virtctl("expose", "vm", guest_name, "--name", "go-web", "--port", "8080", "--target-port", "80")
+    assert (result.status, result.out) == (0, f"Service go-web successfully created for vm {guest_name}\n")
+    _, service = guests.system.request("GET", f"{CORE}/services/go-web")
+    assert [(port["port"], port["targetPort"]) for port in service["spec"]["ports"]] == [(8080, 80)]
+
+
+def test_ssh_key_is_added_and_removed(guests: Guests, virtctl: Virtctl) -> None:
+    guests.create(build_guest("go-keyed", runStrategy="Halted"))
+    options = ("go-keyed", "--user", "root", "--value", "ssh-ed25519 AAAA user@example")
+    added = virtctl("credentials", "add-ssh-key", "--create-secret", *options)
+    assert added.status == 0, added.err
+    (credential,) = guests.vm("go-keyed")["spec"]["template"]["spec"]["accessCredentials"]
+    secret = f"{CORE}/secrets/{credential['sshPublicKey']['source']['secret']['secretName']}"
+    assert len(guests.system.request("GET", secret)[1]["data"]) == 1
+    removed = virtctl("credentials", "remove-ssh-key", *options)
+    assert removed.status == 0, removed.err
+    assert not guests.system.request("GET", secret)[1].get("data")
+    guests.delete("go-keyed")
+
+
+def test_log_verbosity_is_changed_and_shown(virtctl: Virtctl) -> None:
+    assert virtctl("adm", "log-verbosity", "--virt-api=5").status == 0
+    assert virtctl("adm", "log-verbosity", "--virt-api").out == "virt-api=5\n"
+    assert virtctl("adm", "log-verbosity", "--reset").status == 0
+    assert virtctl("adm", "log-verbosity", "--virt-api").out == "virt-api=2\n"
+
+
+def test_permitted_devices_are_listed(virtctl: Virtctl) -> None:
+    assert "Permitted Devices" in virtctl("permitted-devices", "-n", "kubevirt").out
+
+
+@pytest.mark.parametrize("kind", ["pvc", "dv"])
+def test_claim_is_uploaded(guests: Guests, virtctl: Virtctl, tmp_path: Path, kind: str) -> None:
+    disk = tmp_path / "disk.raw"
+    disk.write_bytes(os.urandom(3 * MIB))
+    result = virtctl("image-upload", kind, f"go-{kind}", "--size", "8Mi", "--image-path", disk, "--insecure")
+    assert result.status == 0, result.err
+    assert f"Uploading {disk} completed successfully" in result.out
+    _, claim = guests.system.request("GET", f"{CORE}/persistentvolumeclaims/go-{kind}")
+    kept = guests.system.directory / "volumes" / claim["spec"]["volumeName"] / "disk.img"
+    assert kept.read_bytes() == disk.read_bytes().ljust(8 * MIB, b"\0")
+
+
+def test_console_ends_with_its_guest(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+    guests.wait_for_status(guest_name, "Running")
+    with virtctl.open("console", guest_name) as terminal:
+        terminal.wait_for(rb"Successfully connected")
+        assert virtctl("stop", guest_name, "--grace-period", "0", "--force").status == 0
+        terminal.end()
+    guests.wait_for_status(guest_name, "Stopped")
+    assert "Halted does not support manual restart requests" in virtctl("restart", guest_name).err
