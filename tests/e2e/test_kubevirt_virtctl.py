@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.e2e.guests import CORE, Guests, build_guest, eventually
-from tests.e2e.kubectl import KubectlResult
-from tests.e2e.system import call_virtshape
 from tests.support.demo import PROMPT
+from tests.support.demoguests import CORE, Guests, build_guest, eventually
+from tests.support.kubectl import KubectlResult
 from tests.support.kubevirt import find_program
 from tests.support.terminals import Terminal
+from tests.support.upprocess import call_virtshape
 
 from virtshape.api.model import JsonObject
 
