@@ -17,6 +17,7 @@ ENTRIES = {
     "backup": Entry("virtshape.cli.backup", "Back up a server's data directory."),
     "check": Entry("virtshape.cli.check", "Check the integrity of the database."),
     "lint": Entry("virtshape.cli.lint", "Check VMs, instance types and preferences in files."),
+    "rule": Entry("virtshape.cli.rule", "Explain a rule of lint."),
     "catalog": Entry("virtshape.cli.catalog", "Show the built-in instance types and preferences."),
     "manifests": Entry("virtshape.cli.manifests", "Print the manifests for a cluster installation."),
     "webhook": Entry("virtshape.cli.webhook", "Run the admission and conversion webhook."),

@@ -2,11 +2,12 @@
 Load objects from files, with their documents and unknown fields.
 
 Reads every file once and continues after errors, so that all errors of all files are reported together. Documents of
-unrelated kinds are skipped without decoding. Never writes.
+unrelated kinds are skipped without decoding. Only `replace_file` writes.
 """
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,9 @@ from virtshape.resolve.reference import Reference
 
 STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
+
+LeavesOut = Callable[[str], bool]
+"""Returns True for a file or folder that is not read."""
 
 _OWN_GROUPS = "kubevirt.io"
 _OTHER_KINDS = {"PersistentVolumeClaim", "VolumeSnapshot", "ControllerRevision"}
@@ -111,12 +115,20 @@ def find_duplicates(entries: Iterable[Entry]) -> Iterator[FileProblem]:
             yield locate(entry.document, FieldError("metadata.name", message, VALUE_DUPLICATE))
 
 
-def find_files(paths: Iterable[str], problems: list[FileProblem]) -> Iterator[File]:
-    """List each file once; folders that cannot be read are added to the problems."""
+def find_files(
+    paths: Iterable[str], problems: list[FileProblem], filter_folder: Callable[[str], LeavesOut] | None = None
+) -> Iterator[File]:
+    """
+    List each file once; folders that cannot be read are added to the problems.
+
+    `filter_folder` returns what is left out of a folder. A file that is named itself is always listed.
+    """
     seen = set()
     for path in paths:
         is_folder = path not in ("", STDIN) and Path(path).is_dir()
-        for source in _walk(path.rstrip("/") or path, problems) if is_folder else (path,):
+        folder = path.rstrip("/") or path
+        leaves_out = filter_folder(folder) if is_folder and filter_folder else _leave_out_nothing
+        for source in _walk(folder, problems, leaves_out) if is_folder else (path,):
             identity = _identify(source)
             if identity not in seen:
                 seen.add(identity)
@@ -132,13 +144,18 @@ def _identify(source: str) -> object:
     return source if status is None else (status.st_dev, status.st_ino)
 
 
-def _walk(folder: str, problems: list[FileProblem]) -> Iterator[str]:
+def _leave_out_nothing(path: str) -> bool:  # noqa: ARG001 - the signature of LeavesOut
+    return False
+
+
+def _walk(folder: str, problems: list[FileProblem], leaves_out: LeavesOut) -> Iterator[str]:
     def note(error: OSError) -> None:
         problems.append(describe_failure(error.filename, error))
 
     for parent, folders, names in os.walk(folder, onerror=note):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (f"{parent}/{name}" for name in sorted(names) if name.endswith(SUFFIXES))
+        folders[:] = sorted(n for n in folders if not n.startswith(".") and not leaves_out(f"{parent}/{n}"))
+        paths = (f"{parent}/{name}" for name in sorted(names) if name.endswith(SUFFIXES))
+        yield from (path for path in paths if not leaves_out(path))
 
 
 def describe_failure(source: str, error: OSError) -> FileProblem:
@@ -173,3 +190,24 @@ def _should_be_wanted(tree: Any, wanted: Callable[[Kind], bool], *, is_named: bo
         return is_named
     group = str(tree.get("apiVersion") or "").rpartition("/")[0]
     return any(kind.kind == tree["kind"] and group in (kind.group, "") and wanted(kind) for kind in KINDS)
+
+
+def replace_file(path: Path, before: bytes, after: bytes) -> bool:
+    """Replace a file atomically and keep its permissions; return False, without a change, if it is not `before`."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    draft = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(after)
+            stream.flush()
+            os.fsync(stream.fileno())
+        status = path.stat()
+        draft.chmod(status.st_mode & 0o7777)
+        if os.geteuid() == 0:
+            os.chown(draft, status.st_uid, status.st_gid)
+        if path.read_bytes() != before:
+            return False
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return True

@@ -1,9 +1,10 @@
 """
-Render findings as text, JSON, GitHub annotations or SARIF for code scanning.
+Render findings as text with source lines, one line each, JSON, GitHub annotations or SARIF for code scanning.
 
 Pure: renderers yield their output in parts, in the order of the findings.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from importlib.metadata import version
@@ -13,41 +14,98 @@ from urllib.parse import quote
 import msgspec
 
 from virtshape.api.model import JsonObject
-from virtshape.offline.lint.finding import Finding
+from virtshape.offline.lint.finding import FileFindings, Finding
 from virtshape.offline.lint.rules import RULES, Level, Rule
 
 _GITHUB_COMMANDS: Final[dict[Level, str]] = {"error": "error", "warning": "warning", "note": "notice"}
 _COLORS: Final[dict[Level, str]] = {"error": "31;1", "warning": "33;1", "note": "36"}
 _FINGERPRINT: Final = "virtshapeFinding/v1"
+_TOKEN: Final = re.compile(r"""["']?[\w./-]+["']?""")
+_MAX_WIDTH: Final = 110
+_WIDTH_BEFORE: Final = 40
+_ELLIPSIS: Final = "…"
+
+Renderer = Callable[[Iterable[FileFindings]], Iterator[str]]
 
 
-def render_text(findings: Iterable[Finding]) -> Iterator[str]:
+def render(output: str, files: Iterable[FileFindings], *, color: bool = False) -> Iterator[str]:
+    """Render findings in an output format; colours apply to the formats for people."""
+    if output == "text":
+        return render_text(files, color=color)
+    return render_concise(files, color=color) if output == "concise" else RENDERERS[output](files)
+
+
+def render_text(files: Iterable[FileFindings], *, color: bool = False) -> Iterator[str]:
+    """Render findings grouped by file, each with its line and a mark below the place."""
+    separator = ""
+    for file, text, findings in files:
+        if not findings:
+            continue
+        lines = text.decode("utf-8-sig", "replace").split("\n")
+        yield separator + _paint(_printable(file), "1", color=color) + "\n"
+        for each in findings:
+            level = _paint(each.level, _COLORS[each.level], color=color)
+            rule = _paint(f"[{each.rule}]", "2", color=color)
+            yield f"  {each.line}:{each.column} {level}: {_join_lines(each.message)} {rule}\n"
+            if each.line <= len(lines):
+                yield _quote_line(lines[each.line - 1], each, color=color)
+        separator = "\n"
+
+
+def _quote_line(line: str, finding: Finding, *, color: bool) -> str:
+    """Return the line of a finding with carets below the key or value at its position."""
+    start = min(finding.column - 1, len(line.rstrip()))
+    token = _TOKEN.match(line, start)
+    width = token.end() - start if token else 1
+    if len(line) > _MAX_WIDTH:
+        cut = max(0, start - _WIDTH_BEFORE)
+        line, start = line[cut : cut + _MAX_WIDTH], start - cut
+        if cut:
+            line, start = _ELLIPSIS + line, start + 1
+    shown = _printable(line.rstrip())
+    number = f"{finding.line:>6}"
+    carets = _paint("^" * max(1, min(width, len(shown) - start)), _COLORS[finding.level], color=color)
+    bar = _paint("|", "2", color=color)
+    return f"{number} {bar} {shown}\n{'':>6} {bar} {' ' * start}{carets}\n"
+
+
+def _printable(text: str) -> str:
+    """Replace tabs by spaces, which keeps columns, and control characters, which could change the terminal."""
+    return "".join(char if char.isprintable() else " " if char == "\t" else "\ufffd" for char in text)
+
+
+def _paint(text: str, code: str, *, color: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if color else text
+
+
+def _join_lines(message: str) -> str:
+    return " ".join(message.splitlines())
+
+
+def render_concise(files: Iterable[FileFindings], *, color: bool = False) -> Iterator[str]:
     """Render one line per finding, in the format of compilers: `file:line:column: level: message [rule]`."""
-    return (_render_line(each, each.level) for each in findings)
+    for each in _list_findings(files):
+        level = _paint(each.level, _COLORS[each.level], color=color)
+        message = _join_lines(each.message)
+        yield f"{each.file}:{each.line}:{each.column}: {level}: {message} [{each.rule}]\n"
 
 
-def render_colored(findings: Iterable[Finding]) -> Iterator[str]:
-    """Render the lines for a terminal, with coloured levels."""
-    return (_render_line(each, f"\x1b[{_COLORS[each.level]}m{each.level}\x1b[0m") for each in findings)
+def _list_findings(files: Iterable[FileFindings]) -> Iterator[Finding]:
+    return (finding for file in files for finding in file.findings)
 
 
-def _render_line(finding: Finding, level: str) -> str:
-    message = " ".join(finding.message.splitlines())
-    return f"{finding.file}:{finding.line}:{finding.column}: {level}: {message} [{finding.rule}]\n"
-
-
-def render_json(findings: Iterable[Finding]) -> Iterator[str]:
+def render_json(files: Iterable[FileFindings]) -> Iterator[str]:
     """Render a list of objects."""
     separator = "["
-    for each in findings:
+    for each in _list_findings(files):
         yield separator + "\n  " + msgspec.json.encode(each).decode()
         separator = ","
     yield "[]\n" if separator == "[" else "\n]\n"
 
 
-def render_github(findings: Iterable[Finding]) -> Iterator[str]:
+def render_github(files: Iterable[FileFindings]) -> Iterator[str]:
     """Render workflow commands, which GitHub shows as annotations in a pull request."""
-    for each in findings:
+    for each in _list_findings(files):
         command, title = _GITHUB_COMMANDS[each.level], _escape_property(each.rule)
         place = f"file={_escape_property(each.file.removeprefix('./'))},line={each.line},col={each.column}"
         yield f"::{command} {place},title={title}::{_escape_data(each.message)}\n"
@@ -61,13 +119,13 @@ def _escape_property(text: str) -> str:
     return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def render_sarif(findings: Iterable[Finding]) -> Iterator[str]:
+def render_sarif(files: Iterable[FileFindings]) -> Iterator[str]:
     """Render a SARIF 2.1.0 log of one run, with all rules."""
     indexes = {name: index for index, name in enumerate(RULES)}
     run = {
         "tool": {"driver": _describe_tool()},
         "columnKind": "unicodeCodePoints",
-        "results": [_describe_result(each, indexes[each.rule]) for each in findings],
+        "results": [_describe_result(each, indexes[each.rule]) for each in _list_findings(files)],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     yield msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
@@ -121,8 +179,9 @@ def _fingerprint(finding: Finding) -> str:
     return blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
-RENDERERS: Final[dict[str, Callable[[Iterable[Finding]], Iterator[str]]]] = {
+RENDERERS: Final[dict[str, Renderer]] = {
     "text": render_text,
+    "concise": render_concise,
     "json": render_json,
     "sarif": render_sarif,
     "github": render_github,

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from tests.support.linting import documents, instancetype, vm
@@ -45,7 +46,7 @@ def write(**texts: str) -> None:
 
 def test_findings_are_on_stdout_and_the_summary_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=documents(WRONG, OLD.replace("web", "db")))
-    status, out, err = call(capsys, "vm.yaml")
+    status, out, err = call(capsys, "-o", "concise", "vm.yaml")
     assert status == 1
     assert out.splitlines() == [
         (
@@ -101,20 +102,21 @@ def test_path_is_required(capsys: pytest.CaptureFixture[str]) -> None:
 def test_catalog_can_be_disabled(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm(spec=SMALL, domain=""))
     assert call(capsys, "vm.yaml")[0] == 0
-    status, out, _ = call(capsys, "--no-catalog", "vm.yaml")
+    status, out, _ = call(capsys, "--no-catalog", "-o", "concise", "vm.yaml")
     assert (status, out.rpartition(" ")[2]) == (1, "[missing-reference]\n")
 
 
 def test_standard_input_is_checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(OLD.encode())))
-    status, out, _ = call(capsys, "-")
+    status, out, _ = call(capsys, "-o", "concise", "-")
     assert (status, out.partition(" ")[0]) == (1, "<stdin>:6:3:")
 
 
 def test_every_format_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=OLD)
-    printed = {form: call(capsys, "-o", form, "vm.yaml")[1] for form in ("text", "json", "sarif", "github")}
-    assert printed["text"].startswith("vm.yaml:6:3: warning: ")
+    printed = {form: call(capsys, "-o", form, "vm.yaml")[1] for form in ("text", "concise", "json", "sarif", "github")}
+    assert printed["text"].startswith("vm.yaml\n  6:3 warning: ")
+    assert printed["concise"].startswith("vm.yaml:6:3: warning: ")
     assert [each["rule"] for each in json.loads(printed["json"])] == ["deprecated-field"]
     assert [each["ruleId"] for each in json.loads(printed["sarif"])["runs"][0]["results"]] == ["deprecated-field"]
     assert printed["github"].startswith("::warning file=vm.yaml,line=6,col=3,title=deprecated-field::")
@@ -134,6 +136,139 @@ def test_colour_is_used_on_terminals_without_no_color(
     monkeypatch.setattr(sys, "stdout", out)
     run(virtshape, "virtshape", ["lint", "vm.yaml"])
     assert ("\x1b[33;1mwarning\x1b[0m" in out.getvalue()) == colored
+
+
+def test_text_shows_the_source_line_and_marks_the_place(capsys: pytest.CaptureFixture[str]) -> None:
+    write(vm=OLD)
+    assert call(capsys, "vm.yaml")[1] == (
+        "vm.yaml\n"
+        "  6:3 warning: spec.running is deprecated: use spec.runStrategy: Always [deprecated-field]\n"
+        "     6 |   running: true\n"
+        "       |   ^^^^^^^\n"
+    )
+
+
+def find_rules(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    return [each["rule"] for each in json.loads(call(capsys, "-o", "json", *arguments)[1])]
+
+
+def test_rules_are_selected_and_ignored(capsys: pytest.CaptureFixture[str]) -> None:
+    write(vm=documents(WRONG, OLD.replace("web", "db")))
+    both = ["instancetype-conflict", "deprecated-field"]
+    assert find_rules(capsys, ".") == both
+    assert find_rules(capsys, "--select", "deprecated-*", ".") == both[1:]
+    assert find_rules(capsys, "--ignore", "deprecated-field", ".") == both[:1]
+    assert find_rules(capsys, "--ignore", "deprecated-field,instancetype-conflict", ".") == []
+    assert find_rules(capsys, "--select", "syntax", "--select", "instancetype-conflict", ".") == both[:1]
+
+
+def test_unknown_rule_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    write(vm=vm())
+    assert call(capsys, "--ignore", "deprecated-feild", ".") == (
+        2,
+        "",
+        (
+            "error: the settings are invalid\n"
+            '  - command line: unknown rule "deprecated-feild"; did you mean "deprecated-field"?\n'
+        ),
+    )
+
+
+def test_target_is_a_kubevirt_release(capsys: pytest.CaptureFixture[str]) -> None:
+    write(vm=vm(domain="memory: {guest: 1Gi}\ncpu: {guest: 2}"))
+    assert find_rules(capsys, ".") == []
+    assert find_rules(capsys, "--target", "kubevirt-1.8", ".") == ["target-field"]
+    status, _, err = call(capsys, "--target", "kubevirt-2", ".")
+    assert status == 2
+    assert 'unknown target "kubevirt-2": must be one of virtshape, kubevirt-1.3,' in err
+
+
+def test_settings_file_is_used_and_can_be_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    write(vm=OLD)
+    Path(".virtshape.yaml").write_text("lint: {fail-on: error, exclude: [gone]}")
+    Path("other.toml").write_text("[tool.virtshape.lint]\nignore = ['deprecated-field']\n")
+    Path("empty.toml").write_text("")
+    assert call(capsys, ".")[0] == 0
+    assert call(capsys, "--fail-on", "warning", ".")[0] == 1
+    assert find_rules(capsys, "--config", "other.toml", ".") == []
+    assert "empty.toml: has no table [tool.virtshape.lint]" in call(capsys, "--config", "empty.toml", ".")[2]
+    assert "gone.yaml: cannot be read" in call(capsys, "--config", "gone.yaml", ".")[2]
+
+
+def test_skipped_files_are_one_note(capsys: pytest.CaptureFixture[str]) -> None:
+    write(vm=vm(), values="a: 1\n", chart=vm(name="name: {{ .Release.Name }}"), other="b: {{ c }}\n")
+    status, out, err = call(capsys, ".")
+    assert (status, out) == (0, "")
+    note = "3 files skipped: 1 template, 2 without objects of the checked kinds"
+    assert err == f"{note} (-v lists them)\nno findings; 1 object in 1 file checked\n"
+    listed = "  ./chart.yaml (template)\n" + "".join(
+        f"  ./{name}.yaml (without objects of the checked kinds)\n" for name in ("other", "values")
+    )
+    assert call(capsys, "-v", ".")[2].startswith(f"{note}\n{listed}")
+
+
+def test_baseline_hides_known_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    write(vm=OLD)
+    flags = ("--baseline", "known")
+    assert call(capsys, *flags, "--update-baseline", ".") == (0, "", "1 finding written to known\n")
+    assert call(capsys, *flags, ".") == (0, "", "no findings; 1 object in 1 file checked\n")
+    write(vm=WRONG)
+    status, _, err = call(capsys, *flags, ".")
+    assert status == 1
+    assert err.startswith("1 finding of the baseline no longer found: run with --update-baseline to remove them\n")
+    call(capsys, *flags, "--update-baseline", ".")
+    assert call(capsys, *flags, ".")[0] == 0
+
+
+def test_updating_a_baseline_needs_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    write(vm=OLD)
+    status, _, err = call(capsys, "--update-baseline", ".")
+    assert (status, err.splitlines()[1]) == (2, "  - --update-baseline: name the file with --baseline")
+
+
+def test_fix_corrects_files_and_reports_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    write(a=OLD, b=WRONG.replace("web", "db"), c=vm(name="name: c"))
+    untouched = Path("c.yaml").stat()
+    status, out, err = call(capsys, "--fix", "-o", "concise", ".")
+    assert Path("a.yaml").read_text() == vm()
+    assert Path("c.yaml").stat() == untouched
+    assert (status, out.split(":")[0]) == (1, "./b.yaml")
+    assert err == "1 finding corrected in 1 file\n1 error; 3 objects in 3 files checked\n"
+
+
+def test_fix_follows_symbolic_links(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("real").write_text(OLD)
+    Path("vm.yaml").symlink_to("real")
+    assert call(capsys, "--fix", "vm.yaml")[0] == 0
+    assert Path("vm.yaml").is_symlink()
+    assert Path("real").read_text() == vm()
+
+
+def test_diff_shows_corrections_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    write(vm=OLD)
+    status, out, err = call(capsys, "--diff", "vm.yaml")
+    assert (status, err) == (1, "1 finding in 1 file would be corrected\n")
+    assert "-  running: true\n+  runStrategy: Always\n" in out
+    assert Path("vm.yaml").read_text() == OLD
+    write(vm=vm())
+    assert call(capsys, "--fix", "--diff", "vm.yaml") == (0, "", "0 findings in 0 files would be corrected\n")
+
+
+def test_standard_input_cannot_be_corrected(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "--fix", "-") == (
+        2,
+        "",
+        "error: standard input cannot be corrected: use --diff, or name files\n",
+    )
+
+
+def test_rules_and_targets_are_completed() -> None:
+    parameters = {parameter.name: parameter for parameter in lint.command.params}
+    context = click.Context(lint.command)
+    rules = parameters["select"].shell_complete(context, "target-v")
+    assert [item.value for item in rules] == ["target-version", "target-value"]
+    targets = parameters["target"].shell_complete(context, "kubevirt-1.3")
+    assert [item.value for item in targets] == ["kubevirt-1.3"]
 
 
 def _progress(monkeypatch: pytest.MonkeyPatch, err: io.StringIO, *times: float) -> str:

@@ -3,8 +3,16 @@ from typing import Any
 
 import pytest
 
-from virtshape.offline.lint import RULES, Finding, Level, Subject
-from virtshape.offline.report import RENDERERS, render_colored, render_github, render_json, render_sarif, render_text
+from virtshape.offline.lint import RULES, FileFindings, Finding, Level, Subject
+from virtshape.offline.report import (
+    RENDERERS,
+    render,
+    render_concise,
+    render_github,
+    render_json,
+    render_sarif,
+    render_text,
+)
 
 WEB = Subject("VirtualMachine", "default", "web")
 FIELD = "spec.template.spec.domain.cpu.cores"
@@ -17,31 +25,71 @@ def build_finding(**fields: Any) -> Finding:
     return Finding(**{**given, "message": "m", **fields})
 
 
+def in_file(*findings: Finding, text: str = "") -> list[FileFindings]:
+    return [FileFindings(findings[0].file if findings else "a.yaml", text.encode(), list(findings))]
+
+
 def read_sarif(*findings: Finding) -> dict[str, Any]:
-    log = json.loads("".join(render_sarif(findings)))
+    log = json.loads("".join(render_sarif(in_file(*findings))))
     assert isinstance(log, dict)
     return log
 
 
-def test_text_has_one_compiler_style_line_per_finding() -> None:
-    assert "".join(render_text([SYNTAX, CLASH])) == (
+def test_concise_has_one_compiler_style_line_per_finding() -> None:
+    assert "".join(render_concise(in_file(SYNTAX, CLASH))) == (
         "vms/web.yaml:3:1: error: a key without a colon [syntax]\n"
         "vms/web.yaml:12:9: error: both say it: remove it [instancetype-conflict]\n"
     )
 
 
-def test_text_joins_lines_of_a_message() -> None:
-    assert "".join(render_text([build_finding(message="one\ntwo")])) == "a.yaml:1:2: error: one two [syntax]\n"
+def test_concise_joins_lines_of_a_message() -> None:
+    (line,) = render_concise(in_file(build_finding(message="one\ntwo")))
+    assert line == "a.yaml:1:2: error: one two [syntax]\n"
 
 
 @pytest.mark.parametrize(("level", "color"), [("error", "31;1"), ("warning", "33;1"), ("note", "36")])
 def test_level_is_coloured_on_a_terminal(level: Level, color: str) -> None:
-    (line,) = render_colored([build_finding(level=level)])
-    assert line == f"a.yaml:1:2: \x1b[{color}m{level}\x1b[0m: m [syntax]\n"
+    files = in_file(build_finding(level=level))
+    assert "".join(render("concise", files, color=True)) == f"a.yaml:1:2: \x1b[{color}m{level}\x1b[0m: m [syntax]\n"
+    assert f"\x1b[{color}m{level}\x1b[0m" in "".join(render("text", files, color=True))
+
+
+def test_text_is_grouped_by_file_with_source_lines_and_carets() -> None:
+    first = FileFindings("a.yaml", b"kind: A\r\nspec:\n  cores: 2\n", [build_finding(line=3, column=3)])
+    none = FileFindings("b.yaml", b"", [])
+    second = FileFindings("c.yaml", b"\xef\xbb\xbfkind: A", [build_finding(column=1), build_finding(line=9)])
+    assert "".join(render_text([first, none, second])) == (
+        "a.yaml\n"
+        "  3:3 error: m [syntax]\n"
+        "     3 |   cores: 2\n"
+        "       |   ^^^^^\n"
+        "\n"
+        "c.yaml\n"
+        "  1:1 error: m [syntax]\n"
+        "     1 | kind: A\n"
+        "       | ^^^^\n"
+        "  9:2 error: m [syntax]\n"
+    )
+
+
+SHOWN = {
+    "a quoted key": ('{"kind": 1}', 2, '{"kind": 1}', " ^^^^^^"),
+    "punctuation": ("a: [", 4, "a: [", "   ^"),
+    "a position after the end": ("a:", 9, "a:", "  ^"),
+    "a tab": ("a:\tb", 4, "a: b", "   ^"),
+    "control characters": ("a: \x1b[31m", 1, "a: \ufffd[31m", "^"),
+    "a long line": ("x" * 90 + " kind: " + "y" * 300, 92, "…" + "x" * 39 + " kind: " + "y" * 64, " " * 41 + "^^^^"),
+}
+
+
+@pytest.mark.parametrize(("line", "column", "shown", "carets"), SHOWN.values(), ids=SHOWN)
+def test_source_line_is_printed_safely(line: str, column: int, shown: str, carets: str) -> None:
+    lines = "".join(render_text(in_file(build_finding(column=column), text=line))).splitlines()
+    assert lines[2:] == [f"     1 | {shown}", f"       | {carets}"]
 
 
 def test_json_is_a_list_of_complete_findings() -> None:
-    assert json.loads("".join(render_json([SYNTAX, CLASH]))) == [
+    assert json.loads("".join(render_json(in_file(SYNTAX, CLASH)))) == [
         {
             "file": "vms/web.yaml",
             "line": 3,
@@ -87,7 +135,7 @@ GITHUB = {
 
 @pytest.mark.parametrize(("fields", "command"), GITHUB.values(), ids=GITHUB)
 def test_github_format_is_workflow_commands(fields: dict[str, Any], command: str) -> None:
-    assert "".join(render_github([build_finding(**fields)])) == command
+    assert "".join(render_github(in_file(build_finding(**fields)))) == command
 
 
 def test_sarif_has_one_run_with_every_rule() -> None:
@@ -153,4 +201,4 @@ def test_sarif_fingerprint_depends_on_the_finding_but_not_its_line() -> None:
 
 
 def test_report_formats_are_named() -> None:
-    assert list(RENDERERS) == ["text", "json", "sarif", "github"]
+    assert list(RENDERERS) == ["text", "concise", "json", "sarif", "github"]

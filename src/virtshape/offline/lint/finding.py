@@ -4,6 +4,8 @@ Results of lint: the field error of a check with its file and position.
 Only data.
 """
 
+from typing import NamedTuple
+
 from msgspec import Struct
 
 from virtshape.api.fielderror import FieldError
@@ -37,6 +39,14 @@ class Finding(Struct, frozen=True, gc=False):
     def place(self) -> tuple[str, int, int, str, str]:
         """The sort key of findings."""
         return self.file, self.line, self.column, self.rule, self.message
+
+
+class FileFindings(NamedTuple):
+    """The findings of a file, in order, with its text."""
+
+    file: str
+    text: bytes
+    findings: list[Finding]
 
 
 def build_finding(error: FieldError, file: str, place: tuple[int, int], subject: Subject | None) -> Finding:

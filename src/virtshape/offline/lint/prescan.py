@@ -35,7 +35,12 @@ _PLAIN_VM: Final = re.compile(rb"^kind:[ \t]*VirtualMachine[ \t]*\r?$", re.MULTI
 
 
 def prescan(texts: Iterable[bytes], *, catalog: bool) -> LintContext:
-    """Return the objects of the texts that VMs may refer to."""
+    """Return the objects of the texts that VMs may refer to, and those of the catalog."""
+    return LintContext(*scan_objects(texts), catalog=catalog)
+
+
+def scan_objects(texts: Iterable[bytes]) -> tuple[Objects, set[Reference]]:
+    """Return the objects of the texts that VMs may refer to, and the references of invalid ones."""
     objects, broken = Objects(), set[Reference]()
     for text in texts:
         for document in _find_candidates(text):
@@ -48,7 +53,7 @@ def prescan(texts: Iterable[bytes], *, catalog: bool) -> LintContext:
                 broken.add(reference_of_tree(document.tree, kind))
             else:
                 objects.add(found)
-    return LintContext(objects, broken, catalog=catalog)
+    return objects, broken
 
 
 def _find_candidates(text: bytes) -> Iterator[Document]:

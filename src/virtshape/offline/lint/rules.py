@@ -19,6 +19,8 @@ class Rule(NamedTuple):
     level: Level
     title: str
     advice: str
+    fixable: bool = False
+    """True if `--fix` corrects some of its findings."""
 
 
 _READING: Final = (
@@ -45,8 +47,9 @@ _READING: Final = (
         "error",
         "The kind does not exist at this apiVersion",
         "Use the kind or the apiVersion that the message suggests.",
+        fixable=True,
     ),
-    Rule("unknown-field", "error", "A field does not exist", "Correct the name, or remove the field."),
+    Rule("unknown-field", "error", "A field does not exist", "Correct the name, or remove the field.", fixable=True),
     Rule("wrong-type", "error", "A value has the wrong type", "Use a value of the type in the message."),
     Rule("missing-field", "error", "A required field is missing", "Add the field."),
     Rule(
@@ -55,7 +58,13 @@ _READING: Final = (
         "A quantity or number is invalid",
         "Use a quantity such as 4Gi or 250m, or a number within the limits.",
     ),
-    Rule("unsupported-value", "error", "A value is not one of the allowed values", "Use one of the listed values."),
+    Rule(
+        "unsupported-value",
+        "error",
+        "A value is not one of the allowed values",
+        "Use one of the listed values.",
+        fixable=True,
+    ),
     Rule(
         "invalid-name",
         "error",
@@ -79,6 +88,13 @@ _READING: Final = (
         "warning",
         "An apiVersion is deprecated",
         "Use the version in the message; the fields are the same.",
+        fixable=True,
+    ),
+    Rule(
+        "unused-ignore",
+        "warning",
+        "A comment `# virtshape: ignore` suppresses nothing, or names an unknown rule",
+        "Remove the comment, or correct the rule.",
     ),
 )
 _MACHINES: Final = (
@@ -93,6 +109,7 @@ _MACHINES: Final = (
         "warning",
         "A field or value is deprecated",
         "Use the replacement in the message.",
+        fixable=True,
     ),
     Rule(
         "missing-volume",
@@ -234,6 +251,39 @@ _SHAPES: Final = (
     ),
     Rule("invalid-preference", "error", "A server would reject the preference", "Correct the field in the message."),
 )
+_TARGETS: Final = (
+    Rule(
+        "target-version",
+        "error",
+        "The KubeVirt release of --target does not serve the apiVersion",
+        "Use the apiVersion in the message.",
+        fixable=True,
+    ),
+    Rule(
+        "target-field",
+        "error",
+        "The KubeVirt release of --target does not have the field",
+        "Remove the field, or upgrade KubeVirt to the release in the message.",
+    ),
+    Rule(
+        "target-required",
+        "error",
+        "The KubeVirt release of --target requires a field that is missing",
+        "Add the field.",
+    ),
+    Rule(
+        "target-value",
+        "error",
+        "The KubeVirt release of --target refuses the value",
+        "Use one of the values in the message.",
+    ),
+    Rule(
+        "target-catalog",
+        "warning",
+        "The KubeVirt release of --target does not install the common instance type or preference",
+        "Define the object, or name an object of that release.",
+    ),
+)
 
-RULES: Final = {rule.id: rule for rule in (*_READING, *_MACHINES, *_REFERENCES, *_SHAPES)}
+RULES: Final = {rule.id: rule for rule in (*_READING, *_MACHINES, *_REFERENCES, *_SHAPES, *_TARGETS)}
 """All rules by id."""

@@ -16,6 +16,10 @@ from tests.unit.offline.lint import (
 
 from virtshape.offline.lint import LEVELS, RULES
 
+COVERED_ELSEWHERE = {
+    "unused-ignore",  # test_suppress
+    *(name for name in RULES if name.startswith("target-")),  # test_targets
+}
 DOCUMENT = Path(__file__).parents[4] / "docs" / "lint.md"
 SMALL = "instancetype: {name: small}"
 LIKED = "preference: {name: liked}"
@@ -30,7 +34,7 @@ def test_every_rule_has_a_case() -> None:
     modules = (test_fit, test_host_access, test_machine, test_decoding, test_references, test_sizing)
     tables = [module.CASES for module in modules]
     broken = {case.rule for table in tables for case in table.values()}
-    assert broken == set(RULES)
+    assert broken | COVERED_ELSEWHERE == set(RULES)
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -1,0 +1,178 @@
+"""
+Check objects against a KubeVirt release: what it does not serve, drops when it stores the object, or refuses.
+
+The facts are in kubevirt.json, which tools/targets/generate.py derives from KubeVirt's published Go modules.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from virtshape.api.fielderror import FieldError
+from virtshape.api.kinds import Kind
+from virtshape.api.model import JsonObject
+from virtshape.api.path import Part, format_path
+from virtshape.api.yaml import YAMLError, scan_documents
+from virtshape.offline.lint.decoding import find_stated_kind, reference_of_tree
+from virtshape.offline.lint.finding import Finding, Subject, build_finding
+from virtshape.resolve.reference import Reference
+
+OWN: Final = "virtshape"
+"""The default target: no KubeVirt release."""
+RELEASES: Final = ("1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9")
+TARGETS: Final = (OWN, *(f"kubevirt-{release}" for release in RELEASES))
+
+_INSTANCETYPE_GROUP: Final = "instancetype.kubevirt.io"
+_CURRENT_VERSIONS: Final = {
+    "kubevirt.io": "kubevirt.io/v1",
+    "instancetype.kubevirt.io": "instancetype.kubevirt.io/v1beta1",
+    "flavor.kubevirt.io": "instancetype.kubevirt.io/v1beta1",
+}
+"""The API version that all releases serve, by group."""
+_SAME_SCHEMA: Final = {
+    "VirtualMachineClusterInstancetype": "VirtualMachineInstancetype",
+    "VirtualMachineClusterPreference": "VirtualMachinePreference",
+}
+_COMMON_KINDS: Final = {
+    "instancetype": "VirtualMachineClusterInstancetype",
+    "preference": "VirtualMachineClusterPreference",
+}
+_REPORTED: Final = {"unknown-field", "missing-field", "unsupported-value", "wrong-type"}
+
+At = tuple[Part, ...]
+Defines = Callable[[Reference], bool]
+
+
+class Target:
+    """A KubeVirt release; `defines` returns True for the objects in the files."""
+
+    def __init__(self, name: str, defines: Defines) -> None:
+        self.release = name.removeprefix("kubevirt-")
+        self._defines = defines
+        self._table = _load_table()
+
+    def check_text(self, text: bytes, file: str, known: list[Finding]) -> Iterator[Finding]:
+        """Yield findings of a text that are not already among the known ones."""
+        reported = {(each.object, each.field) for each in known if each.rule in _REPORTED}
+        for document in scan_documents(text, file):
+            kind = None if isinstance(document, YAMLError) else find_stated_kind(document.tree)
+            if kind is None or isinstance(document, YAMLError):
+                continue
+            reference = reference_of_tree(document.tree, kind)
+            subject = Subject(kind.kind, reference.namespace, reference.name)
+            for issue in self.check_object(document.tree, kind):
+                if (subject, issue.field) not in reported:
+                    yield build_finding(issue, file, document.position(issue.field), subject)
+
+    def check_object(self, tree: JsonObject, kind: Kind) -> Iterator[FieldError]:
+        """Check one object; kinds that do not belong to KubeVirt have no violations."""
+        if kind.group not in _CURRENT_VERSIONS:
+            return
+        instead = _CURRENT_VERSIONS[kind.group]
+        if not self._holds(self._table["served"].get(kind.api_version)):
+            message = f"KubeVirt {self.release} does not serve {kind.api_version}: use {instead}"
+            yield FieldError("apiVersion", message, rule="target-version")
+        fields = _find_fields(kind.kind)
+        if fields is not None and instead.startswith(f"{kind.group}/"):
+            yield from self._check_value(tree.get("spec"), fields["spec"], ("spec",))
+        if kind.kind == "VirtualMachine":
+            yield from self._check_catalog(tree)
+
+    def _holds(self, ranges: str | None) -> bool:
+        return ranges is not None and self.release in _read_ranges(ranges)
+
+    def _check_value(self, value: object, node: JsonObject, at: At) -> Iterator[FieldError]:
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from self._check_value(item, node.get("*", {"@open": True}), (*at, index))
+        elif isinstance(value, dict):
+            yield from self._check_fields(value, node, at)
+        elif isinstance(value, str) and "@values" in node:
+            allowed = [name for name, ranges in node["@values"].items() if self._holds(ranges)]
+            if allowed and value not in allowed:
+                message = f"KubeVirt {self.release} refuses the value {value}: use one of {', '.join(allowed)}"
+                yield FieldError(format_path(at), message, rule="target-value")
+
+    def _check_fields(self, value: JsonObject, node: JsonObject, at: At) -> Iterator[FieldError]:
+        for name, item in value.items():
+            field = node["*"] if "*" in node else node.get(name)
+            if field is not None and self._holds(field.get("@in", f"{RELEASES[0]}-{RELEASES[-1]}")):
+                yield from self._check_value(item, field, (*at, name))
+            elif not node.get("@open") and item is not None:
+                yield FieldError(format_path((*at, name)), self._describe_missing(name, field), rule="target-field")
+        for name, field in node.items():
+            if name[0] not in "@*" and self._holds(field.get("@required")) and value.get(name) is None:
+                message = f'KubeVirt {self.release} requires the field "{name}"'
+                yield FieldError(format_path((*at, name)), message, rule="target-required")
+
+    def _describe_missing(self, name: str, field: JsonObject | None) -> str:
+        having = _read_ranges(field["@in"]) if field else ()
+        if not having:
+            when = "no release of KubeVirt has it"
+        elif _rank(having[0]) > _rank(self.release):
+            when = f"it was added in KubeVirt {having[0]}"
+        else:
+            when = f"it was removed after KubeVirt {having[-1]}"
+        effect = "kubectl apply refuses it, and other clients lose it silently"
+        return f'KubeVirt {self.release} does not have the field "{name}" ({when}): {effect}'
+
+    def _check_catalog(self, tree: JsonObject) -> Iterator[FieldError]:
+        """Check that the common instance types and preferences of a VM are part of the release."""
+        spec = tree.get("spec")
+        for role, kind in _COMMON_KINDS.items():
+            matcher = spec.get(role) if isinstance(spec, dict) else None
+            name = _find_common_name(matcher, kind) if isinstance(matcher, dict) else None
+            if name is None:
+                continue
+            names = self._table["catalog"][kind]
+            is_built_in = name in names or name in _list_own_catalog(kind)
+            reference = Reference(_INSTANCETYPE_GROUP, kind, "", name)
+            if is_built_in and not self._holds(names.get(name)) and not self._defines(reference):
+                message = (
+                    f"KubeVirt {self.release} does not install the {kind} {name}: add its definition to the files, "
+                    "or name another one"
+                )
+                yield FieldError(f"spec.{role}.name", message, rule="target-catalog")
+
+
+def _find_common_name(matcher: JsonObject, kind: str) -> str | None:
+    """Return the name in a matcher of a cluster-wide kind; None for the namespaced kind."""
+    stated, name = str(matcher.get("kind") or kind), matcher.get("name")
+    return name if isinstance(name, str) and stated.lower() in (kind.lower(), f"{kind.lower()}s") else None
+
+
+def _rank(release: str) -> int:
+    return RELEASES.index(release)
+
+
+@cache
+def _read_ranges(ranges: str) -> tuple[str, ...]:
+    """Return all releases of ranges such as `1.3,1.6-1.9`."""
+    releases: list[str] = []
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        releases += RELEASES[_rank(first) : _rank(last or first) + 1]
+    return tuple(releases)
+
+
+@cache
+def _load_table() -> Any:
+    return json.loads(files("virtshape.offline.lint").joinpath("kubevirt.json").read_bytes())
+
+
+def _find_fields(kind: str) -> Any:
+    """Return the fields of a kind, below its root; None if the kind is not in the table."""
+    fields = _load_table()["fields"]
+    if kind == "VirtualMachineInstance":
+        return fields["VirtualMachine"]["spec"]["template"]
+    return fields.get(_SAME_SCHEMA.get(kind, kind))
+
+
+@cache
+def _list_own_catalog(kind: str) -> frozenset[str]:
+    # Imported here, because only this check needs the names.
+    from virtshape import catalog
+
+    return frozenset(found.metadata.name or "" for found in catalog.load() if found.kind == kind)

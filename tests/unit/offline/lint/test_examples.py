@@ -1,0 +1,31 @@
+"""Every rule has an example that lint reports it for."""
+
+import pytest
+
+from virtshape.offline.lint import RULES, Linter
+from virtshape.offline.lint.examples import TARGET, build_manifest, load_examples
+from virtshape.offline.lint.prescan import prescan
+from virtshape.offline.lint.suppress import suppress
+from virtshape.offline.lint.targets import Target
+
+ACCOMPANIED = {"run-strategy", "target-required"}
+"""Rules whose examples violate another rule too."""
+
+
+def find_rules(name: str) -> set[str]:
+    text = build_manifest(load_examples()[name])
+    findings = Linter(prescan([text], catalog=True)).check_text(text, "vm.yaml")
+    if name.startswith("target-"):
+        findings += Target(TARGET, lambda _: False).check_text(text, "vm.yaml", findings)
+    return {finding.rule for finding in suppress(findings, text, "vm.yaml", RULES)}
+
+
+def test_every_rule_has_an_example_in_the_order_of_rules() -> None:
+    assert list(load_examples()) == list(RULES)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_example_violates_its_rule(name: str) -> None:
+    found = find_rules(name)
+    assert found >= {name}
+    assert name in ACCOMPANIED or found == {name}
