@@ -218,18 +218,14 @@ def count_findings(files: Iterable["FileFindings"], counts: Counter[str]) -> Ite
 
 def report_skipped(run: "Run", *, verbose: bool) -> None:
     """Print one note about the files that were skipped, or all their names."""
-    from virtshape.offline.lint.sifting import TEMPLATE
-
     if not run.skipped:
         return
-    numbers = {reason: len(files) for reason, files in sorted(run.skipped.items())}
-    causes = ", ".join(
-        count(number, reason) if reason == TEMPLATE else f"{number} {reason}" for reason, number in numbers.items()
-    )
-    hint = "" if verbose else " (-v lists them)"
-    click.echo(f"{count(sum(numbers.values()), 'file')} skipped: {causes}{hint}", err=True)
-    for reason in numbers if verbose else ():
-        click.echo("".join(f"  {file} ({reason})\n" for file in run.skipped[reason]), err=True, nl=False)
+    skipped = sorted(run.skipped.items())
+    causes = ", ".join(count(len(files), reason.one, reason.many) for reason, files in skipped)
+    total = count(sum(len(files) for _, files in skipped), "file")
+    click.echo(f"{total} skipped: {causes}" + ("" if verbose else " (-v lists them)"), err=True)
+    for reason, files in skipped if verbose else ():
+        click.echo("".join(f"  {file} ({reason.one})\n" for file in files), err=True, nl=False)
 
 
 def write_baseline(paths: Sequence[str], settings: "Settings") -> int:
@@ -290,6 +286,6 @@ def summarize(counts: Mapping[str, int], checked: int, files: int) -> str:
     return f"{found}; {count(checked, 'object')} in {count(files, 'file')} checked"
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, one: str, many: str = "") -> str:
     """Return the number with the noun in singular or plural."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"

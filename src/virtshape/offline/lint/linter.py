@@ -46,10 +46,14 @@ class SeenObjects:
         self._buckets = [(array("q"), array("L")) for _ in range(_BUCKETS)]
 
     def find_earlier_file(self, reference: Reference, file: str) -> str | None:
-        """Return the file in which the object was seen before; None if this is the first time."""
+        """
+        Return the file of the same folder in which the object was seen before; None if this is the first time.
+
+        Folders are often applied separately, such as one for each cluster.
+        """
         if not self._files or self._files[-1] != file:
             self._files.append(file)
-        key = hash(reference)
+        key = hash((reference, file.rpartition("/")[0]))
         keys, files = self._buckets[key % _BUCKETS]
         at = bisect_left(keys, key)
         if at < len(keys) and keys[at] == key:

@@ -17,7 +17,7 @@ from virtshape.offline.lint.linter import Linter
 from virtshape.offline.lint.prescan import scan_objects
 from virtshape.offline.lint.rules import RULES
 from virtshape.offline.lint.settings import Settings
-from virtshape.offline.lint.sifting import Skip, filter_folder, find_skip_reason
+from virtshape.offline.lint.sifting import PATCH, Skip, filter_folder, find_skip_reason, list_patches
 from virtshape.offline.lint.suppress import suppress
 from virtshape.offline.lint.targets import OWN, Target
 from virtshape.offline.problems import FileProblem, FilesError
@@ -103,9 +103,11 @@ class Run:
 
     def _sift(self, found: Sequence[File], problems: list[FileProblem]) -> Iterator[bytes]:
         """Yield the texts that are linted, and record the others."""
+        patches = list_patches(found)
         for file in found:
             text = _read(file, problems)
-            reason = find_skip_reason(text, is_named=file.is_named)
+            is_patch = not file.is_named and str(Path(file.path).resolve()) in patches
+            reason = PATCH if is_patch else find_skip_reason(text, is_named=file.is_named)
             if reason is not None:
                 self.skipped.setdefault(reason, []).append(file.name)
                 continue

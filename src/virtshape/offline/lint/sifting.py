@@ -1,23 +1,33 @@
 """
-Choose what to lint: not excluded files, files that git ignores, templates, and files without objects of our kinds.
+Choose the files to lint.
 
-Runs git, if it is installed, to list the ignored files of a folder.
+Leaves out excluded files, files that git ignores, templates, patches for kustomize, and files without objects of our
+kinds. Runs git, if it is installed, to list the ignored files of a folder, and reads kustomization files.
 """
 
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from virtshape.api.kinds import KINDS
 from virtshape.api.yaml import YAMLError, scan_documents
-from virtshape.offline.files import LeavesOut, affects_vms
+from virtshape.offline.files import File, LeavesOut, affects_vms
 from virtshape.offline.lint.decoding import find_stated_kind
 from virtshape.offline.lint.settings import Pattern
 
-Skip = Literal["template", "without objects of the checked kinds"]
-TEMPLATE: Final[Skip] = "template"
-FOREIGN: Final[Skip] = "without objects of the checked kinds"
+
+class Skip(NamedTuple):
+    """A reason to skip a file, in singular and plural."""
+
+    one: str
+    many: str
+
+
+TEMPLATE: Final = Skip("template", "templates")
+PATCH: Final = Skip("patch for kustomize", "patches for kustomize")
+FOREIGN: Final = Skip("without objects of the checked kinds", "without objects of the checked kinds")
 
 _GIT: Final = ("git", "-c", "core.fsmonitor=false", "ls-files", "--others", "--ignored", "--exclude-standard")
 _GIT_TIMEOUT: Final = 60
@@ -30,6 +40,8 @@ _OWN_KINDS: Final = re.compile(
 )
 _TEMPLATE: Final = re.compile(r"\{\{.*?\}\}")
 _OPEN_TEMPLATE: Final = b"{{"
+_KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
+_PATCH_FIELDS: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _FREE_TEXT: Final = {"annotations", "userData", "networkData"}
 """Fields whose values may contain templates of other programs."""
 
@@ -54,6 +66,32 @@ def list_git_ignored(folder: str) -> frozenset[str]:
     names = [name.decode(errors="surrogateescape").rstrip("/") for name in answer.stdout.split(b"\0") if name]
     # If the folder itself is ignored, the user named it nevertheless.
     return frozenset(f"{folder}/{name}" for name in names if name not in (".", ""))
+
+
+def list_patches(files: Iterable[File]) -> frozenset[str]:
+    """Return the absolute paths of the patches that kustomization files among the files name."""
+    return frozenset(
+        str(Path(file.path).parent.joinpath(path).resolve())
+        for file in files
+        if Path(file.path).name in _KUSTOMIZATIONS
+        for path in _read_kustomization(file)
+    )
+
+
+def _read_kustomization(file: File) -> Iterator[str]:
+    """Yield the paths of the patches in a kustomization file; none if it cannot be read, which linting it reports."""
+    try:
+        documents = list(scan_documents(file.read(), file.name))
+    except OSError:
+        return
+    for document in documents:
+        tree = {} if isinstance(document, YAMLError) else document.tree
+        for field in _PATCH_FIELDS:
+            patches = tree.get(field) if isinstance(tree, dict) else None
+            for patch in patches if isinstance(patches, list) else ():
+                path = patch.get("path") if isinstance(patch, dict) else patch
+                if isinstance(path, str) and "\n" not in path:
+                    yield path
 
 
 def find_skip_reason(text: bytes, *, is_named: bool) -> Skip | None:

@@ -66,6 +66,11 @@ def test_duplicate_object_is_reported_in_the_second_file() -> None:
     assert finding.message == 'VirtualMachine "web" is defined in a.yaml too: rename or remove one of them'
 
 
+def test_same_object_in_another_folder_is_not_a_duplicate() -> None:
+    write({"dev/vm.yaml": vm(), "prod/vm.yaml": vm(), "prod/copy.yaml": vm()})
+    assert places(lint(".")) == [("./prod/vm.yaml", 4, "duplicate-object")]
+
+
 def test_invalid_instancetype_is_not_reported_as_missing() -> None:
     write({"type.yaml": instancetype("cpu: {guest: two}"), "vm.yaml": vm(spec=BY_NAME, domain="")})
     assert places(lint(".")) == [("./type.yaml", 5, "wrong-type")]

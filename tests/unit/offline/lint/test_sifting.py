@@ -8,7 +8,7 @@ import pytest
 from tests.support.linting import build_manifest, claim, documents, instancetype, vm
 
 from virtshape.offline.lint import Run, Settings
-from virtshape.offline.lint.sifting import FOREIGN, TEMPLATE, find_skip_reason, list_git_ignored
+from virtshape.offline.lint.sifting import FOREIGN, PATCH, TEMPLATE, find_skip_reason, list_git_ignored
 
 OLD = vm(run="running: true")
 HELM = "{{- if .Values.vm }}\n" + vm(name="name: {{ .Release.Name }}") + "{{- end }}\n"
@@ -91,6 +91,43 @@ def test_skipped_files_are_recorded_by_reason() -> None:
     run = Run(["."])
     assert [finding.rule for finding in run.find()] == ["deprecated-field"]
     assert run.skipped == {FOREIGN: ["./broken.yaml", "./chart/values.yaml"], TEMPLATE: ["./chart/vm.yaml"]}
+
+
+KUSTOMIZATION = """
+resources: [../base]
+patches:
+- path: cpu.yaml
+- patch: "- {op: remove, path: /spec}"
+- nonsense
+patchesStrategicMerge:
+- old.yaml
+- |
+  kind: VirtualMachine
+patchesJson6902: [{path: ../json.yaml, target: {kind: VirtualMachine}}]
+"""
+
+
+def test_patches_for_kustomize_are_skipped_unless_they_are_named() -> None:
+    patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Halted}\n"
+    write(
+        {
+            "base/vm.yaml": vm(),
+            "base/kustomization.yml": "resources: [vm.yaml]\n",
+            "prod/kustomization.yaml": KUSTOMIZATION,
+        }
+    )
+    write({"prod/cpu.yaml": patch, "prod/old.yaml": patch, "json.yaml": patch, "prod/vm.yaml": vm(name="name: db")})
+    run = Run(["."])
+    assert list(run.find()) == []
+    assert run.checked == 2
+    assert run.skipped[PATCH] == ["./json.yaml", "./prod/cpu.yaml", "./prod/old.yaml"]
+    assert "prod/cpu.yaml" in list_files("prod/cpu.yaml", "prod")
+
+
+def test_invalid_kustomization_has_no_patches() -> None:
+    write({"a/kustomization.yaml": "patches: [", "b/kustomization.yaml": "- patches\n", "a/vm.yaml": vm()})
+    write({"c/kustomization.yaml": "patches: vm.yaml\n"})
+    assert list_files(".") == ["./a/vm.yaml"]
 
 
 def test_excluded_files_are_left_out_unless_they_are_named() -> None:
