@@ -157,8 +157,10 @@ def read_settings(path: Path) -> Settings | None:
 
 
 def _read_toml(path: Path) -> Any:
-    tree = tomllib.loads(path.read_text("utf-8"))
-    return tree.get("tool", {}).get("virtshape", {}).get("lint")
+    tree: Any = tomllib.loads(path.read_text("utf-8"))
+    for name in ("tool", "virtshape", "lint"):
+        tree = tree.get(name) if isinstance(tree, dict) else None
+    return tree
 
 
 def _read_yaml(path: Path) -> Any:

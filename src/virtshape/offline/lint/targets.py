@@ -1,7 +1,8 @@
 """
 Check objects against a KubeVirt release: what it does not serve, drops when it stores the object, or refuses.
 
-The facts are in kubevirt.json, which tools/targets/generate.py derives from KubeVirt's published Go modules.
+The facts are in kubevirt.json, which tools/targets/generate.py derives from KubeVirt's published Go modules. To add a
+release, extend RELEASES and run it.
 """
 
 import json

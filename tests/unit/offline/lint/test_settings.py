@@ -85,6 +85,12 @@ def test_invalid_toml_is_refused() -> None:
         find_settings()
 
 
+@pytest.mark.parametrize("text", ["tool = 1", "[tool]\nvirtshape = 1", "[tool.virtshape]\nother = 1"])
+def test_toml_file_with_other_tables_is_passed_over(text: str) -> None:
+    write("pyproject.toml", text)
+    assert find_settings() == Settings()
+
+
 def test_flags_replace_settings() -> None:
     write(".virtshape.yaml", YAML)
     settings = find_settings().with_flags(target="kubevirt-1.8", ignore=(), select=("target-*",), catalog=False)
