@@ -91,6 +91,14 @@ def test_toml_file_with_other_tables_is_passed_over(text: str) -> None:
     assert find_settings() == Settings()
 
 
+@pytest.mark.parametrize(("language", "name"), [("yaml", ".virtshape.yaml"), ("toml", "pyproject.toml")])
+def test_settings_in_the_document_are_valid(language: str, name: str) -> None:
+    document = Path(__file__).parents[4].joinpath("docs", "lint.md").read_text()
+    write(name, document.partition(f"```{language}\n# {name}\n")[2].partition("```")[0])
+    assert find_settings().content.target == "kubevirt-1.6"
+    assert "vendor" in find_settings().content.exclude
+
+
 def test_flags_replace_settings() -> None:
     write(".virtshape.yaml", YAML)
     settings = find_settings().with_flags(target="kubevirt-1.8", ignore=(), select=("target-*",), catalog=False)
