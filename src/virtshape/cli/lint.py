@@ -185,6 +185,8 @@ def lint_files(paths: Sequence[str], settings: "Settings", output: str, *, verbo
     counts: Counter[str] = Counter()
     print_findings(run, output, counts)
     report_skipped(run, verbose=verbose)
+    if not run.files:
+        warn("no files to check")
     if run.baseline.stale:
         stale = count(run.baseline.stale, "finding")
         click.echo(f"{stale} of the baseline no longer found: run with --update-baseline to remove them", err=True)

@@ -207,6 +207,15 @@ def test_skipped_files_are_one_note(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "-v", ".")[2].startswith(f"{note}\n{listed}")
 
 
+def test_run_without_files_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    write(vm=vm())
+    assert call(capsys, "--exclude", "vm.yaml", ".") == (
+        0,
+        "",
+        "warning: no files to check\nno findings; 0 objects in 0 files checked\n",
+    )
+
+
 def test_baseline_hides_known_findings(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=OLD)
     flags = ("--baseline", "known")

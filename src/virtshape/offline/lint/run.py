@@ -59,7 +59,7 @@ class Run:
             return reference in broken or objects.find(reference) is not None
 
         name = self._settings.content.target
-        self._target = None if name == OWN else Target(name, defines)
+        self._target = None if name == OWN else Target(name, defines, catalog=catalog)
         self._rules = self._settings.rules
 
     @property
@@ -94,7 +94,7 @@ class Run:
     def _lint(self, text: bytes, file: File, linter: Linter) -> list[Finding]:
         findings = linter.check_text(text, file.name, is_named=file.is_named)
         if self._target is not None:
-            findings = sorted([*findings, *self._target.check_text(text, file.name, findings)], key=_get_place)
+            findings = self._target.check_text(text, file.name, findings)
         rules = self._rules - self._settings.list_ignored(file.path) if file.path != STDIN else self._rules
         if len(rules) < len(RULES):
             findings = [finding for finding in findings if finding.rule in rules]
@@ -125,10 +125,6 @@ class Run:
         if problems:  # the file was readable in the prescan
             raise FilesError(problems)
         return text
-
-
-def _get_place(finding: Finding) -> tuple[str, int, int, str, str]:
-    return finding.place
 
 
 def _read(file: File, problems: list[FileProblem]) -> bytes:

@@ -38,8 +38,9 @@ _OWN_KINDS: Final = re.compile(
         r"""|\bapiVersion["']?\s*:\s*["']?(?:[a-z]+\.)?kubevirt\.io/"""
     ).encode()
 )
-_TEMPLATE: Final = re.compile(r"\{\{.*?\}\}")
-_OPEN_TEMPLATE: Final = b"{{"
+_PLACEHOLDER: Final = re.compile(r"\{\{.*?\}\}|\$\{\w.*?\}")
+_BRACES: Final = b"{{"
+_VARIABLE: Final = b"${"
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
 _PATCH_FIELDS: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _FREE_TEXT: Final = {"annotations", "userData", "networkData"}
@@ -98,16 +99,18 @@ def find_skip_reason(text: bytes, *, is_named: bool) -> Skip | None:
     """Return why a file is not linted; None if it is."""
     if not is_named and not _OWN_KINDS.search(text):
         return FOREIGN
-    return TEMPLATE if _OPEN_TEMPLATE in text and _is_template(text) else None
+    return TEMPLATE if (_BRACES in text or _VARIABLE in text) and _is_template(text) else None
 
 
 def _is_template(text: bytes) -> bool:
-    """Return True if the text is not valid YAML, or if a field of an object of our kinds is a placeholder."""
+    """Return True if braces make the text invalid, or if a field of an object of our kinds has a placeholder."""
     for document in scan_documents(text):
         if isinstance(document, YAMLError):
-            return True
+            if _BRACES in text:
+                return True
+            continue
         kind = find_stated_kind(document.tree)
-        if kind is not None and affects_vms(kind) and any(map(_TEMPLATE.search, _list_scalars(document.tree))):
+        if kind is not None and affects_vms(kind) and any(map(_PLACEHOLDER.search, _list_scalars(document.tree))):
             return True
     return False
 

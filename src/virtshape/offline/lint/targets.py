@@ -40,6 +40,7 @@ _COMMON_KINDS: Final = {
     "instancetype": "VirtualMachineClusterInstancetype",
     "preference": "VirtualMachineClusterPreference",
 }
+_MISSING: Final = "missing-reference"
 _REPORTED: Final = {"unknown-field", "missing-field", "unsupported-value", "wrong-type"}
 
 At = tuple[Part, ...]
@@ -47,25 +48,30 @@ Defines = Callable[[Reference], bool]
 
 
 class Target:
-    """A KubeVirt release; `defines` returns True for the objects in the files."""
+    """A KubeVirt release; `defines` returns True for the objects in the files, `catalog` includes the release's own."""
 
-    def __init__(self, name: str, defines: Defines) -> None:
+    def __init__(self, name: str, defines: Defines, *, catalog: bool = True) -> None:
         self.release = name.removeprefix("kubevirt-")
         self._defines = defines
+        self._catalog = catalog
         self._table = _load_table()
 
-    def check_text(self, text: bytes, file: str, known: list[Finding]) -> Iterator[Finding]:
-        """Yield findings of a text that are not already among the known ones."""
+    def check_text(self, text: bytes, file: str, known: list[Finding]) -> list[Finding]:
+        """Add the findings of a text for this release to the known ones; each field is reported once."""
         reported = {(each.object, each.field) for each in known if each.rule in _REPORTED}
+        findings: list[Finding] = []
+        installed: set[tuple[Subject, str]] = set()
         for document in scan_documents(text, file):
             kind = None if isinstance(document, YAMLError) else find_stated_kind(document.tree)
             if kind is None or isinstance(document, YAMLError):
                 continue
             reference = reference_of_tree(document.tree, kind)
             subject = Subject(kind.kind, reference.namespace, reference.name)
-            for issue in self.check_object(document.tree, kind):
-                if (subject, issue.field) not in reported:
-                    yield build_finding(issue, file, document.position(issue.field), subject)
+            issues = [each for each in self.check_object(document.tree, kind) if (subject, each.field) not in reported]
+            findings += (build_finding(each, file, document.position(each.field), subject) for each in issues)
+            installed.update((subject, field) for field in self._find_installed(document.tree, kind))
+        kept = [each for each in known if each.rule != _MISSING or (each.object, each.field) not in installed]
+        return sorted([*kept, *findings], key=lambda finding: finding.place)
 
     def check_object(self, tree: JsonObject, kind: Kind) -> Iterator[FieldError]:
         """Check one object; kinds that do not belong to KubeVirt have no violations."""
@@ -78,8 +84,8 @@ class Target:
         fields = _find_fields(kind.kind)
         if fields is not None and instead.startswith(f"{kind.group}/"):
             yield from self._check_value(tree.get("spec"), fields["spec"], ("spec",))
-        if kind.kind == "VirtualMachine":
-            yield from self._check_catalog(tree)
+        for field, kind_name, name in _find_common(tree, kind) if self._catalog else ():
+            yield from self._check_installed(field, kind_name, name)
 
     def _holds(self, ranges: str | None) -> bool:
         return ranges is not None and self.release in _read_ranges(ranges)
@@ -119,29 +125,32 @@ class Target:
         effect = "kubectl apply refuses it, and other clients lose it silently"
         return f'KubeVirt {self.release} does not have the field "{name}" ({when}): {effect}'
 
-    def _check_catalog(self, tree: JsonObject) -> Iterator[FieldError]:
-        """Check that the common instance types and preferences of a VM are part of the release."""
-        spec = tree.get("spec")
-        for role, kind in _COMMON_KINDS.items():
-            matcher = spec.get(role) if isinstance(spec, dict) else None
-            name = _find_common_name(matcher, kind) if isinstance(matcher, dict) else None
-            if name is None:
-                continue
-            names = self._table["catalog"][kind]
-            is_built_in = name in names or name in _list_own_catalog(kind)
-            reference = Reference(_INSTANCETYPE_GROUP, kind, "", name)
-            if is_built_in and not self._holds(names.get(name)) and not self._defines(reference):
-                message = (
-                    f"KubeVirt {self.release} does not install the {kind} {name}: add its definition to the files, "
-                    "or name another one"
-                )
-                yield FieldError(f"spec.{role}.name", message, rule="target-catalog")
+    def _check_installed(self, field: str, kind: str, name: str) -> Iterator[FieldError]:
+        """Check that the release installs a common instance type or preference."""
+        names = self._table["catalog"][kind]
+        is_built_in = name in names or name in _list_own_catalog(kind)
+        reference = Reference(_INSTANCETYPE_GROUP, kind, "", name)
+        if is_built_in and not self._holds(names.get(name)) and not self._defines(reference):
+            advice = "add its definition to the files, or name another one"
+            message = f"KubeVirt {self.release} does not install the {kind} {name}: {advice}"
+            yield FieldError(field, message, rule="target-catalog")
+
+    def _find_installed(self, tree: JsonObject, kind: Kind) -> Iterator[str]:
+        """Yield the fields of a VM that name an instance type or preference that the release installs."""
+        for field, kind_name, name in _find_common(tree, kind) if self._catalog else ():
+            if self._holds(self._table["catalog"][kind_name].get(name)):
+                yield field
 
 
-def _find_common_name(matcher: JsonObject, kind: str) -> str | None:
-    """Return the name in a matcher of a cluster-wide kind; None for the namespaced kind."""
-    stated, name = str(matcher.get("kind") or kind), matcher.get("name")
-    return name if isinstance(name, str) and stated.lower() in (kind.lower(), f"{kind.lower()}s") else None
+def _find_common(tree: JsonObject, kind: Kind) -> Iterator[tuple[str, str, str]]:
+    """Yield field, kind and name of the cluster-wide instance type and preference that a VM names."""
+    spec = tree.get("spec") if kind.kind == "VirtualMachine" else None
+    for role, common in _COMMON_KINDS.items():
+        matcher = spec.get(role) if isinstance(spec, dict) else None
+        if isinstance(matcher, dict):
+            stated, name = str(matcher.get("kind") or common).lower(), matcher.get("name")
+            if isinstance(name, str) and stated in (common.lower(), f"{common.lower()}s"):
+                yield f"spec.{role}.name", common, name
 
 
 def _rank(release: str) -> int:

@@ -16,7 +16,7 @@ def find_rules(name: str) -> set[str]:
     text = build_manifest(load_examples()[name])
     findings = Linter(prescan([text], catalog=True)).check_text(text, "vm.yaml")
     if name.startswith("target-"):
-        findings += Target(TARGET, lambda _: False).check_text(text, "vm.yaml", findings)
+        findings = Target(TARGET, lambda _: False).check_text(text, "vm.yaml", findings)
     return {finding.rule for finding in suppress(findings, text, "vm.yaml", RULES)}
 
 

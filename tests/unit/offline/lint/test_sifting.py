@@ -13,6 +13,7 @@ from virtshape.offline.lint.sifting import FOREIGN, PATCH, TEMPLATE, find_skip_r
 OLD = vm(run="running: true")
 HELM = "{{- if .Values.vm }}\n" + vm(name="name: {{ .Release.Name }}") + "{{- end }}\n"
 QUOTED = vm(name='name: "{{ .Release.Name }}"')
+VARIABLE = vm(name="name: ${VM_NAME:=web}")
 CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {group: kubevirt.io}\n"
 
 
@@ -54,7 +55,11 @@ LINTED = {
     ),
     "VM with a template in several lines": vm(name="name: web\nlabels:\n  x: |\n    {{ a }}\n    b"),
     "VM with a template in an annotation": vm(name="name: web\nannotations: {a/b: '{{ c }}'}"),
-    "VM with braces": vm(template="nodeSelector: {a: '{{'}"),
+    "VM with braces": vm(template="nodeSelector: {a: '{{', b: '${'}"),
+    "VM with a shell script": vm(
+        template="volumes:\n- name: c\n  cloudInitNoCloud:\n    userData: |\n      #!/bin/sh\n      echo ${HOME}"
+    ),
+    "broken VM with a shell script": "kind: VirtualMachine\nspec: [\n# ${HOME}\n",
 }
 
 
@@ -80,7 +85,7 @@ def test_file_without_objects_of_checked_kinds_is_skipped_unless_named(text: str
     assert find_skip_reason(text.encode(), is_named=True) in (None, TEMPLATE)
 
 
-@pytest.mark.parametrize("text", [HELM, QUOTED], ids=["Helm", "quoted placeholders"])
+@pytest.mark.parametrize("text", [HELM, QUOTED, VARIABLE], ids=["Helm", "quoted placeholders", "variables"])
 @pytest.mark.parametrize("is_named", [True, False])
 def test_template_is_skipped(text: str, is_named: bool) -> None:
     assert find_skip_reason(text.encode(), is_named=is_named) == TEMPLATE

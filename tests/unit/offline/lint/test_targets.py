@@ -1,11 +1,12 @@
 """Lint for a KubeVirt release: versions, fields, values and catalog objects that it does not have."""
 
 import pytest
+from msgspec.structs import replace
 from tests.support.linting import build_manifest, documents, instancetype, vm
 
 from virtshape.api.kinds import KINDS
-from virtshape.offline.lint import RULES, TARGETS, Finding
-from virtshape.offline.lint.prescan import scan_objects
+from virtshape.offline.lint import RULES, TARGETS, Finding, Linter
+from virtshape.offline.lint.prescan import prescan, scan_objects
 from virtshape.offline.lint.targets import RELEASES, Target
 
 V1BETA1 = "instancetype.kubevirt.io/v1beta1"
@@ -14,7 +15,7 @@ V1BETA1 = "instancetype.kubevirt.io/v1beta1"
 def lint(text: str, release: str = "1.8") -> list[Finding]:
     objects, _ = scan_objects([text.encode()])
     target = Target(f"kubevirt-{release}", lambda reference: objects.find(reference) is not None)
-    return list(target.check_text(text.encode(), "vm.yaml", []))
+    return target.check_text(text.encode(), "vm.yaml", [])
 
 
 def summarize(findings: list[Finding]) -> list[tuple[str, str]]:
@@ -142,11 +143,20 @@ def test_free_form_objects_and_other_groups_are_not_checked() -> None:
 
 
 def test_field_with_another_finding_is_reported_once() -> None:
-    text = vm(domain="memory: {guest: 1Gi}\nmemoory: {}").encode()
-    known = Finding("vm.yaml", 1, 1, "error", "unknown-field", "m", "spec.template.spec.domain.memoory")
-    (finding,) = Target("kubevirt-1.8", lambda _: False).check_text(text, "vm.yaml", [])
-    reported = Finding(**{**{name: getattr(known, name) for name in known.__struct_fields__}, "object": finding.object})
-    assert list(Target("kubevirt-1.8", lambda _: False).check_text(text, "vm.yaml", [reported])) == []
+    text = vm(domain="memory: {guest: 1Gi}\nmemoory: {}")
+    (finding,) = lint(text)
+    known = replace(finding, rule="unknown-field")
+    assert Target("kubevirt-1.8", lambda _: False).check_text(text.encode(), "vm.yaml", [known]) == [known]
+
+
+def test_instancetype_that_only_the_release_installs_is_not_missing() -> None:
+    text = vm(spec="instancetype: {name: gn1.xlarge}", domain="").encode()
+    missing = Linter(prescan([text], catalog=True)).check_text(text, "vm.yaml")
+    assert [each.rule for each in missing] == ["missing-reference"]
+    assert Target("kubevirt-1.3", lambda _: False).check_text(text, "vm.yaml", missing) == []
+    assert Target("kubevirt-1.3", lambda _: False, catalog=False).check_text(text, "vm.yaml", missing) == missing
+    later = Target("kubevirt-1.5", lambda _: False).check_text(text, "vm.yaml", missing)
+    assert sorted(each.rule for each in later) == ["missing-reference", "target-catalog"]
 
 
 def test_every_kind_of_kubevirt_is_in_the_table() -> None:
