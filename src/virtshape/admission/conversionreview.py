@@ -4,6 +4,7 @@ Decode ConversionReview requests and encode responses.
 Versions of our groups share their fields, so only apiVersion changes.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -16,6 +17,8 @@ from virtshape.api.status import StatusError
 
 API_VERSION: Final = "apiextensions.k8s.io/v1"
 KIND: Final = "ConversionReview"
+MAX_OBJECT_BYTES: Final = 3 * 1024 * 1024
+"""Limit for one object: the API server accepts no larger request body."""
 
 
 class Request(Struct, frozen=True):
@@ -32,33 +35,51 @@ class _Review(Struct):
     request: Request | None = None
 
 
-class _Head(Struct):
-    api_version: str = field(default="", name="apiVersion")
-    kind: str = ""
+class _Head(Struct, gc=False):
+    """The required fields of an object, so that a request of many other values is rejected at the first one."""
+
+    api_version: str = field(name="apiVersion")
+    kind: str
+
+
+class _Heads(Struct):
+    objects: Sequence[_Head] = ()
+
+
+class _Outline(Struct):
+    request: _Heads | None = None
 
 
 def answer_conversion(data: bytes) -> bytes:
     """Return the response to a ConversionReview; raise StatusError if the body is not one."""
     try:
+        outline = _outline_decoder.decode(data)
         review = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StatusError(400, "BadRequest", f"the body is not a valid {KIND}: {error}") from error
     if (review.api_version, review.kind) != (API_VERSION, KIND) or review.request is None:
         raise StatusError(400, "BadRequest", f"expected a {KIND} of {API_VERSION} with a request")
+    heads = outline.request.objects if outline.request else ()
     try:
-        converted = [_convert(bytes(item), review.request.desired) for item in review.request.objects]
+        converted = [
+            _convert(head, item, review.request.desired)
+            for head, item in zip(heads, review.request.objects, strict=True)
+        ]
     except StatusError as error:
         return _write(review.request.uid, [], to_tree(error.status))
     return _write(review.request.uid, converted, {"status": "Success"})
 
 
-def _convert(item: bytes, desired: str) -> bytes:
-    head = _head_decoder.decode(item)
+def _convert(head: _Head, item: msgspec.Raw, desired: str) -> bytes:
+    if len(memoryview(item)) > MAX_OBJECT_BYTES:
+        raise StatusError(
+            413, "RequestEntityTooLarge", f"an object of the {KIND} is too large: limit is {MAX_OBJECT_BYTES}"
+        )
     group, _, version = desired.partition("/")
     if head.api_version.partition("/")[0] != group or version not in VERSIONS.get(group, ()):
         reason = f"cannot convert {head.api_version} {head.kind} to {desired}: unknown version"
         raise StatusError(400, "BadRequest", reason)
-    return convert_bytes(item, desired)
+    return convert_bytes(bytes(item), desired)
 
 
 def _write(uid: str, objects: list[bytes], result: JsonObject) -> bytes:
@@ -67,4 +88,4 @@ def _write(uid: str, objects: list[bytes], result: JsonObject) -> bytes:
 
 
 _decoder = msgspec.json.Decoder(_Review)
-_head_decoder = msgspec.json.Decoder(_Head)
+_outline_decoder = msgspec.json.Decoder(_Outline)

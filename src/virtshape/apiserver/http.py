@@ -21,7 +21,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.limits import MAX_BODY_BYTES, too_many_requests
 from virtshape.apiserver.memorybudget import MemoryBudget
 from virtshape.apiserver.message import Request, Response, Stream, Upgrade
-from virtshape.apiserver.parsing import Client, RequestReader
+from virtshape.apiserver.parsing import Client, FindLimit, RequestReader
 from virtshape.apiserver.responses import build_error_response
 from virtshape.apiserver.upgrading import relay_stream
 from virtshape.stream.websocket import WebSocket
@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol):
             self._refuse,
             self._send_continue,
             self._throttle,
-            self._listener.largest_body,
+            self._listener.find_limit,
             self._admit,
             self._has_room,
         )
@@ -440,12 +440,12 @@ class Listener:
         self,
         handler: Handler,
         *,
-        largest_body: int = MAX_BODY_BYTES,
+        find_limit: FindLimit = lambda _: MAX_BODY_BYTES,
         authenticate: Authenticate = lambda _: None,
         max_connections: int = MAX_CONNECTIONS,
     ) -> None:
         self.handler = handler
-        self.largest_body = largest_body
+        self.find_limit = find_limit
         self.authenticate = authenticate
         self.memory = MemoryBudget()
         self.connections: set[Connection] = set()

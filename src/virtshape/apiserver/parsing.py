@@ -26,6 +26,10 @@ Admit = Callable[[Request, int], StatusError | None]
 """Returns the error if a request with a body of up to this size may not be read, else None."""
 
 
+FindLimit = Callable[[str], int]
+"""Returns the maximum size of a request body by the path of the request."""
+
+
 class Client(NamedTuple):
     """The client's address and certificate, from the transport."""
 
@@ -50,14 +54,14 @@ class RequestReader:
         refuse: Callable[[StatusError], None],
         send_continue: Callable[[], None],
         throttle: Callable[[bool], None] = lambda _: None,
-        largest_body: int = MAX_BODY_BYTES,
+        find_limit: FindLimit = lambda _: MAX_BODY_BYTES,
         admit: Admit = lambda _request, _size: None,
         has_room: Callable[[], bool] = lambda: True,
     ) -> None:
         self._client = client
         self._admit = admit
         self._has_room = has_room
-        self._largest_body = largest_body
+        self._find_limit = find_limit
         self._take = take
         self._refuse_with = refuse
         self._send_continue = send_continue
@@ -198,15 +202,20 @@ class RequestReader:
         self._body_size += len(body)
         self._check_size(self._body_size)
         if self._body_size > LARGE_BODY and not self._is_admitted:
-            self._admit_body(self._largest_body)
+            self._admit_body(self._read_limit())
         if not self._refused:
             self._body.append(body)
 
     def _check_size(self, size: int) -> None:
+        if not size:
+            return
         try:
-            check_size(size, self._largest_body)
+            check_size(size, self._read_limit())
         except StatusError as error:
             self._refuse(error)
+
+    def _read_limit(self) -> int:
+        return self._find_limit(self._read_target().partition("?")[0])
 
     def on_message_complete(self) -> None:
         """Pass the request on."""

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from virtshape.apiserver.http import Authenticate, Handler, Listener
 from virtshape.apiserver.limits import MAX_BODY_BYTES
+from virtshape.apiserver.parsing import FindLimit
 from virtshape.client.access import Access
 from virtshape.client.http import HttpTransport
 from virtshape.client.informer import Informers
@@ -65,7 +66,7 @@ class Server(Struct, frozen=True):
     certificates: CertificateRenewer
     list_metrics: Callable[[], Iterable[Family]]
     supervisor: Supervisor
-    largest_body: int = MAX_BODY_BYTES
+    find_limit: FindLimit = lambda _: MAX_BODY_BYTES
     authenticate: Authenticate = lambda _: None
 
 
@@ -80,7 +81,7 @@ async def serve(server: Server, settings: Settings, on_ready: Callable[[Ready], 
 
     monitor = Monitor(list_checks, lambda: [*server.list_metrics(), *list_task_metrics(supervisor)])
     handle = log_requests(server.handle) if is_access_logged() else server.handle
-    listener = Listener(handle, largest_body=server.largest_body, authenticate=server.authenticate)
+    listener = Listener(handle, find_limit=server.find_limit, authenticate=server.authenticate)
     ports = settings.ports
     async with (
         serve_monitoring(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),

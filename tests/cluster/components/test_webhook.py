@@ -14,9 +14,10 @@ from tests.support.demo import find_free_port
 from tests.support.kubectl import Kubectl
 
 from virtshape.api.model import JsonObject
+from virtshape.cluster.manifests import naming
 from virtshape.cluster.manifests.crds import build_definitions
 from virtshape.cluster.manifests.options import Options
-from virtshape.cluster.webhook.process import MAX_REVIEW_BYTES
+from virtshape.cluster.webhook.handler import find_limit
 
 pytestmark = pytest.mark.usefixtures("webhook")
 
@@ -402,18 +403,19 @@ def test_user_cannot_write_the_status_of_an_instance(kubectl: Kubectl) -> None:
     assert kubectl.get("vmi", "forged")["status"] == before
 
 
-def test_too_large_review_returns_413_before_its_body_is_sent(installation: Installation) -> None:
+@pytest.mark.parametrize("path", [naming.MUTATE_PATH, naming.VALIDATE_PATH, naming.CONVERT_PATH])
+def test_too_large_review_returns_413_before_its_body_is_sent(installation: Installation, path: str) -> None:
     trust = ssl.create_default_context()
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
     connection = http.client.HTTPSConnection("127.0.0.1", installation.https["webhook"], timeout=TIMEOUT, context=trust)
     try:
-        connection.putrequest("POST", "/convert")
+        connection.putrequest("POST", f"{path}?timeout=10s")
         connection.putheader("Content-Type", "application/json")
-        connection.putheader("Content-Length", str(MAX_REVIEW_BYTES + 1))
+        connection.putheader("Content-Length", str(find_limit(path) + 1))
         connection.endheaders()
         response = connection.getresponse()
         status = json.load(response)
         assert (response.status, status["reason"]) == (413, "RequestEntityTooLarge")
-        assert str(MAX_REVIEW_BYTES) in status["message"]
+        assert f"limit is {find_limit(path)}" in status["message"]
     finally:
         connection.close()

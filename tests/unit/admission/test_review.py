@@ -2,6 +2,7 @@
 
 import base64
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from virtshape.admission.clusterstate import Admitted
-from virtshape.admission.conversionreview import answer_conversion
+from virtshape.admission.conversionreview import MAX_OBJECT_BYTES, answer_conversion
 from virtshape.admission.review import allow, create_json_patch, deny, parse_admission_request
 from virtshape.api.fielderror import FieldError
 from virtshape.api.status import StatusError
@@ -138,9 +139,44 @@ def test_unknown_version_cannot_be_converted(wanted: str) -> None:
     assert f"to {wanted}: unknown version" in result["message"]
 
 
-def test_invalid_conversion_review_is_rejected() -> None:
-    with pytest.raises(StatusError):
-        answer_conversion(b"{}")
+def pack_conversion(objects: bytes) -> bytes:
+    head = b'{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"c1",'
+    return head + b'"desiredAPIVersion":"kubevirt.io/v1","objects":[' + objects + b"]}}"
+
+
+INVALID_CONVERSIONS = {
+    "not a review": b"{}",
+    "number": pack_conversion(b"1"),
+    "null": pack_conversion(b"null"),
+    "no apiVersion": pack_conversion(b'{"kind":"VirtualMachine"}'),
+    "no kind": pack_conversion(b'{"apiVersion":"kubevirt.io/v1"}'),
+    "deep nesting": pack_conversion(b"[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("body", INVALID_CONVERSIONS.values(), ids=INVALID_CONVERSIONS)
+def test_invalid_conversion_review_is_rejected(body: bytes) -> None:
+    with pytest.raises(StatusError) as refused:
+        answer_conversion(body)
+    assert refused.value.code == 400
+
+
+def test_conversion_review_of_many_values_uses_little_memory() -> None:
+    body = pack_conversion(b"1," * 4_000_000 + b"1")
+    tracemalloc.start()
+    try:
+        with pytest.raises(StatusError):
+            answer_conversion(body)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < len(body)
+
+
+def test_too_large_object_is_not_converted() -> None:
+    large = {**OBJECT, "spec": {"a": "x" * MAX_OBJECT_BYTES}}
+    result = convert("instancetype.kubevirt.io/v1beta1", large)["result"]
+    assert (result["status"], result["code"]) == ("Failure", 413)
 
 
 CASES: dict[str, tuple[Any, Any, list[dict[str, Any]]]] = {

@@ -1,7 +1,9 @@
 """Request handler of the admission and conversion webhooks."""
 
+import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -18,6 +20,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.admission.clones import require_clone_permission
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.http import AnyResponse
+from virtshape.apiserver.limits import check_nesting
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.apiserver.responses import NO_CACHE, build_error_response, build_not_found_response
 from virtshape.client.errors import ConfigError, UnreachableError
@@ -26,9 +29,20 @@ from virtshape.cluster.delegation import DelegatedAuthorizer
 from virtshape.cluster.manifests import naming
 from virtshape.controllers.runtime.counters import BOUNDS, Histogram
 
+MAX_CONVERSION_BYTES: Final = 64 * 1024 * 1024
+"""The API server sends all objects of a list in one conversion request."""
+MAX_REVIEW_BYTES: Final = 8 * 1024 * 1024
+"""An AdmissionReview has two objects: one of a request body and one that is stored."""
+MAX_REVIEWED_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of AdmissionReviews that are handled at a time: decoded, they take up to 25 times as much."""
 EXTRA_BOUNDS: Final = (0.00025, 0.0005)
 """Seconds: additional histogram bounds, because most responses take less than the first default bound."""
 _log = logging.getLogger(__name__)
+
+
+def find_limit(path: str) -> int:
+    """Return the maximum size of a request body."""
+    return MAX_CONVERSION_BYTES if path == naming.CONVERT_PATH else MAX_REVIEW_BYTES
 
 
 class Counts:
@@ -47,6 +61,41 @@ class Counts:
         self.durations[path].add(seconds)
 
 
+class Room:
+    """A limit of bytes that are in use at a time, granted in the order of requests; one request may exceed it."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._used = 0
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    async def take(self, size: int) -> None:
+        """Wait until there is room."""
+        if not self._is_full(size) and not (self._used and self._waiting):
+            self._used += size
+            return
+        granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((size, granted))
+        try:
+            await granted
+        except asyncio.CancelledError:
+            if granted.done() and not granted.cancelled():
+                self.release(size)
+            raise
+
+    def release(self, size: int) -> None:
+        """Release room, and grant it to those who wait."""
+        self._used -= size
+        while self._waiting and not self._is_full(self._waiting[0][0]):
+            size, granted = self._waiting.popleft()
+            if not granted.cancelled():
+                self._used += size
+                granted.set_result(None)
+
+    def _is_full(self, size: int) -> bool:
+        return self._used > 0 and self._used + size > self._most
+
+
 class Webhook:
     """Handles reviews from the API server; `trusted` are the service accounts of virtshape's components."""
 
@@ -54,6 +103,7 @@ class Webhook:
         self._context = context
         self._authorizer = authorizer
         self._trusted = trusted
+        self._room = Room(MAX_REVIEWED_BYTES)
         self.counts = Counts()
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
@@ -83,8 +133,18 @@ class Webhook:
     async def _review(
         self, request: Request, decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]]
     ) -> Response:
+        await self._room.take(len(request.body))
+        try:
+            return await self._review_now(request, decide)
+        finally:
+            self._room.release(len(request.body))
+
+    async def _review_now(
+        self, request: Request, decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]]
+    ) -> Response:
         began = time.perf_counter()
         try:
+            check_nesting(request.body)
             review = parse_admission_request(request.body)
         except StatusError as error:
             self.counts.add(request.path, "failed", time.perf_counter() - began)

@@ -13,15 +13,13 @@ from virtshape.cluster.manifests.crds import list_converted
 from virtshape.cluster.manifests.naming import SYSTEM
 from virtshape.cluster.tls.cainjection import InjectionTarget, conversion_target, webhook_target
 from virtshape.cluster.tls.renewal import CertificateRenewer
-from virtshape.cluster.webhook.handler import Webhook
+from virtshape.cluster.webhook.handler import Webhook, find_limit
 from virtshape.controllers.runtime.clients import TrimmingClient
 from virtshape.daemon.metrics import PREFIX, Family, Sample, list_durations, list_process_metrics
 from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT: Final = "webhook"
 MANAGER: Final = "virtshape-webhook"
-MAX_REVIEW_BYTES: Final = 64 * 1024 * 1024
-"""Bytes; the API server sends all objects of a list in one conversion request."""
 
 
 async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], None]) -> None:
@@ -40,7 +38,7 @@ async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], No
             CertificateRenewer(api.client, source, list_injection_targets()),
             lambda: [*list_process_metrics(COMPONENT), *list_webhook_metrics(webhook)],
             supervisor,
-            MAX_REVIEW_BYTES,
+            find_limit,
         )
         await serve(server, settings, on_ready)
 

@@ -1,5 +1,6 @@
 """Requests of the webhook: what it reads from the API server, and how often it decodes a VM."""
 
+import asyncio
 from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,13 +17,15 @@ from virtshape.admission.accounts import find_trusted_users
 from virtshape.api.codec import from_tree, object_from_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject
+from virtshape.apiserver.http import Listener
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.patches.jsonpatch import patch_json
 from virtshape.client.informer import Informers
 from virtshape.client.rest import RestClient
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.delegation import DelegatedAuthorizer
-from virtshape.cluster.webhook.handler import Webhook
+from virtshape.cluster.manifests import naming
+from virtshape.cluster.webhook.handler import MAX_CONVERSION_BYTES, MAX_REVIEW_BYTES, Room, Webhook, find_limit
 from virtshape.supervise.supervisor import Supervisor
 
 SOURCE: JsonObject = {
@@ -156,3 +159,70 @@ async def test_vm_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         decoded.clear()
         assert (await review(webhook, path, build_inferring_vm()))["allowed"]
     assert decoded == [VirtualMachine]
+
+
+@pytest.mark.parametrize("path", [naming.MUTATE_PATH, naming.VALIDATE_PATH])
+async def test_deeply_nested_review_is_rejected(tmp_path: Path, path: str) -> None:
+    async with open_webhook(tmp_path) as (webhook, _):
+        pending: Any = webhook.handle(Request("POST", path, {}, b'{"request":' + b"[" * 300 + b"]" * 300 + b"}"))
+        response: Response = await pending
+        assert response.status == 400
+        assert b"nested more than 200 levels" in response.body
+
+
+async def post(port: int, path: str, size: int) -> bytes:
+    """Send the head of a request with a body of this size; return the first line of the response."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(
+            f"POST {path} HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: {size}\r\n\r\n".encode()
+        )
+        return (await asyncio.wait_for(reader.readline(), 30)).strip()
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"),
+    [
+        (f"{naming.MUTATE_PATH}?timeout=10s", MAX_REVIEW_BYTES),
+        (naming.VALIDATE_PATH, MAX_REVIEW_BYTES),
+        ("/other", MAX_REVIEW_BYTES),
+        (f"{naming.CONVERT_PATH}?timeout=30s", MAX_CONVERSION_BYTES),
+    ],
+)
+async def test_body_limit_depends_on_the_path(tmp_path: Path, path: str, limit: int) -> None:
+    async with open_webhook(tmp_path) as (webhook, _):
+        listener = Listener(webhook.handle, find_limit=find_limit)
+        port = await listener.start("127.0.0.1", 0, None)
+        try:
+            assert await post(port, path, limit) == b"HTTP/1.1 100 Continue"
+            assert await post(port, path, limit + 1) == b"HTTP/1.1 413 Request Entity Too Large"
+        finally:
+            await listener.stop(0)
+
+
+async def test_reviews_beyond_the_limit_wait_for_earlier_ones() -> None:
+    room = Room(10)
+    await room.take(25)  # alone, any size is granted
+    waiting = [asyncio.create_task(room.take(size)) for size in (6, 4, 1)]
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in waiting)
+    room.release(25)
+    await asyncio.gather(*waiting[:2])
+    assert not waiting[2].done()
+    room.release(4)
+    await waiting[2]
+
+
+async def test_cancelled_reviews_use_no_room() -> None:
+    room = Room(10)
+    await room.take(10)
+    cancelled, granted = (asyncio.create_task(room.take(10)) for _ in range(2))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    room.release(10)
+    await granted
+    assert cancelled.cancelled()
+    room.release(10)
+    await asyncio.wait_for(room.take(10), 30)
