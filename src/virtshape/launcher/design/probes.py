@@ -32,6 +32,7 @@ def _design_check(context: DesignContext, probe: Probe | None, at: str) -> Check
 def _choose_way(context: DesignContext, probe: Probe, at: str) -> Check | None:
     if probe.http_get is not None:
         asked = probe.http_get
+        _check_host(context, asked.host, f"{at}.httpGet.host")
         return Check(
             way="http",
             port=_find_port(context, asked.port, f"{at}.httpGet.port"),
@@ -42,6 +43,7 @@ def _choose_way(context: DesignContext, probe: Probe, at: str) -> Check | None:
         )
     if probe.tcp_socket is not None:
         port = _find_port(context, probe.tcp_socket.port, f"{at}.tcpSocket.port")
+        _check_host(context, probe.tcp_socket.host, f"{at}.tcpSocket.host")
         return Check(way="tcp", port=port, host=probe.tcp_socket.host or "")
     if probe.exec is not None:
         if not probe.exec.command:
@@ -51,6 +53,14 @@ def _choose_way(context: DesignContext, probe: Probe, at: str) -> Check | None:
         return Check(way="ping")
     context.refuse(at, "has no handler: set httpGet, tcpSocket, exec or guestAgentPing")
     return None
+
+
+def _check_host(context: DesignContext, wanted: str | None, field: str) -> None:
+    """Refuse a host unless the launcher process reaches no more of the network than the guest does."""
+    if wanted and not context.host.cluster and context.host.isolation != "namespace":
+        context.refuse(
+            field, "is not possible for a guest without its own network namespace: leave it out to probe the guest"
+        )
 
 
 def _find_port(context: DesignContext, wanted: int | str, field: str) -> int:

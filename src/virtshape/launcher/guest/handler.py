@@ -18,10 +18,12 @@ from virtshape.launcher.guest.credentials import CredentialSync
 from virtshape.launcher.guest.guest import Guest
 from virtshape.launcher.guest.hotplug import HotplugError, set_memory, set_vcpus
 from virtshape.launcher.guest.portforward import ForwardError, PortForwarder
-from virtshape.launcher.guest.probes import Prober, ProbeWorkers
+from virtshape.launcher.guest.probes import Prober, ProbeWorkers, choose_address
 from virtshape.launcher.guest.reports import ReportPublisher
 from virtshape.launcher.guest.shutdown import GracefulShutdown
 from virtshape.launcher.host import LOOPBACK
+from virtshape.launcher.netns.kernel import list_addresses
+from virtshape.launcher.netns.namespace import list_forbidden
 from virtshape.launcher.netns.ports import PortKey
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import (
@@ -199,9 +201,7 @@ class RequestHandler:
             except (ForwardError, libvirt.libvirtError) as error:
                 raise ConnectionError(str(error)) from error
         known = [address for one in self._reports.report.interfaces for address in one.addresses]
-        if not known:
-            raise ConnectionError("the guest's address is unknown: install the QEMU guest agent in the guest")
-        return known[0], port
+        return choose_address(known, list_forbidden(list_addresses())), port
 
     def _list_connections(self) -> str:
         try:

@@ -1,12 +1,14 @@
 """Readiness and liveness probes: run them periodically, and execute tcpSocket, httpGet, exec and ping probes."""
 
+import contextlib
 import json
 import logging
 import socket
 import threading
 import time
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
 from msgspec import Struct
@@ -21,6 +23,7 @@ _MAX_MESSAGE_LENGTH: Final = 200
 _ESTABLISHED: Final = "TCP[ESTABLISHED]"
 _FORWARD: Final = "TCP[HOST_FORWARD]"
 
+Address = IPv4Address | IPv6Address
 FindAddress = Callable[[int], tuple[str, int]]
 """Returns the address of a guest port; raises ConnectionError if it is unreachable."""
 ListConnections = Callable[[], str]
@@ -165,7 +168,7 @@ class Prober:
             connection.endheaders()
             status = connection.getresponse().status
         except HTTPException as error:
-            return f"invalid HTTP response: {error!r}"[:_MAX_MESSAGE_LENGTH]
+            return f"invalid HTTP response: {type(error).__name__}"  # its text may be the response of another server
         finally:
             connection.close()
         return "" if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
@@ -192,6 +195,18 @@ class Prober:
     def _run_command(self, command: str, arguments: JsonObject, seconds: float) -> Any:
         message: JsonObject = {"execute": command, "arguments": arguments} if arguments else {"execute": command}
         return json.loads(self._run_agent_command(json.dumps(message), seconds))["return"]
+
+
+def choose_address(reported: Iterable[str], forbidden: Collection[Address]) -> str:
+    """Return the first address that a guest agent reported and that may be the guest's; raise ConnectionError."""
+    for text in reported:
+        with contextlib.suppress(ValueError):
+            address: Address = ip_address(text.partition("%")[0])
+            address = getattr(address, "ipv4_mapped", None) or address
+            special = address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified
+            if not special and address not in forbidden:
+                return str(address)
+    raise ConnectionError("the guest's address is unknown: install the QEMU guest agent in the guest")
 
 
 def _build_unverified_context() -> Any:

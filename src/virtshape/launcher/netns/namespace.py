@@ -18,7 +18,20 @@ from virtshape.launcher.netns.dns import RESOLVERS, Relay, find_local_resolver
 from virtshape.launcher.netns.kernel import Address
 from virtshape.launcher.netns.pasta import FAILED, PID_FILE, STARTED, PortForward, read_failure, run_pasta
 
-METADATA_SERVICES: Final = tuple(map(ipaddress.ip_address, ("169.254.169.254", "169.254.170.2", "fd00:ec2::254")))
+METADATA_SERVICES: Final = tuple(
+    ipaddress.ip_address(text)
+    for text in (
+        "169.254.169.254",  # AWS, Azure, Google Cloud, OpenStack and others
+        "169.254.170.2",  # AWS, containers
+        "169.254.170.23",  # AWS, pods
+        "fd00:ec2::254",  # AWS
+        "fd00:ec2::23",  # AWS, pods
+        "fd20:ce::254",  # Google Cloud
+        "100.100.100.200",  # Alibaba Cloud
+        "192.0.0.192",  # Oracle Cloud
+        "168.63.129.16",  # Azure, host agent
+    )
+)
 """Metadata services of cloud providers, which give credentials to the host."""
 
 

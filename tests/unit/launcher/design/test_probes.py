@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.domains import design_guest
+from msgspec.structs import replace
+from tests.support.domains import ACCELERATED, design_guest
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.guest.plan import Check, Checks
+from virtshape.launcher.host import Isolation
 
 NAMED: JsonObject = {
     "devices": {"interfaces": [{"name": "default", "masquerade": {}, "ports": [{"name": "web", "port": 80}]}]}
@@ -46,9 +48,10 @@ WAYS: dict[str, tuple[JsonObject, Check]] = {
 
 @pytest.mark.parametrize(("probe", "check"), WAYS.values(), ids=WAYS)
 def test_probe_becomes_a_check(probe: JsonObject, check: Check) -> None:
-    designed = design_guest(NAMED, networks=POD, readinessProbe=probe)
+    host = replace(ACCELERATED, isolation="namespace")
+    designed = design_guest(NAMED, networks=POD, readinessProbe=probe, host=host)
     assert designed.checks == Checks(readiness=check)
-    assert design_guest(NAMED, networks=POD, livenessProbe=probe).checks == Checks(liveness=check)
+    assert design_guest(NAMED, networks=POD, livenessProbe=probe, host=host).checks == Checks(liveness=check)
     assert not designed.refusals
 
 
@@ -67,3 +70,19 @@ IMPOSSIBLE: dict[str, tuple[Any, str, str]] = {
 def test_unsupported_probe_is_refused(probe: JsonObject, field: str, reason: str) -> None:
     refusals = design_guest(NAMED, networks=POD, livenessProbe=probe).refusals
     assert [(one.field, one.reason) for one in refusals] == [(field, reason)]
+
+
+@pytest.mark.parametrize("way", ["tcpSocket", "httpGet"])
+@pytest.mark.parametrize("isolation", ["none", "restricted"])
+def test_probe_of_another_host_is_refused_without_a_network_namespace(way: str, isolation: Isolation) -> None:
+    host = replace(ACCELERATED, isolation=isolation)
+    probe = {way: {"port": 80, "host": "169.254.169.254"}}
+    (refusal,) = design_guest(NAMED, networks=POD, readinessProbe=probe, host=host).refusals
+    assert refusal.field == f"spec.readinessProbe.{way}.host"
+    assert "without its own network namespace" in refusal.reason
+
+
+def test_probe_of_another_host_is_possible_in_a_pod() -> None:
+    host = replace(ACCELERATED, cluster=True)
+    designed = design_guest(NAMED, networks=POD, readinessProbe={"tcpSocket": {"port": 80, "host": "db"}}, host=host)
+    assert not designed.refusals

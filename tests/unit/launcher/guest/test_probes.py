@@ -3,8 +3,10 @@
 import json
 import queue
 import socket
+import threading
 from base64 import b64encode
 from collections.abc import Iterator
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 from tests.support.webserver import Response, serve
 
 from virtshape.launcher.guest.plan import Check, Checks
-from virtshape.launcher.guest.probes import Prober, ProbeWorkers, Tally
+from virtshape.launcher.guest.probes import Prober, ProbeWorkers, Tally, choose_address
 from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.netns.namespace import list_forbidden
 from virtshape.launcher.report import Report
 
 SOON = 60.0
@@ -142,6 +145,32 @@ def test_http_status_decides_the_result(status: int, message: str) -> None:
 
 def test_silent_port_fails_an_http_check(port: int) -> None:
     assert ask_port(port, Check(way="http", port=80, timeout=0.1)) == "no answer within 0.1 seconds"
+
+
+def test_content_of_a_response_that_is_not_http_is_not_reported() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def respond() -> None:
+            connection = listening.accept()[0]
+            connection.sendall(b"secret of another service\r\n")
+            connection.close()
+
+        responder = threading.Thread(target=respond)
+        responder.start()
+        found = ask_port(listening.getsockname()[1], Check(way="http", port=80, timeout=30))
+        responder.join()
+    assert found == "invalid HTTP response: BadStatusLine"
+
+
+FORBIDDEN = ["127.0.0.1", "::1", "169.254.169.254", "fe80::1", "fe80::1%eth0", "0.0.0.0", "::", "::ffff:127.0.0.1", "224.0.0.1", "100.100.100.200", "192.0.2.7", "x"]
+
+
+def test_addresses_of_the_machine_are_not_probed_as_the_guest() -> None:
+    forbidden = list_forbidden([ip_address("192.0.2.7")])
+    assert choose_address([*FORBIDDEN, "192.0.2.8", "192.0.2.9"], forbidden) == "192.0.2.8"
+    for address in FORBIDDEN:
+        with pytest.raises(ConnectionError, match="the guest's address is unknown"):
+            choose_address([address], forbidden)
 
 
 def query_agent(check: Check, *answers: Any) -> tuple[str, list[Any]]:
