@@ -91,6 +91,15 @@ def test_image_with_too_many_files_or_whiteouts_is_refused(
         images.fetch_disk(NAME)
 
 
+def test_short_whiteouts_count_with_their_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "MAX_HIDDEN_BYTES", 50_000)
+    content = {f".wh.{number}": b"" for number in range(1000)}
+    source = write_tree(tmp_path / "layout", build_layout({"": [build_layer(content)]}))
+    images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False)
+    with pytest.raises(RefusedImageError, match="hides more than 50000 bytes"):
+        images.fetch_disk(NAME)
+
+
 def test_disk_of_too_large_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_BYTES", 8)
     (tmp_path / "key").write_bytes(b"x" * 9)

@@ -19,6 +19,8 @@ STDOUT: Final = 1
 STDERR: Final = 2
 ERROR: Final = 3
 MAX_STDERR_BYTES: Final = 512
+MAX_OUTPUT_BYTES: Final = 16 * 1024 * 1024
+"""Limit of a command's output: a guest that breaks out of QEMU controls its pod."""
 
 
 class Command:
@@ -71,11 +73,14 @@ async def run_command(
 ) -> bytes:
     """Return the whole output of a command; raise StatusError with its error output if it fails."""
     running = await start_command(transport, namespace, pod, container, command)
-    pieces = []
+    output = bytearray()
     try:
         async with asyncio.timeout(seconds):
             while piece := await running.read():
-                pieces.append(piece)
+                output += piece
+                if len(output) > MAX_OUTPUT_BYTES:
+                    message = f"the guest's pod sent more than {MAX_OUTPUT_BYTES} bytes"
+                    raise StatusError(502, "BadGateway", message)
     except StreamClosed as end:
         raise StatusError(500, "InternalError", f"Internal error occurred: {end.reason or end}") from end
     except TimeoutError:
@@ -83,4 +88,4 @@ async def run_command(
         raise StatusError(504, "Timeout", message) from None
     finally:
         await running.close()
-    return b"".join(pieces)
+    return bytes(output)

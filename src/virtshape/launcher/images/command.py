@@ -12,13 +12,14 @@ import subprocess
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, cast
 
 from virtshape.launcher.images.errors import ToolError
 
 MAX_OUTPUT: Final = 1 << 20
 _LIMITED: Final = 'ulimit -v "$1" && ulimit -t "$2" && shift 2 && exec "$@"'
 _BEAT_MILLISECONDS: Final = 100
+_CHUNK: Final = 64 * 1024
 _MAX_ERROR_LENGTH: Final = 400
 
 
@@ -40,12 +41,13 @@ def run(
     """
     limits = [] if memory is None else ["/bin/sh", "-c", _LIMITED, "sh", str(memory // 1024), str(int(seconds) + 1)]
     environment = {**os.environ, "LC_ALL": "C", **(variables or {})}
-    with _open_memory() as output, _open_bounded_memory() as errors:
+    output = bytearray()
+    with _open_bounded_memory() as errors:
         try:
             process = subprocess.Popen(  # noqa: S603 - a list of arguments, built by this package
                 [*limits, *command],
                 stdin=subprocess.DEVNULL,
-                stdout=output,
+                stdout=subprocess.PIPE,
                 stderr=errors,
                 cwd=directory,
                 env=environment,
@@ -54,16 +56,13 @@ def run(
         except FileNotFoundError as error:
             raise ToolError(f"{command[0]} is not installed") from error
         with process:
-            code = _await(process, command[0], seconds, beat)
+            code = _await(process, command[0], seconds, beat, output)
         if code == 127 and limits:
             raise ToolError(f"{command[0]} is not installed")
         if code not in successes:
-            raise ToolError(_describe(command[0], code, _read(errors).rstrip(b"\0")))
-        return _read(output)
-
-
-def _open_memory() -> IO[bytes]:
-    return os.fdopen(os.memfd_create("output"), "w+b")
+            errors.seek(0)
+            raise ToolError(_describe(command[0], code, errors.read(MAX_OUTPUT).rstrip(b"\0")))
+        return bytes(output)
 
 
 def _open_bounded_memory() -> IO[bytes]:
@@ -74,18 +73,35 @@ def _open_bounded_memory() -> IO[bytes]:
     return file
 
 
-def _await(process: "subprocess.Popen[bytes]", name: str, seconds: float, beat: Callable[[], None] | None) -> int:
-    deadline = time.monotonic() + seconds
+def _await(
+    process: "subprocess.Popen[bytes]",
+    name: str,
+    seconds: float,
+    beat: Callable[[], None] | None,
+    output: bytearray,
+) -> int:
+    deadline, next_beat = time.monotonic() + seconds, 0.0
     descriptor = os.pidfd_open(process.pid)
-    ended = select.poll()
-    ended.register(descriptor, select.POLLIN)
+    pipe = cast("IO[bytes]", process.stdout).fileno()
+    os.set_blocking(pipe, False)
+    events = select.poll()
+    events.register(descriptor, select.POLLIN)
+    events.register(pipe, select.POLLIN)
     is_over = False
     try:
-        while not (is_over := bool(ended.poll(_BEAT_MILLISECONDS))):
-            if beat is not None:
+        while not is_over:
+            ready = {number for number, _ in events.poll(_BEAT_MILLISECONDS)}
+            if pipe in ready and not _read_available(pipe, output):
+                events.unregister(pipe)
+            is_over = descriptor in ready
+            now = time.monotonic()
+            if beat is not None and now >= next_beat and not is_over:
+                next_beat = now + _BEAT_MILLISECONDS / 1000
                 beat()
-            if time.monotonic() > deadline:
+            if now > deadline and not is_over:
                 raise ToolError(f"{name} did not end within {seconds:g} seconds")
+        while _read_available(pipe, output):
+            pass
     finally:
         os.close(descriptor)
         if not is_over:
@@ -93,9 +109,14 @@ def _await(process: "subprocess.Popen[bytes]", name: str, seconds: float, beat: 
     return process.wait()
 
 
-def _read(file: IO[bytes]) -> bytes:
-    file.seek(0)
-    return file.read(MAX_OUTPUT)
+def _read_available(pipe: int, output: bytearray) -> bool:
+    """Read some output and drop what exceeds the limit; return False if there is no more at the moment."""
+    try:
+        data = os.read(pipe, _CHUNK)
+    except BlockingIOError:
+        return False
+    output += data[: MAX_OUTPUT - len(output)]
+    return bool(data)
 
 
 def _describe(name: str, code: int, errors: bytes) -> str:

@@ -25,7 +25,9 @@ MAX_ENTRIES: Final = 1_000_000
 MAX_FILES: Final = 1000
 """Maximum number of files extracted from one image."""
 MAX_HIDDEN_BYTES: Final = 16 << 20
-"""Maximum total length of the names that layers of an image hide in lower layers."""
+"""Maximum size of the names that layers of an image hide in lower layers, in memory."""
+_NAME_OVERHEAD: Final = 128
+"""Bytes that a set needs for a name, in addition to its length."""
 MAX_OTHER_BYTES: Final = 1 << 30
 _CHUNK: Final = 1 << 20
 _WHITEOUT: Final = ".wh."
@@ -104,7 +106,7 @@ class _View:
 
     def _hide(self, name: str, hidden: set[str]) -> None:
         if name not in hidden:
-            self._hidden_bytes += len(name)
+            self._hidden_bytes += len(name) + _NAME_OVERHEAD
             hidden.add(name)
         if self._hidden_bytes > MAX_HIDDEN_BYTES:
             raise RefusedImageError(f"the container image hides more than {MAX_HIDDEN_BYTES} bytes of names")

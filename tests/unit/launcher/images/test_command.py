@@ -23,6 +23,27 @@ def test_output_is_truncated_at_the_limit() -> None:
     assert len(run(["head", "-c", str(MAX_OUTPUT * 2), "/dev/zero"], seconds=10)) == MAX_OUTPUT
 
 
+def test_output_beyond_the_limit_uses_no_memory() -> None:
+    def measure() -> int:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("Shmem:"))
+
+    before, largest = measure(), 0
+
+    def beat() -> None:
+        nonlocal largest
+        largest = max(largest, measure() - before)
+
+    assert len(run(["sh", "-c", "head -c 1G /dev/zero; sleep 0.5"], seconds=60, beat=beat)) == MAX_OUTPUT
+    assert largest < 512 << 20  # other processes use shared memory too
+
+
+def test_output_of_a_process_that_outlives_the_program_is_not_awaited() -> None:
+    began = time.monotonic()
+    assert run(["sh", "-c", "echo done; sleep 30 &"], seconds=60) == b"done\n"
+    assert time.monotonic() - began < 25
+
+
 def test_error_output_is_truncated_at_the_limit() -> None:
     complain = f"head -c {MAX_OUTPUT * 4} /dev/zero | tr '\\0' x >&2; exit 7"
     with pytest.raises(ToolError, match=r"sh failed with exit code 7: x+$"):
