@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from virtshape.supervise.supervisor import Backoff, Run, SupervisedTask, Supervisor
+from virtshape.supervise.failures import Backoff
+from virtshape.supervise.supervisor import Run, SupervisedTask, Supervisor
 from virtshape.supervise.tasks import TaskKind
 
 FAULT = "injected fault"

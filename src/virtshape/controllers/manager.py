@@ -57,7 +57,8 @@ from virtshape.controllers.vmi.scheduling import (
     Placement,
 )
 from virtshape.resolve.matcher import find_matcher
-from virtshape.supervise.supervisor import SupervisedTask, Supervisor, describe_error
+from virtshape.supervise.failures import describe_error
+from virtshape.supervise.supervisor import SupervisedTask, Supervisor
 from virtshape.supervise.tasks import LAUNCHER
 
 RESYNC_SECONDS: Final = 600.0

@@ -8,35 +8,17 @@ same failure get one line each.
 import asyncio
 import contextlib
 import logging
-import random
-import traceback
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final
-
-from msgspec import Struct
 
 from virtshape.supervise.checks import Check
+from virtshape.supervise.failures import Backoff, describe_error, identify_error
 from virtshape.supervise.tasks import TaskKind
 
-MAX_REASON_LENGTH: Final = 512
 _log = logging.getLogger(__name__)
 
 Run = Callable[[], Awaitable[None]]
 Observer = Callable[["SupervisedTask"], None]
-
-
-class Backoff(Struct, frozen=True):
-    """How long to wait before a restart, in seconds; `healthy` is how long a task must run to count as recovered."""
-
-    first: float = 1.0
-    longest: float = 60.0
-    healthy: float = 5.0
-
-    def delay(self, failures: int) -> float:
-        """Return the pause after this many failures in a row, with jitter."""
-        bound = min(self.first * 2.0 ** min(failures - 1, 32), self.longest)
-        return bound * random.uniform(0.5, 1)  # noqa: S311 - not a secret
 
 
 class TaskEndedError(Exception):
@@ -196,7 +178,7 @@ class Supervisor:
     def remember(self, kind: TaskKind, error: Exception) -> bool:
         """Remember that a failure was logged; return whether it differs from those since the kind was last healthy."""
         logged = self._logged.setdefault(kind.name, set())
-        signature = _identify(error)
+        signature = identify_error(error)
         is_new = signature not in logged
         logged.add(signature)
         return is_new
@@ -228,25 +210,3 @@ def log_failure(task: "asyncio.Task[None]") -> None:
     """Log the exception of a short-lived task that nothing awaits; a callback for `add_done_callback`."""
     if not task.cancelled() and (error := task.exception()) is not None:
         _log.error("%s failed: %s", task.get_name(), describe_error(error), exc_info=error)
-
-
-def describe_error(error: BaseException) -> str:
-    """Return an exception in one line: its type and message; a group of one counts as its only member."""
-    error = _unwrap(error)
-    message = " ".join(str(error).split())
-    name = type(error).__name__
-    return (f"{name}: {message}" if message else name)[:MAX_REASON_LENGTH]
-
-
-def _unwrap(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
-
-
-def _identify(error: BaseException) -> str:
-    """Return a signature of a failure: type and location, without the message, which may contain numbers."""
-    error = _unwrap(error)
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__qualname__} {place}"

@@ -16,7 +16,8 @@ from virtshape.store.errors import StoreError
 from virtshape.store.record import Key
 from virtshape.store.store import Store
 from virtshape.store.writer import Outcome, Write
-from virtshape.supervise.supervisor import Backoff, Supervisor
+from virtshape.supervise.failures import Backoff
+from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import ACCOUNTS_AND_ROLES
 
 ROLES = "clusterroles.rbac.authorization.k8s.io"

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from virtshape.supervise.checks import Check
-from virtshape.supervise.supervisor import Backoff, ExpectedError, SupervisedTask, Supervisor, describe_error
+from virtshape.supervise.failures import Backoff, describe_error
+from virtshape.supervise.supervisor import ExpectedError, SupervisedTask, Supervisor
 from virtshape.supervise.tasks import COMPACTION, INFORMERS, LAUNCHER, STORAGE_JOBS
 
 QUICK = Backoff(first=0.002, longest=0.004, healthy=0.05)

@@ -9,6 +9,7 @@ import libvirt
 
 from virtshape.launcher.guest.agent import GuestInfo, join_interfaces, read_interfaces, read_os
 from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.threads import start_thread
 
 POLL_SECONDS: Final = 30.0
 _SYSTEM: Final = (
@@ -25,14 +26,14 @@ class AgentPoller:
         self._reports = reports
         self._known = reports.report.interfaces
         self._triggered = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._is_started = False
 
     def start(self) -> None:
         """Poll now and then periodically."""
         self._triggered.set()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="agent", daemon=True)
-            self._thread.start()
+        if not self._is_started:
+            self._is_started = True
+            start_thread(self._run, "polling the guest agent", field="status.guestOSInfo", notes=self._reports)
 
     def query(self, topics: int) -> GuestInfo:
         """Query the agent; raise libvirtError if it does not answer."""

@@ -9,12 +9,13 @@ import contextlib
 import logging
 import os
 import sys
-import threading
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import msgspec
 from msgspec import Struct
+
+from virtshape.launcher.threads import start_thread
 
 _SETTINGS: Final = """\
 stdio_handler = "file"
@@ -32,7 +33,6 @@ capability_filters = [ "cpu-unavailable-features" ]
 """
 _MINIMAL_CPU: Final = "<cpu><model>qemu64</model></cpu>"
 """The smallest CPU definition that makes libvirt probe QEMU."""
-_log = logging.getLogger(__name__)
 
 
 class DriverError(Exception):
@@ -69,7 +69,7 @@ def open_connection(root: Path) -> Any:
         raise DriverError(message) from error
     libvirt.registerErrorHandler(_ignore, None)  # errors are raised as well
     libvirt.virEventRegisterDefaultImpl()
-    threading.Thread(target=_run_events, name="libvirt", daemon=True).start()
+    start_thread(_run_events, "libvirt's event loop")
     try:
         connection = libvirt.open(f"qemu:///embed?root={root}")
     except libvirt.libvirtError as error:
@@ -83,10 +83,7 @@ def _run_events() -> None:
     import libvirt  # as above
 
     while True:
-        try:
-            libvirt.virEventRunDefaultImpl()
-        except libvirt.libvirtError as error:
-            _log.error("libvirt event loop: %s", error)
+        libvirt.virEventRunDefaultImpl()
 
 
 def exit_process(status: int) -> NoReturn:

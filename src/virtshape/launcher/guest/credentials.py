@@ -15,6 +15,7 @@ import libvirt
 
 from virtshape.launcher.guest.plan import Login
 from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.threads import start_thread
 
 SYNC_SECONDS: Final = 30.0
 _log = logging.getLogger(__name__)
@@ -29,16 +30,18 @@ class CredentialSync:
         self._reports = reports
         self._agent_connected = threading.Event()
         self._applied: dict[Login, bytes] = {}
-        self._thread: threading.Thread | None = None
+        self._is_started = False
 
     def start(self) -> None:
         """Start syncing; sync everything again after the agent has reconnected."""
         if not self._logins:
             return
         self._agent_connected.set()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="logins", daemon=True)
-            self._thread.start()
+        if not self._is_started:
+            self._is_started = True
+            start_thread(
+                self._run, "setting credentials in the guest", field="spec.accessCredentials", notes=self._reports
+            )
 
     def _run(self) -> None:
         while not self._reports.report.final:

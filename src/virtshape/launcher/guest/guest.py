@@ -135,7 +135,7 @@ class Guest:
         return True
 
     def _create(self) -> bool:
-        adopt_orphans(lambda pid, code: self._events.put(partial(self._on_exit, pid, code)))
+        adopt_orphans(lambda pid, code: self._events.put(partial(self._on_exit, pid, code)), self._reports)
         flags = libvirt.VIR_DOMAIN_START_PAUSED if self.plan.paused else 0
         try:
             self.domain = self._connection.createXML(self.plan.xml, flags)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from virtshape.launcher.threads import NotePublisher, start_thread
+
 MAX_LOG_BYTES: Final = 16 * 1024 * 1024
 KEPT_BYTES: Final = 1024 * 1024
 CHECK_SECONDS: Final = 1.0
@@ -43,7 +45,8 @@ def limit_logs_forever(
     most: int = MAX_LOG_BYTES,
     kept: int = KEPT_BYTES,
     seconds: float = CHECK_SECONDS,
-) -> threading.Thread:
+    notes: NotePublisher | None = None,
+) -> None:
     """Check the logs in a background thread for as long as the process runs."""
 
     def run() -> None:
@@ -58,6 +61,4 @@ def limit_logs_forever(
                         _log.warning("limiting %s failed: %s; retrying every %g s", path, error, seconds)
                         failed.add(path)
 
-    thread = threading.Thread(target=run, name="log limit", daemon=True)
-    thread.start()
-    return thread
+    start_thread(run, "limiting the logs", field="spec.domain.devices.logSerialConsole", notes=notes)

@@ -9,6 +9,7 @@ from virtshape.launcher.layout import Layout
 from virtshape.launcher.netns.namespace import GuestNetwork, enter_namespace, join_namespace
 from virtshape.launcher.netns.ports import PortKey, choose_ports, list_forwards, parse_launch_request
 from virtshape.launcher.report import Note, Report
+from virtshape.launcher.threads import NotePublisher
 
 FIELD: Final = "spec.domain.devices.interfaces"
 _log = logging.getLogger(__name__)
@@ -22,17 +23,17 @@ class Networking:
         self.ports: Mapping[PortKey, int] | None = chosen
         """Host ports that the guest's named ports must use; None if any is allowed."""
 
-    def start(self) -> tuple[Note, ...]:
-        """Wait until the namespace is connected; return notes about problems."""
+    def start(self, notes: NotePublisher) -> None:
+        """Wait until the namespace is connected; publish notes about problems."""
         if self._network is None:
-            return ()
-        forwarded, failure = self._network.start()
+            return
+        forwarded, failure = self._network.start(notes)
         if self.ports and not forwarded:
             self.ports = {}
-        if not failure:
-            return ()
-        _log.warning("guest has no external network: starting pasta failed: %s", failure)
-        return (Note(FIELD, f"the guest has no external network: starting pasta failed: {failure}"),)
+        if failure:
+            message = f"the guest has no external network: starting pasta failed: {failure}"
+            _log.warning("%s", message)
+            notes.replace_note(None, Note(FIELD, message))
 
     def close(self) -> None:
         """Stop pasta after the guest has ended."""

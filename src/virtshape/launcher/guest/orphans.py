@@ -8,11 +8,13 @@ Children that libvirt itself waits for are left to it.
 import contextlib
 import ctypes
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from virtshape.launcher.threads import NotePublisher, start_thread
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _POLL_SECONDS: Final = 0.02
@@ -28,11 +30,11 @@ class Ended(NamedTuple):
     session: int
 
 
-def adopt_orphans(on_exit: Callable[[int, int], None]) -> None:
+def adopt_orphans(on_exit: Callable[[int, int], None], notes: NotePublisher) -> None:
     """Become a child subreaper; `on_exit` is called on a thread with the pid and exit code of each orphan."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "setting the child subreaper failed")
-    threading.Thread(target=_collect, args=(on_exit,), name="orphans", daemon=True).start()
+    start_thread(partial(_collect, on_exit), "collecting exit codes", field="status.phase", notes=notes)
 
 
 def _collect(on_exit: Callable[[int, int], None]) -> None:

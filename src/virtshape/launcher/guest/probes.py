@@ -4,10 +4,10 @@ import contextlib
 import json
 import logging
 import socket
-import threading
 import time
 from base64 import b64decode
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from msgspec import Struct
 from virtshape.api.model import JsonObject
 from virtshape.launcher.guest.plan import Check, Checks
 from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.threads import start_thread
 
 _log = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.05
@@ -68,7 +69,9 @@ class ProbeWorkers:
             ("liveness", self._checks.liveness, self._run_liveness),
         ):
             if check is not None:
-                threading.Thread(target=follow, args=[check], name=name, daemon=True).start()
+                start_thread(
+                    partial(follow, check), f"the {name} probe", field=f"spec.{name}Probe", notes=self._reports
+                )
 
     def _run_readiness(self, check: Check) -> None:
         tally = Tally(check, well=not self._reports.report.unready)

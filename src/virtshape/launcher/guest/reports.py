@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from virtshape.launcher.report import Report
+from virtshape.launcher.report import Note, Report
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +40,12 @@ class ReportPublisher:
                 self._number += 1
                 self._changed.notify_all()
             return self._report
+
+    def replace_note(self, old: Note | None, new: Note | None) -> None:
+        """Add, change or remove one note."""
+        with self._changed:
+            kept = tuple(note for note in self._report.notes if note != old)
+            self.publish(notes=kept if new is None else (*kept, new))
 
     def wait_for(self, holds: Callable[[Report], bool], seconds: float) -> bool:
         """Wait until a condition holds for the report; return False on timeout."""

@@ -108,9 +108,7 @@ class _Process:
         plan = self._find_plan() if connection is not None else None
         if connection is None or plan is None:
             return
-        notes = self._networking.start()
-        if notes:
-            self._reports.publish(notes=(*self._reports.report.notes, *notes))
+        self._networking.start(self._reports)
         # Imported here: libvirt reads its settings when it is loaded.
         from virtshape.launcher.guest.guest import Guest
         from virtshape.launcher.guest.handler import RequestHandler
@@ -120,8 +118,9 @@ class _Process:
         guest = Guest(connection, plan, self._layout, self._reports)
         if not guest.begin(is_new=self._is_new):
             return
-        limit_logs_forever([self._layout.serial_log, self._layout.find_qemu_log(plan.name), self._layout.log])
-        shutdown = GracefulShutdown(guest.shut_down, guest.expire)
+        logs = [self._layout.serial_log, self._layout.find_qemu_log(plan.name), self._layout.log]
+        limit_logs_forever(logs, notes=self._reports)
+        shutdown = GracefulShutdown(guest.shut_down, guest.expire, self._reports)
         handler = RequestHandler(guest, self._reports, shutdown, self._networking.ports)
         handler.open_ports()
         handler.start_probes()
@@ -154,7 +153,9 @@ class _Process:
             return None
         self._layout.plan.write_bytes(msgspec.json.encode(outcome))
         unready = NOT_PROBED if outcome.checks.readiness is not None else ""
-        self._reports.publish(notes=outcome.notes, accelerator=outcome.accelerator, unready=unready)
+        for note in outcome.notes:
+            self._reports.replace_note(None, note)
+        self._reports.publish(accelerator=outcome.accelerator, unready=unready)
         return outcome
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from virtshape.launcher.guest.reports import ReportPublisher
 from virtshape.launcher.request import Answer, Connect, Request, Watch, format_line, parse_request
+from virtshape.launcher.threads import start_thread
 
 MAX_LINE_BYTES: Final = 65536
 HEARTBEAT_SECONDS: Final = 30.0
@@ -35,7 +36,7 @@ class ControlServer:
         self._path = path
         self._socket = _listen(path)
         self._connections: dict[socket.socket, threading.Thread] = {}
-        threading.Thread(target=self._accept, name="serving", daemon=True).start()
+        start_thread(self._accept, "accepting requests", field="status", notes=reports)
 
     def close(self) -> None:
         """Stop accepting connections and wait for pending answers."""
@@ -52,24 +53,30 @@ class ControlServer:
 
     def _serve(self, connection: socket.socket) -> None:
         self._connections[connection] = threading.current_thread()
-        with contextlib.suppress(OSError), connection, connection.makefile("rwb") as stream:  # OSError: the client left
-            while line := stream.readline(MAX_LINE_BYTES):
-                self._handle(line, stream, connection)
-        del self._connections[connection]
+        try:
+            with connection, connection.makefile("rwb") as stream:
+                while line := stream.readline(MAX_LINE_BYTES):
+                    self._handle(line, stream, connection)
+        except OSError:  # the client left
+            pass
+        finally:
+            del self._connections[connection]
 
     def _handle(self, line: bytes, stream: BufferedRWPair, connection: socket.socket) -> None:
         try:
             request = parse_request(line)
         except ValueError as error:
             return _send(stream, Answer(error=f"invalid request: {error}"))
-        if isinstance(request, Watch):
-            return self._watch(stream, connection)
-        if isinstance(request, Connect):
-            return self._pass_connection(request, stream, connection)
         try:
+            if isinstance(request, Watch):
+                return self._watch(stream, connection)
+            if isinstance(request, Connect):
+                return self._pass_connection(request, stream, connection)
             answer = self.answer(request)
-        except Exception as error:  # noqa: BLE001 - other requests are still served
-            _log.exception("request failed")
+        except Exception as error:
+            if isinstance(error, OSError) and isinstance(request, Watch | Connect):  # the client left
+                raise
+            _log.exception("request %s failed; its client gets the error", type(request).__name__)
             answer = Answer(error=f"the launcher process failed: {error!r}")
         return _send(stream, answer)
 

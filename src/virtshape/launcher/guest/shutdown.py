@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from virtshape.launcher.threads import NotePublisher, start_thread
+
 RETRY_SECONDS: Final = 5.0
 """How often to repeat the request: a guest that is still booting ignores the power button."""
 
@@ -12,14 +14,17 @@ RETRY_SECONDS: Final = 5.0
 class GracefulShutdown:
     """Stops a guest once requested; a later request can only shorten the remaining time."""
 
-    def __init__(self, shut_down: Callable[[], None], expire: Callable[[float], None]) -> None:
+    def __init__(
+        self, shut_down: Callable[[], None], expire: Callable[[float], None], notes: NotePublisher | None = None
+    ) -> None:
         self._shut_down = shut_down
         self._expire = expire
         self._changed = threading.Condition()
         self._deadline = float("inf")
         self._grace = 0.0
         self._closed = False
-        self._thread: threading.Thread | None = None
+        self._notes = notes
+        self._is_started = False
 
     def request(self, grace: float) -> None:
         """Stop the guest within a grace period in seconds."""
@@ -29,9 +34,10 @@ class GracefulShutdown:
                 return
             self._deadline, self._grace = deadline, grace
             self._changed.notify_all()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="stopping", daemon=True)
-                self._thread.start()
+            if not self._is_started:
+                self._is_started = True
+                field = "spec.terminationGracePeriodSeconds"
+                start_thread(self._run, "stopping the guest", field=field, notes=self._notes)
 
     def close(self) -> None:
         """Stop the thread after the guest has ended."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.launcher.netns.kernel import Address
+from virtshape.launcher.threads import NotePublisher, start_thread
 
 RESOLVERS: Final = Path("/etc/resolv.conf")
 DNS_PORT: Final = 53
@@ -65,10 +66,11 @@ class Relay:
         """The number of pending queries."""
         return len(self._pending)
 
-    def start(self) -> None:
+    def start(self, notes: NotePublisher | None = None) -> None:
         """Start the relay's two threads."""
-        for work in (self._send_queries, self._send_answers):
-            threading.Thread(target=work, name="dns", daemon=True).start()
+        field = "spec.domain.devices.interfaces"
+        start_thread(self._send_queries, "relaying DNS queries", field=field, notes=notes)
+        start_thread(self._send_answers, "relaying DNS answers", field=field, notes=notes)
 
     def _send_queries(self) -> None:
         while True:

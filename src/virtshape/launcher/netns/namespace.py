@@ -17,6 +17,7 @@ from virtshape.launcher.netns import kernel
 from virtshape.launcher.netns.dns import RESOLVERS, Relay, find_local_resolver
 from virtshape.launcher.netns.kernel import Address
 from virtshape.launcher.netns.pasta import FAILED, PID_FILE, STARTED, PortForward, read_failure, run_pasta
+from virtshape.launcher.threads import NotePublisher
 
 METADATA_SERVICES: Final = tuple(
     ipaddress.ip_address(text)
@@ -47,14 +48,14 @@ class GuestNetwork:
         self._relay = relay
         self._pasta = pasta
 
-    def start(self) -> tuple[bool, str]:
+    def start(self, notes: NotePublisher | None = None) -> tuple[bool, str]:
         """
         Start the DNS relay and wait until pasta has connected the namespace.
 
-        Return whether ports are forwarded, and an error message if pasta failed.
+        Return whether ports are forwarded, and an error message if pasta failed. `notes` gets failures of the relay.
         """
         if self._relay is not None:
-            self._relay.start()
+            self._relay.start(notes)
         if self._pasta is None:
             return False, ""
         status = os.waitstatus_to_exitcode(os.waitpid(self._pasta, 0)[1])

@@ -14,7 +14,8 @@ from typing import Final
 from virtshape.controllers.storage.protocol import JobStatus, Wake
 from virtshape.launcher.images.errors import ImageError, RefusedImageError
 from virtshape.launcher.images.progress import Progress, until
-from virtshape.supervise.supervisor import SupervisedTask, Supervisor, describe_error
+from virtshape.supervise.failures import describe_error
+from virtshape.supervise.supervisor import SupervisedTask, Supervisor
 from virtshape.supervise.tasks import STORAGE_JOBS
 
 MAX_AT_ONCE: Final = 4

@@ -13,6 +13,7 @@ from virtshape.launcher.report import Report
 
 SOON = 60.0
 APPEND = 1
+SYNC_THREAD = "setting credentials in the guest"
 
 
 @pytest.fixture(autouse=True)
@@ -104,9 +105,9 @@ def test_sync_starts_when_an_agent_connects_and_ends_with_the_guest(tmp_path: Pa
     reports.publish(state="succeeded")
     sync.start()
     for thread in threading.enumerate():
-        if thread.name == "logins":
+        if thread.name == SYNC_THREAD:
             thread.join(SOON)
-    assert all(thread.name != "logins" for thread in threading.enumerate())
+    assert all(thread.name != SYNC_THREAD for thread in threading.enumerate())
 
 
 def test_guest_without_credentials_is_not_synced(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_guest_that_has_shut_down_is_not_ended() -> None:
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda _: happened.put("ended"))
     stopping.request(600)
     assert happened.get(timeout=SOON) == "asked"
-    (thread,) = [each for each in threading.enumerate() if each.name == "stopping"]
+    (thread,) = [each for each in threading.enumerate() if each.name == "stopping the guest"]
     stopping.close()
     stopping.request(0)
     thread.join(timeout=SOON)

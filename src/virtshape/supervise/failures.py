@@ -1,0 +1,44 @@
+"""How failures of background work are described, recognized and retried. For tasks and for threads, without asyncio."""
+
+import random
+import traceback
+from typing import Final
+
+from msgspec import Struct
+
+MAX_REASON_LENGTH: Final = 512
+
+
+class Backoff(Struct, frozen=True):
+    """How long to wait before a restart, in seconds; `healthy` is how long a task must run to count as recovered."""
+
+    first: float = 1.0
+    longest: float = 60.0
+    healthy: float = 5.0
+
+    def delay(self, failures: int) -> float:
+        """Return the pause after this many failures in a row, with jitter."""
+        bound = min(self.first * 2.0 ** min(failures - 1, 32), self.longest)
+        return bound * random.uniform(0.5, 1)  # noqa: S311 - not a secret
+
+
+def describe_error(error: BaseException) -> str:
+    """Return an exception in one line: its type and message; a group of one counts as its only member."""
+    error = _unwrap(error)
+    message = " ".join(str(error).split())
+    name = type(error).__name__
+    return (f"{name}: {message}" if message else name)[:MAX_REASON_LENGTH]
+
+
+def identify_error(error: BaseException) -> str:
+    """Return a signature of a failure: type and location, without the message, which may contain numbers."""
+    error = _unwrap(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__qualname__} {place}"
+
+
+def _unwrap(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
