@@ -10,9 +10,7 @@ from virtshape.api.codec import object_from_tree
 from virtshape.api.diagnosis import MAX_PROBLEMS
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
-from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.patches.jsonpatch import MAX_COPIED_BYTES, patch_json
-from virtshape.apiserver.subresources.crossnamespace import MAX_READS, CallerReads
 from virtshape.apiserver.uploads import receiving
 from virtshape.apiserver.uploads.route import find_upload
 from virtshape.launcher.images import bundle, layers
@@ -20,7 +18,6 @@ from virtshape.launcher.images.containerdisk import ContainerImages
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.volumes import files
 from virtshape.launcher.volumes.task import UnusableVolumeError
-from virtshape.resolve.reference import Reference
 
 NAME = "registry.example/team/disk:1"
 
@@ -134,14 +131,3 @@ def test_depth_of_image_indexes_is_limited(tmp_path: Path) -> None:
     images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False)
     with pytest.raises(RefusedImageError, match="are nested too deeply"):
         images.fetch_disk(NAME)
-
-
-async def test_references_of_a_vm_to_other_namespaces_are_limited() -> None:
-    async def allow(_: Attributes) -> Decision:
-        return Decision(allowed=True)
-
-    reads = CallerReads("default", allow)
-    for number in range(MAX_READS):
-        await reads.require(Reference("", "PersistentVolumeClaim", "other", f"claim-{number}"))
-    with pytest.raises(StatusError, match=f"more than {MAX_READS} objects in other namespaces"):
-        await reads.require(Reference("", "PersistentVolumeClaim", "other", "one-more"))
