@@ -25,9 +25,9 @@ def _load() -> list[JsonObject]:
 
 def _normalize(tree: JsonObject) -> JsonObject:
     """Replace random names and remove empty values."""
-    settled = _prune(json.loads(RANDOM_NAME.sub(r"\1-RANDOM", json.dumps(tree))))
-    assert isinstance(settled, dict)
-    return settled
+    normalized = _prune(json.loads(RANDOM_NAME.sub(r"\1-RANDOM", json.dumps(tree))))
+    assert isinstance(normalized, dict)
+    return normalized
 
 
 def _prune(value: Any) -> Any:

@@ -62,11 +62,11 @@ def build_vmi(name: str = "web", devices: JsonObject | None = None, **_: Any) ->
 
 
 @asynccontextmanager
-async def open_stream_setup(folder: Path, *guests: str, door: bool = True) -> AsyncIterator[StreamSetup]:
+async def open_stream_setup(folder: Path, *guests: str, with_streams: bool = True) -> AsyncIterator[StreamSetup]:
     """Run a server with these guests, all of them running."""
     async with (
         serve_echo_guests(folder) as opened,
-        serve_system(folder / "data", opened if door else None) as system,
+        serve_system(folder / "data", opened if with_streams else None) as system,
     ):
         transport = HttpTransport(find_access(path=str(system.kubeconfig)))
         setup = StreamSetup(system, opened, transport)

@@ -29,10 +29,10 @@ class RunningSystem(NamedTuple):
 
 
 @asynccontextmanager
-async def serve_system(directory: Path, door: GuestStreams | None = None) -> AsyncIterator[RunningSystem]:
-    """Serve on a loopback port; `door` connects to its guests."""
+async def serve_system(directory: Path, streams: GuestStreams | None = None) -> AsyncIterator[RunningSystem]:
+    """Serve on a loopback port; `streams` connects to its guests."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    async with assemble(Settings(directory=directory, port=0, catalog=False), door) as system:
+    async with assemble(Settings(directory=directory, port=0, catalog=False), streams) as system:
         listener = Listener(system.server.handle)
         port = await listener.start("127.0.0.1", 0, system.directory.pki.build_server_context(["127.0.0.1"]))
         url = f"https://127.0.0.1:{port}"
@@ -47,12 +47,12 @@ async def serve_system(directory: Path, door: GuestStreams | None = None) -> Asy
 
 @asynccontextmanager
 async def open_system(
-    form: Transport, directory: Path, door: GuestStreams | None = None
+    form: Transport, directory: Path, streams: GuestStreams | None = None
 ) -> AsyncIterator[RunningSystem]:
-    """Open a server and a client with this transport; `door` connects to its guests."""
+    """Open a server and a client with this transport; `streams` connects to its guests."""
     if form == "http":
-        async with serve_system(directory, door) as system:
+        async with serve_system(directory, streams) as system:
             yield system
         return
-    async with assemble(Settings(directory=directory, port=0, catalog=False), door) as system:
+    async with assemble(Settings(directory=directory, port=0, catalog=False), streams) as system:
         yield RunningSystem(system, connect(system.server, manager="tester"))

@@ -133,7 +133,7 @@ def complete_names(target: Target, kind: Any, incomplete: str, *, everywhere: bo
 
     async def find(session: Session) -> list[str]:
         listing = await session.client.list(kind, "" if everywhere else session.namespace)
-        return [item.metadata.name or "" for item in listing.items if item.metadata]
+        return [item.metadata.name or "" for item in listing.items]
 
     try:
         names = run_session(target, find, call_seconds=2.0)

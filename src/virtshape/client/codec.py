@@ -99,8 +99,8 @@ class ObjectCodec:
 
 
 def _identify(item: Any) -> tuple[str, str]:
-    metadata = getattr(item, "metadata", None)
-    return (metadata.uid or "", metadata.resource_version or "") if metadata is not None else ("", "")
+    metadata = item.metadata
+    return metadata.uid or "", metadata.resource_version or ""
 
 
 def _write_head(kind: Kind) -> bytes:

@@ -360,7 +360,7 @@ async def test_impossible_stream_requests_are_rejected_with_a_reason(
     ids=["console", "port", "action", "log"],
 )
 async def test_missing_launcher_is_reported(tmp_path: Path, ask: Ask) -> None:
-    async with open_stream_setup(tmp_path, "web", door=False) as setup:
+    async with open_stream_setup(tmp_path, "web", with_streams=False) as setup:
         with pytest.raises(StatusError, match="no launcher is running") as caught:
             await ask(setup)
         assert caught.value.code == 503

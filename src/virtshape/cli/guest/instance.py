@@ -128,4 +128,4 @@ async def _list_names(session: Session) -> list[str]:
         listing: Any = await session.client.list(VirtualMachineInstance, session.namespace)
     except StatusError:
         return []
-    return [vmi.metadata.name or "" for vmi in listing.items if vmi.metadata]
+    return [vmi.metadata.name or "" for vmi in listing.items]

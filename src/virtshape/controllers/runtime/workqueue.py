@@ -85,11 +85,6 @@ class WorkQueue(Generic[K]):
             self._ready.append(key)
             self._added.set()
 
-    @property
-    def is_idle(self) -> bool:
-        """True if no key is queued or being processed; delayed keys do not count."""
-        return not self._ready and not self._processing
-
     def __len__(self) -> int:
         return len(self._queued)
 

@@ -112,8 +112,7 @@ def decide_phase(volume: PersistentVolume, claim: PersistentVolumeClaim | None) 
     reference = volume.spec.claim_ref if volume.spec else None
     if reference is None:
         return "Available"
-    metadata = (claim.metadata if claim else None) or ObjectMeta()
-    if claim is None or (reference.uid and reference.uid != metadata.uid):
+    if claim is None or (reference.uid and reference.uid != claim.metadata.uid):
         return "Released" if reference.uid else "Available"
     named = claim.spec.volume_name if claim.spec else None
     if named == volume.metadata.name:

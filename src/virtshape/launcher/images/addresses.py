@@ -86,12 +86,12 @@ def _list_permitted(
 
 def is_permitted(address: Address, allowed: tuple[str, ...] = ()) -> bool:
     """Return True if imports may connect to an address."""
-    judged: Address = _find_embedded(address) or address
-    if any(address in network or judged in network for network in _parse_networks(allowed)):
+    target: Address = _find_embedded(address) or address
+    if any(address in network or target in network for network in _parse_networks(allowed)):
         return True
-    if isinstance(judged, IPv4Address):
-        return not any(judged in network for network in _SPECIAL_IPV4)
-    return judged in _PUBLIC_IPV6 and not any(judged in network for network in _SPECIAL_IPV6)
+    if isinstance(target, IPv4Address):
+        return not any(target in network for network in _SPECIAL_IPV4)
+    return target in _PUBLIC_IPV6 and not any(target in network for network in _SPECIAL_IPV6)
 
 
 def _find_embedded(address: Address) -> IPv4Address | None:

@@ -108,5 +108,5 @@ def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings
 
 
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
-def test_valid_objects_pass(tree: JsonObject) -> None:
+def test_valid_affinity_is_accepted(tree: JsonObject) -> None:
     assert_findings(check_optional, tree, [])

@@ -82,5 +82,5 @@ def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings
 
 
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
-def test_valid_objects_pass(tree: JsonObject) -> None:
+def test_enlightenments_with_their_dependencies_are_accepted(tree: JsonObject) -> None:
     assert_findings(check_optional, tree, [])

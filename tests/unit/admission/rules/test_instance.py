@@ -68,7 +68,7 @@ def test_violation_is_reported_at_its_field(tree: JsonObject, fields: list[str])
 
 
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
-def test_valid_objects_pass(tree: JsonObject) -> None:
+def test_valid_instances_are_accepted(tree: JsonObject) -> None:
     assert list_findings(check_guest, tree) == []
 
 

@@ -13,10 +13,11 @@ async def test_key_added_twice_is_processed_once() -> None:
         queue.add(key)
     assert len(queue) == 2
     assert [await queue.get(), await queue.get()] == ["a", "b"]
-    assert not queue.is_idle
     queue.done("a")
     queue.done("b")
-    assert queue.is_idle
+    assert len(queue) == 0
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(queue.get(), 0.01)
 
 
 async def test_key_added_during_processing_is_queued_after_done() -> None:
@@ -47,7 +48,6 @@ async def test_delayed_key_is_due_at_its_earliest_time() -> None:
     queue.add_after("early", 0.01)
     queue.add_after("early", 300.0)
     queue.add_after("now", 0)
-    assert queue.is_idle is False
     assert [await queue.get() for _ in range(3)] == ["now", "early", "late"]
     assert 0.045 < loop.time() - began < 200
     queue.close()
