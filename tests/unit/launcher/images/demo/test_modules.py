@@ -1,53 +1,16 @@
-"""Parts of the demo guest that can be built without packages."""
+"""Kernel modules of the demo guest."""
 
 import gzip
 import lzma
 import shutil
-import stat
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from virtshape.launcher.images.demo.build import find_demo_guest
-from virtshape.launcher.images.demo.cpio import directory, file, link, render_archive
-from virtshape.launcher.images.demo.initramfs import SCRIPTS, read_scripts
 from virtshape.launcher.images.demo.modules import is_candidate, pick_modules
-from virtshape.launcher.images.demo.packages import Packages
 from virtshape.launcher.images.errors import ToolError
-
-
-def read_archive(archive: bytes) -> dict[str, tuple[int, bytes]]:
-    """Return mode and content of each entry of a cpio archive, parsed as the kernel's documentation describes."""
-    entries: dict[str, tuple[int, bytes]] = {}
-    at = 0
-    while True:
-        fields = [int(archive[at + 6 + 8 * index : at + 14 + 8 * index], 16) for index in range(13)]
-        assert archive[at : at + 6] == b"070701"
-        name = archive[at + 110 : at + 110 + fields[11] - 1].decode()
-        start = at + 110 + fields[11] + -(110 + fields[11]) % 4
-        if name == "TRAILER!!!":
-            return entries
-        entries[name] = fields[1], archive[start : start + fields[6]]
-        at = start + fields[6] + -fields[6] % 4
-
-
-def test_archive_has_directories_files_and_links() -> None:
-    entries = [
-        directory("bin"),
-        file("bin/a", b"content", 0o755),
-        link("bin/b", "a"),
-        file("odd", b"xyz"),
-        file("e", b""),
-    ]
-    assert read_archive(render_archive(entries)) == {
-        "bin": (stat.S_IFDIR | 0o755, b""),
-        "bin/a": (stat.S_IFREG | 0o755, b"content"),
-        "bin/b": (stat.S_IFLNK | 0o777, b"a"),
-        "odd": (stat.S_IFREG | 0o644, b"xyz"),
-        "e": (stat.S_IFREG | 0o644, b""),
-    }
 
 
 def build_module(*needs: str) -> bytes:
@@ -124,26 +87,3 @@ def test_missing_required_module_is_an_error(tmp_path: Path) -> None:
 )
 def test_large_families_of_modules_are_skipped(name: str, wanted: bool) -> None:
     assert is_candidate(name) is wanted
-
-
-def test_every_script_is_packaged() -> None:
-    assert set(read_scripts()) == set(SCRIPTS.values())
-    assert all(content for content in read_scripts().values())
-
-
-@pytest.mark.parametrize("place", [place for place in SCRIPTS.values() if place not in {"etc/inittab", "etc/profile"}])
-def test_every_script_is_valid_shell(place: str) -> None:
-    subprocess.run(["/bin/sh", "-n"], input=read_scripts()[place], check=True)
-    assert read_scripts()[place].startswith(b"#!/bin/sh\n")
-
-
-def test_flavours_have_separate_files(tmp_path: Path) -> None:
-    files = {*find_demo_guest(tmp_path), *find_demo_guest(tmp_path, "full")}
-    assert len(files) == 6
-    assert find_demo_guest(tmp_path) == find_demo_guest(tmp_path, "cloud")
-
-
-def test_machine_without_apt_gets_a_list_of_missing_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolError, match="which needs apt-get, apt-cache, dpkg-deb"):
-        Packages(tmp_path)
