@@ -83,6 +83,24 @@ def test_write_at_an_older_version_without_a_size_returns_422_with_the_path(
     assert client.patch(paths.instancetypes("one", "v1beta2"), patch).status == 200
 
 
+def test_sizes_of_0_are_stored_with_a_warning_before_v1beta2_and_left_to_the_vm(
+    client: Client, paths: NamespacePaths
+) -> None:
+    body = build_instancetype("open", guest=0, memory="0")
+    made = client.post(paths.instancetypes(), body)
+    assert made.status == 201
+    assert made.tree["spec"] == body["spec"]
+    assert [warning.partition(":")[0] for warning in made.warnings] == ["spec.cpu.guest", "spec.memory.guest"]
+    at_v1beta2 = {**body, "apiVersion": f"{GROUP}/v1beta2", "metadata": {"name": "strict"}}
+    refused = client.post(paths.instancetypes(version="v1beta2"), at_v1beta2)
+    causes = refused.tree["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["spec.cpu.guest", "spec.memory.guest"]
+    vm = build_vm()
+    vm["spec"]["instancetype"] = {"name": "open", "kind": "VirtualMachineInstancetype"}
+    vm["spec"]["template"]["spec"]["domain"] |= {"memory": {"guest": "1Gi"}, "cpu": {"guest": 2}}
+    assert client.post(paths.vms(), vm).status == 201
+
+
 def test_continue_token_works_at_another_version(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two"))
     first = client.get(paths.instancetypes(), limit=1).tree

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from virtshape.admission.vm import check_own_memory
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
@@ -16,7 +17,7 @@ from virtshape.engine.apply import TEMPLATE_ROOT, check_instancetype
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.draft import Draft
-from virtshape.engine.memory import check_memory_given
+from virtshape.engine.memory import is_open
 from virtshape.engine.nearest import Candidate, find_nearest
 from virtshape.engine.requirements import check_requirements
 
@@ -31,10 +32,11 @@ class Fit(NamedTuple):
 
     def check_sizes(self) -> list[FieldError]:
         """Return the conflicts between the VM and its instance type, and missing memory."""
-        if self.instancetype is not None:
-            return check_instancetype(self.draft, self.instancetype, TEMPLATE_ROOT)
-        missing = check_memory_given(self.draft.spec.domain, TEMPLATE_ROOT, None)
-        return [missing] if missing else []
+        is_named = self.instancetype is not None
+        own = check_own_memory(self.draft.spec.domain, self.instancetype, is_named=is_named)
+        if self.instancetype is None:
+            return own
+        return [*check_instancetype(self.draft, self.instancetype, TEMPLATE_ROOT), *own]
 
     def check_spread(self) -> FieldError | None:
         """Return a conflict if the vCPUs cannot be spread as the preference asks."""
@@ -52,10 +54,10 @@ class Fit(NamedTuple):
     def _predict(self, preference: VirtualMachinePreferenceSpec) -> VirtualMachineInstanceSpec:
         """Return the instance spec that would start, as far as requirements depend on it."""
         spec = self.draft.spec
-        given = self.instancetype.memory.guest if self.instancetype and self.instancetype.memory else None
+        given = self.instancetype.memory if self.instancetype else None
         domain = DomainSpec(
             cpu=copy(spec.domain.cpu),
-            memory=copy(spec.domain.memory) if given is None else Memory(guest=given),
+            memory=copy(spec.domain.memory) if given is None or is_open(given) else Memory(guest=given.guest),
             resources=_copy_resources(spec.domain.resources),
             devices=Devices(),
         )

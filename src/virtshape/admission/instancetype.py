@@ -2,36 +2,52 @@
 
 from collections.abc import Iterator
 
-from virtshape.admission.violation import CheckResult
+from virtshape.admission.violation import DEPRECATED, CheckResult
+from virtshape.api.conversion import drop_zero_sizes
 from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype, MemoryInstancetype, VirtualMachineInstancetypeSpec
 from virtshape.engine.topology import ACROSS, DEPRECATED_TOPOLOGIES, TOPOLOGIES, preferred_topology, spread_options
+from virtshape.resolve.matcher import INSTANCETYPE_GROUP
 
 SIZES_OPTIONAL_IN = "v1beta2"
+_STRICT = f"{INSTANCETYPE_GROUP}/{SIZES_OPTIONAL_IN}"
 
 
 def check_instancetype(spec: VirtualMachineInstancetypeSpec, version: str) -> CheckResult:
     """Check an instance type written at this version of its group."""
     sized = version != SIZES_OPTIONAL_IN
     causes = [*_check_cpu(spec.cpu, sized=sized), *_check_memory(spec.memory, sized=sized)]
-    warnings = []
+    warnings = [] if causes else [one.message for one in check_deprecated(spec, version)]
+    return CheckResult(causes, warnings)
+
+
+def check_deprecated(spec: VirtualMachineInstancetypeSpec, version: str) -> Iterator[FieldError]:
+    """Yield what is deprecated in an instance type written at this version of its group."""
     if spec.launch_security is not None:
-        warnings.append("launchSecurity is deprecated and will be removed in a future release. Use preference instead.")
-    return CheckResult(causes, [] if causes else warnings)
+        message = "launchSecurity is deprecated and will be removed in a future release. Use preference instead."
+        yield FieldError("spec.launchSecurity", message, rule=DEPRECATED)
+    if version == SIZES_OPTIONAL_IN:
+        return
+    stated = drop_zero_sizes(spec)
+    for part in ("cpu", "memory"):
+        if getattr(stated, part) != getattr(spec, part):
+            field = f"spec.{part}.guest"
+            message = f"{field}: 0 means not given: VMs set the size. {_STRICT} refuses 0: leave the field out there"
+            yield FieldError(field, message, rule=DEPRECATED)
 
 
 def _check_cpu(cpu: CPUInstancetype | None, *, sized: bool) -> Iterator[FieldError]:
     guest = cpu.guest if cpu else None
     topology = cpu.topology if cpu else None
-    if guest is not None and topology is not None:
+    if guest and topology is not None:
         message = "spec.cpu.guest and spec.cpu.topology are mutually exclusive: keep one of them"
         yield FieldError("spec.cpu.topology", message)
     if guest is None and topology is None and sized:
         message = f"either spec.cpu.guest or spec.cpu.topology is required before {SIZES_OPTIONAL_IN}"
         yield FieldError("spec.cpu.guest", message, VALUE_REQUIRED)
-    if guest == 0:
-        yield FieldError("spec.cpu.guest", "spec.cpu.guest must be 1 or more")
+    if guest == 0 and not sized:
+        yield FieldError("spec.cpu.guest", "spec.cpu.guest must be 1 or more; leave it out if VMs set it")
     for member in ("sockets", "cores", "threads"):
         if topology is not None and getattr(topology, member) == 0:
             field = f"spec.cpu.topology.{member}"
@@ -43,7 +59,7 @@ def _check_memory(memory: MemoryInstancetype | None, *, sized: bool) -> Iterator
     if guest is None and sized:
         message = f"spec.memory.guest is required before {SIZES_OPTIONAL_IN}"
         yield FieldError("spec.memory.guest", message, VALUE_REQUIRED)
-    if guest is not None and guest.amount <= 0:
+    if guest is not None and (guest.amount < 0 or (guest.is_zero() and not sized)):
         yield FieldError("spec.memory.guest", f"spec.memory.guest '{guest}': must be greater than 0")
     percent = memory.overcommit_percent if memory else None
     field = "spec.memory.overcommitPercent"

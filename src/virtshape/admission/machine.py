@@ -159,6 +159,7 @@ def check_vm(
     yield from check_vm_host_access(
         vm, found.shape, dry_run.spec, configuration, lambda path: cluster.explain_host_disk(path, configuration)
     )
+    yield from dry_run.warnings
 
 
 def _resolve(vm: VirtualMachine, inputs: ValidationInputs) -> _Resolved:

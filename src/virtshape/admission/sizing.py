@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from virtshape.admission.instancetype import check_instancetype, check_preference
+from virtshape.admission.instancetype import check_deprecated, check_instancetype, check_preference
 from virtshape.admission.violation import DEPRECATED, CheckResult
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
@@ -18,15 +18,17 @@ def check_sizing(found: Any) -> Iterator[FieldError]:
     """Yield all violations of an instance type, flavor or preference; nothing for other kinds."""
     instancetype = instancetype_spec(found)
     if instancetype is not None:
-        result = check_instancetype(instancetype, _version_of(found))
-        yield from _report(result, "invalid-instancetype", "spec.launchSecurity")
+        version = _version_of(found)
+        causes = check_instancetype(instancetype, version).causes
+        yield from (cause._replace(rule="invalid-instancetype") for cause in causes)
+        yield from check_deprecated(instancetype, version) if not causes else ()
     preference = preference_spec(found)
     if preference is not None:
         result = check_preference(preference)
         if found.api_version.startswith(FLAVOR_GROUP):  # fields that are deprecated elsewhere have no replacement there
-            yield from _report(result._replace(warnings=[]), "invalid-preference", "")
+            yield from _report_preference(result._replace(warnings=[]))
         else:
-            yield from _report(result, "invalid-preference", "spec.cpu.preferredCPUTopology")
+            yield from _report_preference(result)
             yield from _check_deprecated(preference)
 
 
@@ -35,11 +37,11 @@ def _version_of(found: Model) -> str:
     return version
 
 
-def _report(result: CheckResult, rule: str, deprecated_field: str) -> Iterator[FieldError]:
+def _report_preference(result: CheckResult) -> Iterator[FieldError]:
     for cause in result.causes:
-        yield cause._replace(rule=rule)
+        yield cause._replace(rule="invalid-preference")
     for warning in result.warnings:
-        yield FieldError(deprecated_field, warning, rule=DEPRECATED)
+        yield FieldError("spec.cpu.preferredCPUTopology", warning, rule=DEPRECATED)
 
 
 def _check_deprecated(preference: VirtualMachinePreferenceSpec) -> Iterator[FieldError]:

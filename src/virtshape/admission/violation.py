@@ -13,7 +13,11 @@ DEFERRED: Final = "deferred-reference"
 """Rule for missing objects that may be created after the VM."""
 IN_USE: Final = "in-use"
 """Rule for changed objects that VMs refer to."""
-WARNINGS: Final = frozenset({DEPRECATED, DEFERRED, IN_USE, "inference-ignored", "preference-ignored", "inference-kept"})
+MEMORY_NOT_SET: Final = "memory-not-set"
+"""Rule for a VM without an instance type and without memory, which KubeVirt accepts."""
+WARNINGS: Final = frozenset(
+    {DEPRECATED, DEFERRED, IN_USE, MEMORY_NOT_SET, "inference-ignored", "preference-ignored", "inference-kept"}
+)
 """Rules that cause a warning, not a rejection."""
 
 

@@ -2,25 +2,29 @@
 
 from typing import NamedTuple
 
+from virtshape.admission.violation import MEMORY_NOT_SET, WARNINGS
 from virtshape.api.codec import duplicate
-from virtshape.api.fielderror import FieldError
+from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
-from virtshape.engine.memory import check_memory_given
+from virtshape.engine.memory import check_memory_given, is_open
 from virtshape.engine.requirements import check_requirements
 
 
 class DryRun(NamedTuple):
-    """Result of a dry run: conflicts, unmet requirements, and the instance spec (complete only without conflicts)."""
+    """Result of a dry run; the instance spec is complete only without conflicts."""
 
     conflicts: list[FieldError]
     unmet: list[FieldError]
     spec: VirtualMachineInstanceSpec
+    warnings: list[FieldError]
 
 
 def dry_run_vm(
@@ -40,15 +44,30 @@ def dry_run_vm_in_place(
     given = shape.instancetype.cpu if shape.instancetype else None
     uneven = check_vcpus_spread(domain.cpu, TEMPLATE_ROOT, given, shape.preference)
     conflicts = [uneven] if uneven else []
+    is_named = vm.spec.instancetype is not None or vm.spec.flavor is not None
+    own = check_own_memory(domain, shape.instancetype, is_named=is_named)
+    warnings = [one for one in own if one.rule in WARNINGS]
     conflicts += shape_draft(draft, shape, configuration)
-    if vm.spec.instancetype is None and vm.spec.flavor is None:
-        no_memory = check_memory_given(domain, TEMPLATE_ROOT, None)
-        conflicts += [no_memory] if no_memory else []
+    conflicts += [one for one in own if one not in warnings]
     if conflicts:
-        return DryRun(conflicts, [], draft.spec)
+        return DryRun(conflicts, [], draft.spec, warnings)
     apply_defaults(draft.spec, configuration, architecture)
     unmet = check_requirements(shape.instancetype, shape.preference, draft.spec, own_vcpus)
-    return DryRun([], [describe_unmet(conflict) for conflict in unmet], draft.spec)
+    return DryRun([], [describe_unmet(conflict) for conflict in unmet], draft.spec, warnings)
+
+
+def check_own_memory(
+    domain: DomainSpec, instancetype: VirtualMachineInstancetypeSpec | None, *, is_named: bool
+) -> list[FieldError]:
+    """Check the memory of a VM whose instance type has a size of 0, or that names no instance type."""
+    given = instancetype.memory if instancetype else None
+    if is_named and (given is None or given.guest is None or not is_open(given)):
+        return []  # applying the instance type reports missing memory
+    problem = check_memory_given(domain, TEMPLATE_ROOT, None)
+    if problem is not None and problem.reason == VALUE_REQUIRED and not is_named:
+        message = f"{problem.message}; until then the VM cannot start"
+        problem = problem._replace(message=message, rule=MEMORY_NOT_SET)
+    return [problem] if problem else []
 
 
 def with_default_field(conflict: FieldError, root: str) -> FieldError:

@@ -96,6 +96,17 @@ def read_revision_payload(data: Any, kind: str) -> Model:
     return replace(obj, api_version=_STORED_INSTANCETYPES) if structs is _INSTANCETYPES else obj
 
 
+def drop_zero_sizes(spec: v1beta2.VirtualMachineInstancetypeSpec) -> v1beta2.VirtualMachineInstancetypeSpec:
+    """Return the spec without sizes of 0: before v1beta2, Go clients write 0 for a size that is not given."""
+    cpu, memory = spec.cpu, spec.memory
+    if cpu is not None and cpu.guest == 0:
+        spec = replace(spec, cpu=replace(cpu, guest=None))
+    if memory is not None and memory.guest is not None and memory.guest.is_zero():
+        open_size = msgspec.convert(memory, v1beta2.MemoryInstancetype, from_attributes=True)
+        spec = replace(spec, memory=replace(open_size, guest=None))
+    return spec
+
+
 def read_payload_version(data: Any, kind: str) -> str:
     """Return the apiVersion of the object of this kind in a ControllerRevision."""
     api_version: str = _complete(data, kind)["apiVersion"]

@@ -52,7 +52,7 @@ _ATOMIC_STRUCTS = frozenset(
 
 _RULES: dict[str, JsonObject] = {
     "CPUInstancetype": {
-        "rule": "!(has(self.guest) && has(self.topology))",
+        "rule": "!(has(self.guest) && self.guest > 0 && has(self.topology))",
         "message": "spec.cpu.guest and spec.cpu.topology are mutually exclusive: keep one of them",
         "fieldPath": ".topology",
     },

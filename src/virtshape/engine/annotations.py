@@ -6,11 +6,11 @@ from virtshape.api.meta import ObjectMeta
 
 
 def check_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> list[str]:
-    """Return the annotations that the VM and its instance type set to different values."""
+    """Return the annotations that the VM and its instance type set to different values, sorted by key."""
     own = metadata.annotations
     if not own or not given:
         return []
-    return [f"annotations.{key}" for key, value in given.items() if own.get(key, value) != value]
+    return [f"annotations.{key}" for key, value in sorted(given.items()) if own.get(key, value) != value]
 
 
 def apply_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> None:

@@ -65,7 +65,7 @@ def check_vcpus_spread(
     if given is not None and given.topology is not None:
         vcpus = read_topology(given.topology).vcpus
         return check_spread(vcpus, "instancetype.spec.cpu.topology", "the instance type", preference)
-    if given is not None and given.guest is not None:
+    if given is not None and given.guest:
         return check_spread(given.guest, "instancetype.spec.cpu.guest", "the instance type", preference)
     if cpu is not None and cpu.guest is not None:
         return check_spread(cpu.guest, f"{root}.{GUEST}", "the VM", preference)
@@ -81,7 +81,7 @@ def apply_cpu(
     cpu = domain.cpu = domain.cpu or CPU()
     if given.topology is not None:
         put_topology(cpu, read_topology(given.topology))
-    elif given.guest is not None:
+    elif given.guest:
         put_topology(cpu, lay_out_vcpus(given.guest, preference, layout))
     if given.model is not None:
         cpu.model = given.model

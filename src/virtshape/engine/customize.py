@@ -7,6 +7,7 @@ The source is not modified, and its server-set metadata is never copied.
 import copy
 from typing import NamedTuple
 
+from virtshape.api.conversion import drop_zero_sizes
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.v1beta2 import (
     CPUInstancetype,
@@ -92,7 +93,7 @@ def customize(
             metadata=metadata,
             spec=copy.deepcopy(source.spec),
         )
-    spec = copy.deepcopy(source.spec)
+    spec = drop_zero_sizes(copy.deepcopy(source.spec))
     _apply_size(spec, size)
     instancetype = VirtualMachineClusterInstancetype if cluster else VirtualMachineInstancetype
     return instancetype(

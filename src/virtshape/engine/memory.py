@@ -17,18 +17,23 @@ def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[s
     memory, resources = domain.memory, domain.resources
     clashes = []
     if memory is not None:
-        if memory.guest is not None and given.guest is not None:
+        if memory.guest is not None and not is_open(given):
             clashes.append("domain.memory.guest")
         if memory.hugepages is not None and given.hugepages is not None:
             clashes.append("domain.memory.hugepages")
         if memory.max_guest is not None and given.max_guest is not None:
             clashes.append("domain.memory.maxGuest")
-    if resources is not None and given.guest is not None:
+    if resources is not None and not is_open(given):
         if resources.requests and "memory" in resources.requests:
             clashes.append("domain.resources.requests.memory")
         if resources.limits and "memory" in resources.limits:
             clashes.append("domain.resources.limits.memory")
     return clashes
+
+
+def is_open(given: MemoryInstancetype | None) -> bool:
+    """Return True if the VM sets the memory: the instance type has none, or the 0 of clients before v1beta2."""
+    return given is None or given.guest is None or given.guest.is_zero()
 
 
 def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype | None) -> FieldError | None:
@@ -54,8 +59,8 @@ def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
     if given is None:
         return
     memory = domain.memory = domain.memory or Memory()
-    if given.guest is not None:
-        memory.guest = given.guest
+    if not is_open(given) or (memory.guest is None and default_memory(domain) is None):
+        memory.guest = given.guest  # without any memory the 0 is kept, as in KubeVirt
     if given.hugepages is not None:
         memory.hugepages = given.hugepages
     if given.max_guest is not None:

@@ -26,6 +26,8 @@ def apply_default_interface(
         interface = Interface(name="default", bridge=InterfaceBridge())
     elif binding == "masquerade":
         interface = Interface(name="default", masquerade=InterfaceMasquerade())
+    elif binding == "slirp":
+        return FieldError("", "slirp interface is deprecated as of v1.3")
     else:
         message = f"configuration.network.defaultNetworkInterface: {binding} is not supported; use bridge or masquerade"
         return FieldError("", message, rule=_RULE)

@@ -13,7 +13,9 @@ from tests.support.controllers import (
     vm_tree,
 )
 
+from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
+from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.manager import Controllers
 from virtshape.controllers.runtime.loop import Name
@@ -132,3 +134,20 @@ async def test_run_strategy_once_starts_only_once(tmp_path: Path) -> None:
         await system.wait_until_idle(controllers)
         assert await system.find(VirtualMachineInstance) is None
         assert len(launcher.launched) == 1
+
+
+async def test_vm_without_memory_says_why_it_cannot_start_and_starts_once_it_has_memory(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers():
+        await system.create(vm_tree(instancetype=None, preference=None))
+
+        async def find_failure() -> str | None:
+            status = (await system.vm()).status
+            failure = find_condition(status.conditions, "Failure") if status else None
+            return failure.message if failure else None
+
+        message = await eventually(find_failure, "the VM reports no failure")
+        assert "no memory: set " in message
+        assert "choose an instance type that sets spec.memory.guest" in message
+        patch = {"spec": {"template": {"spec": {"domain": {"memory": {"guest": "1Gi"}}}}}}
+        await system.client.patch(VirtualMachine, "vm1", "default", patch=patch)
+        await system.wait_for("Running")

@@ -255,10 +255,16 @@ def vmi_tree(**spec: Any) -> JsonObject:
 def test_rejection_includes_warnings() -> None:
     tree = vm_tree(instancetype={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
     tree["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "containerDisk": {"image": "i"}}]
+    tree["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "0"}
     with pytest.raises(StatusError) as error:
         decide(admit, tree)
     assert [cause.field for cause in error.value.causes] == ["spec.template.spec.domain.memory.guest"]
     assert "inferFromVolume" in error.value.warnings[0]
+
+
+def test_vm_without_instancetype_and_memory_is_accepted_with_a_warning() -> None:
+    (warning,) = decide(admit, vm_tree()).warnings
+    assert warning.startswith("no memory: set spec.template.spec.domain.memory.guest in the VM, or choose an instance")
 
 
 def test_new_vmi_gets_all_defaults() -> None:

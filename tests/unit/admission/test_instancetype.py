@@ -63,15 +63,13 @@ def test_memory_is_optional_only_at_v1beta2(memory: JsonObject | None) -> None:
             [("FieldValueInvalid", "spec.cpu.topology")],
             id="number and topology",
         ),
-        pytest.param({"guest": 0}, [("FieldValueInvalid", "spec.cpu.guest")], id="number 0"),
         pytest.param(
             {"topology": {"sockets": 0}}, [("FieldValueInvalid", "spec.cpu.topology.sockets")], id="no sockets"
         ),
         pytest.param(
-            {"guest": 0, "topology": {"sockets": 0, "cores": 0, "threads": 0}},
+            {"guest": 2, "topology": {"sockets": 0, "cores": 0, "threads": 0}},
             [
                 ("FieldValueInvalid", "spec.cpu.topology"),
-                ("FieldValueInvalid", "spec.cpu.guest"),
                 ("FieldValueInvalid", "spec.cpu.topology.sockets"),
                 ("FieldValueInvalid", "spec.cpu.topology.cores"),
                 ("FieldValueInvalid", "spec.cpu.topology.threads"),
@@ -94,7 +92,6 @@ def test_numbers_out_of_range_are_decode_errors(cpu: JsonObject) -> None:
 @pytest.mark.parametrize(
     ("memory", "causes"),
     [
-        ({"guest": "0"}, [("FieldValueInvalid", "spec.memory.guest")]),
         ({"guest": "-1Gi"}, [("FieldValueInvalid", "spec.memory.guest")]),
         ({"guest": "1Gi", "overcommitPercent": -1}, [("FieldValueInvalid", "spec.memory.overcommitPercent")]),
         ({"guest": "1Gi", "overcommitPercent": 101}, [("FieldValueInvalid", "spec.memory.overcommitPercent")]),
@@ -110,7 +107,6 @@ def test_numbers_out_of_range_are_decode_errors(cpu: JsonObject) -> None:
         ({"guest": "1Gi", "overcommitPercent": 100}, []),
     ],
     ids=[
-        "zero",
         "negative",
         "negative overcommit",
         "overcommit too large",
@@ -124,6 +120,25 @@ def test_memory_is_validated_alike_at_every_version(version: str, memory: JsonOb
     assert list_causes(version, memory=memory) == causes
 
 
+@pytest.mark.parametrize("version", OLDER)
+def test_sizes_of_0_are_accepted_with_a_warning_before_v1beta2(version: str) -> None:
+    result = check_instancetype(build_instancetype_spec(cpu={"guest": 0}, memory={"guest": "0"}), version)
+    assert result.causes == []
+    assert [warning.partition(":")[0] for warning in result.warnings] == ["spec.cpu.guest", "spec.memory.guest"]
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_0_vcpus_do_not_exclude_a_topology_before_v1beta2(version: str) -> None:
+    assert list_causes(version, cpu={"guest": 0, "topology": {"cores": 2}}) == []
+
+
+def test_sizes_of_0_are_rejected_at_v1beta2() -> None:
+    assert list_causes("v1beta2", cpu={"guest": 0}, memory={"guest": "0"}) == [
+        ("FieldValueInvalid", "spec.cpu.guest"),
+        ("FieldValueInvalid", "spec.memory.guest"),
+    ]
+
+
 def test_all_problems_are_reported_at_once() -> None:
     assert list_causes("v1beta1", cpu=None, memory={"overcommitPercent": 101}) == [
         ("FieldValueRequired", "spec.cpu.guest"),
@@ -132,13 +147,10 @@ def test_all_problems_are_reported_at_once() -> None:
     ]
 
 
-def test_flavor_requires_vcpus_and_memory() -> None:
-    flavor = instancetype_spec(build_flavor(cpu={"guest": 0}, memory={}))
+def test_flavor_requires_memory() -> None:
+    flavor = instancetype_spec(build_flavor(memory={}))
     assert flavor is not None
-    assert [cause.field for cause in check_instancetype(flavor, "v1alpha1").causes] == [
-        "spec.cpu.guest",
-        "spec.memory.guest",
-    ]
+    assert [cause.field for cause in check_instancetype(flavor, "v1alpha1").causes] == ["spec.memory.guest"]
 
 
 def test_launch_security_in_an_instancetype_has_a_warning() -> None:

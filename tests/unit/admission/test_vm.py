@@ -10,11 +10,13 @@ from tests.support.build import (
     build_vm,
 )
 
+from virtshape.admission.vm import dry_run_vm
 from virtshape.api.codec import from_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject
 from virtshape.engine.expand import Shape
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.engine.topology import TOPOLOGIES
 
 DOMAIN = "spec.template.spec.domain"
@@ -44,7 +46,7 @@ def fields(conflicts: list[FieldError]) -> list[tuple[str, ...]]:
         ({"memory": "1Gi"}, []),
         ({"memory": "1Gi", "cpu_guest": 4}, []),
         ({"domain": {"resources": {"requests": {"memory": "1Gi"}}}}, []),
-        ({}, [NO_MEMORY]),
+        ({}, []),
         ({"memory": "0"}, [NO_MEMORY]),
         ({"memory": "1Gi", "cpu_guest": 0}, [(f"{DOMAIN}.cpu.guest",)]),
         ({"memory": "1Gi", "cpu_guest": 4, "domain": {"cpu": {"cores": 2}}}, [(f"{DOMAIN}.cpu.cores",)]),
@@ -65,21 +67,42 @@ def test_vm_without_matchers_is_checked_for_its_own_sizes(vm: JsonObject, found:
     assert fields(check(**vm)) == found
 
 
-def test_vm_with_only_a_preference_requires_memory() -> None:
-    assert fields(check(preference={})) == [NO_MEMORY]
-    assert fields(check(preference={}, memory="1Gi")) == []
+def list_warnings(**vm: Any) -> list[str]:
+    return dry_run_vm(build_vm(**vm), Shape(), None, DEFAULT_ARCHITECTURE).warnings
+
+
+@pytest.mark.parametrize("named", [{}, {"preference": "linux"}], ids=["no matchers", "only a preference"])
+def test_vm_without_instancetype_and_memory_has_a_warning(named: JsonObject) -> None:
+    (warning,) = list_warnings(**named)
+    assert f"set {DOMAIN}.memory.guest in the VM" in warning
+    assert "choose an instance type that sets spec.memory.guest" in warning
+    assert list_warnings(**named, memory="1Gi") == []
+
+
+ZERO: JsonObject = {"cpu": {"guest": 0}, "memory": {"guest": "0"}}
+
+
+def test_sizes_of_0_are_left_to_the_vm() -> None:
+    assert check(ZERO, cpu_guest=4, memory="4Gi") == []
+    assert check(ZERO, SPREAD, cpu_guest=4, domain={"resources": {"requests": {"memory": "1Gi"}}}) == []
+    (conflict,) = check(ZERO)
+    assert conflict.fields == NO_MEMORY
+    assert "choose an instance type that sets spec.memory.guest" in conflict.message
+
+
+def test_vm_keeps_its_own_sizes_with_sizes_of_0() -> None:
+    shape = Shape(build_instancetype_spec(**ZERO))
+    vm = build_vm(instancetype="x", cpu_guest=4, memory="4Gi")
+    domain = dry_run_vm(vm, shape, None, DEFAULT_ARCHITECTURE).spec.domain
+    assert domain.cpu is not None
+    assert domain.memory is not None
+    assert (domain.cpu.sockets, domain.memory.guest) == (4, "4Gi")
 
 
 def test_vm_with_a_missing_instancetype_requires_no_memory() -> None:
-    assert check_vm(build_vm(instancetype="later"), Shape()) == []
-    assert check_vm(build_vm(flavor="later"), Shape()) == []
-
-
-def test_vm_without_a_template_spec_requires_memory() -> None:
-    vm = build_vm()
-    vm.spec.template.spec = None
-    assert fields(check_vm(vm, Shape())) == [NO_MEMORY]
-    assert vm.spec.template.spec is None
+    for named in ({"instancetype": "later"}, {"flavor": "later"}):
+        assert check_vm(build_vm(**named), Shape()) == []
+        assert list_warnings(**named) == []
 
 
 @pytest.mark.parametrize(

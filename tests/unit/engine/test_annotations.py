@@ -33,7 +33,7 @@ def test_annotations_are_merged(
     [
         ({"a": "1"}, {"a": "2"}, ["annotations.a"]),
         ({"a": ""}, {"a": "2"}, ["annotations.a"]),
-        ({"a": "1", "b": "1", "c": "1"}, {"a": "2", "b": "1", "c": "2"}, ["annotations.a", "annotations.c"]),
+        ({"a": "1", "b": "1", "c": "1"}, {"c": "2", "b": "1", "a": "2"}, ["annotations.a", "annotations.c"]),
         ({"a": "1"}, {"b": "2"}, []),
         ({}, {"b": "2"}, []),
     ],

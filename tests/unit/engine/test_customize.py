@@ -139,6 +139,7 @@ def test_kind_depends_on_the_requested_scope(source: Instancetype | Preference, 
             "v1beta1", {"cpu": {}, "memory": {"guest": "1Gi"}}, Size(), "v1beta2", id="missing vCPUs need v1beta2"
         ),
         pytest.param("v1beta1", {"cpu": {}, "memory": {"guest": "1Gi"}}, Size(vcpus=1), "v1beta1", id="vCPUs given"),
+        pytest.param("v1beta1", {"cpu": {"guest": 0}, "memory": {"guest": "1Gi"}}, Size(), "v1beta2", id="0 vCPUs"),
         pytest.param("v1beta2", None, Size(vcpus=2), "v1beta2", id="newest version is kept"),
         pytest.param("v1beta2", {}, Size(vcpus=2), "v1beta2", id="missing memory needs v1beta2"),
     ],

@@ -70,11 +70,12 @@ ADVICE = "name an interface in the VM, or set configuration.network.defaultNetwo
             f"bridge interface is not enabled in kubevirt-config: {ADVICE}",
         ),
         (
-            {"defaultNetworkInterface": "slirp"},
-            "configuration.network.defaultNetworkInterface: slirp is not supported; use bridge or masquerade",
+            {"defaultNetworkInterface": "passt"},
+            "configuration.network.defaultNetworkInterface: passt is not supported; use bridge or masquerade",
         ),
+        ({"defaultNetworkInterface": "slirp"}, "slirp interface is deprecated as of v1.3"),
     ],
-    ids=["bridge not permitted", "unknown binding"],
+    ids=["bridge not permitted", "unknown binding", "removed binding"],
 )
 def test_unusable_default_binding_is_a_conflict(configuration: JsonObject, message: str) -> None:
     assert connect(configuration=configuration) == ({"domain": {"devices": {}}}, message)

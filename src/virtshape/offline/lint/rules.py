@@ -149,6 +149,12 @@ _MACHINES: Final = (
         "The guest has no memory size",
         "Set domain.memory.guest, or choose an instance type that sets memory.",
     ),
+    Rule(
+        "memory-not-set",
+        "warning",
+        "A VM without an instance type sets no memory: it is accepted, but cannot start",
+        "Set domain.memory.guest, or choose an instance type that sets memory.",
+    ),
 )
 _REFERENCES: Final = (
     Rule(

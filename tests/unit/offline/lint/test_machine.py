@@ -93,7 +93,9 @@ CASES = {
         "own-vcpus", vm(domain="memory: {guest: 1Gi}\ncpu: {guest: 2, §cores: 2}"), "are mutually exclusive"
     ),
     "zero vCPUs": Case("own-vcpus", vm(domain="memory: {guest: 1Gi}\ncpu: {§guest: 0}"), "must be 1 or more"),
-    "no memory": Case("no-memory", vm(domain="").replace("domain:", "§domain:"), "no memory: set spec.template.spec"),
+    "no memory": Case(
+        "memory-not-set", vm(domain="").replace("domain:", "§domain:"), "no memory: set spec.template.spec"
+    ),
     "no memory with an open-size instance type": Case(
         "no-memory",
         documents(SIZELESS, vm(spec=SMALL, domain="").replace("domain:", "§domain:")),

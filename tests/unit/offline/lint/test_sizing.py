@@ -8,13 +8,14 @@ CASES = {
     "instance type with two sizes": Case(
         "invalid-instancetype", instancetype("cpu: {guest: 2, §topology: {cores: 2}}"), "mutually exclusive"
     ),
-    "flavor without vCPUs": Case(
-        "invalid-instancetype",
+    "flavor with 0 vCPUs": Case(
+        "deprecated-field",
         build_manifest(
             "VirtualMachineFlavor", "cpu: {§guest: 0}\nmemory: {guest: 1Gi}", version="flavor.kubevirt.io/v1alpha1"
         ),
-        "must be 1 or more",
+        "0 means not given",
     ),
+    "0 vCPUs": Case("invalid-instancetype", instancetype("cpu: {§guest: 0}"), "must be 1 or more"),
     "overcommit too large": Case(
         "invalid-instancetype", instancetype("memory: {guest: 1Gi, §overcommitPercent: 120}"), "between 0 and 100"
     ),

@@ -9,7 +9,7 @@ def _condition(name: str, type_: str, description: str) -> Column:
 
 
 def _show_vcpus(guest: int | None, topology: dict[str, int] | None) -> Cell:
-    if guest is not None or topology is None:
+    if guest or topology is None:
         return guest
     sockets, cores, threads = _read_topology(topology)
     return sockets * cores * threads
