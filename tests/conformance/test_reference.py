@@ -28,6 +28,7 @@ KINDS: dict[str, type[Struct]] = {
 ADDITIONS = {
     "v1.CPU.guest: ours alone",
     "v1.InstancetypeConfiguration.missingReference: ours alone",
+    "v1.InstancetypeConfiguration.revisionName: ours alone",
     "v1.VirtualMachineSpec.flavor: ours alone",
     "v1.VirtualMachineStatus.effective: ours alone",
     "v1.VirtualMachineStatus.flavorRef: ours alone",

@@ -206,10 +206,17 @@ def test_file_is_expanded_with_objects_of_the_server(acting: System, virtctl: Vi
     assert {"instance type", "preference", "VM", "default"} == {one["source"] for one in explained}
 
 
+CONFIGURATION = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
 SIZES = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachineinstancetypes"
 
 
-def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(acting: System, virtctl: Virtctl) -> None:
+@pytest.mark.parametrize("place", ["Status", "Spec"])
+def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(
+    acting: System, virtctl: Virtctl, place: str
+) -> None:
+    settings = {"spec": {"configuration": {"instancetype": {"revisionName": place}}}}
+    headers = {"Content-Type": "application/merge-patch+json"}
+    assert acting.request("PATCH", CONFIGURATION, settings, **headers)[0] == 200
     assert acting.request("POST", SIZES, build_instancetype("shifting", vcpus=2))[0] == 201
     machine = build_vm("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"})
     assert acting.request("POST", vms_path(), machine)[0] == 201
@@ -238,6 +245,10 @@ def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(acting
     assert virtctl("upgrade", "--all").err == "nothing to upgrade: all VMs are current\n"
     assert acting.request("DELETE", f"{SIZES}/shifting")[0] == 200
     assert read_states() == {"instancetype": "gone", "preference": "same"}
+    _, vm = acting.request("GET", vms_path("left"))
+    assert ("revisionName" in vm["spec"]["instancetype"]) is (place == "Spec")
+    assert acting.request("DELETE", vms_path("left"))[0] == 200
+    wait_until(lambda: acting.request("GET", vms_path("left"))[0] == 404, lambda: "the VM still exists")
 
 
 def test_smallest_instancetype_is_found_on_the_server_or_in_the_catalog(

@@ -46,6 +46,7 @@ from virtshape.controllers.storage.protocol import Storage
 from virtshape.controllers.vm.controller import VmReconciler
 from virtshape.controllers.vm.datavolumes import list_volume_names
 from virtshape.controllers.vm.revisions import ROLES
+from virtshape.controllers.vm.revisionsync import list_pinned_revisions
 from virtshape.controllers.vmi.controller import VmiReconciler
 from virtshape.controllers.vmi.launcher import Launcher
 from virtshape.controllers.vmi.phases import phase_of
@@ -56,7 +57,7 @@ from virtshape.controllers.vmi.scheduling import (
     NodePlacement,
     Placement,
 )
-from virtshape.resolve.matcher import find_matcher
+from virtshape.resolve.matcher import find_matcher, list_recaptured
 from virtshape.supervise.failures import describe_error
 from virtshape.supervise.supervisor import SupervisedTask, Supervisor
 from virtshape.supervise.tasks import LAUNCHER
@@ -313,5 +314,6 @@ def _placement_of(vmi: VirtualMachineInstance) -> Iterable[str]:
 
 def _instancetypes_of(vm: VirtualMachine) -> Iterable[str]:
     """Return the names of instance types and preferences that the VM refers to without a revision."""
-    matchers = (find_matcher(vm, role) for role in ROLES)
-    return [matcher.name for matcher in matchers if matcher and matcher.name and not matcher.revision_name]
+    pinned = {} if list_recaptured(vm) else list_pinned_revisions(vm)
+    matchers = (find_matcher(vm, role) for role in ROLES if role not in pinned)
+    return [matcher.name for matcher in matchers if matcher and matcher.name]

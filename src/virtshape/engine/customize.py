@@ -97,7 +97,7 @@ def customize(
     _apply_size(spec, size)
     instancetype = VirtualMachineClusterInstancetype if cluster else VirtualMachineInstancetype
     return instancetype(
-        api_version=source.api_version if _states_size(spec) else SIZES_OPTIONAL_SINCE,
+        api_version=source.api_version if states_size(spec) else SIZES_OPTIONAL_SINCE,
         kind=instancetype.__name__,
         metadata=metadata,
         spec=spec,
@@ -113,7 +113,8 @@ def _apply_size(spec: VirtualMachineInstancetypeSpec, size: Size) -> None:
         memory.guest = size.memory
 
 
-def _states_size(spec: VirtualMachineInstancetypeSpec) -> bool:
+def states_size(spec: VirtualMachineInstancetypeSpec) -> bool:
+    """Return True if the instance type sets vCPUs and memory, as versions before v1beta2 require."""
     has_vcpus = spec.cpu is not None and (spec.cpu.guest is not None or spec.cpu.topology is not None)
     return has_vcpus and spec.memory is not None and spec.memory.guest is not None
 

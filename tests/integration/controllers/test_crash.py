@@ -9,6 +9,8 @@ import itertools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from tests.integration.controllers.test_references import configure, old_payload
+from tests.integration.controllers.test_status_revisions import find_revision_name, name_in_status, start_stopped
 from tests.support.controllers import (
     ControlledSystem,
     eventually,
@@ -23,11 +25,13 @@ from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.namespace import Namespace
+from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.manager import Controllers
 from virtshape.controllers.vm.revisionsync import has_current_revisions, list_pinned_revisions
+from virtshape.controllers.vm.status import measure
 from virtshape.controllers.vmi.phases import phase_of
 
 DISK = {
@@ -96,6 +100,54 @@ async def test_start_survives_a_crash(tmp_path: Path) -> None:
         await create_vm(system)
         died = await system.crash_at_write(write, finish)
         await check_running(system)
+        return died
+
+    await play_every_death(play, tmp_path)
+
+
+async def test_revisions_named_only_in_the_status_survive_a_crash(tmp_path: Path) -> None:
+    async def play(system: ControlledSystem, write: int) -> bool:
+        async def finish(controllers: Controllers) -> None:
+            await system.wait_for("Running")
+            await system.wait_until_idle(controllers)
+
+        await configure(system, revisionName="Status")
+        await create_vm(system)
+        died = await system.crash_at_write(write, finish)
+        patch = {"spec": {"cpu": {"guest": 7}}}
+        vmi_exists = await system.find(VirtualMachineInstance) is not None
+        if vmi_exists:  # the VM uses the revision that its instance was started with
+            await system.client.patch(VirtualMachineClusterInstancetype, "small", patch=patch)
+        async with system.run_controllers() as controllers:
+            await finish(controllers)
+            vm, vmi = await system.vm(), await system.vmi()
+        assert has_current_revisions(vm, in_spec=False)
+        assert vm.spec.instancetype is not None
+        assert vm.spec.instancetype.revision_name is None
+        assert vm.status is not None
+        assert vm.status.effective is not None
+        assert vm.status.effective.vcpus == measure(vmi.spec).vcpus == 2
+        return died
+
+    await play_every_death(play, tmp_path)
+
+
+async def test_upgrade_of_a_revision_named_in_the_status_survives_a_crash(tmp_path: Path) -> None:
+    async def play(system: ControlledSystem, write: int) -> bool:
+        async with system.run_controllers() as controllers:
+            await start_stopped(system, controllers)
+        await name_in_status(system, old_payload("v1alpha2"))
+
+        async def finish(controllers: Controllers) -> None:
+            await system.wait_until_gone(ControllerRevision, "named")
+            await system.wait_until_idle(controllers)
+
+        died = await system.crash_at_write(write, finish)
+        async with system.run_controllers() as controllers:
+            await finish(controllers)
+            name = find_revision_name(await system.vm())
+        assert name.startswith("vm1-small-v1beta1-")
+        assert await system.find(ControllerRevision, name) is not None
         return died
 
     await play_every_death(play, tmp_path)

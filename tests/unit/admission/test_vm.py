@@ -100,7 +100,8 @@ def test_vm_keeps_its_own_sizes_with_sizes_of_0() -> None:
 
 
 def test_vm_with_a_missing_instancetype_requires_no_memory() -> None:
-    for named in ({"instancetype": "later"}, {"flavor": "later"}):
+    missing: list[JsonObject] = [{"instancetype": "later"}, {"flavor": "later"}]
+    for named in missing:
         assert check_vm(build_vm(**named), Shape()) == []
         assert list_warnings(**named) == []
 

@@ -135,6 +135,8 @@ class InstancetypeConfiguration(Settings):
     """reference (default) keeps a copy for the VM; expand writes it into VMs that have none, expandAll into all."""
     missing_reference: Literal["Reject", "Defer"] | None = None
     """If the named object does not exist: Reject (default) refuses the VM, Defer starts it once the object appears."""
+    revision_name: Literal["Spec", "Status"] | None = None
+    """Where the controller writes the names of a VM's revisions: Spec (default) and status, or Status alone."""
 
 
 class KSMConfiguration(Settings):

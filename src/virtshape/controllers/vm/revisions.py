@@ -13,7 +13,9 @@ from msgspec.structs import replace
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.codec import to_tree
-from virtshape.api.conversion import read_revision_payload
+from virtshape.api.conversion import drop_zero_sizes, read_payload_version, read_revision_payload
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import (
     ControllerRevisionRef,
     InstancetypeStatusRef,
@@ -26,6 +28,7 @@ from virtshape.api.ownerreferences import is_controlled_by, make_owner_reference
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import OBJECT_NAME_LABEL
+from virtshape.engine.customize import states_size
 from virtshape.resolve.matcher import (
     INSTANCETYPE_GROUP,
     RECAPTURE_ANNOTATION,
@@ -43,8 +46,11 @@ ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
 UPGRADED_FROM_ANNOTATION: Final = "virtshape.io/upgraded-from"
 """On a revision: the name of the older revision that it replaces."""
 STORED_VERSION: Final = "v1beta2"
+KUBEVIRT_VERSION: Final = "v1beta1"
+"""The newest version of a payload that KubeVirt's own clients can read."""
 
 _LABEL: Final = INSTANCETYPE_GROUP + "/object-"
+_VERSION_LABEL: Final = f"{_LABEL}version"
 _UNEXPECTED: Final = "found existing ControllerRevision with unexpected data"
 
 
@@ -99,7 +105,7 @@ def label_revision(source: Source) -> dict[str, str]:
         f"{_LABEL}kind": source.kind,
         f"{_LABEL}uid": metadata.uid or "",
         f"{_LABEL}generation": str(metadata.generation or 0),
-        f"{_LABEL}version": source.api_version.rpartition("/")[2],
+        _VERSION_LABEL: source.api_version.rpartition("/")[2],
     }
 
 
@@ -148,17 +154,24 @@ def _drop_absent(members: Mapping[Any, object], *, keep_empty: bool) -> dict[Any
     return {key: meaning for key, meaning in meanings if meaning is not None}
 
 
-def find_origin(vm: VirtualMachine, role: Role, matcher: Matcher) -> Origin:
-    """
-    Return where to read the object in this role.
+def writes_spec(configuration: KubeVirtConfiguration | None) -> bool:
+    """Return True if the controller writes the names of revisions into the spec, and not only into the status."""
+    settings = configuration.instancetype if configuration else None
+    return settings is None or settings.revision_name != "Status"
 
-    The spec takes precedence over the status, unless only the status was changed since both were last written.
+
+def find_origin(vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: bool = True) -> Origin:
+    """
+    Return where to read the object in this role; `in_spec` if the controller writes names into the spec.
+
+    The spec takes precedence over the status, unless only the status was changed since the controller wrote both.
     """
     if role in list_recaptured(vm):
         return Origin("live")
     in_status = _status_revision(vm, role, matcher)
     status_is_newer = (
-        vm.status is not None
+        in_spec
+        and vm.status is not None
         and vm.status.desired_generation == vm.metadata.generation
         and vm.metadata.generation is not None
     )
@@ -176,25 +189,39 @@ def _status_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> str:
         return ""
     if ref.name is not None and ref.name != matcher.name:
         return ""
-    if ref.kind is not None and ref.kind != full_kind(matcher, role):
-        return ""
     return ref.controller_revision_ref.name or ""
 
 
-def needs_upgrade(revision: ControllerRevision) -> bool:
-    """Return True if the payload has an older version than the stored one."""
+def needs_upgrade(revision: ControllerRevision, *, in_spec: bool = True) -> bool:
+    """
+    Return True if the payload has an older version than the stored one.
+
+    If names are only in the status, KubeVirt's rule applies: v1beta1 is recent, and a version label is required.
+    """
     data = revision.data
     api_version = data.get("apiVersion") if isinstance(data, dict) else None
     if not isinstance(api_version, str) or not isinstance(data.get("kind"), str):
         return True
     group, _, version = api_version.partition("/")
-    return group == INSTANCETYPE_GROUP and version != STORED_VERSION
+    if group != INSTANCETYPE_GROUP:
+        return False
+    if in_spec:
+        return version != STORED_VERSION
+    return version not in (KUBEVIRT_VERSION, STORED_VERSION) or _VERSION_LABEL not in (revision.metadata.labels or {})
 
 
-def build_upgrade(vm: VirtualMachine, old: ControllerRevision, matcher: Matcher, role: Role) -> ControllerRevision:
-    """Build a revision with the same content in the stored version, under a new name."""
+def build_upgrade(
+    vm: VirtualMachine, old: ControllerRevision, matcher: Matcher, role: Role, *, in_spec: bool = True
+) -> ControllerRevision:
+    """Build a revision with the same content in a newer version, under a new name."""
     read: Any = read_revision_payload(old.data, full_kind(matcher, role))
     source = replace(read, metadata=_recover_metadata(read.metadata, old, matcher))
+    is_readable = not in_spec and read_payload_version(old.data, source.kind) != source.api_version
+    if isinstance(source.spec, VirtualMachineInstancetypeSpec):
+        source = replace(source, spec=drop_zero_sizes(source.spec))
+        is_readable = is_readable and states_size(source.spec)
+    if is_readable:
+        source = replace(source, api_version=f"{INSTANCETYPE_GROUP}/{KUBEVIRT_VERSION}")
     version = source.api_version.rpartition("/")[2]
     vm_name = vm.metadata.name or ""
     upgraded = build_revision(vm, source, name_revision(vm_name, source, version))
@@ -227,17 +254,22 @@ def is_removable(revision: ControllerRevision, vm: VirtualMachine) -> bool:
 
 
 def pin(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachine:
-    """Return the VM with these revision names and without the recapture annotation."""
+    """Return the VM with these revision names in its spec and without the recapture annotation."""
     spec = vm.spec
     for role, name in names.items():
         matcher = find_matcher(vm, role)
         if matcher is not None and matcher.revision_name != name:
             spec = replace(spec, **{role: replace(matcher, revision_name=name)})
-    metadata = vm.metadata
-    if RECAPTURE_ANNOTATION in (metadata.annotations or {}):
-        left = {key: text for key, text in (metadata.annotations or {}).items() if key != RECAPTURE_ANNOTATION}
-        metadata = replace(metadata, annotations=left or None)
-    return vm if spec is vm.spec and metadata is vm.metadata else replace(vm, spec=spec, metadata=metadata)
+    return unmark(vm if spec is vm.spec else replace(vm, spec=spec))
+
+
+def unmark(vm: VirtualMachine) -> VirtualMachine:
+    """Return the VM without the recapture annotation; the same object if it has none."""
+    annotations = vm.metadata.annotations or {}
+    if RECAPTURE_ANNOTATION not in annotations:
+        return vm
+    left = {key: text for key, text in annotations.items() if key != RECAPTURE_ANNOTATION}
+    return replace(vm, metadata=replace(vm.metadata, annotations=left or None))
 
 
 def refer_to_revisions(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachineStatus:

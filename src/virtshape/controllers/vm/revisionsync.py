@@ -1,20 +1,21 @@
 """
 Create the revisions of VMs, pin VMs to them, upgrade old revisions and remove superseded ones.
 
-Every step can be repeated after a crash. The caller writes the status last; until then the VM is processed again.
+Names of revisions are written to the spec, or only to the status if the configuration says so. Every step can be
+repeated after a crash. The caller writes the rest of the status last; until then the VM is processed again.
 """
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.codec import duplicate
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStatus
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import OBJECT_NAME_LABEL
@@ -34,7 +35,10 @@ from virtshape.controllers.vm.revisions import (
     name_start_revision,
     needs_upgrade,
     pin,
+    refer_to_revisions,
+    unmark,
     wants_expansion,
+    writes_spec,
 )
 from virtshape.engine.expand import Shape, expand_vm
 from virtshape.resolve.find import find_shape, namespace_of, refer
@@ -42,16 +46,22 @@ from virtshape.resolve.matcher import Matcher, Role, find_matcher, find_status_r
 from virtshape.resolve.reference import NotFoundError, Reference
 
 Names = Mapping[Role, str]
+T = TypeVar("T")
 MAX_CACHED: Final = 2_000
 
 
 class RevisionSync:
-    """Keeps VMs and their revisions in sync; caches new revisions until the VM's status refers to them."""
+    """
+    Keeps VMs and their revisions in sync; caches new revisions until the VM's status refers to them.
+
+    Remembers which revisions need no upgrade: clients may name others in the status without changing the generation.
+    """
 
     def __init__(self, client: Client, cache: Cache) -> None:
         self._client = client
         self._cache = cache
         self._cached: OrderedDict[tuple[str, str], ControllerRevision] = OrderedDict()
+        self._checked: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def ensure_revisions(
         self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
@@ -60,22 +70,40 @@ class RevisionSync:
         instancetype = configuration.instancetype if configuration else None
         if wants_expansion(vm, instancetype.reference_policy if instancetype else None):
             return await self._expand(vm, configuration, finalizer), {}
-        if has_current_revisions(vm):
+        in_spec = writes_spec(configuration)
+        if has_current_revisions(vm, in_spec=in_spec) and (in_spec or self._are_checked(vm)):
             for name in list_pinned_revisions(vm).values():
                 self._cached.pop((_uid(vm), name), None)
             return await self._write(vm, with_finalizer(vm, finalizer)), list_pinned_revisions(vm)
         matchers = {role: matcher for role in ROLES if (matcher := find_matcher(vm, role)) is not None}
-        obtained = await asyncio.gather(*(self._obtain(vm, role, matcher) for role, matcher in matchers.items()))
+        obtained = await asyncio.gather(
+            *(self._obtain(vm, role, matcher, in_spec=in_spec) for role, matcher in matchers.items())
+        )
         revisions = dict(zip(matchers, obtained, strict=True))
         for revision in obtained:
-            self._cache_revision(vm, revision)
+            _remember(self._cached, (_uid(vm), _name(revision)), revision)
         names: dict[Role, str] = {role: _name(revision) for role, revision in revisions.items()}
-        vm = await self._write(vm, with_finalizer(pin(vm, names), finalizer))
+        vm = await self._name_revisions(vm, names, finalizer, in_spec=in_spec)
         for revision in revisions.values():
             superseded = find_superseded(revision)
             if superseded:
                 await self._remove(vm, superseded)
+            _remember(self._checked, (_uid(vm), _name(revision)), None)
         return vm, names
+
+    async def _name_revisions(
+        self, vm: VirtualMachine, names: Names, finalizer: str, *, in_spec: bool
+    ) -> VirtualMachine:
+        """Write the names of the revisions before anything depends on them; the recapture annotation goes last."""
+        if in_spec:
+            return await self._write(vm, with_finalizer(pin(vm, names), finalizer))
+        status = refer_to_revisions(vm, names)
+        if status != (vm.status or VirtualMachineStatus()):
+            vm = await self._client.update_status(replace(vm, status=status))
+        return await self._write(vm, with_finalizer(unmark(vm), finalizer))
+
+    def _are_checked(self, vm: VirtualMachine) -> bool:
+        return all((_uid(vm), name) in self._checked for name in list_pinned_revisions(vm).values())
 
     async def find_shape(self, vm: VirtualMachine) -> Shape:
         """Return instance type and preference of the VM from its revisions, or from the live objects."""
@@ -87,10 +115,9 @@ class RevisionSync:
             name = list_pinned_revisions(vm).get(role)
             if name:
                 reference = Reference("apps", "ControllerRevision", namespace_of(vm), name)
-                found[reference] = await self._get_revision(vm, name, f"spec.{role}.revisionName")
-            else:
-                reference = refer(vm, role, matcher)
-                found[reference] = await self._get_source(vm, role, matcher)
+                revision = found[reference] = await self._get_revision(vm, name, f"spec.{role}.revisionName")
+            if not name or not (matcher.revision_name or _find_object_name(revision) == matcher.name):
+                found[refer(vm, role, matcher)] = await self._get_source(vm, role, matcher)
         return find_shape(vm, found.get)
 
     async def store_start_revision(self, vm: VirtualMachine) -> None:
@@ -114,22 +141,21 @@ class RevisionSync:
                 raise
             return None
 
-    async def _obtain(self, vm: VirtualMachine, role: Role, matcher: Matcher) -> ControllerRevision:
+    async def _obtain(self, vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: bool) -> ControllerRevision:
         """Return the stored revision that the VM uses in this role; create it if missing."""
-        origin = find_origin(vm, role, matcher)
+        origin = find_origin(vm, role, matcher, in_spec=in_spec)
         if origin.where != "live":
-            place = "spec" if origin.where == "spec" else "status"
-            revision = await self._get_revision(vm, origin.revision, f"{place}.{role}")
-            if origin.where == "spec" or _labels(revision).get(OBJECT_NAME_LABEL, matcher.name) == matcher.name:
-                return await self._upgrade(vm, revision, matcher, role) if needs_upgrade(revision) else revision
+            revision = await self._get_revision(vm, origin.revision, f"{origin.where}.{role}")
+            if origin.where == "spec" and not in_spec:
+                return revision  # an upgrade would need another name in the spec
+            if not in_spec or origin.where == "spec" or _find_object_name(revision) in (None, matcher.name):
+                if not needs_upgrade(revision, in_spec=in_spec):
+                    return revision
+                upgraded = build_upgrade(vm, revision, matcher, role, in_spec=in_spec)
+                return await self._store(upgraded, full_kind(matcher, role))
         source = await self._get_source(vm, role, matcher)
         vm_name = vm.metadata.name or ""
         return await self._store(build_revision(vm, source, name_revision(vm_name, source)), full_kind(matcher, role))
-
-    async def _upgrade(
-        self, vm: VirtualMachine, old: ControllerRevision, matcher: Matcher, role: Role
-    ) -> ControllerRevision:
-        return await self._store(build_upgrade(vm, old, matcher, role), full_kind(matcher, role))
 
     async def _store(self, wanted: ControllerRevision, kind: str) -> ControllerRevision:
         try:
@@ -154,11 +180,6 @@ class RevisionSync:
                 raise
         names = [one.metadata.name or "" for one in self._cache.list(kind, reference.namespace)]  # type: ignore[attr-defined]
         raise NotFoundError(reference, f"spec.{role}.name").suggest(names)
-
-    def _cache_revision(self, vm: VirtualMachine, revision: ControllerRevision) -> None:
-        self._cached[_uid(vm), _name(revision)] = revision
-        if len(self._cached) > MAX_CACHED:
-            self._cached.popitem(last=False)
 
     async def _get_revision(self, vm: VirtualMachine, name: str, field: str) -> ControllerRevision:
         revision = self._cached.get((_uid(vm), name)) or await self.find_revision(vm, name)
@@ -191,20 +212,24 @@ class RevisionSync:
         return vm if wanted is vm else await self._client.update(wanted)
 
 
-def has_current_revisions(vm: VirtualMachine) -> bool:
-    """Return True if spec and status name the same revisions for the current generation."""
+def has_current_revisions(vm: VirtualMachine, *, in_spec: bool = True) -> bool:
+    """Return True if the status names the revisions of the current generation; so does the spec, if `in_spec`."""
     generation = vm.metadata.generation
     if vm.status is None or vm.status.desired_generation != generation or list_recaptured(vm):
         return False
-    return all(_agrees(vm, role) for role in ROLES)
+    return all(_agrees(vm, role, in_spec=in_spec) for role in ROLES)
 
 
-def _agrees(vm: VirtualMachine, role: Role) -> bool:
+def _agrees(vm: VirtualMachine, role: Role, *, in_spec: bool) -> bool:
     matcher, ref = find_matcher(vm, role), find_status_ref(vm, role)
-    if matcher is None:
-        return ref is None
-    captured = ref.controller_revision_ref if ref else None
-    return bool(matcher.revision_name) and captured is not None and captured.name == matcher.revision_name
+    if matcher is None or ref is None:
+        return matcher is None and ref is None
+    captured = ref.controller_revision_ref
+    if captured is None or not captured.name:
+        return False
+    if not in_spec and not matcher.revision_name:
+        return ref.name == matcher.name
+    return captured.name == matcher.revision_name
 
 
 def list_pinned_revisions(vm: VirtualMachine) -> dict[Role, str]:
@@ -235,5 +260,11 @@ def _name(revision: ControllerRevision) -> str:
     return revision.metadata.name or ""
 
 
-def _labels(revision: ControllerRevision) -> dict[str, str]:
-    return revision.metadata.labels or {}
+def _find_object_name(revision: ControllerRevision) -> str | None:
+    return (revision.metadata.labels or {}).get(OBJECT_NAME_LABEL)
+
+
+def _remember(known: OrderedDict[tuple[str, str], T], key: tuple[str, str], value: T) -> None:
+    known[key] = value
+    if len(known) > MAX_CACHED:
+        known.popitem(last=False)

@@ -144,7 +144,13 @@ def test_existing_revision_with_other_content_is_rejected(other: JsonObject) -> 
             Origin("status", "vm1-small-u-1"),
         ),
         ({"instancetype": "large", "status": {"instancetypeRef": CAPTURED}}, Origin("live")),
-        ({"instancetype": "virtualmachineinstancetype/small", "status": {"instancetypeRef": CAPTURED}}, Origin("live")),
+        (
+            {
+                "instancetype": "small",
+                "status": {"instancetypeRef": {**CAPTURED, "kind": "virtualmachineclusterinstancetype"}},
+            },
+            Origin("status", "vm1-small-u-1"),
+        ),
         (
             {
                 "instancetype": "small",
@@ -161,7 +167,7 @@ def test_existing_revision_with_other_content_is_rejected(other: JsonObject) -> 
         "spec is newer",
         "status is newer",
         "another object",
-        "another kind",
+        "kind of the reference",
         "marked",
     ],
 )
@@ -169,6 +175,13 @@ def test_origin_of_the_object(vm: JsonObject, origin: Origin) -> None:
     owner = build_owner(5, vm.pop("annotations", None), **vm)
     assert owner.spec.instancetype is not None
     assert find_origin(owner, "instancetype", owner.spec.instancetype) == origin
+
+
+def test_spec_takes_precedence_over_a_newer_status_if_names_are_only_in_the_status() -> None:
+    status = {"instancetypeRef": CAPTURED, "desiredGeneration": 5}
+    owner = build_owner(5, instancetype={"name": "small", "revisionName": "r"}, status=status)
+    assert owner.spec.instancetype is not None
+    assert find_origin(owner, "instancetype", owner.spec.instancetype, in_spec=False) == Origin("spec", "r")
 
 
 @pytest.mark.parametrize(
@@ -184,6 +197,47 @@ def test_origin_of_the_object(vm: JsonObject, origin: Origin) -> None:
 )
 def test_old_payloads_are_upgraded(data: Any, old: bool) -> None:
     assert needs_upgrade(build_revision("r", data)) is old
+
+
+@pytest.mark.parametrize(
+    ("version", "label", "old"),
+    [
+        ("v1beta2", "v1beta2", False),
+        ("v1beta1", "v1beta1", False),
+        ("v1beta1", None, True),
+        ("v1beta2", None, True),
+        ("v1alpha2", "v1alpha2", True),
+    ],
+)
+def test_revision_named_only_in_the_status_is_upgraded_by_kubevirts_rule(
+    version: str, label: str | None, old: bool
+) -> None:
+    revision = build_revision("r", {"apiVersion": f"instancetype.kubevirt.io/{version}", "kind": KIND})
+    revision.metadata.labels = {"instancetype.kubevirt.io/object-version": label} if label else None
+    assert needs_upgrade(revision, in_spec=False) is old
+
+
+@pytest.mark.parametrize(
+    ("spec", "version"),
+    [
+        ({"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}, "v1beta1"),
+        ({"cpu": {"guest": 0}, "memory": {"guest": "2Gi"}}, "v1beta2"),
+        ({"cpu": {}, "memory": {}}, "v1beta2"),
+    ],
+    ids=["sizes", "a size of 0", "no sizes"],
+)
+def test_revision_named_only_in_the_status_is_upgraded_to_a_version_that_kubevirt_reads(
+    spec: JsonObject, version: str
+) -> None:
+    owner = build_owner(instancetype="small")
+    assert owner.spec.instancetype is not None
+    metadata = {"name": "small", "uid": "u", "generation": 3}
+    data = {"apiVersion": "instancetype.kubevirt.io/v1alpha2", "kind": KIND, "metadata": metadata, "spec": spec}
+    old = build_revision("old", data)
+    upgraded = build_upgrade(owner, old, owner.spec.instancetype, "instancetype", in_spec=False)
+    assert upgraded.metadata.name == f"vm1-small-{version}-u-3"
+    assert upgraded.data["apiVersion"] == f"instancetype.kubevirt.io/{version}"
+    assert not needs_upgrade(upgraded, in_spec=False)
 
 
 def test_upgrade_keeps_the_content_under_a_new_name() -> None:

@@ -1,0 +1,170 @@
+"""Names of revisions in the status alone: what the controller writes, and revisions that clients name there."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.integration.controllers.test_references import configure, old_payload
+from tests.support.controllers import (
+    ControlledSystem,
+    eventually,
+    instancetype_tree,
+    open_controlled_system,
+    preference_tree,
+    vm_tree,
+)
+
+from virtshape.api.apps import ControllerRevision
+from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
+from virtshape.api.kubevirt.machine import ControllerRevisionRef, VirtualMachine
+from virtshape.api.model import JsonObject
+from virtshape.api.ownerreferences import make_owner_reference
+from virtshape.controllers.manager import Controllers
+from virtshape.controllers.vm.upgrade import write_release, write_status_release
+
+LABELS = {
+    "instancetype.kubevirt.io/object-name": "small",
+    "instancetype.kubevirt.io/object-version": "v1beta1",
+}
+
+
+async def start_stopped(system: ControlledSystem, controllers: Controllers) -> str:
+    """Create a stopped VM whose revisions are named in the status; return the name of the instance type's."""
+    await configure(system, revisionName="Status")
+    await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
+    await system.wait_for("Stopped")
+    await system.wait_until_idle(controllers)
+    return find_revision_name(await system.vm())
+
+
+def find_revision_name(vm: VirtualMachine) -> str:
+    ref = vm.status.instancetype_ref if vm.status else None
+    return (ref.controller_revision_ref.name if ref and ref.controller_revision_ref else None) or ""
+
+
+async def name_in_status(
+    system: ControlledSystem, data: Any, labels: dict[str, str] | None = None, name: str = "named"
+) -> None:
+    """Store a revision that the VM owns, and name it in the VM's status."""
+    vm = await system.vm()
+    revision: JsonObject = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 0, "data": data}
+    await system.create({**revision, "metadata": {"name": name, "namespace": "default", "labels": labels or {}}})
+    stored = await system.client.get(ControllerRevision, name, "default")
+    owned = replace(stored.metadata, owner_references=[make_owner_reference(vm)])
+    await system.client.update(replace(stored, metadata=owned))
+    assert vm.status is not None
+    assert vm.status.instancetype_ref is not None
+    vm.status.instancetype_ref.controller_revision_ref = ControllerRevisionRef(name)
+    await system.client.update_status(vm)
+
+
+async def count_vcpus_after_start(system: ControlledSystem, controllers: Controllers) -> int | None:
+    await system.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Always"}})
+    await system.wait_for("Running")
+    await system.wait_until_idle(controllers)
+    cpu = (await system.vmi()).spec.domain.cpu
+    return cpu.cores if cpu else None
+
+
+async def test_spec_is_never_written_and_the_vm_keeps_its_revision(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        captured = await start_stopped(system, controllers)
+        assert captured.startswith("vm1-small-")
+        vm = await system.vm()
+        assert vm.metadata.generation == 1
+        await system.client.patch(VirtualMachineClusterInstancetype, "small", patch={"spec": {"cpu": {"guest": 7}}})
+        assert await count_vcpus_after_start(system, controllers) == 2
+        vm = await system.vm()
+        assert vm.spec.instancetype is not None
+        assert vm.spec.preference is not None
+        assert (vm.spec.instancetype.revision_name, vm.spec.preference.revision_name) == (None, None)
+        assert find_revision_name(vm) == captured
+
+
+async def test_another_name_in_the_spec_is_captured_anew(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        await start_stopped(system, controllers)
+        await system.create(instancetype_tree("large", 8))
+        await system.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"instancetype": {"name": "large"}}})
+        assert await count_vcpus_after_start(system, controllers) == 8
+        vm = await system.vm()
+        assert find_revision_name(vm).startswith("vm1-large-")
+        assert vm.spec.instancetype is not None
+        assert vm.spec.instancetype.revision_name is None
+        assert vm.metadata.annotations is None
+
+
+async def test_recent_revision_that_a_client_names_is_used(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        await start_stopped(system, controllers)
+        await name_in_status(system, old_payload("v1beta1"), LABELS)
+        assert await count_vcpus_after_start(system, controllers) == 3
+        assert find_revision_name(await system.vm()) == "named"
+
+
+@pytest.mark.parametrize(
+    ("version", "labels"),
+    [("", {}), ("v1alpha1", LABELS), ("v1alpha2", LABELS), ("v1beta1", {})],
+    ids=["spec alone", "v1alpha1", "v1alpha2", "no labels"],
+)
+async def test_older_revision_that_a_client_names_is_replaced(
+    tmp_path: Path, version: str, labels: dict[str, str]
+) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        await start_stopped(system, controllers)
+        stated = {**labels, "instancetype.kubevirt.io/object-version": version} if labels else {}
+        await name_in_status(system, old_payload(version), stated)
+        await system.wait_until_gone(ControllerRevision, "named")
+        name = find_revision_name(await system.vm())
+        assert name.startswith("vm1-small-v1beta1-")
+        upgraded = await system.client.get(ControllerRevision, name, "default")
+        assert upgraded.data["apiVersion"] == "instancetype.kubevirt.io/v1beta1"
+        assert (upgraded.metadata.labels or {})["instancetype.kubevirt.io/object-version"] == "v1beta1"
+        assert await count_vcpus_after_start(system, controllers) == 3
+        vm = await system.vm()
+        assert vm.spec.instancetype is not None
+        assert vm.spec.instancetype.revision_name is None
+
+
+async def test_revision_of_another_object_stays_named_but_is_not_used(tmp_path: Path) -> None:
+    other = {**LABELS, "instancetype.kubevirt.io/object-name": "other"}
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        await start_stopped(system, controllers)
+        await name_in_status(system, old_payload("v1beta1"), other)
+        assert await count_vcpus_after_start(system, controllers) == 2
+        assert find_revision_name(await system.vm()) == "named"
+
+
+async def test_released_revision_is_captured_anew(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        captured = await start_stopped(system, controllers)
+        await system.client.patch(VirtualMachineClusterInstancetype, "small", patch={"spec": {"cpu": {"guest": 7}}})
+        released = await system.client.patch(VirtualMachine, "vm1", "default", patch=write_release(["instancetype"]))
+        further = write_status_release(released, ["instancetype"])
+        assert further is not None
+        await system.client.patch(VirtualMachine, "vm1", "default", patch=further, subresource="status")
+
+        async def find_new() -> str | None:
+            name = find_revision_name(await system.vm())
+            return name if name not in ("", captured) else None
+
+        await eventually(find_new, "no new revision")
+        assert await count_vcpus_after_start(system, controllers) == 7
+
+
+@pytest.mark.parametrize("place", ["Spec", "Status"])
+async def test_setting_can_change_while_vms_exist(tmp_path: Path, place: str) -> None:
+    before, after = ("Status", "Spec") if place == "Spec" else ("Spec", "Status")
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        captured = await start_stopped(system, controllers)
+        if before == "Spec":
+            await configure(system, revisionName="Spec")
+            await system.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Manual"}})
+            await system.wait_until_idle(controllers)
+        await configure(system, revisionName=after)
+        assert await count_vcpus_after_start(system, controllers) == 2
+        vm = await system.vm()
+        assert vm.spec.instancetype is not None
+        assert vm.spec.instancetype.revision_name == captured
+        assert find_revision_name(vm) == captured
