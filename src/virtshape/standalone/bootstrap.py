@@ -5,6 +5,7 @@ Runs at every start, creates missing objects and leaves existing ones unchanged.
 """
 
 from collections.abc import Iterable
+from importlib.metadata import version
 from typing import Final
 
 from msgspec.structs import replace
@@ -28,6 +29,7 @@ from virtshape.apiserver.objects import assemble, initialize_object, make_write
 from virtshape.apiserver.resource import resource_of
 from virtshape.client.protocol import Client
 from virtshape.controllers.catalogsync import is_catalog_enabled
+from virtshape.standalone.components import COMPONENTS, build_deployment
 from virtshape.standalone.storage.layout import PROVISIONER
 from virtshape.store.store import Store
 from virtshape.store.writer import Write
@@ -39,6 +41,7 @@ STORAGE_CLASSES: Final = "storageclasses.storage.k8s.io"
 DEFAULT_STORAGE_CLASS: Final = "local"
 BINDING_MODES: Final = {DEFAULT_STORAGE_CLASS: "Immediate", "local-wffc": "WaitForFirstConsumer"}
 MANAGER: Final = "virtshape"
+IMAGE: Final = f"virtshape:{version('virtshape')}"
 
 
 async def install_defaults(store: Store, *, with_catalog: bool) -> None:
@@ -46,6 +49,7 @@ async def install_defaults(store: Store, *, with_catalog: bool) -> None:
     moment = now()
     trees = [_namespace(name) for name in NAMESPACES]
     trees.append(_configuration(moment))
+    trees += [build_deployment(name, IMAGE) for name in COMPONENTS]
     trees += [to_tree(item) for item in (*build_roles(), *build_bindings())]
     if not store.list(STORAGE_CLASSES).records:  # a user who deleted some of them made a choice
         trees += [_storage_class(name, mode) for name, mode in BINDING_MODES.items()]

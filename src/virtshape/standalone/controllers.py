@@ -81,10 +81,17 @@ async def run_controllers(
 
 
 async def run_controllers_forever(
-    server: Server, runtime: Runtime, directory: Path, supervisor: Supervisor, *, with_catalog: bool
+    server: Server,
+    runtime: Runtime,
+    directory: Path,
+    supervisor: Supervisor,
+    *,
+    with_catalog: bool,
+    on_running: Callable[[], None],
 ) -> None:
     """Run the controllers until cancelled; the supervisor retries if they cannot start."""
     async with run_controllers(server, runtime, directory, supervisor=supervisor, with_catalog=with_catalog):
+        on_running()
         await asyncio.Event().wait()
 
 

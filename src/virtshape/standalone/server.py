@@ -48,6 +48,7 @@ from virtshape.daemon.logs import is_access_logged, log_requests
 from virtshape.daemon.metrics import list_process_metrics, list_task_metrics, render_metrics
 from virtshape.standalone.accountsandroles import AccountRoleReconciler, RbacSync
 from virtshape.standalone.bootstrap import MANAGER, install_defaults, publish_upload_proxy
+from virtshape.standalone.components import ComponentStatus
 from virtshape.standalone.controllers import run_controllers_forever
 from virtshape.standalone.guests.hostdisks import explain_host_disk
 from virtshape.standalone.inprocess import connect
@@ -61,7 +62,14 @@ from virtshape.store.record import Key
 from virtshape.store.store import DEFAULT_WINDOW_REVISIONS, DEFAULT_WINDOW_SECONDS, Store
 from virtshape.supervise.checks import Check
 from virtshape.supervise.supervisor import Supervisor
-from virtshape.supervise.tasks import ACCOUNTS_AND_ROLES, CERTIFICATES, COMPACTION, CONTROLLER_MANAGER, STORE_PROBE
+from virtshape.supervise.tasks import (
+    ACCOUNTS_AND_ROLES,
+    CERTIFICATES,
+    COMPACTION,
+    COMPONENT_STATUS,
+    CONTROLLER_MANAGER,
+    STORE_PROBE,
+)
 
 MAX_PAUSE: Final = timedelta(hours=1)
 
@@ -146,6 +154,8 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
         await enter(supervisor.running(STORE_PROBE, lambda: probe_store(system.store)))
         renew = partial(renew_forever, system.directory.pki, tls, [settings.host])
         await enter(supervisor.running(CERTIFICATES, renew))
+        components = ComponentStatus(connect(system.server, manager=MANAGER), supervisor)
+        await enter(supervisor.running(COMPONENT_STATUS, components.run))
         if settings.controllers:
             start = partial(
                 run_controllers_forever,
@@ -154,6 +164,7 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
                 settings.directory,
                 supervisor,
                 with_catalog=settings.catalog,
+                on_running=components.note_controllers,
             )
             await enter(supervisor.running(CONTROLLER_MANAGER, start))
         yield Ready(url, ensure_admin(system.directory, url))

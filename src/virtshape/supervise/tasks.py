@@ -45,4 +45,7 @@ STORAGE_JOBS: Final = _define("storage-jobs", "import, copy and measure disk ima
 EVENT_RECORDER: Final = _define("event-recorder", "write events", required=False)
 EVENT_EXPIRY: Final = _define("event-expiry", "delete events older than an hour", required=False)
 COMPACTION: Final = _define("compaction", "delete old revisions from the store", required=False)
+COMPONENT_STATUS: Final = _define(
+    "component-status", "report in Deployments which components are ready", required=False
+)
 INSTALL_DEFAULTS: Final = _define("install-defaults", "create the configuration and the catalog", required=False)
