@@ -75,6 +75,17 @@ def wait_for_account(client: Client, paths: NamespacePaths) -> None:
     assert wait_for(lambda: client.get(paths.core("serviceaccounts", "default")).status == 200)
 
 
+def test_unknown_fields_of_a_review_cause_warnings(client: Client) -> None:
+    attributes = {"verb": "get", "resource": "pods", "resorce": "pods"}
+    review = {"kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": attributes}, "extra": 1}
+    reply = client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+    assert (reply.status, reply.tree["status"]["allowed"]) == (201, True)
+    assert sorted(reply.warnings) == [
+        'unknown field \\"extra\\"',
+        'unknown field \\"spec.resourceAttributes.resorce\\"',
+    ]
+
+
 OPEN = ["/healthz", "/livez", "/readyz", "/readyz/ping", "/version"]
 CLOSED = ["/", "/api", "/apis", "/openapi/v2", "/api/v1/namespaces", "/nope"]
 

@@ -201,5 +201,14 @@ def test_version_and_health_can_be_read(client: Client, version: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["v2/version", "v1/nothing", "v1/namespaces/default/virtualmachines/vm/fly"])
-def test_unknown_paths_return_404(client: Client, path: str) -> None:
-    assert client.get(f"/apis/subresources.kubevirt.io/{path}").status == 404
+def test_unknown_paths_return_404_with_a_status(client: Client, path: str) -> None:
+    reply = client.get(f"/apis/subresources.kubevirt.io/{path}")
+    assert reply.reason == (404, "NotFound")
+    assert reply.headers["content-type"] == "application/json"
+
+
+def test_unknown_options_cause_warnings(acting: ActionClient) -> None:
+    acting.create(build_vm())
+    options = {"apiVersion": "kubevirt.io/v1", "paused": True, "pausd": True, "kind": "StartOptions", "when": "now"}
+    reply = acting.request("virtualmachines/vm/start", options)
+    assert (reply.status, reply.warnings) == (202, ['unknown field \\"pausd\\"', 'unknown field \\"when\\"'])

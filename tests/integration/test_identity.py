@@ -50,7 +50,8 @@ def add_user(system: RunningSystem, directory: Path, **options: Any) -> Access:
 async def test_admin_of_a_data_directory_has_all_permissions(tmp_path: Path) -> None:
     async with serve_system(tmp_path) as system:
         user = await get_user(find_access(path=str(system.kubeconfig)))
-        assert user == UserInfo(username="admin", groups=["system:masters", EVERYONE])
+        assert user == UserInfo(username="admin", uid=user.uid, groups=["system:masters", EVERYONE])
+        assert user.uid
 
 
 @pytest.mark.parametrize("by", ["certificate", "token"])
@@ -59,7 +60,9 @@ async def test_user_has_access_until_removed(tmp_path: Path, monkeypatch: pytest
 
     async with serve_system(tmp_path / "data") as system:
         access = add_user(system, tmp_path, by=by, groups=["dev"])
-        assert await get_user(access) == UserInfo(username="bob", groups=["dev", EVERYONE])
+        user = await get_user(access)
+        assert user == UserInfo(username="bob", uid=user.uid, groups=["dev", EVERYONE])
+        assert bool(user.uid) is (by == "token")
         client = RestClient(HttpTransport(access))
         with pytest.raises(StatusError) as caught:
             await client.list(ConfigMap, "default")

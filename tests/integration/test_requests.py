@@ -74,6 +74,15 @@ def test_missing_object_returns_404_with_its_name(client: Client, paths: Namespa
     assert reply.tree["message"] == f'virtualmachineinstancetypes.{GROUP} "none" not found'
 
 
+@pytest.mark.parametrize(("pretty", "indented"), [("true", True), ("1", True), ("false", False), ("", False)])
+def test_pretty_indents_json(client: Client, paths: NamespacePaths, pretty: str, indented: bool) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    for path in (paths.instancetypes("one"), paths.instancetypes()):
+        reply = client.get(path, pretty=pretty)
+        assert reply.body.startswith(b"{\n  ") is indented
+        assert reply.tree == client.get(path).tree
+
+
 def test_unknown_subresource_returns_404_with_the_object_name(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     assert client.get(f"{paths.instancetypes('one')}/scale").tree["details"]["name"] == "one"

@@ -12,7 +12,7 @@ from tests.integration.objects import (
     create,
     revision,
 )
-from tests.support.loopback import Client, LoopbackServer
+from tests.support.loopback import APPLY_PATCH, MERGE_PATCH, Client, LoopbackServer
 
 from virtshape.api.model import JsonObject
 
@@ -131,7 +131,7 @@ def test_status_update_changes_only_the_status(client: Client, paths: NamespaceP
     sent = {**with_metadata(made, labels={"a": "b"}), "status": {"created": True}}
     sent["spec"] = {**sent["spec"], "runStrategy": "Always"}
     updated = client.put(f"{paths.vms('vm1')}/status", sent).tree
-    assert (updated["spec"], updated["status"]) == (made["spec"], {"created": True})
+    assert (updated["spec"], updated["status"]) == (made["spec"], {"created": True, "printableStatus": "Stopped"})
     assert "labels" not in updated["metadata"]
     assert client.get(f"{paths.vms('vm1')}/status").tree == updated
 
@@ -140,7 +140,22 @@ def test_update_keeps_the_status(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.vms(), build_vm())
     reported = client.patch(f"{paths.vms('vm1')}/status", {"status": {"created": True}}).tree
     changed = client.put(paths.vms("vm1"), {**with_metadata(reported, labels={"a": "b"}), "status": {"ready": True}})
-    assert (changed.tree["status"], changed.tree["metadata"]["labels"]) == ({"created": True}, {"a": "b"})
+    assert (changed.tree["status"], changed.tree["metadata"]["labels"]) == (reported["status"], {"a": "b"})
+
+
+@pytest.mark.parametrize("media", [MERGE_PATCH, APPLY_PATCH, "update"])
+def test_printable_status_defaults_to_stopped(client: Client, paths: NamespacePaths, media: str) -> None:
+    (made,) = create(client, paths.vms(), build_vm())
+    assert "status" not in made
+    path, status = f"{paths.vms('vm1')}/status", {"ready": True}
+    if media == "update":
+        reply = client.put(path, {**made, "status": status})
+    elif media == APPLY_PATCH:
+        head = {name: made[name] for name in ("apiVersion", "kind")}
+        reply = client.apply(path, {**head, "metadata": {"name": "vm1"}, "status": status})
+    else:
+        reply = client.patch(path, {"status": status}, media)
+    assert reply.tree["status"] == {"printableStatus": "Stopped", "ready": True}
 
 
 def test_status_update_with_a_stale_version_conflicts(client: Client, paths: NamespacePaths) -> None:

@@ -50,6 +50,9 @@ _ATOMIC_STRUCTS = frozenset(
     }
 )
 
+DEFAULTS: dict[str, JsonObject] = {"VirtualMachineStatus": {"printableStatus": "Stopped"}}
+"""Default values of fields, by struct; the API server sets them where the object exists."""
+
 _RULES: dict[str, JsonObject] = {
     "CPUInstancetype": {
         "rule": "!(has(self.guest) && self.guest > 0 && has(self.topology))",
@@ -107,6 +110,8 @@ def _write_field(owner: str, field: inspect.Field, texts: dict[str, str], write_
     schema = _write_type(field.type, write_nested)
     if schema.get("type") == "array":
         schema |= _list_type(owner, field.encode_name)
+    if (default := DEFAULTS.get(owner, {}).get(field.encode_name)) is not None:
+        schema["default"] = default
     return schema | ({"description": texts[field.name]} if field.name in texts else {})
 
 

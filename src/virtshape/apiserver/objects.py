@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from virtshape.api.model import JsonObject
+from virtshape.api.schema import DEFAULTS
 from virtshape.api.validation.metadata import restore_metadata
 from virtshape.apiserver.limits import MAX_OBJECT_BYTES, check_object_size
 from virtshape.apiserver.resource import Resource
@@ -85,7 +86,7 @@ def initialize_object(resource: Resource, tree: JsonObject, namespace: str, name
 def replace(resource: Resource, old: JsonObject, new: JsonObject, subresource: str = "") -> JsonObject:
     """Return `old` updated with `new`: spec and metadata, or only the fields of a subresource."""
     if subresource == "status":
-        return assemble(old, metadata_of(old), status=new.get("status"))
+        return assemble(old, metadata_of(old), status=_complete_status(resource, new.get("status")))
     if subresource == "finalize":
         spec = {**(old.get("spec") or {}), "finalizers": (new.get("spec") or {}).get("finalizers") or None}
         return assemble(old, metadata_of(old), spec={name: value for name, value in spec.items() if value is not None})
@@ -93,6 +94,12 @@ def replace(resource: Resource, old: JsonObject, new: JsonObject, subresource: s
     metadata = {**restore_metadata(metadata_of(new), before), "resourceVersion": before["resourceVersion"]}
     status = {"status": old.get("status")} if resource.has_status else {}
     return update_generation(resource, old, assemble(new, metadata, **status))
+
+
+def _complete_status(resource: Resource, status: JsonObject | None) -> JsonObject | None:
+    """Return the status with the defaults of its fields."""
+    defaults = DEFAULTS.get(f"{resource.stored.kind}Status")
+    return {**defaults, **status} if defaults is not None and status is not None else status
 
 
 def update_generation(resource: Resource, old: JsonObject, new: JsonObject, subresource: str = "") -> JsonObject:

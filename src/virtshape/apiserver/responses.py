@@ -14,6 +14,7 @@ from virtshape.apiserver.message import JSON, PLAIN_TEXT, YAML, Request, Respons
 from virtshape.store.errors import CompactedError, FutureError
 
 COMPRESS_FROM: Final = 128 * 1024
+_TRUE: Final = ("1", "t", "true")
 NO_CACHE: Final = (("cache-control", "no-cache, private"),)
 
 
@@ -27,6 +28,8 @@ def build_response(
         headers += tuple(("warning", format_warning(text)) for text in warnings)
     if response_format.yaml:
         body, content_type = _to_yaml(body), YAML
+    elif request.query and request.parameter("pretty").lower() in _TRUE:
+        body = msgspec.json.format(body, indent=2)
     if len(body) > COMPRESS_FROM and "gzip" in request.headers.get("accept-encoding", ""):
         body = gzip.compress(body, 1, mtime=0)
         headers += (("content-encoding", "gzip"), ("vary", "Accept-Encoding"))

@@ -152,7 +152,8 @@ class Server:
         route = find_action(request)
         if route is None:
             self._authorizer.require(caller.user, Attributes(verb=request.method.lower(), path=request.path))
-            return find_info_response(request) or self._publisher.answer(request) or build_not_found_response()
+            known = find_info_response(request) or self._publisher.answer(request)
+            return known or build_error_response(unknown_path_error(), request.headers.get("accept", ""))
         if route.verb is None:
             raise _not_supported(route.audited)
         self._authorizer.require(caller.user, _attributes(request, route.audited))
@@ -250,21 +251,20 @@ class Server:
 
     def _answer_token_request(self, request: Request, route: Route) -> Response:
         response_format = choose_format(request.headers.get("accept", ""))
-        answered = self._issue_token(
-            read_review(request.body, TokenRequest, _AUTHENTICATION), route.namespace, route.name
-        )
-        return build_response(request, response_format, encode(answered), 201)
+        wanted, warnings = read_review(request.body, TokenRequest, _AUTHENTICATION)
+        answered = self._issue_token(wanted, route.namespace, route.name)
+        return build_response(request, response_format, encode(answered), 201, warnings)
 
     def _review(self, request: Request, route: Route, user: User) -> Response:
         response_format = choose_format(request.headers.get("accept", ""))
         _accept_protobuf(request, route)
         check_nesting(request.body)
-        review = read_review(request.body, route.kind.struct, route.kind.api_version)
+        review, warnings = read_review(request.body, route.kind.struct, route.kind.api_version)
         if isinstance(review, UploadTokenRequest):
             granted = self._uploads.answer_token_request(review, route.namespace, user)
-            return build_response(request, response_format, encode(granted), 201)
+            return build_response(request, response_format, encode(granted), 201, warnings)
         answered = answer_review(review, user, self._auth, route.namespace)  # type: ignore[arg-type]  # a review
-        return build_response(request, response_format, encode(answered), 201)
+        return build_response(request, response_format, encode(answered), 201, warnings)
 
 
 def _warn(answer: AnyResponse | Awaitable[AnyResponse], warning: str) -> AnyResponse | Awaitable[AnyResponse]:

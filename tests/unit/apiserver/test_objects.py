@@ -46,7 +46,7 @@ def test_new_object_gets_server_set_metadata() -> None:
 def test_status_write_changes_only_the_status() -> None:
     old = initialize_object(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
     new = replace(build_resource(), old, {**old, "spec": {"running": False}, "status": {"ready": True}}, "status")
-    assert (new["spec"], new["status"]) == (old["spec"], {"ready": True})
+    assert (new["spec"], new["status"]) == (old["spec"], {"printableStatus": "Stopped", "ready": True})
 
 
 def test_write_has_a_gap_for_the_revision() -> None:

@@ -174,7 +174,7 @@ def _identity(certificate: ClientCertificate) -> Hashable:
 
 
 def _registered_user(entry: RegistryEntry) -> User:
-    return User(entry.name, _with_everyone(entry.groups))
+    return User(entry.name, _with_everyone(entry.groups), entry.user_uid)
 
 
 def _with_everyone(groups: Sequence[str]) -> tuple[str, ...]:

@@ -65,11 +65,11 @@ class AuthContext(NamedTuple):
     authorizer: Authorizer
 
 
-def read_review(body: bytes, struct: type[T], api_version: str) -> T:
+def read_review(body: bytes, struct: type[T], api_version: str) -> tuple[T, list[str]]:
     """
-    Return the review in a body.
+    Return the review in a body, and a warning for each unknown field, which is ignored.
 
-    Missing apiVersion and kind default to those of the path. A status and unknown fields in the body are ignored.
+    Missing apiVersion and kind default to those of the path. A status in the body is ignored too.
     """
     try:
         tree = msgspec.json.decode(body, type=JsonObject)
@@ -83,7 +83,8 @@ def read_review(body: bytes, struct: type[T], api_version: str) -> T:
     if tree.get("spec") is None and api_version in _SPEC_OPTIONAL:
         tree["spec"] = {}
     try:
-        return decode_with_unknown({**tree, "apiVersion": api_version, "kind": struct.__name__}, struct)[0]
+        review, unknown = decode_with_unknown({**tree, "apiVersion": api_version, "kind": struct.__name__}, struct)
+        return review, [f'unknown field "{field.problem.field}"' for field in unknown]
     except StatusError as error:
         if error.code == 400:
             error.causes = ()  # as for all bodies that cannot be decoded

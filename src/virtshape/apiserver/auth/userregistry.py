@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple
+from uuid import NAMESPACE_OID, uuid4, uuid5
 
 import msgspec
 
@@ -41,6 +42,13 @@ class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """The namespace of the role binding; cluster-wide, if absent."""
     revoked: bool = False
     """Whether it is revoked."""
+    uid: str = ""
+    """The user's UID; absent in registries of older releases."""
+
+    @property
+    def user_uid(self) -> str:
+        """The user's UID; without a stored one, it is derived from the credential."""
+        return self.uid or str(uuid5(NAMESPACE_OID, self.id))
 
 
 class _State(NamedTuple):
@@ -72,7 +80,9 @@ class UserRegistry:
         return [entry for entry in self._refresh().entries if not entry.revoked and not self._has_ended(entry)]
 
     def add(self, entry: RegistryEntry) -> None:
-        """Add an entry."""
+        """Add an entry; all entries of a user have the same UID."""
+        known = next((other.user_uid for other in self.entries() if other.name == entry.name), None)
+        entry = msgspec.structs.replace(entry, uid=entry.uid or known or str(uuid4()))
         self._change(lambda entries: [*entries, entry])
 
     def remove(self, name: str) -> list[RegistryEntry]:

@@ -11,7 +11,8 @@ from virtshape.apiserver.discovery.health import ENDPOINTS, answer_check, answer
 from virtshape.apiserver.discovery.version import write_root, write_version
 from virtshape.apiserver.encoding.negotiation import ACCEPTED, choose_format
 from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
-from virtshape.apiserver.openapi.documents import write_v2, write_v2_protobuf, write_v3, write_v3_index
+from virtshape.apiserver.openapi.documents import write_v2, write_v2_protobuf, write_v3, write_v3_index, write_v3_root
+from virtshape.apiserver.openapi.roots import ROOTS
 from virtshape.apiserver.responses import NO_CACHE
 from virtshape.apiserver.routeerrors import unsupported_method_error
 from virtshape.supervise.checks import PASSED, Check, Checks
@@ -74,6 +75,8 @@ class Publisher:
                 return write_v3_index()
         parts = path.split("/")
         match parts:
+            case ["", "openapi", "v3", name] if name in ROOTS:
+                return write_v3_root(name)
             case ["", "openapi", "v3", "api", version]:
                 return write_v3("", version)
             case ["", "openapi", "v3", "apis", group, version]:

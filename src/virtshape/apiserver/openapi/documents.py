@@ -1,5 +1,5 @@
 """
-OpenAPI documents: one v2 document for all kinds, one v3 document per group version.
+OpenAPI documents: one v2 document for all kinds, one v3 document per group version and for each root path.
 
 Generated on first request and kept compressed. ETags derive from the sources, so that cached clients need not wait for
 generation.
@@ -22,6 +22,7 @@ from virtshape.apiserver.message import PLAIN_TEXT
 from virtshape.apiserver.openapi.mergerules import apply_merge_rules
 from virtshape.apiserver.openapi.paths import write_v2_paths, write_v3_paths
 from virtshape.apiserver.openapi.protobuf import encode_document
+from virtshape.apiserver.openapi.roots import ROOTS, write_root_document
 
 PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """The protobuf content type of v2, which older clients need; some send `@` for the second dot."""
@@ -49,14 +50,20 @@ def v2_etag(form: str = "json") -> str:
 
 @cache
 def write_v3_index() -> Document:
-    """Return the document at `/openapi/v3`: the path and hash of each group version."""
+    """Return the document at `/openapi/v3`: the path and hash of each document."""
     group_versions = dict.fromkeys((kind.group, kind.version) for kind in KINDS)
-    paths = {
-        group_path(*key).removeprefix("/"): {"serverRelativeURL": f"{v3_path(*key)}?hash={v3_hash(*key)}"}
-        for key in group_versions
-    }
+    hashes = {group_path(*key).removeprefix("/"): v3_hash(*key) for key in group_versions}
+    hashes |= {name: _hash(f"v3 {name}") for name in ROOTS}
+    paths = {name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={hashes[name]}"} for name in sorted(hashes)}
     # same label as Kubernetes
     return make_json_document({"paths": paths}, PLAIN_TEXT)
+
+
+@cache
+def write_v3_root(name: str) -> Document:
+    """Return the document of `/api`, `/apis` or `/version`."""
+    tree = {"openapi": "3.0.0", "info": _INFO, **write_root_document(name)}
+    return make_json_document(tree, etag=f'"{_hash(f"v3 {name}")}"')
 
 
 @cache

@@ -41,6 +41,7 @@ class Operation(NamedTuple):
 
 _NAMESPACE = Parameter("namespace", "string", "Namespace of the objects.", "path")
 _NAME = Parameter("name", "string", "Name of the object.", "path")
+_PRETTY = Parameter("pretty", "string", "`true` to indent a JSON response.")
 _DRY_RUN = Parameter("dryRun", "string", "`All` for a dry run: process the request without storing it.")
 _MANAGER = Parameter("fieldManager", "string", "The manager that owns the written fields.")
 _VALIDATION = Parameter(
@@ -52,6 +53,9 @@ _VERSION = Parameter("resourceVersion", "string", "The revision to read from; th
 _DELETE = (
     _DRY_RUN,
     Parameter("gracePeriodSeconds", "integer", "Seconds before the object is deleted; 0 for immediate deletion."),
+    Parameter(
+        "ignoreStoreReadErrorWithClusterBreakingPotential", "boolean", "Accepted for compatibility; has no effect."
+    ),
     Parameter("orphanDependents", "boolean", "Deprecated in favour of `propagationPolicy`."),
     Parameter("propagationPolicy", "string", "How to handle dependents: `Orphan`, `Background` or `Foreground`."),
 )
@@ -122,7 +126,7 @@ class _Writer:
         path = f"{self.root}/{self.kind.plural}"
         text = f"List or watch objects of kind {self.kind.kind} in all namespaces."
         name = f"list{self.group}{self.kind.kind}ForAllNamespaces"
-        return Operation(path, "get", "list", name, text, (), _LIST, (), "", f"{self.schema}List")
+        return Operation(path, "get", "list", name, text, (_PRETTY,), _LIST, (), "", f"{self.schema}List")
 
     def _collect(self, method: str, word: str, text: str, parameters: tuple[Parameter, ...]) -> Operation:
         action = "post" if word == "create" else word
@@ -151,7 +155,7 @@ class _Writer:
             action=method,
             id=f"{word}{self.group}{self.scope}{self.kind.kind}{subresource.capitalize()}",
             description=text,
-            where=(*self._where(), _NAME),
+            where=(_NAME, *self._where()),
             parameters=parameters,
             consumes=self._list_consumed(method),
             request=self.schema if method == "put" else "",
@@ -172,7 +176,7 @@ class _Writer:
         return f"{self.root}{scope}/{self.kind.plural}"
 
     def _where(self) -> tuple[Parameter, ...]:
-        return (_NAMESPACE,) if self.kind.namespaced else ()
+        return (_NAMESPACE, _PRETTY) if self.kind.namespaced else (_PRETTY,)
 
 
 def name_group(kind: Kind) -> str:

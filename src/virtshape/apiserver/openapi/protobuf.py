@@ -136,6 +136,7 @@ _SCHEMA = _Message(
         "$ref": _text(1),
         "format": _text(2),
         "description": _text(4),
+        "default": _one(5, _encode_any),
         "maximum": _double(7),
         "minimum": _double(9),
         "pattern": _text(13),

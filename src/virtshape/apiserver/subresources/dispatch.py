@@ -15,7 +15,7 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upgrade
-from virtshape.apiserver.responses import NO_CACHE
+from virtshape.apiserver.responses import NO_CACHE, add_warning
 from virtshape.apiserver.subresources.crossnamespace import Authorize, CallerReads
 from virtshape.apiserver.subresources.expand import expand_sent, expand_stored
 from virtshape.apiserver.subresources.guests import GuestOptions, check_guest_action
@@ -96,7 +96,7 @@ class Actions:
             shorter = Change("spec", {"terminationGracePeriodSeconds": options.grace_period})
             await self._change(request, KINDS[INSTANCES], route, shorter, dry_run=dry_run)
         await self._change(request, KINDS[MACHINES], route, change, dry_run=dry_run)
-        return Response(202, b"", "", _SNIFFED)
+        return _accept(request, options_type)
 
     async def _ask_guest(self, request: Request, route: ActionRoute) -> Response:
         options = _read_options(request.body, GuestOptions)
@@ -104,7 +104,7 @@ class Actions:
         check_guest_action(vmi, route.action)
         if not options.dry_run:
             await self._connections.act(vmi, cast("GuestAction", route.action))
-        return Response(202, b"", "", _SNIFFED)
+        return _accept(request, GuestOptions)
 
     async def _get_instance(self, route: ActionRoute) -> VirtualMachineInstance:
         return decode(await self._get(KINDS[INSTANCES], route, "virtualmachineinstance"), VirtualMachineInstance)
@@ -122,6 +122,16 @@ class Actions:
 
     async def _change(self, request: Request, kind: Kind, route: ActionRoute, change: Change, *, dry_run: bool) -> None:
         await self._objects.change(request, kind, route.namespace, route.name, change, dry_run=dry_run)
+
+
+def _accept(request: Request, struct: type[Any]) -> Response:
+    """Return the response to an accepted action, with warnings about unknown options."""
+    response = Response(202, b"", "", _SNIFFED)
+    given = msgspec.json.decode(request.body, type=dict[str, msgspec.Raw]) if request.body.strip() else {}
+    known = {"apiVersion", "kind", *struct.__struct_encode_fields__}
+    for name in reversed([name for name in given if name not in known]):
+        add_warning(response, f'unknown field "{name}"')
+    return response
 
 
 def _read_options(body: bytes, struct: type[Any]) -> Any:

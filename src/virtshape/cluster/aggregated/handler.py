@@ -13,6 +13,7 @@ from virtshape.apiserver.discovery.publishing import Publisher
 from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.responses import build_error_response, build_not_found_response
+from virtshape.apiserver.routeerrors import unknown_path_error
 from virtshape.apiserver.subresources.dispatch import Actions
 from virtshape.apiserver.subresources.info import find_info_response
 from virtshape.apiserver.subresources.route import ActionRoute, find_action
@@ -58,7 +59,8 @@ class AggregatedServer:
         try:
             route = find_action(request)
             if route is None:  # discovery documents are public
-                return find_info_response(request) or self._publisher.answer(request) or build_not_found_response()
+                known = find_info_response(request) or self._publisher.answer(request)
+                return known or build_error_response(unknown_path_error())
             if route.verb is None:
                 message = f'{request.method} is not supported on "{route.resource}/{route.action}"'
                 raise StatusError(405, "MethodNotAllowed", message).about(ACTION_GROUP, route.resource)

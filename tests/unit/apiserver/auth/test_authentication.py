@@ -37,7 +37,12 @@ class World:
         self.registry = UserRegistry(self.path, self.clock)
         self.registry.add(
             RegistryEntry(
-                name="admin", kind="token", id=digest_token(ADMIN_TOKEN), groups=("system:masters",), issued=START
+                name="admin",
+                kind="token",
+                id=digest_token(ADMIN_TOKEN),
+                groups=("system:masters",),
+                issued=START,
+                uid="admin-uid",
             )
         )
         self.signer = TokenSigner(make_key())
@@ -94,7 +99,7 @@ def assert_refused(world: World, token: str) -> None:
     }
 
 
-ADMIN = User("admin", ("system:masters", "system:authenticated"))
+ADMIN = User("admin", ("system:masters", "system:authenticated"), "admin-uid")
 
 
 @pytest.mark.parametrize("header", ["Bearer {}", "bearer {}", "Bearer   {} "])
@@ -138,8 +143,8 @@ def test_token_expires(world: World) -> None:
 
 def test_registry_changes_by_another_process_are_seen(world: World) -> None:
     other = UserRegistry(world.path, world.clock)
-    other.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), groups=("dev",), issued=START))
-    assert world.ask("t") == User("bob", ("dev", "system:authenticated"))
+    other.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), groups=("dev",), issued=START, uid="b"))
+    assert world.ask("t") == User("bob", ("dev", "system:authenticated"), "b")
     other.remove("bob")
     world.now += CACHE_SECONDS
     assert_refused(world, "t")

@@ -23,7 +23,7 @@ ALLOWED = 'RBAC: allowed by RoleBinding "b/prod" of ClusterRole "r" to User "bob
 @pytest.fixture
 def context(tmp_path: Path) -> AuthContext:
     register = UserRegistry(tmp_path / "users.json")
-    register.add(RegistryEntry(name="eve", kind="token", id=digest_token("t"), groups=("dev",), issued=0))
+    register.add(RegistryEntry(name="eve", kind="token", id=digest_token("t"), groups=("dev",), issued=0, uid="e"))
     authenticator = Authenticator(register, TokenSigner(make_key()), lambda *_: None)
     rules = build_rule("get", "virtualmachines"), build_rule("get", nonResourceURLs=["/healthz"])
     return AuthContext(authenticator, Authorizer([build_role(*rules), build_binding("User/bob", namespace="prod")]))
@@ -163,7 +163,7 @@ def test_rules_review_requires_a_namespace(context: AuthContext) -> None:
 def test_token_review_returns_the_user(context: AuthContext) -> None:
     assert review("TokenReview", context, spec={"token": "t"}) == {
         "authenticated": True,
-        "user": {"username": "eve", "groups": ["dev", "system:authenticated"]},
+        "user": {"username": "eve", "uid": "e", "groups": ["dev", "system:authenticated"]},
         "audiences": [ISSUER],
     }
 

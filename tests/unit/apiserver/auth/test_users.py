@@ -15,6 +15,7 @@ from virtshape.apiserver.auth.builtinroles import build_roles
 from virtshape.apiserver.auth.certificates import make_key
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.tokens import TokenSigner
+from virtshape.apiserver.auth.userregistry import RegistryEntry
 from virtshape.apiserver.auth.users import BindingName, Directory, create_user, ensure_admin, list_users, remove_user
 
 URL = "https://127.0.0.1:6443"
@@ -37,7 +38,8 @@ def read_kubeconfig(text: str) -> Any:
 
 def test_admin_kubeconfig_grants_everything(directory: Directory) -> None:
     text = ensure_admin(directory, URL).read_text()
-    assert authenticate(directory, text) == User("admin", ("system:masters", "system:authenticated"))
+    (entry,) = list_users(directory)
+    assert authenticate(directory, text) == User("admin", ("system:masters", "system:authenticated"), entry.uid)
     assert directory.kubeconfig.stat().st_mode & 0o777 == 0o600
 
 
@@ -70,8 +72,24 @@ def test_token_of_another_user_is_not_used_for_admin(directory: Directory) -> No
 
 def test_user_with_token_is_authenticated(directory: Directory) -> None:
     user = create_user(directory, URL, "eve@example.org", by="token", groups=["dev"])
-    assert authenticate(directory, user.kubeconfig) == User("eve@example.org", ("dev", "system:authenticated"))
+    (entry,) = list_users(directory)
+    expected = User("eve@example.org", ("dev", "system:authenticated"), entry.uid)
+    assert authenticate(directory, user.kubeconfig) == expected
     assert user.bindings == []
+
+
+def test_all_tokens_of_a_user_have_the_same_uid_until_the_user_is_removed(directory: Directory) -> None:
+    first, second = (create_user(directory, URL, "eve", by="token").kubeconfig for _ in range(2))
+    uid = authenticate(directory, first).uid
+    assert uid
+    assert authenticate(directory, second).uid == uid
+    remove_user(directory, "eve")
+    assert authenticate(directory, create_user(directory, URL, "eve", by="token").kubeconfig).uid not in ("", uid)
+
+
+def test_token_without_a_stored_uid_has_a_stable_one() -> None:
+    entry = RegistryEntry(name="eve", kind="token", id="digest", issued=0)
+    assert entry.user_uid == RegistryEntry(name="eve", kind="token", id="digest", issued=5).user_uid != ""
 
 
 def test_user_with_certificate_is_authenticated(directory: Directory) -> None:

@@ -17,7 +17,9 @@ from virtshape.apiserver.openapi.documents import (
     write_v2_protobuf,
     write_v3,
     write_v3_index,
+    write_v3_root,
 )
+from virtshape.apiserver.openapi.roots import ROOTS
 
 GROUP_VERSIONS = list(dict.fromkeys((kind.group, kind.version) for kind in KINDS))
 
@@ -118,15 +120,60 @@ def test_only_builtin_kinds_accept_strategic_patches(v2: JsonObject) -> None:
 
 def test_definitions_are_read_only(v2: JsonObject) -> None:
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    assert set(v2["paths"][path]) == {"get"}
+    assert set(v2["paths"][path]) == {"get", "parameters"}
 
 
 def test_index_lists_every_document() -> None:
     index = json.loads(write_v3_index().body)["paths"]
     assert index["api/v1"] == {"serverRelativeURL": f"/openapi/v3/api/v1?hash={v3_hash('', 'v1')}"}
-    assert [entry["serverRelativeURL"] for entry in index.values()] == [
-        f"{v3_path(*key)}?hash={v3_hash(*key)}" for key in GROUP_VERSIONS
-    ]
+    paths = {entry["serverRelativeURL"].partition("?")[0] for entry in index.values()}
+    assert paths == {*(v3_path(*key) for key in GROUP_VERSIONS), *(f"/openapi/v3/{name}" for name in ROOTS)}
+    assert list(index) == sorted(index)
+
+
+@pytest.mark.parametrize("name", ["api", "apis", "version"])
+def test_root_paths_have_documents(name: str) -> None:
+    document = write_v3_root(name)
+    tree = json.loads(document.body)
+    assert list(tree["paths"]) == [f"/{name}/"]
+    schemas = {f"#/components/schemas/{schema}" for schema in tree["components"]["schemas"]}
+    assert set(find_references(tree)) == schemas | set(find_references(tree["components"]))
+    index = json.loads(write_v3_index().body)["paths"]
+    stripped = document.etag.strip('"')
+    assert index[name] == {"serverRelativeURL": f"/openapi/v3/{name}?hash={stripped}"}
+
+
+def list_query_parameters(tree: JsonObject, path: str, method: str) -> set[str]:
+    item = tree["paths"][path]
+    parameters = [*item.get("parameters", ()), *item[method]["parameters"]]
+    return {parameter["name"] for parameter in parameters if parameter["in"] == "query"}
+
+
+SELECTED = {"continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "resourceVersionMatch"}
+SELECTED |= {"sendInitialEvents", "timeoutSeconds"}
+LISTED = SELECTED | {"allowWatchBookmarks", "watch"}
+REMOVED = {"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"}
+REMOVED |= {"ignoreStoreReadErrorWithClusterBreakingPotential"}
+WRITTEN = {"dryRun", "fieldManager", "fieldValidation"}
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "parameters"),
+    [
+        ("virtualmachines", "get", LISTED),
+        ("namespaces/{namespace}/virtualmachines", "get", LISTED),
+        ("namespaces/{namespace}/virtualmachines", "post", WRITTEN),
+        ("namespaces/{namespace}/virtualmachines", "delete", REMOVED | SELECTED),
+        ("namespaces/{namespace}/virtualmachines/{name}", "get", {"resourceVersion"}),
+        ("namespaces/{namespace}/virtualmachines/{name}", "put", WRITTEN),
+        ("namespaces/{namespace}/virtualmachines/{name}", "patch", WRITTEN | {"force"}),
+        ("namespaces/{namespace}/virtualmachines/{name}", "delete", REMOVED),
+    ],
+)
+def test_operations_list_their_query_parameters(path: str, method: str, parameters: set[str], v2: JsonObject) -> None:
+    path = f"/apis/kubevirt.io/v1/{path}"
+    for tree in (v2, read_v3("kubevirt.io", "v1")):
+        assert list_query_parameters(tree, path, method) == parameters | {"pretty"}
 
 
 @each_group_version

@@ -74,6 +74,8 @@ def read_schema(message: Message) -> JsonObject:
     texts = {"$ref": 1, "format": 2, "description": 4, "pattern": 13}
     tree |= {name: message.text(number) for name, number in texts.items() if number in message.fields}
     tree |= {name: message.fields[n][0] for name, n in {"maximum": 7, "minimum": 9}.items() if n in message.fields}
+    if 5 in message.fields:
+        tree["default"] = json.loads(message.message(5).text(2))
     if 19 in message.fields:
         tree["required"] = message.texts(19)
     if 20 in message.fields:
@@ -139,7 +141,8 @@ def test_patch_has_dry_run_parameter_for_old_kubectl(document: Message) -> None:
 
 def test_path_and_body_parameters_are_distinct(document: Message) -> None:
     item = document.message(8).named(2)["/api/v1/nodes/{name}"]
-    assert item.message(9).message(1, 2, 4).text(4) == "name"
+    in_path = [one.message(1, 2) for one in item.messages(9) if 4 in one.message(1, 2).fields]
+    assert [parameter.message(4).text(4) for parameter in in_path] == ["name"]
     bodies = [parameter.message(1) for parameter in item.message(3).messages(8) if 1 in parameter.message(1).fields]
     assert [body.message(1).text(2) for body in bodies] == ["body"]
 
