@@ -68,7 +68,7 @@ def test_vm_without_matchers_is_checked_for_its_own_sizes(vm: JsonObject, found:
 
 
 def list_warnings(**vm: Any) -> list[str]:
-    return dry_run_vm(build_vm(**vm), Shape(), None, DEFAULT_ARCHITECTURE).warnings
+    return [one.message for one in dry_run_vm(build_vm(**vm), Shape(), None, DEFAULT_ARCHITECTURE).warnings]
 
 
 @pytest.mark.parametrize("named", [{}, {"preference": "linux"}], ids=["no matchers", "only a preference"])
