@@ -98,7 +98,7 @@ def _check(value: JsonObject, node: _Node, at: Path, causes: list[FieldError], b
         if not held or (field := node.fields.get(name)) is None:
             continue
         keys, inner = field
-        if keys is not None and isinstance(held, list):
+        if keys is not None and isinstance(held, list) and len(held) > 1:
             causes += _check_items(held, keys, (*at, name))
         if inner is _NOTHING:
             continue

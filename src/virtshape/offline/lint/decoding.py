@@ -162,12 +162,13 @@ def check_version(tree: JsonObject) -> Iterator[FieldError]:
         yield FieldError("apiVersion", message, rule="deprecated-version")
 
 
-def check_metadata(tree: JsonObject, kind: Kind) -> Iterator[FieldError]:
-    """Check the name, labels, annotations, owners and finalizers of an object; fields of wrong types are skipped."""
-    metadata = tree.get("metadata") or {}
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or "", str):
-        return  # the wrong type is already reported
-    readable = {field: value for field, value in metadata.items() if field in _METADATA and _METADATA[field](value)}
+def check_metadata(tree: JsonObject, kind: Kind, *, is_decoded: bool) -> Iterator[FieldError]:
+    """Check names, labels, annotations, owners and finalizers; skip wrong types unless the object was decoded."""
+    readable = tree.get("metadata") or {}
+    if not is_decoded:
+        if not isinstance(readable, dict) or not isinstance(readable.get("name") or "", str):
+            return  # the wrong type is already reported
+        readable = {field: value for field, value in readable.items() if field in _METADATA and _METADATA[field](value)}
     is_generated = not readable.get("name") and bool(readable.get("generateName"))
     for cause in check_submitted(readable, kind):
         if is_generated and cause.field == "metadata.name":

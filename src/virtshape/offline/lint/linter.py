@@ -101,11 +101,11 @@ class Linter:
         yield from check_version(tree)
         yield from self._check_sole(reference, file)
         if not is_checked(kind):
-            yield from check_metadata(tree, kind)
+            yield from check_metadata(tree, kind, is_decoded=False)
             return
         reading = decode_leniently(tree, kind)
         yield from reading.issues
-        yield from skip_undecoded(check_metadata(reading.tree, kind), reading)
+        yield from skip_undecoded(check_metadata(reading.tree, kind, is_decoded=reading.object is not None), reading)
         if reading.object is not None:
             judged = judge_object(kind, reading.tree, reading.object, self._cluster)
             yield from skip_undecoded(dict.fromkeys(judged), reading)
