@@ -2,25 +2,32 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.support.loopback import Client, LoopbackServer, Response
 from tests.support.mutations import generated, mutated
 
+from virtshape.admission.admit import admit, complete, validate
+from virtshape.admission.clusterstate import Admitted, Steps
+from virtshape.admission.submission import Submission
 from virtshape.api.kinds import KINDS, Kind, find_kind
 from virtshape.api.model import JsonObject
+from virtshape.api.status import StatusError
 from virtshape.api.validation.metadata import check_submitted
 from virtshape.api.validation.normalize import NO_FIELD
 from virtshape.api.validation.schema import check_schema
 from virtshape.api.yaml import Document, scan_documents
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.offline.lint import Finding, LintContext, Linter
+from virtshape.offline.lint.judging import FileCluster
 from virtshape.offline.lint.prescan import prescan
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP
+from virtshape.resolve.search import run_search
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 SETTINGS: Final = settings(
@@ -243,3 +250,26 @@ def test_lint_and_dry_run_agree(judges: Judges, tree: JsonObject) -> None:
 @given(OBJECTS)
 def test_lint_and_dry_run_agree_on_many_objects(judges: Judges, tree: JsonObject) -> None:
     agree(judges, tree)
+
+
+def list_causes(decide: Callable[[], object]) -> set[tuple[str, str]]:
+    """Return the causes of a refusal, without the volume of an inferred name: the second webhook cannot know it."""
+    try:
+        decide()
+    except StatusError as error:
+        return {(cause.field, re.sub(r" \(inferred from volume .*\)$", "", cause.message)) for cause in error.causes}
+    return set()
+
+
+@settings(SETTINGS, max_examples=200)
+@given(OBJECTS)
+def test_webhooks_and_server_agree(judges: Judges, tree: JsonObject) -> None:
+    kind, cluster = find_stated(tree), FileCluster(judges.context, DEFAULT_ARCHITECTURE)
+    schema = check_schema(tree, kind)
+    assume(not (schema.causes or schema.unknown or schema.misfits))
+
+    def decide(steps: Callable[[Submission, FileCluster], Steps[Admitted]], given: JsonObject) -> JsonObject:
+        return run_search(steps(Submission(kind, given, None), cluster), cluster.answer).tree
+
+    refused = list_causes(lambda: decide(admit, schema.tree))
+    assert list_causes(lambda: decide(validate, decide(complete, schema.tree))) == refused

@@ -15,7 +15,7 @@ from virtshape.admission.persistentfields import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNO
 from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_label_changes, check_labels
 from virtshape.admission.submission import Submission
-from virtshape.admission.violation import Judgement, refuse
+from virtshape.admission.violation import Judgement, require_valid
 from virtshape.admission.vm import with_default_field
 from virtshape.api.codec import to_tree
 from virtshape.api.fielderror import FieldError
@@ -61,7 +61,7 @@ def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool
     given = to_tree(vmi)
     conflicts = _complete(vmi, configuration, cluster)
     if conflicts:
-        refuse(conflicts)
+        require_valid([*conflicts, *_check_new(vmi, configuration, cluster, trusted=trusted)])
     return Admitted(_write(new, given, vmi, cluster, trusted=trusted), [])
 
 
