@@ -99,7 +99,7 @@ class Expander:
         # Imported late, because expansion does not need the lint rules.
         from virtshape.offline.lint import LintContext, Linter
 
-        context = LintContext(self.objects, catalog=self._has_catalog)
+        context = LintContext(self.objects, catalog=self._has_catalog, configuration=self._configuration)
         return Linter(context, self._architecture).check_text(vm_json, "<vm>")
 
     def expand_in_place(self, vm: VirtualMachine, trace: Trace | None = None) -> list[str]:

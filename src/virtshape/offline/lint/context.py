@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from functools import cache
 
 from virtshape import catalog as builtin
+from virtshape.admission.clusterstate import CONFIGURATION
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.kubevirt import KubeVirt, KubeVirtSpec
 from virtshape.api.model import Model
 from virtshape.offline.objects import Objects
 from virtshape.resolve.reference import Reference
@@ -13,11 +16,20 @@ class LintContext:
     """
     The known objects.
 
-    `broken` are objects that exist but are invalid; the objects of files take precedence over the catalog.
+    `broken` are objects that exist but are invalid; the objects of files take precedence over the catalog, and
+    `configuration` over the KubeVirt object of the files.
     """
 
-    def __init__(self, objects: Objects, broken: Iterable[Reference] = (), *, catalog: bool = False) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        broken: Iterable[Reference] = (),
+        *,
+        catalog: bool = False,
+        configuration: KubeVirtConfiguration | None = None,
+    ) -> None:
         self._objects = objects
+        self._configuration = configuration
         self._broken = frozenset(broken)
         self._catalog = _load_catalog() if catalog else Objects()
 
@@ -27,6 +39,13 @@ class LintContext:
             return None
         return self._objects.find(reference) or self._catalog.find(reference)
 
+    def find_kubevirt(self) -> KubeVirt | None:
+        """Return the KubeVirt object, whose configuration applies to all VMs; None if it is unknown."""
+        if self._configuration is not None:
+            return build_kubevirt(self._configuration)
+        found = self.find(CONFIGURATION)
+        return found if isinstance(found, KubeVirt) else None
+
     def is_broken(self, reference: Reference) -> bool:
         """Return True if the object exists but is invalid."""
         return reference in self._broken
@@ -35,6 +54,12 @@ class LintContext:
         """Return the names of all objects of a kind, in a namespace if the kind is namespaced."""
         own, built_in = (held.names(group, kind, namespace) for held in (self._objects, self._catalog))
         return list(dict.fromkeys([*own, *built_in]))
+
+
+def build_kubevirt(configuration: KubeVirtConfiguration) -> KubeVirt:
+    """Return a KubeVirt object with this configuration."""
+    spec = KubeVirtSpec(configuration=configuration)
+    return KubeVirt(api_version="kubevirt.io/v1", kind="KubeVirt", spec=spec)
 
 
 @cache

@@ -18,13 +18,13 @@ from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.configuration import ArchConfiguration, KubeVirtConfiguration
-from virtshape.api.kubevirt.kubevirt import KubeVirt, KubeVirtSpec
+from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.hostaccess import explain_host_disks
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
-from virtshape.offline.lint.context import LintContext
+from virtshape.offline.lint.context import LintContext, build_kubevirt
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.infer import IGNORE, describe_own_memory
 from virtshape.resolve.matcher import Role, find_matcher, find_status_ref
@@ -32,7 +32,6 @@ from virtshape.resolve.reference import NotFoundError, Reference
 from virtshape.resolve.search import run_search
 
 _UID: Final = "00000000-0000-4000-8000-000000000000"
-_NO_KUBEVIRT: Final = KubeVirt(api_version="kubevirt.io/v1", kind="KubeVirt", spec=KubeVirtSpec())
 _NOW: Final = "2000-01-01T00:00:00Z"
 _ANNOTATIONS: Final = "annotations."
 _SPELLED: Final = {"dedicatedCPUPlacement": "dedicatedCpuPlacement"}
@@ -45,7 +44,7 @@ class FileCluster(ClusterState):
     def __init__(self, context: LintContext, architecture: str) -> None:
         self.context = context
         self.missing: list[Reference] = []
-        found = context.find(CONFIGURATION)
+        found = context.find_kubevirt()
         self.has_configuration = found is not None
         self._configuration = found if architecture == DEFAULT_ARCHITECTURE else _with_architecture(found, architecture)
 
@@ -78,14 +77,12 @@ class FileCluster(ClusterState):
         return _NOW
 
 
-def _with_architecture(found: Model | None, architecture: str) -> KubeVirt:
-    """Return the KubeVirt object with another default architecture."""
-    kubevirt = found if isinstance(found, KubeVirt) else _NO_KUBEVIRT
-    settings = kubevirt.spec.configuration or KubeVirtConfiguration()
+def _with_architecture(found: KubeVirt | None, architecture: str) -> KubeVirt:
+    """Return a KubeVirt object with another default architecture."""
+    settings = (found.spec.configuration if found is not None else None) or KubeVirtConfiguration()
     by_architecture = settings.architecture_configuration or ArchConfiguration()
     by_architecture = replace(by_architecture, default_architecture=architecture)
-    settings = replace(settings, architecture_configuration=by_architecture)
-    return replace(kubevirt, spec=replace(kubevirt.spec, configuration=settings))
+    return build_kubevirt(replace(settings, architecture_configuration=by_architecture))
 
 
 def judge_object(kind: Kind, tree: JsonObject, found: Model, cluster: FileCluster) -> Iterator[FieldError]:
