@@ -11,13 +11,13 @@ from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.offline.files import STDIN, File, describe_failure, find_files, replace_file
 from virtshape.offline.lint.baseline import read_baseline
 from virtshape.offline.lint.context import LintContext
+from virtshape.offline.lint.fileselection import PATCH, Skip, filter_folder, find_skip_reason, list_patches
 from virtshape.offline.lint.finding import FileFindings, Finding
 from virtshape.offline.lint.fix import Corrected, fix_text
 from virtshape.offline.lint.linter import Linter
 from virtshape.offline.lint.prescan import scan_objects
 from virtshape.offline.lint.rules import RULES
 from virtshape.offline.lint.settings import Settings
-from virtshape.offline.lint.sifting import PATCH, Skip, filter_folder, find_skip_reason, list_patches
 from virtshape.offline.lint.suppress import suppress
 from virtshape.offline.lint.targets import OWN, Target
 from virtshape.offline.problems import FileProblem, FilesError
@@ -49,7 +49,7 @@ class Run:
         self.baseline = read_baseline(self._settings.baseline)
         problems: list[FileProblem] = []
         found = sorted(find_files(paths, problems, filter_folder(self._settings.excludes)), key=lambda file: file.name)
-        objects, broken = scan_objects(self._sift(found, problems))
+        objects, broken = scan_objects(self._select(found, problems))
         if problems:
             raise FilesError(problems)
         self._context = LintContext(objects, broken, catalog=catalog)
@@ -101,7 +101,7 @@ class Run:
         active = rules if self._target else (name for name in rules if not name.startswith("target-"))
         return suppress(findings, text, file.name, active)
 
-    def _sift(self, found: Sequence[File], problems: list[FileProblem]) -> Iterator[bytes]:
+    def _select(self, found: Sequence[File], problems: list[FileProblem]) -> Iterator[bytes]:
         """Yield the texts that are linted, and record the others."""
         patches = list_patches(found)
         for file in found:

@@ -7,7 +7,8 @@ import pytest
 from tests.support.linting import build_manifest, documents, instancetype, lint, preference, vm
 
 from virtshape.offline.files import replace_file
-from virtshape.offline.lint import Finding, Linter, Run, Settings, format_diff
+from virtshape.offline.lint import RULES, Finding, Linter, Run, Settings, format_diff
+from virtshape.offline.lint.examples import load_examples
 from virtshape.offline.lint.fix import Corrected, fix_text
 from virtshape.offline.lint.prescan import prescan
 
@@ -152,6 +153,15 @@ def test_suppressed_and_ignored_findings_are_not_corrected(tmp_path: Path) -> No
     file.write_text(vm(run="running: true"))
     run = Run([str(file)], settings=Settings().with_flags(ignore=("deprecated-field",)))
     assert run.fix(run.files[0])[1].fixed == ()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_corrections_of_examples_leave_nothing_new_and_nothing_to_correct(name: str) -> None:
+    text = load_examples()[name]
+    corrected = fix(text)
+    assert fix(corrected.text) == Corrected(corrected.text, ())
+    assert len(lint(corrected.text)) == len(lint(text)) - len(corrected.fixed)
+    assert bool(corrected.fixed) <= RULES[name].fixable
 
 
 def test_diff_is_unified() -> None:

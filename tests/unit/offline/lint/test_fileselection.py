@@ -8,7 +8,7 @@ import pytest
 from tests.support.linting import build_manifest, claim, documents, instancetype, vm
 
 from virtshape.offline.lint import Run, Settings
-from virtshape.offline.lint.sifting import FOREIGN, PATCH, TEMPLATE, find_skip_reason, list_git_ignored
+from virtshape.offline.lint.fileselection import FOREIGN, PATCH, TEMPLATE, find_skip_reason, list_git_ignored
 
 OLD = vm(run="running: true")
 HELM = "{{- if .Values.vm }}\n" + vm(name="name: {{ .Release.Name }}") + "{{- end }}\n"
