@@ -34,7 +34,7 @@ STRINGS: Final[dict[str, Sequence[str]]] = {
     "pageSize": ("2Mi", "1Gi"),
     "policy": ("require", "optional", ""),
     "preferredArchitecture": ("amd64", "arm64", ""),
-    "preferredCPUTopology": (*TOPOLOGIES, *(f"prefer{name.capitalize()}" for name in TOPOLOGIES), "spread", "square"),
+    "preferredCPUTopology": (*TOPOLOGIES, *(f"prefer{name.capitalize()}" for name in TOPOLOGIES)),
     "type": ("q35", "virt", ""),
 }
 """Values of fields that other fields or the code compare with; all others are short names."""
@@ -73,6 +73,48 @@ KEPT: Final = {"cpu", "memory", "guest", "name", "deviceName", "policy"}
 
 ZERO: Final = (0, "", False)
 SYNONYMS: Final = {"1Gi": "1024Mi", "1024Mi": "1Gi", "1e9": "1G", "2G": "2000M"}
+
+VALID_SPEC: Final[JsonObject] = {
+    "domain": {
+        "memory": {"guest": "1Gi"},
+        "devices": {
+            "disks": [{"name": "a", "disk": {"bus": "virtio"}}],
+            "interfaces": [{"name": "n", "masquerade": {}}],
+        },
+    },
+    "networks": [{"name": "n", "pod": {}}],
+    "volumes": [{"name": "a", "containerDisk": {"image": "demo:1"}}],
+}
+GATES: Final = (
+    "DownwardMetrics",
+    "EnableVirtioFsStorageVolumes",
+    "GPUsWithDRA",
+    "HostDevices",
+    "HostDevicesWithDRA",
+    "HostDisk",
+    "PanicDevices",
+    "RebootPolicy",
+    "ReservedOverheadMemlock",
+    "SecureExecution",
+    "VSOCK",
+    "VideoConfig",
+    "WorkloadEncryptionSEV",
+    "WorkloadEncryptionTDX",
+)
+PERMISSIVE: Final[JsonObject] = {
+    "developerConfiguration": {"featureGates": GATES},
+    "permittedHostDevices": {
+        "pciHostDevices": [{"pciVendorSelector": "8086:1", "resourceName": name} for name in NAMES]
+    },
+}
+"""Permits every device and needs no feature gate: which gates we check is described in docs/feature-gates.md."""
+
+
+def _merge(one: Any, other: Any) -> Any:
+    """Return a tree with the members of both; the other one takes precedence."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return other
+    return one | {key: _merge(one.get(key), value) for key, value in other.items()}
 
 
 @cache
@@ -186,8 +228,8 @@ class Cases:
             if self.chance(0.7)
         }
 
-    def objects(self) -> list[JsonObject]:
-        """Return instance types and preferences of both scopes with the same names."""
+    def objects(self, share: float = 0.85) -> list[JsonObject]:
+        """Return this share of the instance types and preferences that VMs name, of both scopes."""
         found = []
         for kind, draw in (("Instancetype", self.instancetype_spec), ("Preference", self.preference_spec)):
             for scope in ("", "Cluster"):
@@ -199,7 +241,7 @@ class Cases:
                         "spec": draw(),
                     }
                     for name in NAMES[:2]
-                    if self.chance(0.85)
+                    if self.chance(share)
                 ]
         return found
 
@@ -308,9 +350,35 @@ class Cases:
                         vm["spec"][role]["revisionName"] = self.pick(NAMES)
         return question
 
+    def preference_review(self) -> JsonObject:
+        spec = self.preference_spec()
+        if self.chance(0.05):  # other questions are about preferences that were accepted
+            spec.setdefault("cpu", {})["preferredCPUTopology"] = "square"
+        return self.review("Preference", spec)
+
     def review(self, kind: str, spec: JsonObject) -> JsonObject:
         tree = {"apiVersion": "instancetype.kubevirt.io/v1beta1", "metadata": {"name": "x"}, "spec": spec}
         return {"operation": "CREATE", "object": {**tree, "kind": f"VirtualMachine{self.pick(('', 'Cluster'))}{kind}"}}
+
+    def judgement(self) -> JsonObject:
+        """Return a question with a valid VM and some more fields; all that needs an administrator is permitted."""
+        extra = self.struct(VirtualMachineInstanceSpec, 0.12)
+        devices = extra["domain"].get("devices", {})
+        if self.chance(0.7):
+            extra.pop("volumes", None), devices.pop("disks", None)
+        if self.chance(0.7):
+            extra.pop("networks", None), devices.pop("interfaces", None)
+        if not extra.get("utilityVolumes"):
+            extra.pop("utilityVolumes", None)  # KubeVirt refuses an empty list; to us it is the same as none
+        vm = self.vm()
+        vm["spec"]["template"]["spec"] = _merge(VALID_SPEC, extra)
+        if self.chance(0.3):
+            del vm["spec"]["template"]["spec"]["domain"]["memory"]
+        else:
+            vm["spec"].pop("instancetype", None)
+            if self.chance(0.7):
+                vm["spec"].pop("preference", None)
+        return {"vm": vm, "objects": self.objects(1), "configuration": PERMISSIVE}
 
     def payload(self, kind: str) -> JsonObject:
         """Return the content of a revision."""
@@ -363,7 +431,8 @@ DRAWS: Final[dict[str, Callable[[Cases], JsonObject]]] = {
     "infer": Cases.inference,
     "matcher": Cases.mutation,
     "validateInstancetype": lambda cases: cases.review("Instancetype", cases.instancetype_spec()),
-    "validatePreference": lambda cases: cases.review("Preference", cases.preference_spec()),
+    "validatePreference": Cases.preference_review,
+    "judgeVM": Cases.judgement,
     "compareRevisions": Cases.payloads,
     "upgradeRevisions": Cases.upgrade,
 }

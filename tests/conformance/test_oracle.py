@@ -16,14 +16,14 @@ from tests.conformance.answer import answer
 from tests.conformance.cases import DRAWS, Cases
 from tests.conformance.differences import compare_with_kubevirt
 from tests.conformance.oracle import Oracle
-from tests.conformance.revisionanswers import REVISION_ANSWERS
+from tests.conformance.oracleanswers import ORACLE_ANSWERS
 from tests.conformance.test_vectors import report
 
 from virtshape.api.model import JsonObject
 
 CASES: Final = int(os.environ.get("VIRTSHAPE_ORACLE_CASES", "2000"))
 FIRST_SEED: Final = int(os.environ.get("VIRTSHAPE_ORACLE_SEED", "1"))
-WEIGHTS: Final = {"apply": 5, "expand": 3, "requirements": 2, "matcher": 2, "infer": 2}
+WEIGHTS: Final = {"apply": 5, "judgeVM": 5, "expand": 3, "requirements": 2, "matcher": 2, "infer": 2}
 MAX_FAILURES: Final = 5
 
 
@@ -55,7 +55,7 @@ def test_random_questions_get_kubevirts_answer(oracle: Oracle, op: str) -> None:
 def ask(op: str, question: JsonObject) -> JsonObject:
     """Return our result."""
     try:
-        return REVISION_ANSWERS[op](question) if op in REVISION_ANSWERS else answer(op, question)
+        return ORACLE_ANSWERS[op](question) if op in ORACLE_ANSWERS else answer(op, question)
     except Exception:  # noqa: BLE001 - a crash is a difference to report like any other
         return {"crash": True, "traceback": traceback.format_exc()}
 

@@ -18,6 +18,8 @@ import (
 	"kubevirt.io/kubevirt/pkg/instancetype/webhooks"
 	vmwebhooks "kubevirt.io/kubevirt/pkg/instancetype/webhooks/vm"
 	"kubevirt.io/kubevirt/pkg/testutils"
+	virtwebhooks "kubevirt.io/kubevirt/pkg/virt-api/webhooks"
+	vmadmitters "kubevirt.io/kubevirt/pkg/virt-api/webhooks/validating-webhook/admitters"
 	virtconfig "kubevirt.io/kubevirt/pkg/virt-config"
 )
 
@@ -157,4 +159,29 @@ func answerAdmitVM(input vmInput) (any, error) {
 		}})}, nil
 	}
 	return tree{"allowed": true}, nil
+}
+
+type judgeInput struct {
+	vmInput
+	Raw json.RawMessage `json:"vm"`
+}
+
+// answerJudgeVM asks the admitter of VMs, which judges the whole VM after the instance type and preference are applied.
+func answerJudgeVM(input judgeInput) (any, error) {
+	objects, err := newClient(input.Objects)
+	if err != nil {
+		return nil, err
+	}
+	responsible := vmadmitters.NewVMsAdmitter(newConfiguration(input.vmInput), objects, &virtwebhooks.Informers{}, nil)
+	response := responsible.Admit(context.Background(), &admissionv1.AdmissionReview{
+		Request: &admissionv1.AdmissionRequest{
+			Operation: admissionv1.Create,
+			Resource:  virtwebhooks.VirtualMachineGroupVersionResource,
+			Object:    runtime.RawExtension{Raw: input.Raw},
+		},
+	})
+	if response.Allowed {
+		return tree{"allowed": true}, nil
+	}
+	return tree{"allowed": false, "refusals": []string{response.Result.Message}}, nil
 }

@@ -73,7 +73,7 @@ def _check_video(video: VideoDevice, at: str, *, is_shown: bool) -> Iterator[Fie
 
 def _check_panic_devices(devices: Sequence[PanicDevice], at: str) -> Iterator[FieldError]:
     for index, device in enumerate(devices):
-        if device.model and device.model not in _PANIC_MODELS:
+        if device.model is not None and device.model not in _PANIC_MODELS:
             message = f"invalid PanicDeviceModel({device.model}): use one of {', '.join(_PANIC_MODELS)}"
             yield FieldError(f"{at}[{index}].model", message, rule="unsupported-value")
 

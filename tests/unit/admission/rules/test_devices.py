@@ -50,6 +50,10 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
         devices(gpus=[{"name": name, "deviceName": "d", "virtualGPUOptions": {"display": {}}} for name in "ab"]),
         [(f"{D}.devices.gpus[1].virtualGPUOptions.display", "configuring multiple displays with ramfb is not valid")],
     ),
+    "empty panic device model": (
+        devices(panicDevices=[{"model": ""}]),
+        [(f"{D}.devices.panicDevices[0].model", "invalid PanicDeviceModel()")],
+    ),
     "unsupported panic device model": (
         devices(panicDevices=[{"model": "loud"}]),
         [(f"{D}.devices.panicDevices[0].model", "invalid PanicDeviceModel(loud)")],
