@@ -378,7 +378,12 @@ class Cases:
             vm["spec"].pop("instancetype", None)
             if self.chance(0.7):
                 vm["spec"].pop("preference", None)
-        return {"vm": vm, "objects": self.objects(1), "configuration": PERMISSIVE}
+        objects = self.objects(1)
+        for tree in objects:
+            memory = tree["spec"].get("memory", {})
+            if "hugepages" in memory:
+                memory.pop("overcommitPercent", None)  # admission refuses both in one instance type
+        return {"vm": vm, "objects": objects, "configuration": PERMISSIVE}
 
     def payload(self, kind: str) -> JsonObject:
         """Return the content of a revision."""

@@ -31,7 +31,8 @@ STRICTER: Final = {
     "KubeVirt refuses the VMI that it creates later": (
         r"Arm64 (does )?not support",
         r"(SEV|SNP|TDX).* is only available on amd64",
-        r"amd64 only supports I6300ESB watchdog",
+        r"(amd64|s390x) only supports .* watchdog device",
+        r"UEFI secure boot is currently not supported on aarch64",
         r"currently, host-passthrough is the only model supported on Arm64",
         r"video model '.*' is not supported on",
     ),
@@ -42,7 +43,8 @@ STRICTER: Final = {
     ),
     "libvirt or QEMU cannot start such a guest": (
         r".*filesystems\[\d+\]",
-        r".*gpus\[\d+\] and .* must not have the same Name",
+        r".*(gpus|hostDevices)\[\d+\] and .* must not have the same Name",
+        r"Provided size of 0 is less than the supported minimum size",
         r".*sysprep must have exactly one of secret and configMap",
         r".*devices\.watchdog must have exactly one type set",
         r".*domain\.clock must have only one of utc and timezone",
