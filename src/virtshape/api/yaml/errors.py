@@ -4,7 +4,7 @@ import re
 
 import yaml
 
-from virtshape.api.yaml.place import Place, TextError, place_of
+from virtshape.api.yaml.place import Place, TextError, place_of, shorten
 
 _INDENTATION = "this does not continue the lines above it; check the indentation"
 _QUOTES_FOR_COLON = 'unexpected ":": no value can follow here; put a text that contains ": " in quotes'
@@ -48,10 +48,10 @@ def explain_error(error: yaml.YAMLError, text: str) -> TextError:
         place = _place(error.problem_mark)
         if "cannot start any token" in problem:
             return TextError(place, _explain_character(text, place))
-        return TextError(place, beginning or _find_meaning(problem, _MEANINGS) or problem)
+        return TextError(place, beginning or _find_meaning(problem, _MEANINGS) or shorten(problem))
     character = _UNPRINTABLE.search(text)
     if character is None:
-        return TextError(Place(1, 1), str(error))
+        return TextError(Place(1, 1), shorten(str(error)))
     message = f"the character U+{ord(character[0]):04X} is not allowed in YAML; write it as an escape in double quotes"
     return TextError(place_of(text, character.start()), message)
 

@@ -1,6 +1,9 @@
 """Positions in a text: lines and columns, both counted from 1."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+MAX_QUOTED_LENGTH: Final = 100
+"""Maximum length of an input's part that an error message repeats."""
 
 
 class Place(NamedTuple):
@@ -12,6 +15,11 @@ class Place(NamedTuple):
     def within(self, start: "Place") -> "Place":
         """Return the position in the whole text; `start` is where the part begins."""
         return Place(self.line + start.line - 1, self.column + (start.column - 1 if self.line == 1 else 0))
+
+
+def shorten(text: str) -> str:
+    """Return a part of an input for an error message, cut if it is long."""
+    return text if len(text) <= MAX_QUOTED_LENGTH else f"{text[:MAX_QUOTED_LENGTH]}..."
 
 
 class TextError(Exception):

@@ -6,6 +6,8 @@ from binascii import Error as Base64Error
 from binascii import a2b_base64
 from math import isfinite
 
+from virtshape.api.yaml.place import shorten
+
 Scalar = None | bool | int | float | str
 
 YAML_TAGS = "tag:yaml.org,2002:"
@@ -54,7 +56,7 @@ def read_tagged(tag: str, text: str) -> Scalar:
         case "timestamp", str() if _TIMESTAMP.fullmatch(text):
             return text
         case (("null" | "bool" | "int" | "float" | "timestamp"), _):
-            raise ValueError(f'"{text}" is not of the type !!{name}')
+            raise ValueError(f'"{shorten(text)}" is not of the type !!{name}')
         case _:  # kubectl ignores unknown tags
             return text
 

@@ -24,7 +24,7 @@ from yaml.events import (
 
 from virtshape.api.path import Part
 from virtshape.api.yaml.errors import explain_error
-from virtshape.api.yaml.place import Place, TextError
+from virtshape.api.yaml.place import Place, TextError, shorten
 from virtshape.api.yaml.scalars import YAML_TAGS, Scalar, as_key, as_value, read_plain, read_tagged
 
 MAX_DEPTH = 200
@@ -106,9 +106,10 @@ class _Builder:
     def _take_alias(self, event: AliasEvent) -> None:
         value = self._anchors.get(event.anchor or "", _NO_KEY)
         if value is _NO_KEY:
-            raise _mistake(event, f"unknown alias *{event.anchor}: no &{event.anchor} comes before it")
+            name = shorten(event.anchor or "")
+            raise _mistake(event, f"unknown alias *{name}: no &{name} comes before it")
         if value is _OPEN:
-            raise _mistake(event, f"&{event.anchor} contains itself")
+            raise _mistake(event, f"&{shorten(event.anchor or '')} contains itself")
         if isinstance(value, list) and self._key is _MERGE:
             raise _mistake(event, "only objects can be merged with <<")
         try:
@@ -158,7 +159,7 @@ class _Builder:
     def _new_key(self, container: dict[str, Any], key: str) -> str:
         if key in container:
             if self._merged is None or key not in self._merged:
-                raise ValueError(f'the key "{key}" appears twice in the same object')
+                raise ValueError(f'the key "{shorten(key)}" appears twice in the same object')
             self._merged.discard(key)
         return key
 

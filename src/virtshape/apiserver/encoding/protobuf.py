@@ -29,6 +29,8 @@ Wire = int | bytes
 Read = Callable[[Any], Any]
 
 _MAGIC: Final = b"k8s\0"
+_MAX_UINT64: Final = (1 << 64) - 1
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 and 9999, from 1970
 _OTHER_STRUCTS: Final[dict[str, type[Struct]]] = {"DeleteOptions": DeleteOptions, "TokenRequest": TokenRequest}
 
 
@@ -48,6 +50,8 @@ def translate(body: bytes) -> bytes:
     """Return the object in a protobuf body as JSON text; raise StatusError 400 if it cannot be decoded."""
     try:
         return msgspec.json.encode(_read_object(body))
+    except RecursionError:
+        raise StatusError(400, "BadRequest", "invalid protobuf body: it is nested too deeply") from None
     except (ValueError, IndexError, TypeError, msgspec.DecodeError) as error:
         raise StatusError(400, "BadRequest", f"invalid protobuf body: {error}") from None
 
@@ -96,7 +100,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         at += 1
         if byte < 0x80:
-            return value, at
+            return value & _MAX_UINT64, at
         shift += 7
         if shift > 63:
             raise ValueError("a varint is too long")
@@ -152,7 +156,12 @@ def _read_bytes(wire: bytes) -> str:
 
 def _read_time(wire: bytes) -> str | None:
     parts = dict(_read_fields(wire))
-    return format_timestamp(_read_number(int(parts.get(1, 0)))) if parts else None
+    if not parts:
+        return None
+    seconds = _read_number(int(parts.get(1, 0)))
+    if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        raise ValueError("a time is not between the years 1 and 9999")
+    return format_timestamp(seconds)
 
 
 def _read_microtime(wire: bytes) -> str | None:
@@ -160,6 +169,8 @@ def _read_microtime(wire: bytes) -> str | None:
     if moment is None:
         return None
     nanoseconds = int(dict(_read_fields(wire)).get(2, 0))
+    if nanoseconds >= 10**9:
+        raise ValueError("a time has more than 999999999 nanoseconds")
     return f"{moment.removesuffix('Z')}.{nanoseconds // 1000:06d}Z"
 
 

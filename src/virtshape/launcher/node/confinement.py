@@ -22,6 +22,7 @@ from msgspec import Struct
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.node.account import GUEST_USER, Account
 from virtshape.launcher.node.acl import grant_search
+from virtshape.launcher.node.directories import write_file
 from virtshape.launcher.node.limits import limit_process
 from virtshape.launcher.report import Report
 
@@ -186,7 +187,7 @@ def run_confined(confinement: Confinement | None, module: str, directory: Path) 
             confine(msgspec.structs.replace(confinement, reach=(*confinement.reach, *_PROGRAM)))
     except ConfinementError as error:
         report = Report(state="failed", reason="NotStarted", message=str(error))
-        Layout(directory).report.write_bytes(msgspec.json.encode(report))
+        write_file(Layout(directory).report, msgspec.json.encode(report), directory.stat().st_gid)
         sys.exit(str(error))
     import_module(module).main(directory)
 

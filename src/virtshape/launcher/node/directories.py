@@ -32,6 +32,19 @@ def check_uid(uid: str) -> str:
     return uid
 
 
+def write_file(path: Path, content: bytes, group: int | None) -> None:
+    """Write a file into a guest's directory without following links; `group` is the group that may read it."""
+    draft = path.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        if group is not None:
+            os.fchown(handle, -1, group)
+        os.fchmod(handle, 0o640)
+    draft.replace(path)
+
+
 class GuestDirectories:
     """The directories of all guests of one data directory."""
 
@@ -114,16 +127,7 @@ class GuestDirectories:
 
     def write(self, path: Path, content: bytes) -> None:
         """Write a file into a guest's directory that its user may read but not change."""
-        group = path.parent.stat().st_gid
-        draft = path.with_suffix(".draft")
-        draft.unlink(missing_ok=True)
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o640)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        if self._is_other():
-            os.chown(draft, -1, group)
-        draft.chmod(0o640)
-        draft.replace(path)
+        write_file(path, content, path.parent.stat().st_gid if self._is_other() else None)
 
     def _make(self, directory: Path, account: Account) -> Layout:
         for parent in (self.data, directory.parent, self.libvirt_cache.parent):

@@ -271,3 +271,22 @@ def test_invalid_document_does_not_hide_the_others() -> None:
         'file.yaml:6:4: this "[" is never closed, or a "," is missing behind it',
         {"c": 3},
     ]
+
+
+LONG = "x" * 500_000
+ECHOES = {
+    "unknown alias": f"a: *{LONG}",
+    "alias in itself": f"a: &{LONG} [*{LONG}]",
+    "key twice": f"{{{LONG}: 1, {LONG}: 2}}",
+    "key twice on separate lines": f"? {LONG}\n: 1\n? {LONG}\n: 2\n",
+    "not a number": f"a: !!int {LONG}",
+    "many digits": f"a: {'9' * 500_000}\n{'9' * 500_000}: 1",
+    "tag": f"a: !{LONG}!b c",
+}
+
+
+@pytest.mark.parametrize("text", ECHOES.values(), ids=ECHOES)
+def test_error_messages_repeat_only_a_part_of_the_input(text: str) -> None:
+    with pytest.raises(YAMLError) as refused:
+        read_documents(text)
+    assert len(str(refused.value)) < 1000

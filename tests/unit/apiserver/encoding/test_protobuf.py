@@ -223,6 +223,10 @@ INVALID: dict[str, bytes] = {
     "invalid UTF-8": wrap("v1", "Secret", [(1, [(1, b"\xff")])]),
     "varint without an end": b"k8s\0" + b"\xff" * 20,
     "unsupported wire type": b"k8s\0" + b"\x0d\0\0\0\0",
+    "time after the year 9999": wrap("v1", "Secret", [(1, [(8, [(1, 1 << 62)])])]),
+    "time before the year 1": wrap("v1", "Secret", [(1, [(8, [(1, -(1 << 62))])])]),
+    "too many nanoseconds": wrap("coordination.k8s.io/v1", "Lease", [(2, [(3, [(1, 5), (2, 1 << 62)])])]),
+    "deep fieldsV1": wrap("v1", "Secret", [(1, [(17, [(7, [(1, b"[" * 5000 + b"]" * 5000)])])])]),
     "broken embedded JSON": wrap("apps/v1", "ControllerRevision", [(2, [(1, b"{")])]),
 }
 

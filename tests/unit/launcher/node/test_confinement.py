@@ -177,3 +177,22 @@ def test_chroot_does_not_prevent_mounts(tmp_path: Path) -> None:
         [*command, str(root), sys.executable, "-c", OBSTACLE], check=True, capture_output=True, text=True
     ).stdout
     assert json.loads(printed) == ""
+
+
+@needs_root
+def test_report_of_a_failed_confinement_does_not_follow_links(closed: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("original")
+    directory = tmp_path / "guest"
+    directory.mkdir()
+    for name in ("report.json", "report.draft"):
+        (directory / name).symlink_to(victim)
+    confinement = Confinement(account=Account(user=GUEST_USER, group=GUEST_USER), reach=(str(closed / "image"),))
+    arguments = [msgspec.json.encode(confinement).decode(), "none", str(directory)]
+    dropped = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]
+    program = [sys.executable, "-m", "virtshape.launcher.node.confinement"]
+    ended = subprocess.run([*dropped, *program, *arguments], check=False, capture_output=True, text=True)
+    assert ended.returncode == 1, ended.stderr
+    assert victim.read_text() == "original"
+    assert not (directory / "report.json").is_symlink()
+    assert json.loads((directory / "report.json").read_text())["reason"] == "NotStarted"
