@@ -17,7 +17,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.client.cache import Cache, Change, Indexer, ObjectKey
+from virtshape.client.cache import Cache, Change, Indexer, ObjectKey, key_of
 from virtshape.client.errors import ConfigError, GoneError, UnreachableError
 from virtshape.client.protocol import Client, WatchEvent
 from virtshape.client.resources import format_resource
@@ -172,7 +172,8 @@ class Informer(Generic[T]):
         try:
             handler(change)
         except Exception:  # noqa: BLE001 - a failing handler must not keep changes from the others
-            _log.exception("%s: a change handler failed", self._kind.__name__)
+            kind, key = self._kind.__name__, key_of(change.item)
+            _log.exception("%s %s: a handler of the change %s failed; others still get it", kind, key, change.type)
 
     async def _back_off(self, error: Exception) -> None:
         pause = self._pause * random.uniform(0.5, 1)  # noqa: S311 - no secret

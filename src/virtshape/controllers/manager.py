@@ -233,7 +233,9 @@ class Controllers:
         try:
             node = await mark_node_not_ready(self._client, self._node, message, self._clock())
         except (StatusError, UnreachableError) as error:
-            _log.warning("setting node %s to not ready failed: %s", self._node, error)
+            _log.warning(
+                "setting node %s to not ready failed: %s; retrying if the launcher fails again", self._node, error
+            )
         else:
             self.recorder.event(node, "NodeNotReady", message, warning=True)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -74,13 +75,16 @@ async def test_guest_is_adopted_after_its_supervisor_was_killed(
         await found.guests.close()
 
 
-async def test_new_launcher_process_adopts_the_guest_of_a_killed_one(data: Path) -> None:
+async def test_new_launcher_process_adopts_the_guest_of_a_killed_one(
+    data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with run_guests(data) as harness:
         uid = await harness.start()
         before = harness.report(uid)
         kill_launcher(before)
         after = await harness.wait(uid, lambda report: report.launcher_pid != before.launcher_pid)
         assert after.qemu_pid == before.qemu_pid
+        assert re.search(r"guest [a-z]+/[a-z0-9-]+: launcher process was lost; starting another one", caplog.text)
         for request, state in ((Pause(), "paused"), (Unpause(), "running")):
             answer = await harness.guests.ask(uid, request)
             assert answer.report is not None

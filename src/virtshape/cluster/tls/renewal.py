@@ -61,17 +61,21 @@ class CertificateRenewer:
         """Keep the certificate and the injected CA bundles up to date, until cancelled."""
         pause = FIRST_RETRY_SECONDS
         while True:
+            failure = ""
             try:
                 await self._refresh()
                 await self._inject_authority()
             except (StatusError, UnreachableError, ConfigError, OSError) as error:
-                what = "renewing" if self._found.is_set() else "getting"
-                _log.warning("%s the serving certificate failed: %s; retrying", what, error)
+                failure = str(error)
+            seconds = pause
             if self._found.is_set():
-                await asyncio.sleep(REFRESH_SECONDS if self.is_trusted else INJECTION_RETRY_SECONDS)
+                seconds = REFRESH_SECONDS if self.is_trusted else INJECTION_RETRY_SECONDS
             else:
-                await asyncio.sleep(pause)
                 pause = min(2 * pause, REFRESH_SECONDS)
+            if failure:
+                what = "renewing" if self._found.is_set() else "getting"
+                _log.warning("%s the serving certificate failed: %s; retrying in %g s", what, failure, seconds)
+            await asyncio.sleep(seconds)
 
     async def _refresh(self) -> None:
         served = await self._source.find(), await self._find_client_authority()

@@ -104,7 +104,7 @@ class Guest:
         try:
             self.domain.shutdownFlags(flags)
         except libvirt.libvirtError as error:
-            _log.info("requesting shutdown failed: %s", error)
+            _log.info("requesting a shutdown failed: %s; repeating it until the grace period expires", error)
 
     def expire(self, grace: float) -> None:
         """Kill the guest because its grace period has expired."""
@@ -117,7 +117,7 @@ class Guest:
         try:
             self.domain.destroy()
         except libvirt.libvirtError as error:
-            _log.info("killing the guest failed: %s", error)
+            _log.warning("killing the guest failed: %s; QEMU is killed when the instance is deleted", error)
 
     def _kill_if_directory_is_gone(self) -> None:
         """Kill the guest if its directory was deleted: no later process could find it."""

@@ -75,7 +75,7 @@ class RequestHandler:
         try:
             self._reports.publish(ports=tuple(self._forwarding.open_named()))
         except libvirt.libvirtError as error:  # it has ended already
-            _log.info("opening ports failed: %s", error)
+            _log.info("opening the ports of the instance failed: %s; they are not forwarded", error)
 
     def start_probes(self) -> None:
         """Start the probes; start the agent poller if the agent is already connected."""
@@ -97,7 +97,7 @@ class RequestHandler:
         except (ForwardError, HotplugError) as error:
             return Answer(error=str(error), report=self._reports.report)
         except libvirt.libvirtError as error:
-            _log.info("%s: %s", type(request).__name__, error)
+            _log.info("request %s failed: %s; its client gets the error", type(request).__name__, error)
             return Answer(error=error.get_error_message() or str(error), report=self._reports.report)
 
     def connect(self, request: Connect) -> socket.socket:

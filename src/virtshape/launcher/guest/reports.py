@@ -73,7 +73,7 @@ class ReportPublisher:
             draft.write_bytes(msgspec.json.encode(report))
             draft.replace(self._path)
         except OSError as error:  # the guest is still managed if the disk is full
-            _log.error("writing the report failed: %s", error)
+            _log.error("writing the report failed: %s; trying again with the next report", error)
 
 
 def find_report(path: Path) -> Report | None:

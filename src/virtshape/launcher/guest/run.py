@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 import msgspec
+from msgspec import Struct
 
 from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.guest.connection import (
@@ -54,12 +55,34 @@ def prepare_guest(directory: Path) -> Plan | Report:
     return make_plan(directory)
 
 
+class _Metadata(Struct):
+    namespace: str = ""
+    name: str = ""
+
+
+class _Instance(Struct):
+    metadata: _Metadata
+
+
+class _LaunchRequest(Struct):
+    """The fields of a launch request that identify the instance; others are decoded in the child process only."""
+
+    vmi: _Instance
+
+
+def read_guest_name(launch_request: bytes) -> str:
+    """Return the namespace and name of the instance in a launch request, for log lines."""
+    metadata = msgspec.json.decode(launch_request, type=_LaunchRequest).vmi.metadata
+    return f"{metadata.namespace}/{metadata.name}"
+
+
 def run(directory: Path, prepare: Prepare) -> int:
     """Run the guest of a directory, or take over from a process that was killed; return the exit status."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    layout = Layout(directory)
+    guest = read_guest_name(layout.launch_request.read_bytes())
+    logging.basicConfig(level=logging.INFO, format=f"%(asctime)s %(levelname)s %(name)s: {guest}: %(message)s")
     os.umask(0o077)
     os.chdir(directory)
-    layout = Layout(directory)
     earlier = find_report(layout.report)
     if earlier is not None and earlier.final:
         return _status(earlier)
@@ -93,7 +116,7 @@ class _Process:
         try:
             self._run()
         except Exception as error:  # noqa: BLE001 - the guest keeps running, and another process can take over
-            _log.exception("launcher process failed")
+            _log.exception("launcher process failed; the server starts another one if the guest runs")
             if self._reports.report.qemu_pid is None:
                 message = f"the launcher process failed: {error!r}"
                 self._reports.publish(state="failed", reason="LauncherLost", message=message)

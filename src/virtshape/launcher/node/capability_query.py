@@ -56,7 +56,7 @@ def query(connection: Any, *, kvm: bool) -> LibvirtCapabilities:
         try:
             domains.append(connection.getDomainCapabilities(None, None, machine, kind))
         except libvirt.libvirtError as error:  # other architectures have other machines
-            _log.info("%s: %s", machine, error)
+            _log.info("machine %s is not supported: %s; skipping it", machine, error)
     if not domains:
         domains.append(connection.getDomainCapabilities(None, None, None, kind))
     return LibvirtCapabilities(

@@ -60,10 +60,14 @@ class ForkServer:
                 return None
             self._socket.send(message)
             response = self._socket.recv(MAX_MESSAGE_BYTES)
+            failure = "" if response else f"it ended, see {self._log}"
         except OSError as error:
-            response = b""
-            _log.warning("fork server failed: %s; starting launcher processes directly", error)
-        if not response:
+            response, failure = b"", str(error)
+        if failure:
+            _log.warning(
+                "fork server failed: %s; starting this launcher process directly and a fork server for the next",
+                failure,
+            )
             self._stop()
             return None
         return int(response)

@@ -96,7 +96,7 @@ class Guests:
             self._directories.make(uid)
             self._reports[uid] = report
             self._pids[uid] = report.launcher_pid
-            self._watch(uid, partial(self._follow, uid))
+            self._watch(uid, self.find_launch_request(uid), partial(self._follow, uid))
 
     def observe(self, observer: Observer) -> None:
         """Call an observer with each new report."""
@@ -143,7 +143,7 @@ class Guests:
         self._directories.write(layout.launch_request, encode(launch_request))
         make_taps(list_taps(vmi, launch_request.host), account)
         self._reports[uid] = Report()
-        self._watch(uid, partial(self._run_new, uid, layout, launch_request))
+        self._watch(uid, launch_request, partial(self._run_new, uid, layout, launch_request))
 
     async def ask(self, uid: str, request: Request) -> Answer:
         """Send a request to a guest; failures are returned as an answer with an error."""
@@ -186,8 +186,9 @@ class Guests:
         self._tasks.clear()
         await self._forkserver.close()
 
-    def _watch(self, uid: str, run: Run) -> None:
-        self._tasks[uid] = self._supervisor.start(GUESTS, run, item=uid, finishes=True)
+    def _watch(self, uid: str, launch_request: LaunchRequest | None, run: Run) -> None:
+        item = _name(uid, launch_request)
+        self._tasks[uid] = self._supervisor.start(GUESTS, run, item=item, finishes=True)
 
     def _describe_host(self, vmi: VirtualMachineInstance, bridges: Mapping[str, str], *, isolated: bool) -> Host:
         """Return the host as one guest sees it."""
@@ -234,8 +235,8 @@ class Guests:
             report = find_report(layout) or self._reports[uid]
             if report.state not in ("running", "paused") or find_qemu(layout) is None:
                 break
-            _log.warning("guest %s: launcher process was lost; starting another one", uid)
             launch_request = self.find_launch_request(uid)
+            _log.warning("guest %s: launcher process was lost; starting another one", _name(uid, launch_request))
             self._pids[uid] = await self._spawn(uid, layout, launch_request) if launch_request is not None else None
         _kill(find_pasta(layout), layout)
         if not report.final:
@@ -272,6 +273,14 @@ class Guests:
         self._reports[uid] = report
         for observer in self._observers:
             observer(uid, report)
+
+
+def _name(uid: str, launch_request: LaunchRequest | None) -> str:
+    """Return the namespace and name of a guest's instance; its uid if they are unknown."""
+    if launch_request is None:
+        return uid
+    metadata = launch_request.vmi.metadata
+    return f"{metadata.namespace}/{metadata.name}"
 
 
 def _kill(pid: int | None, layout: Layout) -> None:

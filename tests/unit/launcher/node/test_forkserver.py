@@ -68,12 +68,14 @@ async def test_launcher_process_is_a_fork_in_its_own_session(directory: Path, tm
 
 
 async def test_launcher_process_is_spawned_if_the_fork_server_cannot_start(
-    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("virtshape.launcher.node.forkserver.PROCESS_MODULE", "no.such.module")
 
     forkserver = ForkServer("bearing", tmp_path / "forkserver.log")
     pid = await forkserver.start(directory, Layout(directory).log, OWN, ())
+    assert "fork server failed: " in caplog.text
+    assert "; starting this launcher process directly and a fork server for the next" in caplog.text
     assert is_alive(pid, Layout(directory))
     assert (await wait_for_process(directory)).startswith(f"{pid} ")
     await forkserver.close()
