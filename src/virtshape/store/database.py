@@ -5,6 +5,7 @@ The SQLite file: its schema, how it is opened, and migrations from older version
 `current` holds the current revision of each object.
 """
 
+import contextlib
 import sqlite3
 import time
 from collections.abc import Mapping
@@ -71,8 +72,12 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
     )
-    connection.execute("PRAGMA query_only = ON")
-    connection.execute("PRAGMA mmap_size = 33554432")
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA mmap_size = 33554432")
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 
@@ -112,11 +117,10 @@ def last_revision(connection: sqlite3.Connection) -> int:
 def backup(source: sqlite3.Connection, target: Path) -> None:
     """Copy a database into a new file while it is in use, and mark the file as a copy."""
     target.touch(0o600, exist_ok=False)
-    with sqlite3.connect(target) as copy:
+    with contextlib.closing(sqlite3.connect(target)) as copy, copy:
         source.backup(copy)
         if copy.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").fetchone():
             copy.execute("INSERT OR REPLACE INTO meta VALUES ('copied', 1)")
-    copy.close()
 
 
 def renumber_copy(connection: sqlite3.Connection, now: float) -> None:

@@ -224,7 +224,7 @@ def test_thread_that_collects_exit_codes_continues_after_a_failure(tmp_path: Pat
             leave_orphan(code)
             while len(codes) == count:
                 time.sleep(0.01)
-        print(json.dumps([codes, [note.text for note in reports.report.notes]]))
+        print(json.dumps([codes, [note.text for note in reports.report.notes]]), flush=True)
         os._exit(0)
     """
     command = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path / "report.json")]

@@ -1,6 +1,7 @@
 """The database file: creation, checks, migration with a backup, and newer versions."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,8 @@ def test_new_file_is_private_valid_and_synced_on_every_commit(tmp_path: Path) ->
 def test_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     open_for_writing(path).close()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
-    connection.close()
     with pytest.raises(DatabaseError, match=r"newer virtshape \(format 99, this one knows 1\): upgrade"):
         open_for_writing(path)
 

@@ -35,6 +35,7 @@ async def test_write_fails_on_a_full_disk_and_the_next_one_that_fits_succeeds(tm
     assert isinstance(second, Event)
     assert second.revision == first.revision + 1, "a revision that was never committed is not skipped"
     await writer.close()
+    connection.close()
 
 
 async def test_waiting_writes_share_a_commit(tmp_path: Path) -> None:
@@ -56,12 +57,15 @@ async def test_waiting_writes_share_a_commit(tmp_path: Path) -> None:
     assert all(isinstance(outcome, Event) for (outcome,) in outcomes)
     assert len(commits) <= 2
     await writer.close()
+    connection.close()
 
 
 async def test_close_finishes_waiting_writes(tmp_path: Path) -> None:
-    writer = Writer(open_for_writing(tmp_path / "x.db"), WriteHealth(tmp_path))
+    connection = open_for_writing(tmp_path / "x.db")
+    writer = Writer(connection, WriteHealth(tmp_path))
     promises = [asyncio.ensure_future(make(writer, [write(f"n{number}")])) for number in range(20)]
     await asyncio.sleep(0)
     await writer.close()
     outcomes = await asyncio.gather(*promises)
     assert all(isinstance(outcome, Event) for (outcome,) in outcomes)
+    connection.close()
