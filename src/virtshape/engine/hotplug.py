@@ -34,7 +34,8 @@ def default_hotplug_limits(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> HotplugLimits:
     """Return the limits that an instance gets in addition to its own; none for what cannot grow."""
-    if not is_live_update(configuration) or (spec.architecture or DEFAULT_ARCHITECTURE) != DEFAULT_ARCHITECTURE:
+    is_amd64 = (spec.architecture or DEFAULT_ARCHITECTURE) == DEFAULT_ARCHITECTURE
+    if not is_live_update(configuration) or not is_amd64 or spec.domain.launch_security is not None:
         return HotplugLimits()
     configured = (configuration.live_update_configuration if configuration else None) or LiveUpdateConfiguration()
     cpu, memory = spec.domain.cpu, spec.domain.memory

@@ -192,9 +192,13 @@ def test_new_instance_gets_hotplug_limits(
 
 @pytest.mark.parametrize(
     "domain",
-    [{"cpu": {"sockets": 2, "dedicatedCpuPlacement": True}}, {"memory": {"guest": "1Gi", "hugepages": {}}}],
-    ids=["dedicated CPUs", "huge pages"],
+    [
+        {"cpu": {"sockets": 2, "dedicatedCpuPlacement": True}},
+        {"memory": {"guest": "1Gi", "hugepages": {}}},
+        {"cpu": {"sockets": 2}, "memory": {"guest": "1Gi"}, "launchSecurity": {"sev": {}}},
+    ],
+    ids=["dedicated CPUs", "huge pages", "encrypted memory"],
 )
-def test_resources_that_are_reserved_at_start_have_no_limits(domain: JsonObject) -> None:
+def test_instance_that_cannot_grow_has_no_limits(domain: JsonObject) -> None:
     vmi = set_hotplug_limits(build_vmi(domain=domain), None)
     assert vmi.metadata.annotations is None
