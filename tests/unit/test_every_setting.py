@@ -191,6 +191,7 @@ EFFECTS: dict[str, Effect] = {
 TESTED_ELSEWHERE = {
     "instancetype.missingReference": "tests/integration/controllers/test_references.py",
     "instancetype.referencePolicy": "tests/integration/controllers/test_policies.py",
+    "instancetype.revisionName": "tests/integration/controllers/test_status_revisions.py",
     "commonInstancetypesDeployment.enabled": "tests/integration/controllers/test_catalog_sync.py",
     "developerConfiguration.disabledFeatureGates": "tests/unit/engine/test_hostaccess.py",
     "seccompConfiguration.virtualMachineInstanceProfile.customProfile.runtimeDefaultProfile": (
