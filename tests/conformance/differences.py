@@ -36,10 +36,11 @@ STRICTER: Final = {
         r"currently, host-passthrough is the only model supported on Arm64",
         r"video model '.*' is not supported on",
     ),
-    "KubeVirt checks disks before the preference is applied to default disks": (
+    "KubeVirt checks disks and interfaces before the preference is applied to the default ones": (
         r"Disk IO mode for .* is not supported",
         r".* is set with an unrecognized bus",
         r".*disks\[\d+\]\.cache has invalid value",
+        r"interface .* uses model .* that is not supported",
     ),
     "libvirt or QEMU cannot start such a guest": (
         r".*filesystems\[\d+\]",
