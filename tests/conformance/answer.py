@@ -11,17 +11,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from virtshape.admission.checkresult import CheckResult
+from virtshape.admission.dryrun import dry_run_vm
 from virtshape.admission.instancetype import check_instancetype, check_preference
 from virtshape.admission.mutate import mutate_vm
-from virtshape.admission.violation import CheckResult
-from virtshape.admission.vm import dry_run_vm
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.problems import DecodeError
@@ -32,7 +32,7 @@ from virtshape.engine.conflict import describe_conflicts
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape, draft_template, expand_vm
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.engine.requirements import check_requirements
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import (

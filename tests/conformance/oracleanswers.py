@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from virtshape.admission.admit import judge
+from virtshape.admission.checkresult import split_violations
 from virtshape.admission.clusterstate import CONFIGURATION, ClusterState, Query, VMCount
 from virtshape.admission.submission import Submission
-from virtshape.admission.violation import split_violations
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
 from virtshape.api.kinds import find_kind
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.controllers.vm.revisions import build_upgrade, has_same_content
 from virtshape.offline.objects import Objects

@@ -11,7 +11,7 @@ from msgspec import Struct
 from virtshape.api.instancetype import v1beta1, v1beta2
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.schema import structural_schema
 

@@ -19,7 +19,7 @@ from virtshape.api.codec import from_tree
 from virtshape.api.core.config import ConfigMap, Secret
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.instancetype import v1beta1, v1beta2
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStatus
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineStatus
 from virtshape.api.rbac import ClusterRole
 from virtshape.api.status import StatusError
 from virtshape.client.errors import GoneError

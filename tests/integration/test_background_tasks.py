@@ -27,7 +27,7 @@ from virtshape.api.codec import object_from_tree
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.client.access import Access

@@ -22,7 +22,7 @@ from virtshape.api.validation.metadata import check_submitted
 from virtshape.api.validation.normalize import NO_FIELD
 from virtshape.api.validation.schema import check_schema
 from virtshape.api.yaml import Document, scan_documents
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.offline.lint import Finding, LintContext, Linter
 from virtshape.offline.lint.judging import FileCluster
 from virtshape.offline.lint.prescan import prescan

@@ -7,7 +7,7 @@ from tests.support.build import build_flavor, build_flavor_preference, build_vm
 
 from virtshape.admission.mutate import mutate_vm
 from virtshape.api.codec import to_tree
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import make_instance

@@ -7,7 +7,7 @@ from tests.support.commands import call_virtctl
 
 from virtshape.admission.instancetype import check_instancetype
 from virtshape.api.codec import from_tree, to_tree
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.offline.objects import Objects

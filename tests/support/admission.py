@@ -1,11 +1,11 @@
 """Checks of a VM against an instance type and a preference, as admission and lint run them."""
 
-from virtshape.admission.vm import dry_run_vm
+from virtshape.admission.dryrun import dry_run_vm
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.engine.expand import Shape
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
 
 def check_vm(vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None = None) -> list[FieldError]:

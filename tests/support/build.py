@@ -13,7 +13,7 @@ from virtshape.api.instancetype import v1beta2
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 

@@ -21,7 +21,7 @@ from virtshape.api.core.node import Node
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype, VirtualMachineClusterPreference
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER

@@ -15,7 +15,7 @@ from tests.support.streamsetup import NAMESPACE, StreamSetup, open_stream_setup
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 
 
 async def serve(folder: Path, names: list[str]) -> None:

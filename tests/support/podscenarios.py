@@ -18,7 +18,7 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.podspec import Pod
 from virtshape.api.core.podstatus import PodStatus
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.ownerreferences import is_controlled_by
 from virtshape.api.status import StatusError

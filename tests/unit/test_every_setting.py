@@ -9,9 +9,9 @@ from msgspec import Struct, inspect
 from tests.support.build import build_spec, build_vm
 from tests.support.instances import build_vmi
 
+from virtshape.admission.checkresult import require_valid
 from virtshape.admission.configuration import judge_configuration
 from virtshape.admission.rules.configured import check_configured
-from virtshape.admission.violation import require_valid
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.description import describe
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -25,7 +25,7 @@ from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.controllers.vmi.nodefit import measure_demand
 from virtshape.engine.expand import Shape
 from virtshape.engine.hostaccess import check_host_access
-from virtshape.engine.machine import default_architecture
+from virtshape.engine.machinetype import default_architecture
 
 ROOT = Path(__file__).parents[2]
 LABELS = {"team": "blue"}

@@ -24,7 +24,7 @@ from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.domain import Firmware
 from virtshape.api.kubevirt.features import Clock, Features
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError

@@ -6,14 +6,14 @@ The API server admits; the mutating webhook completes, and the validating webhoo
 
 from typing import Final
 
+from virtshape.admission.checkresult import IN_USE, Judgement, require_valid, split_violations
 from virtshape.admission.clusterstate import Admitted, ClusterState, Steps, VMCount
 from virtshape.admission.configuration import judge_configuration
 from virtshape.admission.datavolume import check_data_volume
 from virtshape.admission.instance import complete_vmi, judge_completed_vmi, judge_vmi
-from virtshape.admission.machine import complete_vm, judge_completed_vm, judge_vm
 from virtshape.admission.sizing import check_sizing
 from virtshape.admission.submission import Submission
-from virtshape.admission.violation import IN_USE, Judgement, require_valid, split_violations
+from virtshape.admission.virtualmachine import complete_vm, judge_completed_vm, judge_vm
 from virtshape.api.cdi import DataVolume
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from virtshape.admission.submission import Submission
 from virtshape.api.cdi import DataSource, DataSourceSource, DataVolumeSource, DataVolumeSpec
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.reference import Reference
 from virtshape.resolve.search import Search

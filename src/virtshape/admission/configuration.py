@@ -1,7 +1,7 @@
 """Admission of the KubeVirt object: validate settings and warn about those without effect."""
 
+from virtshape.admission.checkresult import Judgement
 from virtshape.admission.rules.settings import check_effects, check_settings
-from virtshape.admission.violation import Judgement
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from virtshape.admission.checkresult import DEPRECATED
 from virtshape.admission.rules.checks import list_members
-from virtshape.admission.violation import DEPRECATED
 from virtshape.api.cdi import DataVolumeSource, DataVolumeSpec
 from virtshape.api.fielderror import FieldError
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from virtshape.admission.vm import check_own_memory
+from virtshape.admission.dryrun import check_own_memory
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec

@@ -3,7 +3,7 @@
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.expand import Shape
 from virtshape.engine.hostaccess import ExplainHostDisk, check_host_access

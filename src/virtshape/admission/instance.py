@@ -9,14 +9,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from virtshape.admission.checkresult import Judgement, require_valid
 from virtshape.admission.clusterstate import CONFIGURATION, Admitted, ClusterState, Steps, read_configuration
+from virtshape.admission.dryrun import with_default_field
 from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
 from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_label_changes, check_labels
 from virtshape.admission.submission import Submission
-from virtshape.admission.violation import Judgement, require_valid
-from virtshape.admission.vm import with_default_field
 from virtshape.api.codec import to_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -28,7 +28,7 @@ from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape, shape_draft
 from virtshape.engine.hostaccess import check_host_access
 from virtshape.engine.instance import apply_instance_defaults
-from virtshape.engine.machine import default_architecture
+from virtshape.engine.machinetype import default_architecture
 from virtshape.engine.memory import check_memory_given
 
 _ROOT: Final = "spec"

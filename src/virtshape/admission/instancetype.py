@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from virtshape.admission.violation import DEPRECATED, CheckResult
+from virtshape.admission.checkresult import DEPRECATED, CheckResult
 from virtshape.api.conversion import drop_zero_sizes
 from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec

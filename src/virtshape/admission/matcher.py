@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from virtshape.api.codec import to_tree
 from virtshape.api.fielderror import FieldError
-from virtshape.api.kubevirt.machine import FlavorMatcher, VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import FlavorMatcher, VirtualMachine
 from virtshape.resolve.matcher import (
     KINDS,
     Matcher,

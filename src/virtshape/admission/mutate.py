@@ -10,10 +10,10 @@ from virtshape.admission.matcher import check_matchers, clear_captured_revisions
 from virtshape.admission.vminputs import Found, References, search_role
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
-from virtshape.api.kubevirt.machine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.engine.expand import draft_template
-from virtshape.engine.machine import apply_machine_preferences
+from virtshape.engine.machinetype import apply_machine_preferences
 from virtshape.engine.volumes import apply_storage_class
 from virtshape.resolve.find import preference_spec
 from virtshape.resolve.infer import INFERRED, asks_for_inference, search_matchers

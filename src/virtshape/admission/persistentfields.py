@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.domain import Firmware, Machine, ResourceRequirements
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
-from virtshape.engine.machine import default_architecture, default_machine_type
+from virtshape.engine.machinetype import default_architecture, default_machine_type
 from virtshape.resolve.matcher import RECAPTURE_ANNOTATION, Role, find_full_kind, find_matcher, find_status_ref
 
 PCI_TOPOLOGY_ANNOTATION: Final = "kubevirt.io/pci-topology-version"

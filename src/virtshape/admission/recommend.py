@@ -17,7 +17,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.engine.draft import Draft
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.engine.nearest import count_traits
 from virtshape.engine.topology import count_vcpus
 

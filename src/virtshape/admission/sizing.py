@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from virtshape.admission.checkresult import DEPRECATED, CheckResult
 from virtshape.admission.instancetype import check_deprecated, check_instancetype, check_preference
-from virtshape.admission.violation import DEPRECATED, CheckResult
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.model import Model

@@ -7,7 +7,7 @@ from virtshape.admission.clusterstate import CONFIGURATION, Finder, read_configu
 from virtshape.admission.missing import search_explanation
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.resolve.find import namespace_of, search_object

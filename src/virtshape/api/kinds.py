@@ -87,7 +87,7 @@ def _kind(
 def _kubevirt_kinds(version: str) -> list[Kind]:
     kind = partial(_kind, "kubevirt.io", version, categories="all")
     return [
-        kind("kubevirt.machine:VirtualMachine", "vm vms"),
+        kind("kubevirt.virtualmachine:VirtualMachine", "vm vms"),
         kind("kubevirt.instance:VirtualMachineInstance", "vmi vmis"),
         kind("kubevirt.kubevirt:KubeVirt", "kv kvs"),
     ]

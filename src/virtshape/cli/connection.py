@@ -115,7 +115,7 @@ def complete_namespace(ctx: click.Context, param: click.Parameter, incomplete: s
 
 def complete_vm(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
     """Complete VM names."""
-    from virtshape.api.kubevirt.machine import VirtualMachine
+    from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 
     return complete_names(current_target(ctx), VirtualMachine, incomplete)
 

@@ -13,8 +13,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from virtshape import catalog as builtin
+from virtshape.admission.checkresult import CheckResult
 from virtshape.admission.instancetype import check_instancetype, check_preference
-from virtshape.admission.violation import CheckResult
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.quantity import Quantity

@@ -47,11 +47,11 @@ def command(directory: Path, listen: tuple[str, int], output: str) -> int:
     """
     # Imported here to keep `--help` fast.
     from virtshape.cli.output import print_object
-    from virtshape.standalone.doctor.checks import can_run_guests, check_machine, list_fixes
+    from virtshape.standalone.doctor.checks import can_run_guests, check_host, list_fixes
     from virtshape.standalone.doctor.facts import gather_facts
 
     facts = gather_facts(directory.absolute(), *listen, versions=True, probes=True)
-    checks = check_machine(facts)
+    checks = check_host(facts)
     if output == "table":
         print_checks(checks)
         fixes = list_fixes(checks, facts)

@@ -12,7 +12,7 @@ import click
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.kinds import KINDS
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import OBJECT_NAME_LABEL

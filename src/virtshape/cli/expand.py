@@ -14,7 +14,7 @@ import click
 
 from virtshape.api.codec import duplicate, to_tree
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import KUBEVIRT

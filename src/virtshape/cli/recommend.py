@@ -21,7 +21,7 @@ from virtshape.cli.errors import CommandError
 from virtshape.cli.expand import find_configuration
 from virtshape.cli.output import print_object, print_table
 from virtshape.cli.paramtypes import Size
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE, default_architecture
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE, default_architecture
 from virtshape.offline.files import Entry, load
 from virtshape.offline.sources import find_source, is_source
 from virtshape.resolve.find import instancetype_spec, preference_spec

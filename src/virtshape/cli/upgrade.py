@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.cli.command import Command, Example, output_choice, switch

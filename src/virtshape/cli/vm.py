@@ -135,7 +135,7 @@ def act_on_vm(
     body = {**options, **({"dryRun": ["All"]} if dry_run else {})}
 
     async def act(session: Session) -> Any:
-        from virtshape.api.kubevirt.machine import VirtualMachine
+        from virtshape.api.kubevirt.virtualmachine import VirtualMachine
         from virtshape.api.status import StatusError
         from virtshape.client.actions import request_action
 
@@ -186,7 +186,7 @@ async def explain_vm_error(
 
 async def list_vm_names(session: Session) -> list[str] | None:
     """Return the names of all VMs in the namespace, or None if the user may not list them."""
-    from virtshape.api.kubevirt.machine import VirtualMachine
+    from virtshape.api.kubevirt.virtualmachine import VirtualMachine
     from virtshape.api.status import StatusError
 
     try:

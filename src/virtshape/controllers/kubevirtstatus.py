@@ -17,7 +17,7 @@ from virtshape.client.protocol import Client
 from virtshape.controllers.catalogsync import CatalogSync, LoadCatalog
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import DONE, Name, Result
-from virtshape.engine.machine import default_architecture
+from virtshape.engine.machinetype import default_architecture
 from virtshape.supervise.checks import Checks
 
 VERSION: Final = f"v{version('virtshape')}"

@@ -6,7 +6,7 @@ import msgspec
 
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction
-from virtshape.launcher.request import (
+from virtshape.launcher.controlprotocol import (
     Answer,
     AskFilesystems,
     AskOs,

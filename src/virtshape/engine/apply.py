@@ -23,7 +23,7 @@ from virtshape.engine.devices import apply_device_preferences, apply_passthrough
 from virtshape.engine.draft import Draft
 from virtshape.engine.features import apply_feature_preferences
 from virtshape.engine.firmware import apply_firmware_preferences
-from virtshape.engine.machine import apply_machine_preferences
+from virtshape.engine.machinetype import apply_machine_preferences
 from virtshape.engine.memory import apply_memory, check_memory, check_memory_given
 from virtshape.engine.placement import apply_placement, check_placement
 from virtshape.engine.threads import apply_threads, check_threads

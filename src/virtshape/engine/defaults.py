@@ -7,7 +7,7 @@ from virtshape.api.kubevirt.domain import CPU, DomainSpec, Machine, Memory, Reso
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.quantity import Quantity
 from virtshape.engine.cpu import put_topology
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE, default_machine_type
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE, default_machine_type
 from virtshape.engine.memory import default_memory, find_amount, put_request
 from virtshape.engine.topology import Topology
 

@@ -13,13 +13,13 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.engine.apply import TEMPLATE_ROOT, apply
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.disks import apply_default_disks
 from virtshape.engine.draft import Draft, Trace
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.engine.network import apply_default_interface
 from virtshape.engine.topology import Layout
 

@@ -13,7 +13,7 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration, LiveUpda
 from virtshape.api.kubevirt.domain import CPU, DomainSpec, Memory
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.quantity import Quantity
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
 AT_RESTART: Final = "Stage"
 """Rollout strategy that changes VMs only at a restart."""

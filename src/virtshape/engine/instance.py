@@ -16,7 +16,7 @@ from virtshape.api.kubevirt.features import FeatureHyperv, Features, FeatureSpin
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.model import Model
 from virtshape.api.quantity import Quantity
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.engine.memory import find_amount, put_request
 
 T = TypeVar("T", bound=Model)

@@ -1,7 +1,7 @@
 """Preferred storage class of a VM's dataVolumeTemplates."""
 
 from virtshape.api.instancetype.preference import VolumePreferences
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 
 
 def apply_storage_class(vm: VirtualMachine, preferred: VolumePreferences) -> None:

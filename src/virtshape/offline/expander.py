@@ -11,13 +11,13 @@ from virtshape import catalog as builtin
 from virtshape.api.codec import decode, encode
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.engine.conflict import describe_conflicts
 from virtshape.engine.draft import Trace
 from virtshape.engine.expand import Shape, expand_vm
-from virtshape.engine.machine import default_architecture
+from virtshape.engine.machinetype import default_architecture
 from virtshape.offline.objects import Objects
 from virtshape.offline.origins import Origin, find_sources_of_fields, list_origins
 from virtshape.resolve.find import find_object, find_shape

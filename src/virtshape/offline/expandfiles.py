@@ -11,7 +11,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.fielderror import VALUE_DUPLICATE, FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.api.unknownfields import restore
 from virtshape.offline.expander import Expander

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.codec import to_tree
 from virtshape.api.conversion import VERSIONS, read_payload_version, read_revision_payload
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.quantity import Quantity
 from virtshape.resolve.find import find_revision, refer

@@ -14,7 +14,7 @@ from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta2
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import OBJECT_NAME_LABEL

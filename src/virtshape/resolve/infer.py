@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from virtshape.api.cdi import DataSource, DataVolume, DataVolumeSpec
 from virtshape.api.fielderror import FieldError
-from virtshape.api.kubevirt.machine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model

@@ -7,7 +7,7 @@ Kinds match case-insensitively, singular or plural; an absent kind means the clu
 from typing import Final, Literal, NamedTuple
 
 from virtshape.api.fielderror import FieldError
-from virtshape.api.kubevirt.machine import (
+from virtshape.api.kubevirt.virtualmachine import (
     FlavorMatcher,
     InstancetypeMatcher,
     InstancetypeStatusRef,

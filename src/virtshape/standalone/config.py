@@ -63,7 +63,7 @@ class Guests(Model):
     """Range of user ids for guests if root runs the server, as in `60578-61106`; each guest gets its own."""
 
 
-class MachineConfiguration(Model):
+class HostConfiguration(Model):
     """The configuration of one machine."""
 
     images: dict[str, str] | None = None
@@ -86,19 +86,19 @@ class ConfigurationError(Exception):
     """The configuration file is invalid."""
 
 
-def read_configuration(directory: Path) -> MachineConfiguration:
+def read_configuration(directory: Path) -> HostConfiguration:
     """Return the configuration in a data directory, with absolute paths."""
     path = directory / FILE
     try:
         documents = read_documents(path.read_bytes(), str(path))
     except FileNotFoundError:
-        return MachineConfiguration()
+        return HostConfiguration()
     except (YAMLError, OSError) as error:
         raise ConfigurationError(f"reading {path} failed: {error}") from error
     if len(documents) > 1:
         raise ConfigurationError(f"{path} contains {len(documents)} YAML documents: only one is allowed")
     try:
-        found = from_tree(documents[0].tree, MachineConfiguration) if documents else MachineConfiguration()
+        found = from_tree(documents[0].tree, HostConfiguration) if documents else HostConfiguration()
     except DecodeError as error:
         raise ConfigurationError(f"{path} is invalid: {error}") from error
     found.images = {name: str(directory / place) for name, place in (found.images or {}).items()}
@@ -109,12 +109,12 @@ def read_configuration(directory: Path) -> MachineConfiguration:
     return found
 
 
-def list_allowed_networks(configuration: MachineConfiguration) -> tuple[str, ...]:
+def list_allowed_networks(configuration: HostConfiguration) -> tuple[str, ...]:
     """Return the networks that imports may access although they are not public."""
     return tuple((configuration.imports.allowed_networks if configuration.imports else None) or ())
 
 
-def _check_networks(configuration: MachineConfiguration, path: Path) -> None:
+def _check_networks(configuration: HostConfiguration, path: Path) -> None:
     for index, text in enumerate(list_allowed_networks(configuration)):
         try:
             parse_network(text)

@@ -16,7 +16,7 @@ from virtshape.api.core.config import ConfigMap
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.kubevirt.conditions import find_condition, is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.client.resources import metadata_of

@@ -27,7 +27,7 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.manager import Controllers
 from virtshape.controllers.vm.revisionsync import has_current_revisions, list_pinned_revisions

@@ -15,7 +15,7 @@ from tests.support.controllers import (
 
 from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.manager import Controllers
 from virtshape.controllers.runtime.loop import Name

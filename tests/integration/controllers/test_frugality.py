@@ -7,7 +7,7 @@ import pytest
 from tests.support.controllers import instancetype_tree, open_controlled_system, preference_tree, vm_tree
 
 from virtshape.api.apps import ControllerRevision
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.client.protocol import Client
 
 

@@ -16,7 +16,7 @@ from virtshape.api.core.node import Node
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineStateChangeRequest
 from virtshape.controllers.manager import COMPONENT
 from virtshape.controllers.vmi.phases import phase_of
 

@@ -8,7 +8,7 @@ from tests.support.controllers import ControlledSystem, eventually, instancetype
 
 from virtshape.api.kubevirt.conditions import find_condition, is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 

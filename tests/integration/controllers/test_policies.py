@@ -14,7 +14,7 @@ from tests.support.controllers import (
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.manager import Controllers
 

@@ -20,7 +20,7 @@ from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.kubevirt.machine import ControllerRevisionRef, VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import ControllerRevisionRef, VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.api.status import StatusError

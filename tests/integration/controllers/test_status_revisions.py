@@ -17,7 +17,7 @@ from tests.support.controllers import (
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
-from virtshape.api.kubevirt.machine import ControllerRevisionRef, VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import ControllerRevisionRef, VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.controllers.manager import Controllers

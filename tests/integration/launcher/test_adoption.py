@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.support.guests import TIMEOUT, adopt_guests, require_qemu, run_guests
 
+from virtshape.launcher.controlprotocol import Pause, Unpause
 from virtshape.launcher.node.guest_state import find_report
 from virtshape.launcher.report import Report
-from virtshape.launcher.request import Pause, Unpause
 
 
 @pytest.fixture(scope="module")

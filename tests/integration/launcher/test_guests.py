@@ -9,8 +9,8 @@ import pytest
 from tests.support.guests import require_qemu, run_guests
 
 from virtshape.api.model import JsonObject
+from virtshape.launcher.controlprotocol import AskOs, Connect, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
 from virtshape.launcher.node.guest_state import is_alive
-from virtshape.launcher.request import AskOs, Connect, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
 
 MEBIBYTE = 1 << 20
 MAX_RESIDENT_KIB = 45 * 1000

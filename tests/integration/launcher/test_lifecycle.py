@@ -11,7 +11,7 @@ from tests.support.demo import get_demo
 from tests.support.guests import BOOT_TIMEOUT, PROMPT, TIMEOUT, require_qemu, run_guests
 
 from virtshape.api.model import JsonObject
-from virtshape.launcher.request import Connect, SoftReboot
+from virtshape.launcher.controlprotocol import Connect, SoftReboot
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from tests.support.echoguests import CHARGEN, CHARGEN_BYTES, DISCARD, ECHO, GREE
 from tests.support.streamsetup import NAMESPACE, StreamSetup, open_stream_setup, wait_until
 
 from virtshape.api.codec import from_tree
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.client.actions import Resource, request_action
 from virtshape.client.guests import open_console, open_port, open_vnc, query_agent, read_console_log

@@ -2,8 +2,8 @@
 
 import pytest
 
+from virtshape.admission.checkresult import require_valid
 from virtshape.admission.configuration import judge_configuration
-from virtshape.admission.violation import require_valid
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from virtshape.admission.checkresult import split_violations
 from virtshape.admission.datavolume import check_data_volume
-from virtshape.admission.violation import split_violations
 from virtshape.api.cdi import DataVolumeSpec
 from virtshape.api.codec import from_tree
 from virtshape.api.model import JsonObject

@@ -7,7 +7,7 @@ import pytest
 
 from virtshape.api import codec
 from virtshape.api.fielderror import FieldError
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Int32, IntOrString, Model, UInt32
 from virtshape.api.problems import DecodeError
 

@@ -16,7 +16,7 @@ from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta1, v1beta2
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Model
 
 INSTANCETYPE = "instancetype.kubevirt.io"

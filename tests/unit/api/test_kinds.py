@@ -9,7 +9,7 @@ import pytest
 from virtshape.api import codec
 from virtshape.api.instancetype import v1beta1, v1beta2
 from virtshape.api.kinds import KINDS, Kind, find_kind, find_resource
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.problems import DecodeError
 

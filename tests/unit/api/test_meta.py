@@ -7,7 +7,7 @@ from tests.support.kinds import find_kinds
 
 from virtshape.api.codec import decode, encode, from_tree, to_tree
 from virtshape.api.core.config import ConfigMap
-from virtshape.api.kubevirt.machine import DataVolumeTemplateSpec
+from virtshape.api.kubevirt.virtualmachine import DataVolumeTemplateSpec
 from virtshape.api.meta import NO_METADATA, KubernetesObject, ObjectMeta, find_annotation
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import Status

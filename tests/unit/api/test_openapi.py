@@ -11,7 +11,7 @@ from virtshape.api.core.namespace import Namespace
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta1, v1beta2
 from virtshape.api.kubevirt import domain
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.openapi import component_name, write_components, write_definitions
 from virtshape.api.snapshot import VolumeSnapshot

@@ -9,7 +9,7 @@ from tests.support.kinds import find_kinds
 
 from virtshape.api.description import describe
 from virtshape.api.instancetype import v1beta1, v1beta2
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Int32, IntOrString, JsonObject, Model, UInt32
 from virtshape.api.quantity import Quantity
 from virtshape.api.schema import structural_schema

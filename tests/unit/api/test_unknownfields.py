@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from virtshape.api.codec import to_tree
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.problems import DecodeError
 from virtshape.api.unknownfields import decode_with_unknown, restore
 

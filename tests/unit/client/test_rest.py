@@ -10,7 +10,7 @@ import pytest
 from virtshape.api.codec import encode
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.instancetype import v1beta1
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ListMeta, ObjectMeta
 from virtshape.api.rbac import ClusterRole
 from virtshape.api.status import StatusError

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from virtshape.launcher import threads
+from virtshape.launcher.controlprotocol import Answer
 from virtshape.launcher.guest.loglimit import limit_logs_forever
 from virtshape.launcher.guest.plan import Check, Checks, Login
 from virtshape.launcher.guest.probes import ProbeWorkers
@@ -26,7 +27,6 @@ from virtshape.launcher.guest.server import ControlServer
 from virtshape.launcher.guest.shutdown import GracefulShutdown
 from virtshape.launcher.netns import dns
 from virtshape.launcher.report import Note, Report
-from virtshape.launcher.request import Answer
 from virtshape.launcher.threads import start_thread
 from virtshape.supervise.failures import Backoff
 

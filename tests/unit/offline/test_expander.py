@@ -7,7 +7,7 @@ from tests.support.build import build_instancetype, build_preference, build_sour
 from virtshape import Expander, StatusError
 from virtshape.api.codec import encode, from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 
 DOMAIN = "spec.template.spec.domain"

@@ -8,7 +8,7 @@ import yaml
 from tests.support.manifests import write_manifest
 
 from virtshape.api.kinds import Kind
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.offline.files import Loaded, find_duplicates, load
 from virtshape.offline.problems import FilesError

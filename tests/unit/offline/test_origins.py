@@ -13,7 +13,7 @@ from tests.support.build import (
 
 from virtshape import Expander, StatusError
 from virtshape.api.codec import encode, to_tree
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.offline.origins import Origin
 

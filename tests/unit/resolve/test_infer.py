@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.support.build import SourceKind, build_source, build_vm
 
 from virtshape.api.codec import to_tree
-from virtshape.api.kubevirt.machine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.offline.objects import Objects

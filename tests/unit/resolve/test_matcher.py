@@ -6,7 +6,7 @@ import pytest
 from tests.support.build import build_vm
 
 from virtshape.api.fielderror import FieldError
-from virtshape.api.kubevirt.machine import FlavorMatcher, InstancetypeMatcher, PreferenceMatcher
+from virtshape.api.kubevirt.virtualmachine import FlavorMatcher, InstancetypeMatcher, PreferenceMatcher
 from virtshape.api.status import StatusError
 from virtshape.resolve.matcher import KINDS, Matcher, Role, check_sole_size, find_full_kind, find_status_ref, full_kind
 

@@ -7,9 +7,9 @@ import pytest
 from virtshape.api.quantity import Quantity
 from virtshape.standalone.config import (
     ConfigurationError,
+    HostConfiguration,
     HostDisks,
     Imports,
-    MachineConfiguration,
     Registries,
     StorageLimits,
     read_configuration,
@@ -20,7 +20,7 @@ from virtshape.standalone.config import (
 def test_configuration_file_is_optional(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "config.yaml").write_text(text)
-    assert read_configuration(tmp_path) in (MachineConfiguration(), MachineConfiguration(images={}))
+    assert read_configuration(tmp_path) in (HostConfiguration(), HostConfiguration(images={}))
 
 
 def test_all_configuration_sections_are_read(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ storage: {reserve: 2Gi, maxImageSize: 10Gi}
 networks: {pod: br0}
 """
     (tmp_path / "config.yaml").write_text(text)
-    assert read_configuration(tmp_path) == MachineConfiguration(
+    assert read_configuration(tmp_path) == HostConfiguration(
         images={"quay.io/a/b:1": "/images/b.qcow2", "demo": str(tmp_path / "demo.img")},
         registries=Registries(enabled=False, plain=["registry.lan:5000"]),
         host_disks=HostDisks(roots=["/srv/disks", str(tmp_path / "disks")]),

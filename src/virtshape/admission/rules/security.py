@@ -8,7 +8,7 @@ from virtshape.admission.rules.firmware import has_smm
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.domain import EFI, LaunchSecurity
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
 _FORBIDDEN: Final = "FieldValueForbidden"
 _RULE: Final = "impossible-combination"

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from msgspec import inspect
 
+from virtshape.admission.checkresult import DEPRECATED
 from virtshape.admission.rules.checks import NOT_SUPPORTED, check_value
 from virtshape.admission.rules.featuregates import describe_feature_gate
-from virtshape.admission.violation import DEPRECATED
 from virtshape.api.diagnosis import suggest
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import DeveloperConfiguration, KubeVirtConfiguration

@@ -7,7 +7,7 @@ from virtshape.admission.datavolume import check_data_volume
 from virtshape.admission.rules.checks import list_members
 from virtshape.api.cdi import DataVolumeSource, DataVolumeSpec
 from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineSpec
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineSpec
 from virtshape.resolve.find import namespace_of
 
 _SOURCES: Final = list_members(DataVolumeSource)

@@ -10,8 +10,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from virtshape.api.kubevirt.kubevirt import KubeVirtCondition
-from virtshape.api.kubevirt.machine import VirtualMachineCondition
 from virtshape.api.kubevirt.status import VirtualMachineInstanceCondition
+from virtshape.api.kubevirt.virtualmachine import VirtualMachineCondition
 
 C = TypeVar("C", VirtualMachineCondition, VirtualMachineInstanceCondition, KubeVirtCondition)
 

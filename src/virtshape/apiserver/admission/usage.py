@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct, json
 
-from virtshape.api.kubevirt.machine import FlavorMatcher, InstancetypeMatcher, PreferenceMatcher
+from virtshape.api.kubevirt.virtualmachine import FlavorMatcher, InstancetypeMatcher, PreferenceMatcher
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, KINDS, Role, find_full_kind
 from virtshape.resolve.reference import Reference
 from virtshape.store.record import Event, Key
@@ -28,11 +28,11 @@ class _Matchers(Struct):
     preference: PreferenceMatcher | None = None
 
 
-class _Machine(Struct):
+class _Vm(Struct):
     spec: _Matchers
 
 
-_DECODER: Final = json.Decoder(_Machine)
+_DECODER: Final = json.Decoder(_Vm)
 """Decodes only the matchers of a VM."""
 
 

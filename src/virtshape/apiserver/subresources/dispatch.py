@@ -11,7 +11,7 @@ import msgspec
 from virtshape.api.codec import decode
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upgrade

@@ -14,13 +14,13 @@ from virtshape.admission.clusterstate import CONFIGURATION, read_configuration
 from virtshape.api.codec import decode, encode
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.domain import ResourceRequirements
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStatus
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineStatus
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
 from virtshape.engine.conflict import describe_conflicts
 from virtshape.engine.expand import expand_vm
-from virtshape.engine.machine import default_architecture
+from virtshape.engine.machinetype import default_architecture
 from virtshape.resolve.find import search_shape
 from virtshape.resolve.infer import asks_for_inference, search_matchers
 from virtshape.resolve.search import Search

@@ -9,8 +9,17 @@ from typing import Annotated, Final, Literal, NamedTuple
 from msgspec import Meta, Struct
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
-from virtshape.api.kubevirt.machine import ALWAYS, HALTED, MANUAL, ONCE, RERUN_ON_FAILURE, START, STOP, VirtualMachine
-from virtshape.api.kubevirt.machine import run_strategy as find_run_strategy
+from virtshape.api.kubevirt.virtualmachine import (
+    ALWAYS,
+    HALTED,
+    MANUAL,
+    ONCE,
+    RERUN_ON_FAILURE,
+    START,
+    STOP,
+    VirtualMachine,
+)
+from virtshape.api.kubevirt.virtualmachine import run_strategy as find_run_strategy
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from virtshape.api.cdi import StorageSpec
 from virtshape.api.core.volume import VolumeResourceRequirements
-from virtshape.api.kubevirt.machine import DataVolumeTemplateSpec
+from virtshape.api.kubevirt.virtualmachine import DataVolumeTemplateSpec
 from virtshape.api.kubevirt.volume import DataVolumeVolumeSource, Volume
 from virtshape.api.meta import ObjectMeta
 from virtshape.cli.create.parameters import ParameterError, find_parameter, parse_parameters

@@ -13,7 +13,7 @@ import click
 from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.domain import CPU, DomainSpec, Memory
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.api.kubevirt.machine import (
+from virtshape.api.kubevirt.virtualmachine import (
     InstancetypeMatcher,
     PreferenceMatcher,
     VirtualMachine,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from virtshape.api.core.pod import LocalObjectReference
 from virtshape.api.kubevirt.devices import Disk
-from virtshape.api.kubevirt.machine import DataVolumeTemplateSpec
+from virtshape.api.kubevirt.virtualmachine import DataVolumeTemplateSpec
 from virtshape.api.kubevirt.volume import (
     ContainerDiskSource,
     HotpluggablePersistentVolumeClaim,

@@ -11,7 +11,7 @@ from virtshape.cli.errors import ArgumentError, CommandError, suggest
 from virtshape.cli.vm import print_scheduled
 
 if TYPE_CHECKING:
-    from virtshape.api.kubevirt.machine import VirtualMachine
+    from virtshape.api.kubevirt.virtualmachine import VirtualMachine
     from virtshape.api.status import StatusError
 
 KINDS: Final = {
@@ -111,7 +111,7 @@ async def _explain_absence(session: Session, name: str) -> CommandError:
 
 async def find_vm(session: Session, name: str) -> "VirtualMachine | None":
     """Return the VM, or None if it does not exist or the user may not read it."""
-    from virtshape.api.kubevirt.machine import VirtualMachine
+    from virtshape.api.kubevirt.virtualmachine import VirtualMachine
     from virtshape.api.status import StatusError
 
     try:

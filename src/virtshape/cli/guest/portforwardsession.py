@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import click
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.cli.connection import Session
 from virtshape.cli.errors import CommandError

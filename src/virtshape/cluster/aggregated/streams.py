@@ -17,7 +17,7 @@ from virtshape.client.protocol import Client
 from virtshape.cluster.aggregated.exec import Command, run_command, start_command
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION, name_pod
 from virtshape.daemon.guestrequests import ACTIONS, AGENT_REQUESTS, format_agent_response
-from virtshape.launcher.request import Answer, Request, format_line, parse_answer
+from virtshape.launcher.controlprotocol import Answer, Request, format_line, parse_answer
 from virtshape.stream.duplex import Duplex
 
 _PAUSES: Final = {"pause": "true", "unpause": "false"}

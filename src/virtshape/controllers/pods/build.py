@@ -33,7 +33,7 @@ from virtshape.controllers.pods.resources import build_resources
 from virtshape.controllers.pods.volumes import PodVolume, list_pod_volumes, list_pull_secrets
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL, list_node_selectors
 from virtshape.engine.hostaccess import check_host_access, explain_host_disks
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
 COMMAND: Final = ("virtshape", "launcher", "--pod")
 GUEST_USER: Final = 107

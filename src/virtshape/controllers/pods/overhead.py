@@ -11,7 +11,7 @@ from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.quantity import Quantity
 from virtshape.controllers.vm.status import measure
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
 MI: Final = 1 << 20
 PROCESSES: Final = (25 + 100 + 25 + 40 + 30) * MI

@@ -15,7 +15,7 @@ from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.kubevirt.machine import (
+from virtshape.api.kubevirt.virtualmachine import (
     ALWAYS,
     START,
     STOP,

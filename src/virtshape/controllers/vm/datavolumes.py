@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.api.wellknown import CREATED_BY_LABEL

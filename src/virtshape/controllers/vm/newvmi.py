@@ -13,7 +13,7 @@ from virtshape.api.codec import duplicate
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineStateChangeRequest
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import find_controller, make_owner_reference
 from virtshape.api.status import StatusError
@@ -23,7 +23,7 @@ from virtshape.engine.conflict import split_conflicts
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
 from virtshape.engine.instance import apply_instance_defaults
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE, default_architecture
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE, default_architecture
 from virtshape.resolve.matcher import KINDS, Role, find_full_kind, find_matcher
 
 ROOT = "spec"

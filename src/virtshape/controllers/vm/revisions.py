@@ -16,7 +16,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.conversion import drop_zero_sizes, read_payload_version, read_revision_payload
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import (
+from virtshape.api.kubevirt.virtualmachine import (
     ControllerRevisionRef,
     InstancetypeStatusRef,
     VirtualMachine,

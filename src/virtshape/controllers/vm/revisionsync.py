@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.codec import duplicate
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStatus
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineStatus
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import OBJECT_NAME_LABEL

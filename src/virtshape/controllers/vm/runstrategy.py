@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
-from virtshape.api.kubevirt.machine import (
+from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
+from virtshape.api.kubevirt.virtualmachine import (
     ALWAYS,
     HALTED,
     RERUN_ON_FAILURE,
@@ -21,7 +22,6 @@ from virtshape.api.kubevirt.machine import (
     VirtualMachineStateChangeRequest,
     run_strategy,
 )
-from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.times import parse_time
 
 Action = Literal["start", "stop", "set running", "wait", "nothing"]

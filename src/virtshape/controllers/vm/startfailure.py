@@ -7,7 +7,7 @@ Pure functions.
 from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import (
+from virtshape.api.kubevirt.virtualmachine import (
     ALWAYS,
     ONCE,
     RERUN_ON_FAILURE,

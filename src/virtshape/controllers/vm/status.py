@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from virtshape.api.kubevirt.conditions import drop_condition, find_condition, is_condition_true, put_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec, is_final
-from virtshape.api.kubevirt.machine import (
+from virtshape.api.kubevirt.virtualmachine import (
     ALWAYS,
     RERUN_ON_FAILURE,
     EffectiveSize,

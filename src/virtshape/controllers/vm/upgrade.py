@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import firmware_uuid, make_instance
 from virtshape.resolve.drift import Change, Drift, compare_values, find_drift

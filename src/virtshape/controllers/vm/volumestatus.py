@@ -8,7 +8,7 @@ from typing import Final
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.kubevirt.conditions import find_condition
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.vm.datavolumes import MISSING, USABLE_PHASES, find_claim_phase, find_data_volume_phase
 from virtshape.controllers.vm.status import VOLUMES_READY, ConditionReason

@@ -22,7 +22,7 @@ from virtshape.api.wellknown import (
 )
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
 SIMULATED_LABEL: Final = "virtshape.io/simulated"
 SIMULATED_NODE: Final = "simulated"

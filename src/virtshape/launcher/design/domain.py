@@ -16,7 +16,7 @@ from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.cpu import design_cpu
 from virtshape.launcher.design.devices.devices import DeviceDesign, design_devices
 from virtshape.launcher.design.features import design_features
-from virtshape.launcher.design.machine import check_architecture, design_machine
+from virtshape.launcher.design.machinetype import check_architecture, design_machine
 from virtshape.launcher.design.memory import design_backing, design_memory
 from virtshape.launcher.design.numa import design_numa
 from virtshape.launcher.design.os import design_os

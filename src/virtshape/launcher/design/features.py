@@ -5,7 +5,7 @@ from typing import Final
 from virtshape.api.kubevirt.features import Features as AskedFeatures
 from virtshape.launcher.design.context import DesignContext, is_on, read_switch
 from virtshape.launcher.design.hyperv import design_hyperv
-from virtshape.launcher.design.machine import is_q35
+from virtshape.launcher.design.machinetype import is_q35
 from virtshape.launcher.domain.features import Apic, Features, Kvm
 
 _FEATURES: Final = "spec.domain.features"

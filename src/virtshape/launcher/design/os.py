@@ -5,7 +5,7 @@ from typing import Final
 from virtshape.api.kubevirt.domain import Firmware
 from virtshape.launcher.design.context import DesignContext, read_text
 from virtshape.launcher.design.firmware import design_bios_on_serial, design_loader
-from virtshape.launcher.design.machine import name_architecture
+from virtshape.launcher.design.machinetype import name_architecture
 from virtshape.launcher.domain.os import AcpiTable, Kernel, Os
 
 KERNEL_SOURCE: Final = "kernelBoot/kernel"

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from virtshape.launcher.controlprotocol import Filesystem, User
 from virtshape.launcher.report import GuestOs, Interface
-from virtshape.launcher.request import Filesystem, User
 
 GuestInfo = Mapping[str, Any]
 MAX_ITEMS: Final = 256

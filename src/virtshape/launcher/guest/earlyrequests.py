@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from virtshape.launcher.controlprotocol import Answer, Kill, Request, Status, Stop, Watch
 from virtshape.launcher.guest.plan_process import Preparation
 from virtshape.launcher.guest.reports import ReportPublisher
-from virtshape.launcher.request import Answer, Kill, Request, Status, Stop, Watch
 
 TIMEOUT_SECONDS: Final = 10.0
 

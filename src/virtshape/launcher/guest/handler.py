@@ -12,21 +12,7 @@ from typing import Final
 import libvirt
 import libvirt_qemu
 
-from virtshape.launcher.guest.agent import read_filesystems, read_interfaces, read_os, read_users
-from virtshape.launcher.guest.agentpoller import AgentPoller
-from virtshape.launcher.guest.credentials import CredentialSync
-from virtshape.launcher.guest.guest import Guest
-from virtshape.launcher.guest.hotplug import HotplugError, set_memory, set_vcpus
-from virtshape.launcher.guest.portforward import ForwardError, PortForwarder
-from virtshape.launcher.guest.probes import Prober, ProbeWorkers, choose_address
-from virtshape.launcher.guest.reports import ReportPublisher
-from virtshape.launcher.guest.shutdown import GracefulShutdown
-from virtshape.launcher.host import LOOPBACK
-from virtshape.launcher.netns.kernel import list_addresses
-from virtshape.launcher.netns.namespace import list_forbidden
-from virtshape.launcher.netns.ports import PortKey
-from virtshape.launcher.report import Report
-from virtshape.launcher.request import (
+from virtshape.launcher.controlprotocol import (
     Answer,
     AskFilesystems,
     AskInterfaces,
@@ -45,6 +31,20 @@ from virtshape.launcher.request import (
     Unpause,
     Watch,
 )
+from virtshape.launcher.guest.agent import read_filesystems, read_interfaces, read_os, read_users
+from virtshape.launcher.guest.agentpoller import AgentPoller
+from virtshape.launcher.guest.credentials import CredentialSync
+from virtshape.launcher.guest.guest import Guest
+from virtshape.launcher.guest.hotplug import HotplugError, set_memory, set_vcpus
+from virtshape.launcher.guest.portforward import ForwardError, PortForwarder
+from virtshape.launcher.guest.probes import Prober, ProbeWorkers, choose_address
+from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.shutdown import GracefulShutdown
+from virtshape.launcher.host import LOOPBACK
+from virtshape.launcher.netns.kernel import list_addresses
+from virtshape.launcher.netns.namespace import list_forbidden
+from virtshape.launcher.netns.ports import PortKey
+from virtshape.launcher.report import Report
 
 TIMEOUT_SECONDS: Final = 10.0
 _log = logging.getLogger(__name__)

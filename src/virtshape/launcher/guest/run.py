@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
+from virtshape.launcher.controlprotocol import Stop
 from virtshape.launcher.guest.connection import (
     DriverError,
     can_skip_cpu_probe,
@@ -33,7 +34,6 @@ from virtshape.launcher.guest.server import ControlServer
 from virtshape.launcher.layout import Layout, is_short_enough
 from virtshape.launcher.netns.namespace import NamespaceError
 from virtshape.launcher.report import Report
-from virtshape.launcher.request import Stop
 
 SUCCEEDED: Final = 0
 FAILED: Final = 1

@@ -14,8 +14,8 @@ from io import BufferedRWPair
 from pathlib import Path
 from typing import Final
 
+from virtshape.launcher.controlprotocol import Answer, Connect, Request, Watch, format_line, parse_request
 from virtshape.launcher.guest.reports import ReportPublisher
-from virtshape.launcher.request import Answer, Connect, Request, Watch, format_line, parse_request
 from virtshape.launcher.threads import start_thread
 
 MAX_LINE_BYTES: Final = 65536

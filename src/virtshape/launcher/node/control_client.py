@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Final
 
+from virtshape.launcher.controlprotocol import Answer, Connect, Request, Watch, format_line, parse_answer
 from virtshape.launcher.report import Report
-from virtshape.launcher.request import Answer, Connect, Request, Watch, format_line, parse_answer
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 MAX_CONNECT_RESPONSE_BYTES: Final = 65536

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from virtshape.api.codec import encode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.launcher.controlprotocol import Answer, Connect, Kill, Request, Stop
 from virtshape.launcher.host import Host
 from virtshape.launcher.launch_request import LaunchRequest
 from virtshape.launcher.layout import Layout
@@ -39,7 +40,6 @@ from virtshape.launcher.node.guest_state import (
 from virtshape.launcher.node.process import reap
 from virtshape.launcher.node.taps import list_taps, make_taps, remove_tap
 from virtshape.launcher.report import Report
-from virtshape.launcher.request import Answer, Connect, Kill, Request, Stop
 from virtshape.supervise.supervisor import Run, SupervisedTask, Supervisor
 from virtshape.supervise.tasks import GUESTS
 

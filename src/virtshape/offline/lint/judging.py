@@ -19,11 +19,11 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.configuration import ArchConfiguration, KubeVirtConfiguration
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.hostaccess import explain_host_disks
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.offline.lint.context import LintContext, build_kubevirt
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.infer import IGNORE, describe_own_memory

@@ -13,7 +13,7 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.yaml import Document, YAMLError, scan_documents
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.offline.files import affects_vms
 from virtshape.offline.lint.context import LintContext
 from virtshape.offline.lint.decoding import (

@@ -7,7 +7,7 @@ Reads standard input once and keeps it. Writes only corrected files, in `Run.wri
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.offline.files import STDIN, File, describe_failure, find_files, replace_file
 from virtshape.offline.lint.baseline import read_baseline
 from virtshape.offline.lint.context import LintContext

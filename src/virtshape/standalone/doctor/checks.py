@@ -48,7 +48,7 @@ class Diagnosis(Struct, frozen=True):
     """What does not work at all; empty if everything works at least in part."""
 
 
-def check_machine(facts: Facts) -> list[Check]:
+def check_host(facts: Facts) -> list[Check]:
     """Return all checks in the order in which to fix them."""
     return [*check_server(facts), *check_guests(facts)]
 

@@ -12,12 +12,12 @@ from virtshape.controllers.vm.status import measure
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.launcher import Wake
 from virtshape.controllers.vmi.phases import phase_of
+from virtshape.launcher.controlprotocol import SetMemory, SetVcpus
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.directories import DirectoryError, GuestDirectories
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.taps import TapError
 from virtshape.launcher.report import Report
-from virtshape.launcher.request import SetMemory, SetVcpus
 from virtshape.standalone.guests.files import write_mounts
 from virtshape.standalone.guests.hostdisks import find_host_disks
 from virtshape.standalone.guests.networks import find_bridges, read_guest_settings

@@ -15,12 +15,12 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
+from virtshape.launcher.controlprotocol import Stop
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.node import control_client
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guest_state import find_launch_request, find_qemu, find_report, is_alive
-from virtshape.launcher.request import Stop
 
 MARGIN_SECONDS: Final = 15.0
 """Time after the grace period before a guest's processes are killed."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.client.transport import Transport

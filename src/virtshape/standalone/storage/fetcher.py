@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from virtshape.controllers.storage.protocol import Container, Web
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.launcher.images.download import download
 from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress

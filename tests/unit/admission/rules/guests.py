@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.support.build import build_spec
 
-from virtshape.admission.violation import split_violations
+from virtshape.admission.checkresult import split_violations
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.model import JsonObject

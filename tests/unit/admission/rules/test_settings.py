@@ -2,9 +2,9 @@
 
 import pytest
 
+from virtshape.admission.checkresult import split_violations
 from virtshape.admission.rules.featuregates import ACTIVE, describe_feature_gate
 from virtshape.admission.rules.settings import check_effects, check_settings
-from virtshape.admission.violation import split_violations
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject

@@ -3,7 +3,7 @@
 import pytest
 
 from virtshape.api.kubevirt.conditions import drop_condition, find_condition, is_condition_true, put_condition
-from virtshape.api.kubevirt.machine import VirtualMachineCondition as Condition
+from virtshape.api.kubevirt.virtualmachine import VirtualMachineCondition as Condition
 
 READY = Condition("Ready", "True", last_transition_time="then")
 PAUSED = Condition("Paused", "True", last_transition_time="then")

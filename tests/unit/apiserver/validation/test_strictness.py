@@ -12,7 +12,7 @@ from tests.support.strategies import structs
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError

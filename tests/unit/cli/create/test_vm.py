@@ -4,7 +4,7 @@ import pytest
 from tests.support.commands import call_virtctl
 
 from virtshape.api.codec import from_tree
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 
 MEMORY = {"memory": {"guest": "512Mi"}}

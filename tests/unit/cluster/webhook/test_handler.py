@@ -15,7 +15,7 @@ from tests.support.systems import open_system
 from virtshape.admission import submission
 from virtshape.admission.accounts import find_trusted_users
 from virtshape.api.codec import from_tree, object_from_tree
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.http import Listener
 from virtshape.apiserver.message import Request, Response

@@ -7,7 +7,7 @@ from tests.support.build import build_instancetype_spec, build_preference_spec, 
 
 from virtshape.api.codec import encode, from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineStateChangeRequest
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError

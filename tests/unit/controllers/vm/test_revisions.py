@@ -10,7 +10,7 @@ from tests.support.build import build_instancetype, build_revision, build_vm
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.codec import encode, to_tree
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ManagedFieldsEntry
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError

@@ -6,7 +6,7 @@ from tests.support.instances import EARLIER, LATER, NOW, build_vmi
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachineStateChangeRequest
+from virtshape.api.kubevirt.virtualmachine import VirtualMachineStateChangeRequest
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.runstrategy import decide_run, drop_done_requests, needs_rerun
 

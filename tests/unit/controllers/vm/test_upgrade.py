@@ -4,7 +4,7 @@ import pytest
 from tests.support.build import build_instancetype, build_preference, build_revision, build_vm
 
 from virtshape.api.codec import to_tree
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.controllers.vm.upgrade import Upgrade, plan_upgrade, release, write_release, write_status_release

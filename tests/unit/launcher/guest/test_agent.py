@@ -1,3 +1,4 @@
+from virtshape.launcher.controlprotocol import Filesystem, User
 from virtshape.launcher.guest.agent import (
     MAX_ITEMS,
     MAX_TEXT_LENGTH,
@@ -8,7 +9,6 @@ from virtshape.launcher.guest.agent import (
     read_users,
 )
 from virtshape.launcher.report import GuestOs, Interface
-from virtshape.launcher.request import Filesystem, User
 
 
 def test_operating_system_is_parsed() -> None:

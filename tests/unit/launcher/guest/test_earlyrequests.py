@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from virtshape.launcher.controlprotocol import Answer, Kill, Pause, Request, Status, Stop
 from virtshape.launcher.guest.earlyrequests import EarlyRequestHandler
 from virtshape.launcher.guest.reports import ReportPublisher
 from virtshape.launcher.report import Report
-from virtshape.launcher.request import Answer, Kill, Pause, Request, Status, Stop
 
 
 @pytest.fixture

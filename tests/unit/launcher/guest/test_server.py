@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from virtshape.launcher.controlprotocol import Answer, Request, Status, Watch, format_line, parse_answer
 from virtshape.launcher.guest.reports import ReportPublisher
 from virtshape.launcher.guest.server import ControlServer
 from virtshape.launcher.report import Report
-from virtshape.launcher.request import Answer, Request, Status, Watch, format_line, parse_answer
 
 
 class Client:

@@ -10,7 +10,7 @@ from virtshape.standalone.doctor.checks import (
     Check,
     can_run_guests,
     check_guests,
-    check_machine,
+    check_host,
     diagnose_machine,
     explain_failures,
     list_fixes,
@@ -21,12 +21,12 @@ PACKAGES = Path(__file__).parents[4] / "packages.txt"
 
 
 def find_check(name: str, **facts: Any) -> Check:
-    (check,) = [check for check in check_machine(Facts(**facts)) if check.name == name]
+    (check,) = [check for check in check_host(Facts(**facts)) if check.name == name]
     return check
 
 
 def test_complete_machine_passes_all_checks() -> None:
-    checks = check_machine(Facts())
+    checks = check_host(Facts())
     assert {check.status for check in checks} == {"ok"}
     assert can_run_guests(checks)
     assert explain_failures(checks, Facts()) == ""
@@ -218,6 +218,6 @@ def test_setup_installs_every_package_that_a_check_names() -> None:
     listed = set(re.sub(r"#.*", "", PACKAGES.read_text()).split())
     lacks = ("qemu-system-x86", "qemu-utils", "libvirt-daemon-driver-qemu", "virtshape[guests]")
     facts = Facts(missing_packages=lacks, missing_build_packages=BUILD_PACKAGES, uefi=False, tpm=False, kubectl=None)
-    named = {name for check in check_machine(facts) for name in check.packages}
+    named = {name for check in check_host(facts) for name in check.packages}
     assert len(named) > 8
     assert named <= listed

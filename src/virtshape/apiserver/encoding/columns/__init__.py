@@ -1,7 +1,7 @@
 """Table columns of each kind, as kubectl shows them."""
 
 from virtshape.api.kinds import Kind, is_custom_resource
-from virtshape.apiserver.encoding.columns import access, machines, volumes, workloads
+from virtshape.apiserver.encoding.columns import access, kubevirt, volumes, workloads
 from virtshape.apiserver.encoding.columns.column import BUILT_IN, CUSTOM, Column
 
 _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
@@ -21,17 +21,17 @@ _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
     ("apps", "Deployment"): workloads.DEPLOYMENT,
     ("cdi.kubevirt.io", "DataVolume"): volumes.DATA_VOLUME,
     ("coordination.k8s.io", "Lease"): workloads.LEASE,
-    ("flavor.kubevirt.io", "VirtualMachineClusterFlavor"): machines.FLAVOR,
-    ("flavor.kubevirt.io", "VirtualMachineClusterPreference"): machines.FLAVOR_PREFERENCE,
-    ("flavor.kubevirt.io", "VirtualMachineFlavor"): machines.FLAVOR,
-    ("flavor.kubevirt.io", "VirtualMachinePreference"): machines.FLAVOR_PREFERENCE,
-    ("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype"): machines.INSTANCETYPE,
-    ("instancetype.kubevirt.io", "VirtualMachineClusterPreference"): machines.PREFERENCE,
-    ("instancetype.kubevirt.io", "VirtualMachineInstancetype"): machines.INSTANCETYPE,
-    ("instancetype.kubevirt.io", "VirtualMachinePreference"): machines.PREFERENCE,
-    ("kubevirt.io", "KubeVirt"): machines.KUBEVIRT,
-    ("kubevirt.io", "VirtualMachine"): machines.VM,
-    ("kubevirt.io", "VirtualMachineInstance"): machines.INSTANCE,
+    ("flavor.kubevirt.io", "VirtualMachineClusterFlavor"): kubevirt.FLAVOR,
+    ("flavor.kubevirt.io", "VirtualMachineClusterPreference"): kubevirt.FLAVOR_PREFERENCE,
+    ("flavor.kubevirt.io", "VirtualMachineFlavor"): kubevirt.FLAVOR,
+    ("flavor.kubevirt.io", "VirtualMachinePreference"): kubevirt.FLAVOR_PREFERENCE,
+    ("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype"): kubevirt.INSTANCETYPE,
+    ("instancetype.kubevirt.io", "VirtualMachineClusterPreference"): kubevirt.PREFERENCE,
+    ("instancetype.kubevirt.io", "VirtualMachineInstancetype"): kubevirt.INSTANCETYPE,
+    ("instancetype.kubevirt.io", "VirtualMachinePreference"): kubevirt.PREFERENCE,
+    ("kubevirt.io", "KubeVirt"): kubevirt.KUBEVIRT,
+    ("kubevirt.io", "VirtualMachine"): kubevirt.VM,
+    ("kubevirt.io", "VirtualMachineInstance"): kubevirt.INSTANCE,
     ("rbac.authorization.k8s.io", "ClusterRole"): access.ROLE,
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): access.BINDING,
     ("rbac.authorization.k8s.io", "Role"): access.ROLE,

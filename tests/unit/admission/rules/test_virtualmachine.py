@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.support.build import build_vm
 
-from virtshape.admission.rules.machine import check_machine
-from virtshape.admission.violation import split_violations
+from virtshape.admission.checkresult import split_violations
+from virtshape.admission.rules.virtualmachine import check_vm
 from virtshape.api.model import JsonObject
 
 USED: JsonObject = {"volumes": [{"name": "root", "dataVolume": {"name": "dv"}}]}
@@ -95,7 +95,7 @@ CASES: dict[str, tuple[Any, list[str], list[str]]] = {
 
 @pytest.mark.parametrize(("vm", "refusals", "warnings"), CASES.values(), ids=CASES)
 def test_invalid_vm_has_errors_or_warnings(vm: Any, refusals: list[str], warnings: list[str]) -> None:
-    result = split_violations(check_machine(vm))
+    result = split_violations(check_vm(vm))
     reported = [cause.message for cause in result.causes], result.warnings
     for messages, beginnings in zip(reported, (refusals, warnings), strict=True):
         assert len(messages) == len(beginnings), messages

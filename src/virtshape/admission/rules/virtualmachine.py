@@ -3,26 +3,26 @@
 from collections.abc import Iterator
 from typing import Final
 
+from virtshape.admission.checkresult import DEPRECATED
 from virtshape.admission.rules.checks import check_value, describe_unsupported
 from virtshape.admission.rules.instance import check_instance, check_labels
 from virtshape.admission.rules.templates import check_templates
-from virtshape.admission.violation import DEPRECATED
 from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineSpec
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineSpec
 from virtshape.engine.apply import TEMPLATE_ROOT
 
 _VOLUME_STRATEGIES: Final = ("Replacement", "Migration")
 RUN_STRATEGIES: Final = ("Always", "Halted", "Manual", "RerunOnFailure", "Once", "WaitAsReceiver")
 
 
-def check_machine(vm: VirtualMachine) -> Iterator[FieldError]:
+def check_vm(vm: VirtualMachine) -> Iterator[FieldError]:
     """Yield all violations of the VM."""
-    yield from check_machine_without_guest(vm)
+    yield from check_vm_without_guest(vm)
     if vm.spec.template.spec is not None:
         yield from check_instance(vm.spec.template.spec, TEMPLATE_ROOT)
 
 
-def check_machine_without_guest(vm: VirtualMachine) -> Iterator[FieldError]:
+def check_vm_without_guest(vm: VirtualMachine) -> Iterator[FieldError]:
     """Yield the violations of the VM outside the guest's spec."""
     spec, metadata = vm.spec, vm.spec.template.metadata
     yield from check_run_strategy(spec)

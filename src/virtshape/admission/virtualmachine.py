@@ -9,7 +9,9 @@ deleted.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from virtshape.admission.checkresult import DEFERRED, Judgement, require_valid
 from virtshape.admission.clusterstate import CONFIGURATION, Admitted, ClusterState, Steps, read_configuration
+from virtshape.admission.dryrun import DryRun, describe_unmet, dry_run_vm_in_place, with_default_field
 from virtshape.admission.fit import Fit
 from virtshape.admission.hostaccess import check_vm_host_access
 from virtshape.admission.missing import list_candidates
@@ -18,19 +20,17 @@ from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import keep_persistent_fields, mark_recapture, set_persistent_fields
 from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_instance
-from virtshape.admission.rules.machine import check_machine_without_guest
+from virtshape.admission.rules.virtualmachine import check_vm_without_guest
 from virtshape.admission.submission import Submission
-from virtshape.admission.violation import DEFERRED, Judgement, require_valid
-from virtshape.admission.vm import DryRun, describe_unmet, dry_run_vm_in_place, with_default_field
 from virtshape.admission.vminputs import UNRESOLVED, Found, References, ValidationInputs, gather_validation_inputs
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.expand import Shape, draft_template
-from virtshape.engine.machine import default_architecture
+from virtshape.engine.machinetype import default_architecture
 from virtshape.resolve.find import default_layout, instancetype_spec, namespace_of, preference_spec
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, Role, find_matcher, list_recaptured
 from virtshape.resolve.reference import NotFoundError
@@ -140,7 +140,7 @@ def check_vm(
 ) -> Iterator[FieldError]:
     """Yield all violations of a VM that would be stored as this tree. Consumes the VM."""
     configuration = inputs.configuration
-    yield from check_machine_without_guest(vm)
+    yield from check_vm_without_guest(vm)
     yield from _check_references(vm, inputs)
     if vm.spec.template.spec is None:
         return

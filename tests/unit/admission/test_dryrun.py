@@ -10,13 +10,13 @@ from tests.support.build import (
     build_vm,
 )
 
-from virtshape.admission.vm import dry_run_vm
+from virtshape.admission.dryrun import dry_run_vm
 from virtshape.api.codec import from_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject
 from virtshape.engine.expand import Shape
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.engine.topology import TOPOLOGIES
 
 DOMAIN = "spec.template.spec.domain"

@@ -1,7 +1,6 @@
 import pytest
 
-from virtshape.launcher.report import Report
-from virtshape.launcher.request import (
+from virtshape.launcher.controlprotocol import (
     Answer,
     Connect,
     Kill,
@@ -12,6 +11,7 @@ from virtshape.launcher.request import (
     parse_answer,
     parse_request,
 )
+from virtshape.launcher.report import Report
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from tests.support.engine import apply_to_domain
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject
-from virtshape.engine.machine import default_machine_type
+from virtshape.engine.machinetype import default_machine_type
 
 
 @pytest.mark.parametrize(

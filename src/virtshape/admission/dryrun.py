@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
-from virtshape.admission.violation import MEMORY_NOT_SET, WARNINGS
+from virtshape.admission.checkresult import MEMORY_NOT_SET, WARNINGS
 from virtshape.api.codec import duplicate
 from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.defaults import apply_defaults

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.build import build_vm
 
-from virtshape.api.kubevirt.machine import run_strategy
+from virtshape.api.kubevirt.virtualmachine import run_strategy
 from virtshape.api.model import JsonObject
 
 
