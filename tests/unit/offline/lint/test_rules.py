@@ -75,6 +75,12 @@ CLEAN = {
         ),
         vm(spec=f"flavor: {{name: small}}\n{LIKED}", domain=""),
     ),
+    "exported VM whose captured revision is not in the files": documents(
+        instancetype(),
+        vm(spec=SMALL, domain="")
+        + "status:\n  instancetypeRef: {name: small, controllerRevisionRef: {name: web-small-1}}\n",
+    ),
+    "null in labels, which the server drops": vm(name="name: web\nlabels: {app: null}"),
     "volumes without disks": vm(template="volumes: [{name: root, containerDisk: {image: i}}]"),
     "generateName": vm(name="generateName: web-"),
     "the same name in two namespaces": documents(vm(), vm(name="name: web\nnamespace: other")),
