@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.controllers.test_references import configure
 from tests.support.controllers import ControlledSystem, eventually, instancetype_tree, open_controlled_system, vm_tree
 
 from virtshape.api.kubevirt.conditions import find_condition, is_condition_true
@@ -96,8 +97,10 @@ async def test_growth_beyond_the_node_requires_a_restart(tmp_path: Path) -> None
         assert vmi.spec.domain.memory.guest == "400Ti"
 
 
-async def test_larger_instance_type_is_applied_live_without_preparation(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["Spec", "Status"])
+async def test_larger_instance_type_is_applied_live_without_preparation(tmp_path: Path, place: str) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        await configure(system, revisionName=place)
         await system.create(
             instancetype_tree("small", 1, "1Gi"),
             instancetype_tree("large", 4, "4Gi"),
