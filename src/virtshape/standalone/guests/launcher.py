@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from pathlib import Path
 
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
@@ -14,13 +15,15 @@ from virtshape.controllers.vmi.launcher import Wake
 from virtshape.controllers.vmi.phases import phase_of
 from virtshape.launcher.controlprotocol import SetMemory, SetVcpus
 from virtshape.launcher.host import Host
+from virtshape.launcher.node.account import parse_users
 from virtshape.launcher.node.directories import DirectoryError, GuestDirectories
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.taps import TapError
 from virtshape.launcher.report import Report
+from virtshape.standalone import config
+from virtshape.standalone.config import DEFAULT_RANGE, ConfigurationError, read_configuration
 from virtshape.standalone.guests.files import write_mounts
 from virtshape.standalone.guests.hostdisks import find_host_disks
-from virtshape.standalone.guests.networks import find_bridges, read_guest_settings
 from virtshape.standalone.guests.node import choose_cpus, count_cpus, describe_node
 from virtshape.standalone.guests.persistentstate import PersistentStates
 from virtshape.standalone.guests.reports import read_report
@@ -191,3 +194,22 @@ class QemuLauncher:
 def _measure(spec: VirtualMachineInstanceSpec) -> tuple[int, int]:
     size = measure(spec)
     return size.vcpus or 1, size.memory.value() if size.memory is not None else 0
+
+
+def read_guest_settings(directory: Path) -> tuple[bool, range]:
+    """Return whether guests are isolated, and the range of their user ids."""
+    try:
+        guests = read_configuration(directory).guests or config.Guests()
+    except ConfigurationError as error:
+        raise NotReadyError("ConfigurationInvalid", str(error)) from error
+    return guests.network != "open", parse_users(guests.users or DEFAULT_RANGE)
+
+
+def find_bridges(vmi: VirtualMachineInstance, directory: Path) -> Mapping[str, str]:
+    """Return the bridges of this machine by network name; empty for an instance that needs none."""
+    if all(interface.masquerade is not None for interface in vmi.spec.domain.devices.interfaces or ()):
+        return {}
+    try:
+        return read_configuration(directory).networks or {}
+    except ConfigurationError as error:
+        raise NotReadyError("ConfigurationInvalid", str(error)) from error

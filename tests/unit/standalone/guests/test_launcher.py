@@ -6,7 +6,7 @@ import pytest
 from tests.support.devices import POD_NETWORK, build_instance, build_interface
 
 from virtshape.controllers.storage.files import NotReadyError
-from virtshape.standalone.guests.networks import find_bridges
+from virtshape.standalone.guests.launcher import find_bridges
 
 PLUGGED = build_instance(build_interface(bridge={}), **POD_NETWORK)
 
