@@ -59,7 +59,7 @@ def test_large_bodies_are_not_read_from_clients_without_credentials(loaded: Syst
     with measure_growth(loaded) as growth:
         for number, connection in enumerate(connections):
             connection.send_until_blocked((declared, chunked)[number % 2] + b"x" * 2_900_000, 0.5)
-    assert growth.mib < 60  # 1.5 for each: buffers of TLS, and 64 KiB of the body
+    assert growth.mib < 60  # 1.5 MiB per connection: TLS buffers, and 64 KiB of the body
     answers = [connection.socket.recv(4096) for connection in connections[:2]]
     assert [answer.split(b"\r\n")[0] for answer in answers] == [b"HTTP/1.1 401 Unauthorized"] * 2
     for connection in connections:

@@ -28,7 +28,7 @@ def run_check(directory: Path, *, in_ci: bool, **failing: str) -> "subprocess.Co
 @pytest.mark.parametrize(
     ("failing", "message"),
     [
-        ({"id": "echo 1000"}, "Fresh machines are not checked: roots are made and entered by root only"),
+        ({"id": "echo 1000"}, "Fresh machines are not checked: only root can create and enter the root directories"),
         ({"unshare": "false"}, "Fresh machines are not checked: namespaces are not allowed here"),
         ({"mmdebstrap": "false"}, "bookworm/root: not checked: creating a root file system of bookworm failed"),
     ],

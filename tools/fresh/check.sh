@@ -21,7 +21,7 @@ seconds=${FRESH_SECONDS:-1200}
 # In CI, what cannot be checked is a failure.
 skip() { echo "Fresh machines are not checked: $*" >&2; [ -z "${CI:-}" ]; exit; }
 
-[ "$(id -u)" -eq 0 ] || skip "roots are made and entered by root only"
+[ "$(id -u)" -eq 0 ] || skip "only root can create and enter the root directories"
 if ! command -v mmdebstrap >/dev/null && [ -n "${CI:-}" ]; then
     apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap >/dev/null || true
 fi

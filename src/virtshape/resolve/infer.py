@@ -22,7 +22,7 @@ from virtshape.resolve.search import Search, run_search
 
 IGNORE: Final = "Ignore"
 UNKNOWN: Final = "inference-unknown"
-"""Rule for an object to infer from that does not exist."""
+"""Lint rule: the object to infer from does not exist."""
 InferredRole = Literal["instancetype", "preference"]
 INFERRED: Final[tuple[InferredRole, ...]] = ("instancetype", "preference")
 

@@ -85,7 +85,7 @@ class Sandbox:
     def end(self) -> None:
         """Kill all processes of the container."""
         if self._process is not None:
-            self._process.kill()  # the kernel kills the others of the PID namespace
+            self._process.kill()  # the kernel kills the other processes of the PID namespace
             self._process.wait()
 
     def _find_first(self) -> int:

@@ -37,7 +37,7 @@ def unmet(fields: str | tuple[str, ...], message: str) -> list[FieldError]:
 
 
 @pytest.mark.parametrize("preference", [None, build_preference_spec(), build_preference_spec(requirements={})])
-def test_no_requirements_accept_everything(preference: VirtualMachinePreferenceSpec | None) -> None:
+def test_preference_without_requirements_accepts_every_vm(preference: VirtualMachinePreferenceSpec | None) -> None:
     assert check_requirements(None, preference, build_spec()) == []
 
 

@@ -237,7 +237,7 @@ class SMBiosConfiguration(Settings):
     """SMBIOS data that guests see, for example with dmidecode."""
 
     manufacturer: str | None = None
-    """Maker of the system; KubeVirt by default."""
+    """Manufacturer in the SMBIOS tables; KubeVirt by default."""
     product: str | None = None
     """Name of the product; None by default."""
     family: str | None = None

@@ -23,7 +23,7 @@ _MEANINGS = {
     "unknown directive": 'a line that begins with "%" is not read; put the text in quotes',
     "alphabetic or numeric": 'a text that begins with "*" or "&" needs quotes',
     "undefined tag handle": 'a text that begins with "!" needs quotes',
-    "unknown escape character": 'a text in double quotes holds a "\\" that means nothing; '
+    "unknown escape character": 'a text in double quotes has an unknown escape after "\\"; '
     'use single quotes, or write "\\\\"',
     "Unicode character escape": "an escape in double quotes is not a valid character",
     "tab character": "a tab cannot indent; use spaces",

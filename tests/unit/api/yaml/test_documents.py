@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
         'a: "C:\\dir"\n',
         1,
         7,
-        'a text in double quotes holds a "\\" that means nothing; use single quotes, or write "\\\\"',
+        'a text in double quotes has an unknown escape after "\\"; use single quotes, or write "\\\\"',
     ),
     "control character": (
         "a: x\nb: y\x07\n",
