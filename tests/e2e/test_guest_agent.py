@@ -12,7 +12,7 @@ from tests.support.upprocess import call_virtshape
 from virtshape.api.model import JsonObject
 from virtshape.launcher.images.errors import ImageError
 
-NAME = "told"
+NAME = "agent"
 
 
 @pytest.fixture(scope="module")

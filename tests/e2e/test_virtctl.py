@@ -194,7 +194,7 @@ def test_file_is_expanded_with_objects_of_the_server(acting: System, virtctl: Vi
     assert code in (201, 409), answer
     matcher = {"name": "known-there", "kind": "VirtualMachineInstancetype"}
     file = tmp_path / "vm.yaml"
-    file.write_text(yaml.safe_dump_all([build_vm("new", instancetype=matcher), build_instancetype("beside")]))
+    file.write_text(yaml.safe_dump_all([build_vm("new", instancetype=matcher), build_instancetype("other")]))
     offline = virtctl("expand", "-f", str(file))
     assert '"known-there" not found' in offline.err
     online = virtctl("expand", "-f", str(file), "--from-server")

@@ -55,7 +55,7 @@ def test_default_image_is_of_this_release() -> None:
 MISTAKES = {
     "invalid namespace": (("--namespace", "My_VMs"), '"My_VMs"'),
     "only a digest": (("--image", "a@sha256:1"), "requires --launcher-image"),
-    "nobody": (("--replicas", "0"), "0 is not in the range"),
+    "no replicas": (("--replicas", "0"), "0 is not in the range"),
 }
 
 

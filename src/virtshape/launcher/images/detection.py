@@ -116,7 +116,7 @@ def _find_qcow2_reference(header: Qcow2 | None) -> str | None:
 
 
 def _find_vmdk_reference(head: bytes) -> str | None:
-    """Return why a VMDK is not self-contained; only a sparse extent with a capacity is."""
+    """Return why a VMDK needs other files; None for a self-contained one: a sparse extent with a capacity."""
     if not head.startswith(b"KDMV") or struct.unpack_from("<Q", head.ljust(20, b"\0"), 12)[0] == 0:
         return "it is a VMDK that describes other files; convert it to a self-contained image first"
     if b"parentfilenamehint" in head.lower():

@@ -12,7 +12,7 @@ EVE: Headers = {"impersonate-user": ["eve"]}
 EVERYONE = "system:authenticated"
 
 TAKEN: dict[str, tuple[Headers, User]] = {
-    "nobody": ({"accept": ["x"]}, ADMIN),
+    "no impersonation": ({"accept": ["x"]}, ADMIN),
     "user": (EVE, User("eve", (EVERYONE,))),
     "with groups": (EVE | {"impersonate-group": ["dev", "ops"]}, User("eve", ("dev", "ops", EVERYONE))),
     "with all attributes": (

@@ -25,7 +25,7 @@ from virtshape.controllers.runtime.leaderelection import (
 HELD = LeaseSpec(holder_identity="other", lease_duration_seconds=15)
 
 CASES: dict[str, tuple[ObservedLease | None, float, str]] = {
-    "nobody's": (None, 0, "take"),
+    "without a lease": (None, 0, "take"),
     "released": (ObservedLease(LeaseSpec(holder_identity="", lease_duration_seconds=1), 100), 100, "take"),
     "ours": (ObservedLease(LeaseSpec(holder_identity="me", lease_duration_seconds=15), 0), 1000, "renew"),
     "held and just renewed": (ObservedLease(HELD, 100), 100, "wait"),

@@ -46,22 +46,22 @@ CHANGES: dict[str, JsonObject] = {
 }
 
 ELSEWHERE = {
-    "domain": "has separate tests, field by field",
-    "networks": "has separate tests, with the devices",
-    "volumes": "are made ready before a domain is designed",
-    "accessCredentials": "are brought in by cloud-init or by the agent, and looked for when all is planned",
-    "resourceClaims": "are refused where a device or a network draws on one",
-    "hostname": "is in the metadata of cloud-init, and the name of a pod",
-    "nodeSelector": "decides whether the instance is placed at all",
-    "tolerations": "decide whether the instance is placed at all",
-    "serviceAccountName": "is for those who may copy volumes, and for volumes with its token",
+    "domain": "has a test for each field",
+    "networks": "is tested with the devices",
+    "volumes": "are prepared before the domain is designed",
+    "accessCredentials": "are added by cloud-init or the agent; missing secrets are reported by the plan",
+    "resourceClaims": "are rejected at the device or network that refers to them",
+    "hostname": "is part of the cloud-init metadata and the host name of the pod",
+    "nodeSelector": "is used by the scheduler",
+    "tolerations": "are used by the scheduler",
+    "serviceAccountName": "is used for clone permissions and for volumes with its token",
 }
 
 WITHOUT_IMAGE = {"container_path", "memory_dump", "downward_metrics"}
 INSIDE_ANOTHER = {
-    "FeatureState": "holds a switch that is read together with what it is in",
-    "DHCPPrivateOptions": "is refused with the options that it is one of",
-    "ClaimRequest": "is refused as a whole",
+    "FeatureState": "is tested with the feature that it switches",
+    "DHCPPrivateOptions": "is rejected with the DHCP options that contain it",
+    "ClaimRequest": "is rejected as a whole",
 }
 
 
