@@ -14,7 +14,7 @@ _MEANINGS = {
     "mapping values are not allowed": f"{_QUOTES_FOR_COLON}, and check the indentation",
     "mapping keys are not allowed": 'a text that begins with "? " needs quotes',
     "sequence entries are not allowed": 'a list cannot begin on the line of its key; put "- " on the next line',
-    "expected '-' indicator": 'a list item must begin with "- ", as far indented as the items above it',
+    "expected '-' indicator": 'a list item must begin with "- " with the indentation of the items above it',
     "expected key": _INDENTATION,
     "expected <block end>": _INDENTATION,
     "<document start>": 'a document needs a line "---" before it, and directives such as %YAML are not read',
