@@ -14,7 +14,7 @@ DEFERRED: Final = "deferred-reference"
 IN_USE: Final = "in-use"
 """Rule for changed objects that VMs refer to."""
 MEMORY_NOT_SET: Final = "memory-not-set"
-"""Rule for a VM without an instance type and without memory, which KubeVirt accepts."""
+"""Rule for a VM that has no memory from itself or its instance type, where KubeVirt accepts it."""
 WARNINGS: Final = frozenset(
     {DEPRECATED, DEFERRED, IN_USE, MEMORY_NOT_SET, "inference-ignored", "preference-ignored", "inference-kept"}
 )

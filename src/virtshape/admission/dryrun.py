@@ -59,12 +59,16 @@ def dry_run_vm_in_place(
 def check_own_memory(
     domain: DomainSpec, instancetype: VirtualMachineInstancetypeSpec | None, *, is_named: bool
 ) -> list[FieldError]:
-    """Check the memory of a VM whose instance type has a size of 0, or that names no instance type."""
+    """
+    Check the memory of a VM whose instance type has a size of 0, or that names no instance type.
+
+    Missing memory is a warning: KubeVirt accepts both.
+    """
     given = instancetype.memory if instancetype else None
     if is_named and (given is None or given.guest is None or not is_open(given)):
         return []  # applying the instance type reports missing memory
     problem = check_memory_given(domain, TEMPLATE_ROOT, None)
-    if problem is not None and problem.reason == VALUE_REQUIRED and not is_named:
+    if problem is not None and problem.reason == VALUE_REQUIRED:
         message = f"{problem.message}; until then the VM cannot start"
         problem = problem._replace(message=message, rule=MEMORY_NOT_SET)
     return [problem] if problem else []

@@ -85,9 +85,11 @@ ZERO: JsonObject = {"cpu": {"guest": 0}, "memory": {"guest": "0"}}
 def test_sizes_of_0_are_left_to_the_vm() -> None:
     assert check(ZERO, cpu_guest=4, memory="4Gi") == []
     assert check(ZERO, SPREAD, cpu_guest=4, domain={"resources": {"requests": {"memory": "1Gi"}}}) == []
-    (conflict,) = check(ZERO)
-    assert conflict.fields == NO_MEMORY
-    assert "choose an instance type that sets spec.memory.guest" in conflict.message
+    assert check(ZERO) == []
+    assert fields(check(ZERO, memory="0")) == [NO_MEMORY]
+    shape = Shape(build_instancetype_spec(**ZERO))
+    (warning,) = dry_run_vm(build_vm(instancetype="x"), shape, None, DEFAULT_ARCHITECTURE).warnings
+    assert "choose an instance type that sets spec.memory.guest" in warning.message
 
 
 def test_vm_keeps_its_own_sizes_with_sizes_of_0() -> None:

@@ -152,7 +152,7 @@ _MACHINES: Final = (
     Rule(
         "memory-not-set",
         "warning",
-        "A VM without an instance type sets no memory: it is accepted, but cannot start",
+        "A VM without an instance type, or with one of size 0, sets no memory: it is accepted, but cannot start",
         "Set domain.memory.guest, or choose an instance type that sets memory.",
     ),
 )
