@@ -21,7 +21,7 @@ def compare_with_kubevirt(question: JsonObject, want: JsonObject, got: JsonObjec
         return [f"crash: {got['traceback']}"]
     if "panic" not in want and ("refusals" in want or "refusals" in got):
         return _compare_verdicts(want, got)
-    got = _drop_further_reports(want, _accept_missing_memory(want, got))
+    got = _drop_further_reports(want, got)
     for adjust in (_sort_reports, _drop_zero_quantities, _drop_later_warnings, _drop_versions):
         want, got = adjust(want), adjust(got)
     return list(compare(_drop_overridden(question, want), _drop_overridden(question, got)))
@@ -55,7 +55,6 @@ STRICTER: Final = {
         r".*hyperv\.spinlocks\.spinlocks '\d+': must be greater than or equal to 4096",
         r"Cannot explicitly set hyperV features if HypervPassthrough is being used",
     ),
-    "no memory": (r"no memory: ",),
 }
 """Errors of VMs that KubeVirt accepts, by reason."""
 _STRICTER: Final = re.compile("|".join(pattern for patterns in STRICTER.values() for pattern in patterns))
@@ -88,14 +87,6 @@ def _drop_further_reports(want: JsonObject, got: JsonObject) -> JsonObject:
         return kept
 
     return {**got, "causes": keep("causes", lambda cause: str(cause["field"])), "conflicts": keep("conflicts", str)}
-
-
-def _accept_missing_memory(want: JsonObject, got: JsonObject) -> JsonObject:
-    """KubeVirt accepts VMs without memory; we refuse them."""
-    causes = [cause for cause in got.get("causes") or () if cause["type"] != "FieldValueRequired"]
-    if got.get("causes") and not causes:
-        return want
-    return got
 
 
 def _sort_reports(result: JsonObject) -> JsonObject:
