@@ -10,6 +10,7 @@ from tests.cluster.components.installation import ComponentProcess, Installation
 from tests.cluster.components.virtctl import Virtctl
 from tests.support.demoguests import eventually
 from tests.support.kubectl import Kubectl
+from tests.support.kubevirt import find_program
 from tests.support.smallmanifests import build_instancetype, build_vm
 
 pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
@@ -50,6 +51,26 @@ def test_created_manifests_can_be_applied(virtctl: Virtctl, kubectl: Kubectl) ->
         ("mine", "virtualmachineinstancetype"),
         ("likes", "virtualmachinepreference"),
     ]
+
+
+def test_kubevirts_own_virtctl_creates_expands_starts_and_stops_a_vm(
+    installation: Installation, tmp_path: Path, kubectl: Kubectl, namespace: str
+) -> None:
+    virtctl = Virtctl(installation.plane.kubeconfig, tmp_path, namespace, find_program("virtctl"))
+    assert "Server Version" in virtctl.print("version")
+    size = virtctl.print("create", "instancetype", "--name", "size", "--cpu", "2", "--memory", "1Gi", "--namespaced")
+    arguments = ("--instancetype", "virtualmachineinstancetype/size", "--run-strategy", "Halted")
+    vm = virtctl.print("create", "vm", "--name", "web", *arguments)
+    for manifest in (size, vm):
+        assert "created" in kubectl("apply", "-f", "-", stdin=manifest)
+    expanded = yaml.safe_load(virtctl.print("expand", "--vm", "web"))["spec"]["template"]["spec"]["domain"]
+    assert (expanded["cpu"]["sockets"], expanded["memory"]["guest"]) == (2, "1Gi")
+    assert virtctl.print("start", "web") == "VM web was scheduled to start\n"
+    assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Always"
+    assert virtctl.print("stop", "web") == "VM web was scheduled to stop\n"
+    assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Halted"
+    refused = virtctl("start", "missing")
+    assert (refused.status, 'virtualmachine.kubevirt.io "missing" not found' in refused.err) == (1, True), refused.err
 
 
 def test_created_manifests_are_validated_as_on_apply(virtctl: Virtctl, kubectl: Kubectl) -> None:

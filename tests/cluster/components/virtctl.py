@@ -15,8 +15,9 @@ TIMEOUT = 300.0
 class Virtctl:
     """virtctl with its own kubeconfig and home directory."""
 
-    def __init__(self, kubeconfig: Path, home: Path, namespace: str) -> None:
+    def __init__(self, kubeconfig: Path, home: Path, namespace: str, program: Path = PROGRAM) -> None:
         self.namespace = namespace
+        self.program = program
         self.environment = {
             "HOME": str(home),
             "KUBECONFIG": str(kubeconfig),
@@ -24,7 +25,7 @@ class Virtctl:
         }
 
     def line(self, *arguments: str | Path) -> list[str | Path]:
-        return [PROGRAM, "-n", self.namespace, *arguments]
+        return [self.program, "-n", self.namespace, *arguments]
 
     def __call__(self, *arguments: str | Path, said: str = "") -> KubectlResult:
         """Run virtctl and return its result."""
