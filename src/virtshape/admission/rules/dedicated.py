@@ -1,4 +1,4 @@
-"""Validate dedicated CPU placement: whole CPUs, one per vCPU, and equal memory request and limit."""
+"""Validate dedicated CPU placement: whole CPUs, one per vCPU, some memory, and equal memory request and limit."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -19,9 +19,21 @@ def check_dedicated(domain: DomainSpec, cpu: CPU, at: str) -> Iterator[FieldErro
     resources = domain.resources
     if resources is not None and (resources.requests or resources.limits):
         yield from _check_shares(resources.requests or {}, resources.limits or {}, cpu, at)
+    if not _has_memory(domain):
+        sources = f"{at}.resources.requests.memory, {at}.resources.limits.memory, {at}.memory.hugepages"
+        message = f"{sources} or {at}.memory.guest should be provided {_WHEN}"
+        yield FieldError(f"{at}.resources.limits.memory", message, rule=_RULE)
     if (cpu.threads or 1) > _MAX_THREADS:
         reason = f"Not more than two threads must be provided at {at}.cpu.threads (got {cpu.threads})"
         yield FieldError(f"{at}.cpu.dedicatedCpuPlacement", f"{reason} {_WHEN}", rule=_RULE)
+
+
+def _has_memory(domain: DomainSpec) -> bool:
+    memory, resources = domain.memory, domain.resources
+    if memory is not None and (memory.hugepages is not None or (memory.guest is not None and memory.guest.amount)):
+        return True
+    shares = (resources.requests, resources.limits) if resources is not None else ()
+    return any(amounts and "memory" in amounts and amounts["memory"].amount for amounts in shares)
 
 
 def _check_shares(requests: Amounts, limits: Amounts, cpu: CPU, at: str) -> Iterator[FieldError]:

@@ -7,6 +7,7 @@ from virtshape.admission.rules.instance import check_guest
 from virtshape.api.model import JsonObject
 
 PINNED: JsonObject = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
+MEMORY: JsonObject = {"guest": "1Gi"}
 HUGE: JsonObject = {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}
 
 INVALID: dict[str, tuple[JsonObject, Findings]] = {
@@ -35,11 +36,15 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
         ],
     ),
     "realtime without NUMA": (
-        domain(cpu={**PINNED, "realtime": {}}),
+        domain(memory=MEMORY, cpu={**PINNED, "realtime": {}}),
         [(f"{D}.cpu.numa.guestMappingPassthrough", "must be defined when")],
     ),
+    "dedicated CPUs without memory": (
+        domain(cpu=PINNED),
+        [(f"{D}.resources.limits.memory", "memory.guest should be provided when DedicatedCPUPlacement is true")],
+    ),
     "more than two threads per core": (
-        domain(cpu={"dedicatedCpuPlacement": True, "threads": 4}),
+        domain(memory=MEMORY, cpu={"dedicatedCpuPlacement": True, "threads": 4}),
         [(f"{D}.cpu.dedicatedCpuPlacement", "Not more than two threads must be provided at")],
     ),
     "dedicated CPUs with different memory request and limit": (
@@ -51,11 +56,11 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
         [(f"{D}.cpu.numa.guestMappingPassthrough", "must be set to true when NUMA topology strategy is set in")],
     ),
     "NUMA without hugepages": (
-        domain(cpu={**PINNED, "numa": {"guestMappingPassthrough": {}}}),
+        domain(memory=MEMORY, cpu={**PINNED, "numa": {"guestMappingPassthrough": {}}}),
         [(f"{D}.cpu.numa.guestMappingPassthrough", "must be requested when NUMA topology strategy is set in")],
     ),
     "CPU request out of range": (
-        domain(cpu=PINNED, resources={"requests": {"cpu": "1e999999999"}}),
+        domain(memory=MEMORY, cpu=PINNED, resources={"requests": {"cpu": "1e999999999"}}),
         [
             (f"{D}.resources.requests.cpu", "'1e999999999': must be less than or equal to 4294967295."),
             (f"{D}.cpu.dedicatedCpuPlacement", "1e999999999 CPUs are requested, but the guest has 2 vCPUs"),
@@ -66,7 +71,7 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
         [(f"{D}.resources.limits.cpu", "'4294967296': must be less than or equal to 4294967295.")],
     ),
     "dedicated CPUs with a fractional request": (
-        domain(cpu=PINNED, resources={"requests": {"cpu": "1500m"}}),
+        domain(memory=MEMORY, cpu=PINNED, resources={"requests": {"cpu": "1500m"}}),
         [
             (
                 f"{D}.resources.requests.cpu",
@@ -75,11 +80,11 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
         ],
     ),
     "dedicated CPUs with different request and limit": (
-        domain(cpu=PINNED, resources={"requests": {"cpu": "2"}, "limits": {"cpu": "3"}}),
+        domain(memory=MEMORY, cpu=PINNED, resources={"requests": {"cpu": "2"}, "limits": {"cpu": "3"}}),
         [(f"{D}.cpu.dedicatedCpuPlacement", "must be equal when DedicatedCPUPlacement is true")],
     ),
     "dedicated CPUs with a CPU limit": (
-        domain(cpu=PINNED, resources={"limits": {"cpu": "3"}}),
+        domain(memory=MEMORY, cpu=PINNED, resources={"limits": {"cpu": "3"}}),
         [(f"{D}.cpu.dedicatedCpuPlacement", "must not be provided at the same time with")],
     ),
     "request above the limit": (
