@@ -6,8 +6,9 @@
 #     FRESH_TESTS=tests/unit tools/fresh/check.sh sid/root
 #
 # Each case clones HEAD, runs `make up`, runs the README's tour until the demo guest has printed its hardware, and runs
-# FRESH_TESTS. `root` has all capabilities, `user` has no sudo, `container` is root with Docker's capabilities. Root file
-# systems and downloads are cached. apt and pip use the configuration of the host. FRESH_SECONDS limits all cases together.
+# FRESH_TESTS: by default all unit tests in bookworm/container and trixie/user, and a few of them in other cases. `root` has
+# all capabilities, `user` has no sudo, `container` is root with Docker's capabilities. Root file systems and downloads are
+# cached. apt and pip use the configuration of the host. FRESH_SECONDS limits all cases together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -15,7 +16,6 @@ here=$PWD/tools/fresh
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/virtshape/fresh
 cases=("$@")
 [ ${#cases[@]} -gt 0 ] || cases=(bookworm/container trixie/user trixie/root)
-tests=${FRESH_TESTS-tests/unit/launcher/images tests/unit/launcher/node tests/unit/engine}
 seconds=${FRESH_SECONDS:-1200}
 
 # In CI, what cannot be checked is a failure.
@@ -29,6 +29,13 @@ for tool in mmdebstrap unshare setpriv chroot; do
     command -v $tool >/dev/null || skip "$tool is not installed (apt-get install -y mmdebstrap util-linux)"
 done
 unshare --mount --pid --fork true 2>/dev/null || skip "namespaces are not allowed here"
+
+choose_tests() { # CASE
+    case $1 in
+        bookworm/container | trixie/user) echo tests/unit ;;
+        *) echo tests/unit/launcher/images tests/unit/launcher/node tests/unit/engine ;;
+    esac
+}
 
 # Copy the host's apt settings, such as proxies, to the root file system.
 write_apt_settings() {
@@ -67,7 +74,8 @@ make_root() { # SUITE: makes its archive once
 }
 
 check() { # SUITE WHO
-    local suite=$1 who=$2 root
+    local suite=$1 who=$2 tests root
+    tests=${FRESH_TESTS-$(choose_tests "$suite/$who")}
     root=$(mktemp -d "$cache/root.XXXXXX")
     # shellcheck disable=SC2064 # expand the variable now
     trap "rm -rf --one-file-system '$root'" EXIT
