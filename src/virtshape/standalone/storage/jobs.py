@@ -151,6 +151,9 @@ def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
         failure: Exception | None = None
         try:
             action()
+        except StopIteration as error:  # a future cannot have it
+            failure = RuntimeError("StopIteration")
+            failure.__cause__ = error
         except Exception as error:  # noqa: BLE001 - raised where the future is awaited
             failure = error
         with contextlib.suppress(RuntimeError):  # the event loop is closed

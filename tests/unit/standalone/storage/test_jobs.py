@@ -89,6 +89,17 @@ async def test_unexpected_failure_is_reported_to_the_caller_and_the_supervisor(
 
 
 @pytest.mark.usefixtures("_patient")
+async def test_stop_iteration_fails_the_job_like_other_exceptions() -> None:
+    def fail(_: Progress) -> int:
+        return next(iter([]))
+
+    jobs = Jobs(Supervisor(BACKOFF))
+    work = await jobs.begin("a", "fill", 0, fail, ignore_end, title="default/disk")
+    assert work == JobStatus(state="failed", message="RuntimeError: StopIteration")
+    await jobs.close()
+
+
+@pytest.mark.usefixtures("_patient")
 async def test_supervisor_repeats_a_job_that_failed_unexpectedly_unless_it_is_ended() -> None:
     jobs, runs = Jobs(Supervisor(BACKOFF)), 0
 
