@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -32,8 +33,10 @@ _KERNELS: Final = {
     "full": ("linux-image-amd64", "linux-image-generic"),
 }
 """Metapackages of the current kernel, in Debian and in Ubuntu."""
-_DRIVERS: Final = ("linux-modules-", "linux-modules-extra-")
-"""Prefixes of Ubuntu's module packages, before the kernel version; Debian's kernel package contains the modules."""
+_KERNEL_PARTS: Final = ("linux-binary-", "linux-base-", "linux-modules-", "linux-modules-extra-")
+"""Prefixes, before the kernel version, of packages with parts of a kernel: in Ubuntu and since Debian 14."""
+_KERNEL_FILES: Final = ("boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz")
+"""The kernel image: until Debian 13 and in Ubuntu, and since Debian 14."""
 _TOOLS: Final = ("busybox-static", "mtools", "syslinux", "syslinux-common", "shim-signed", "grub-efi-amd64-signed")
 _FILES: Final = {
     "bin/busybox",
@@ -96,8 +99,7 @@ def _build(guest: DemoGuest, flavour: Flavour, progress: Progress) -> None:
     with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=guest.disk.parent) as name:
         scratch = Path(name)
         root = _gather(flavour, scratch, progress)
-        kernel = next(root.glob("boot/vmlinuz-*"))
-        version = kernel.name.removeprefix("vmlinuz-")
+        kernel, version = find_kernel(root)
         modules = pick_modules(root, [*VIRTIO, *(EMULATED if flavour == "full" else [])])
         busybox = next(root.glob("**/bin/busybox"))
         initramfs = build_initramfs(busybox, modules, version, scratch / "index")
@@ -119,15 +121,28 @@ def _gather(flavour: Flavour, scratch: Path, progress: Progress) -> Path:
     total = sum(path.stat().st_size for path in files.values())
     for package in files.values():
         progress(total, total)
-        unpack(package, root, lambda path: path in _FILES or path.startswith("boot/vmlinuz-") or is_candidate(path))
+        unpack(package, root, lambda path: path in _FILES or is_kernel(path) or is_candidate(path))
     return root
+
+
+def is_kernel(path: str) -> bool:
+    """Return True if a file of a package is a kernel image."""
+    return any(fnmatch(path, pattern) for pattern in _KERNEL_FILES)
+
+
+def find_kernel(root: Path) -> tuple[Path, str]:
+    """Return the unpacked kernel image and its version."""
+    kernel = next((path for pattern in _KERNEL_FILES for path in root.glob(pattern)), None)
+    if kernel is None:
+        raise ToolError("the kernel packages contain no kernel image, which the demo guest needs")
+    return kernel, kernel.parent.name if kernel.name == "vmlinuz" else kernel.name.removeprefix("vmlinuz-")
 
 
 def _fetch(packages: Packages, flavour: Flavour, progress: Progress) -> dict[str, Path]:
     kernel = packages.resolve(_KERNELS[flavour], r"linux-image-[0-9][^\s,(]*")
     version = kernel.removeprefix("linux-image-")
-    drivers = packages.list_known([f"{prefix}{version}" for prefix in _DRIVERS])
-    names = [kernel, *drivers, *_TOOLS]
+    parts = packages.list_known([f"{prefix}{version}" for prefix in _KERNEL_PARTS])
+    names = [kernel, *parts, *_TOOLS]
     files = packages.fetch(names, progress)
     missing = set(names) - set(files)
     if missing:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from virtshape.launcher.images.demo.build import find_demo_guest
+from virtshape.launcher.images.demo.build import find_demo_guest, find_kernel, is_kernel
 from virtshape.launcher.images.demo.packages import Packages
 from virtshape.launcher.images.errors import ToolError
 
@@ -19,3 +19,22 @@ def test_machine_without_apt_gets_a_list_of_missing_programs(tmp_path: Path, mon
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolError, match="which needs apt-get, apt-cache, dpkg-deb"):
         Packages(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["boot/vmlinuz-7.2.12+deb14-cloud-amd64", "usr/lib/modules/7.2.12+deb14-cloud-amd64/vmlinuz"],
+    ids=["Debian 13", "Debian 14"],
+)
+def test_kernel_image_and_its_version_are_found(path: str, tmp_path: Path) -> None:
+    assert is_kernel(path)
+    kernel = tmp_path / path
+    kernel.parent.mkdir(parents=True)
+    kernel.touch()
+    assert find_kernel(tmp_path) == (kernel, "7.2.12+deb14-cloud-amd64")
+
+
+def test_missing_kernel_image_is_reported(tmp_path: Path) -> None:
+    assert not is_kernel("usr/lib/modules/7.2.12+deb14-cloud-amd64/config")
+    with pytest.raises(ToolError, match="contain no kernel image"):
+        find_kernel(tmp_path)
