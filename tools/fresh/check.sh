@@ -16,7 +16,7 @@ here=$PWD/tools/fresh
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/virtshape/fresh
 cases=("$@")
 [ ${#cases[@]} -gt 0 ] || cases=(bookworm/container trixie/user trixie/root)
-seconds=${FRESH_SECONDS:-1200}
+seconds=${FRESH_SECONDS:-1800}
 
 # In CI, what cannot be checked is a failure.
 skip() { echo "Fresh machines are not checked: $*" >&2; [ -z "${CI:-}" ]; exit; }

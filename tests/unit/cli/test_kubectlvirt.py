@@ -59,6 +59,8 @@ def test_completions_have_the_format_of_kubectl(arguments: list[str], lines: lis
 
 
 def test_kubectl_completes_with_the_plugin(kubectl: str) -> None:
+    if max(find_kubectls()) < (1, 26):
+        pytest.skip("kubectl completes plugins since 1.26: tools/kubectl/build.sh builds a newer one")
     ran = call(kubectl, "__complete", "virt", "unp")
     assert ran.stdout.splitlines()[:1] == ["unpause\tResume a paused VM."]
 
