@@ -5,9 +5,10 @@ Hosts are resolved first, and the connection goes to exactly the address that wa
 """
 
 import socket
+from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final
+from typing import Any, Final
 
 from virtshape.launcher.images.errors import TransferError
 
@@ -35,6 +36,8 @@ _SPECIAL_IPV4: Final = tuple(
     )
 )
 """IANA special-purpose blocks, multicast and reserved; the lists in `ipaddress` depend on the Python version."""
+_METADATA_IPV4: Final = IPv4Address("168.63.129.16")
+"""Azure's host agent: a public address that every machine there reaches."""
 _PUBLIC_IPV6: Final = IPv6Network("2000::/3")
 _SPECIAL_IPV6: Final = tuple(
     IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16")
@@ -63,11 +66,14 @@ def connect(host: str, port: int, timeout: float | None, allowed: tuple[str, ...
 
 
 def check_host(host: str, port: int, allowed: tuple[str, ...]) -> None:
-    """Raise ForbiddenAddressError if a proxied host has no permitted address; unresolvable names pass."""
+    """Raise ForbiddenAddressError unless all addresses of a proxied host are permitted; unresolvable names pass."""
     try:
-        _list_permitted(host, port, allowed)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except socket.gaierror:
         return
+    refused = [one for one in found if not is_permitted(_read(str(one[4][0])), allowed)]
+    if refused:  # the proxy chooses the address
+        raise _refuse(refused)
 
 
 def _list_permitted(
@@ -76,12 +82,16 @@ def _list_permitted(
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     permitted = [one for one in found if is_permitted(_read(str(one[4][0])), allowed)]
     if not permitted:
-        refused = ", ".join(sorted({str(_read(str(one[4][0]))) for one in found}))
-        raise ForbiddenAddressError(
-            f"imports may not connect to {refused}, which is not a public address: an administrator can allow its "
-            "network with imports.allowedNetworks in config.yaml"
-        )
+        raise _refuse(found)
     return [(*one[:4], tuple(one[4])) for one in permitted]
+
+
+def _refuse(found: Iterable[tuple[Any, ...]]) -> ForbiddenAddressError:
+    refused = ", ".join(sorted({str(_read(str(one[4][0]))) for one in found}))
+    return ForbiddenAddressError(
+        f"imports may not connect to {refused}, which is not a public address: an administrator can allow its "
+        "network with imports.allowedNetworks in config.yaml"
+    )
 
 
 def is_permitted(address: Address, allowed: tuple[str, ...] = ()) -> bool:
@@ -90,7 +100,7 @@ def is_permitted(address: Address, allowed: tuple[str, ...] = ()) -> bool:
     if any(address in network or target in network for network in _parse_networks(allowed)):
         return True
     if isinstance(target, IPv4Address):
-        return not any(target in network for network in _SPECIAL_IPV4)
+        return target != _METADATA_IPV4 and not any(target in network for network in _SPECIAL_IPV4)
     return target in _PUBLIC_IPV6 and not any(target in network for network in _SPECIAL_IPV6)
 
 

@@ -37,11 +37,25 @@ class ContainerDisk(Struct, frozen=True):
     """Digest of the container image; empty for a local file."""
 
 
-class _NameRecord(Struct):
+class NameRecord(Struct, omit_defaults=True):
     """The digest that a reference last resolved to."""
 
     name: str
     digest: str
+    credentials: str = ""
+    """Hash of the credentials that the image was pulled with; empty if it needs none."""
+
+    def allows(self, user: str, password: str) -> bool:
+        """Return True if these credentials have given access to the image before, or if it needs none."""
+        salt = self.credentials.partition(":")[0]
+        return not self.credentials or hash_credentials(user, password, bytes.fromhex(salt)) == self.credentials
+
+
+def hash_credentials(user: str, password: str, salt: bytes | None = None) -> str:
+    """Return a salted hash of credentials."""
+    salt = salt or os.urandom(16)
+    derived = hashlib.scrypt(f"{user}\0{password}".encode(), salt=salt, n=1 << 12, r=8, p=1)
+    return f"{salt.hex()}:{derived.hex()}"
 
 
 class Cache:
@@ -50,16 +64,16 @@ class Cache:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def find_digest(self, name: str) -> str | None:
-        """Return the digest that a reference last resolved to, or None."""
+    def find_name(self, name: str) -> NameRecord | None:
+        """Return what a reference last resolved to, or None."""
         try:
-            return msgspec.json.decode(self._note(name).read_bytes(), type=_NameRecord).digest
+            return msgspec.json.decode(self._note(name).read_bytes(), type=NameRecord)
         except FileNotFoundError:
             return None
 
-    def set_digest(self, name: str, digest: str) -> None:
-        """Store the digest that a reference resolves to."""
-        write_atomically(self._note(name), msgspec.json.encode(_NameRecord(name, digest)), 0o644)
+    def set_name(self, record: NameRecord) -> None:
+        """Store what a reference resolves to."""
+        write_atomically(self._note(record.name), msgspec.json.encode(record))
 
     def find_disk(self, digest: str, path: str) -> ContainerDisk | None:
         """Return the cached disk for a path in an image, or None."""

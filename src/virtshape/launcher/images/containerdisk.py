@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import BinaryIO, Final, Literal, NamedTuple
 
 from virtshape.launcher.images.bundle import ImageContent, is_bundle, open_bundle, read_content
-from virtshape.launcher.images.cache import Cache, ContainerDisk
+from virtshape.launcher.images.cache import Cache, ContainerDisk, NameRecord, hash_credentials
 from virtshape.launcher.images.errors import RefusedImageError, TransferError
 from virtshape.launcher.images.inspection import inspect_image
-from virtshape.launcher.images.layers import OpenLayer, extract
+from virtshape.launcher.images.layers import OpenLayer, extract, find_layer_limit
 from virtshape.launcher.images.manifest import Layer
 from virtshape.launcher.images.progress import Progress, ignore
 from virtshape.launcher.images.reference import Reference, parse_reference
@@ -25,6 +25,14 @@ from virtshape.launcher.images.web import Access
 Policy = Literal["Always", "IfNotPresent", "Never"]
 DISKS: Final = "/disk"
 _ANONYMOUS: Final = Access()
+
+
+class _OpenImage(NamedTuple):
+    """An image: its content, a function to open its layers, and whether it was opened with credentials."""
+
+    content: ImageContent
+    open_layer: OpenLayer
+    is_private: bool = False
 
 
 class ContainerImages:
@@ -54,10 +62,14 @@ class ContainerImages:
         self._networks = networks
         self._limit = limit
 
-    def find_disk(self, image: str, path: str = "", architecture: str = "amd64") -> ContainerDisk | None:
-        """Return a cached disk, or None; does not access the network."""
-        digest = self._cache.find_digest(_name(parse_reference(image), architecture))
-        return self._cache.find_disk(digest, path) if digest else None
+    def find_disk(
+        self, image: str, path: str = "", architecture: str = "amd64", access: Access = _ANONYMOUS
+    ) -> ContainerDisk | None:
+        """Return a cached disk that these credentials give access to, or None; does not access the network."""
+        known = self._cache.find_name(_name(parse_reference(image), architecture))
+        if known is None or not known.allows(access.user, access.password):
+            return None
+        return self._cache.find_disk(known.digest, path)
 
     def fetch_disk(
         self,
@@ -67,9 +79,15 @@ class ContainerImages:
         policy: Policy | None = None,
         access: Access = _ANONYMOUS,
         architecture: str = "amd64",
+        limit: int | None = None,
         progress: Progress = ignore,
     ) -> ContainerDisk:
-        """Return the disk at a path in an image, or the only one in `/disk`; `policy` is the image pull policy."""
+        """
+        Return the disk at a path in an image, or the only one in `/disk`; `policy` is the image pull policy.
+
+        A cached image that was pulled with credentials is used if the caller has the same ones. With other credentials,
+        the registry is asked for the manifest again. `limit` is the maximum size of the disk.
+        """
         reference = parse_reference(image)
         local = self._files.get(reference)
         if local is not None and not local.exists():
@@ -77,15 +95,20 @@ class ContainerImages:
         if local is not None and not is_bundle(local):
             return _use_file(image, local)
         policy = policy or ("Always" if reference.is_latest else "IfNotPresent")
-        if local is None and policy != "Always" and (found := self.find_disk(image, path, architecture)):
+        if local is None and policy != "Always" and (found := self.find_disk(image, path, architecture, access)):
             return found
         if local is None and policy == "Never":
-            raise TransferError(f"image {image} is not present, and its pull policy is Never")
-        with self._open(image, access, architecture) as (content, open_layer):
+            raise TransferError(
+                f"image {image} is not present or was pulled with other credentials, and its pull policy is Never"
+            )
+        limit = min((one for one in (limit, self._limit) if one is not None), default=None)
+        with self._open(image, access, architecture, limit, progress) as opened:
+            content = opened.content
             disk = self._cache.find_disk(content.digest, path)
             if disk is None:
-                disk = self._take_disk(content, open_layer, path, progress)
-            self._cache.set_digest(_name(reference, architecture), content.digest)
+                disk = self._take_disk(content, opened.open_layer, path, limit, progress)
+            used = hash_credentials(access.user, access.password) if opened.is_private else ""
+            self._cache.set_name(NameRecord(_name(reference, architecture), content.digest, used))
         return disk
 
     def fetch_files(
@@ -99,7 +122,7 @@ class ContainerImages:
     ) -> Path:
         """Return a directory with files of an image, such as a kernel and initrd, under their paths in the image."""
         with (
-            self._open(image, access, architecture) as (content, open_layer),
+            self._open(image, access, architecture, self._limit, progress) as (content, open_layer, _),
             self._cache.lock(content.digest, progress) as scratch,
         ):
             kept = self._cache.find_files(content.digest, paths)
@@ -111,40 +134,47 @@ class ContainerImages:
                 raise RefusedImageError(f"the container image has no file {', '.join(sorted(missing))}")
             return self._cache.keep_files(content.digest, found, scratch)
 
-    def _take_disk(self, content: ImageContent, open_layer: OpenLayer, path: str, progress: Progress) -> ContainerDisk:
+    def _take_disk(
+        self, content: ImageContent, open_layer: OpenLayer, path: str, limit: int | None, progress: Progress
+    ) -> ContainerDisk:
         with self._cache.lock(content.digest, progress) as scratch:
             disk = self._cache.find_disk(content.digest, path)  # another process may have fetched it meanwhile
             if disk is not None:
                 return disk
-            found = extract(content.layers, open_layer, _select(path), scratch, self._limit, progress)
+            found = extract(content.layers, open_layer, _select(path), scratch, limit, progress)
             if len(found) != 1:
                 where, names = path or DISKS, ", ".join(sorted(one.name for one in found))
                 several = f"has several disks in {where}; set the path of one: {names}"
                 raise RefusedImageError(f"the container image {several if found else f'has no disk in {where}'}")
-            info = inspect_image(found[0].path, self._limit)
+            info = inspect_image(found[0].path, limit)
             return self._cache.keep_disk(content.digest, path, found[0].path, _check_format(info.format), info.size)
 
     @contextmanager
-    def _open(self, image: str, access: Access, architecture: str) -> Iterator[tuple[ImageContent, OpenLayer]]:
-        """Yield the content of an image and a function to open its layers; add its name to refusals."""
+    def _open(
+        self, image: str, access: Access, architecture: str, limit: int | None, progress: Progress
+    ) -> Iterator[_OpenImage]:
+        """Open an image with disks of at most `limit` bytes; add its name to refusals."""
         reference = parse_reference(image)
         local = self._files.get(reference)
         try:
             if local is not None:
                 with open_bundle(local) as bundle:
-                    yield read_content(bundle, architecture), lambda layer, _: bundle.open(layer.name)
+                    content = read_content(bundle, architecture)
+                    yield _OpenImage(content, lambda layer, _: bundle.open(layer.name))
             elif self._from_registries:
-                registry = Registry(reference, access._replace(networks=self._networks), self._plain)
-                yield registry.read_content(architecture), partial(self._fetch_layer, registry)
+                access = access._replace(networks=self._networks)
+                registry = Registry(reference, access, self._plain, lambda: progress(0, None))
+                content = registry.read_content(architecture)
+                yield _OpenImage(content, partial(self._fetch_layer, registry, limit), registry.is_private)
             else:
                 raise TransferError(f"image {image} is not configured in config.yaml, and registries are disabled")
         except RefusedImageError as error:
             raise RefusedImageError(f"{image}: {error}") from error
 
-    def _fetch_layer(self, registry: Registry, layer: Layer, progress: Progress) -> BinaryIO:
+    def _fetch_layer(self, registry: Registry, limit: int | None, layer: Layer, progress: Progress) -> BinaryIO:
         """Download a layer and return its unlinked file; an incomplete download is kept to be resumed."""
         target = self._cache.locate_layer(layer.digest)
-        registry.fetch_layer(layer, target, self._limit, progress)
+        registry.fetch_layer(layer, target, find_layer_limit(limit), progress)
         file = target.open("rb")
         target.unlink()
         return file

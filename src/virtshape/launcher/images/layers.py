@@ -69,6 +69,11 @@ def extract(
     return view.found
 
 
+def find_layer_limit(limit: int | None) -> int | None:
+    """Return the maximum size of a layer of an image whose files have at most `limit` bytes."""
+    return 2 * limit + MAX_OTHER_BYTES if limit is not None else None
+
+
 def _share(progress: Progress, before: int, total: int | None) -> Progress:
     return lambda done, _: progress(before + done, total)
 
@@ -144,7 +149,7 @@ class _Stream:
 
     def __init__(self, packed: BinaryIO, limit: int | None, progress: Progress) -> None:
         self._packed = packed
-        self._limit = 2 * limit + MAX_OTHER_BYTES if limit is not None else None
+        self._limit = find_layer_limit(limit)
         self._progress = progress
         self._digest = hashlib.sha256()
         self._read = 0

@@ -6,7 +6,9 @@ that are configured so.
 """
 
 import re
+import time
 from collections.abc import Callable, Collection
+from http.client import HTTPException
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlencode, urlsplit
@@ -30,12 +32,15 @@ from virtshape.launcher.images.manifest import (
 )
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.reference import Reference
-from virtshape.launcher.images.web import Access, RefusedRequestError, request
+from virtshape.launcher.images.web import Access, RefusedRequestError, describe_url, request
 
 _LOOPBACK: Final = re.compile(r"(localhost|127\.[0-9.]+|\[::1\])(:[0-9]+)?")
 _PARAMETER: Final = re.compile(r'(\w+)="([^"]*)"')
 _UNAUTHORIZED: Final = 401
 _DEEPEST_INDEX: Final = 4
+_CHUNK: Final = 64 * 1024
+MANIFEST_SECONDS: Final = 60.0
+"""Time for a registry to send a manifest or a token."""
 
 T = TypeVar("T")
 
@@ -48,13 +53,23 @@ class _Token(Struct):
 class Registry:
     """A repository in a registry, and the credentials to access it."""
 
-    def __init__(self, reference: Reference, access: Access, plain: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        reference: Reference,
+        access: Access,
+        plain: Collection[str] = (),
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`beat` is called while a manifest is read; if it raises, reading stops."""
         is_plain = reference.registry in plain or _LOOPBACK.fullmatch(reference.registry)
         self._scheme = "http" if is_plain else "https"
         self._home = f"{self._scheme}://{reference.server}/v2/{reference.repository}"
         self._reference = reference
         self._credentials = access
         self._access = access._replace(user="", password="")
+        self._beat = beat
+        self.is_private = False
+        """Whether the credentials were needed, or might have been."""
 
     def read_content(self, architecture: str) -> ImageContent:
         """Return digest and layers of the image for an architecture."""
@@ -99,6 +114,7 @@ class Registry:
             raise self._explain(error)
         scheme, _, rest = error.headers.get("WWW-Authenticate", "").partition(" ")
         parameters = dict(_PARAMETER.findall(rest))
+        self.is_private = bool(self._credentials.user)
         if scheme.lower() == "basic" and self._credentials.user:
             self._access = self._credentials
         elif scheme.lower() == "bearer" and "realm" in parameters:
@@ -128,13 +144,18 @@ class Registry:
             return TransferError(f"container image {self._reference} not found", error.status)
         return error
 
-    @staticmethod
-    def _read(url: str, access: Access, headers: dict[str, str]) -> bytes:
+    def _read(self, url: str, access: Access, headers: dict[str, str]) -> bytes:
+        content, deadline = bytearray(), time.monotonic() + MANIFEST_SECONDS
         with request(url, access, headers) as response:
-            try:
-                content: bytes = response.read(MAX_MANIFEST_BYTES + 1)
-            except OSError as error:
-                raise TransferError(f"the connection broke: {error}") from error
-        if len(content) > MAX_MANIFEST_BYTES:
-            raise RefusedImageError(f"the container image's manifest has more than {MAX_MANIFEST_BYTES} bytes")
-        return content
+            while len(content) <= MAX_MANIFEST_BYTES:
+                self._beat()
+                if time.monotonic() > deadline:
+                    raise TransferError(f"{describe_url(url)} did not send its response within {MANIFEST_SECONDS:g} s")
+                try:
+                    chunk = response.read1(_CHUNK)
+                except (HTTPException, OSError) as error:
+                    raise TransferError(f"the connection broke: {error}") from error
+                if not chunk:
+                    return bytes(content)
+                content += chunk
+        raise RefusedImageError(f"the container image's manifest has more than {MAX_MANIFEST_BYTES} bytes")

@@ -34,10 +34,14 @@ class ImageFetcher:
         except ConfigurationError as error:
             raise TransferError(str(error)) from error
 
-    def fetch_container(self, origin: Container, progress: Progress) -> Path:
-        """Pull a container image and return the path of its disk image, which other volumes share."""
+    def fetch_container(self, origin: Container, limit: int, progress: Progress) -> Path:
+        """Pull a container image and return the path of its disk of at most `limit` bytes; other volumes share it."""
         access = Access(user=origin.user, password=origin.password, authorities=origin.authorities)
         disk = open_images(self._layout).fetch_disk(
-            origin.reference, access=access, architecture=origin.architecture or DEFAULT_ARCHITECTURE, progress=progress
+            origin.reference,
+            access=access,
+            architecture=origin.architecture or DEFAULT_ARCHITECTURE,
+            limit=limit,
+            progress=progress,
         )
         return Path(disk.path)

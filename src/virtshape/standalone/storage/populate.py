@@ -36,8 +36,8 @@ class Fetcher(Protocol):
     def fetch_web(self, origin: Web, scratch: Path, limit: int, progress: Progress) -> Path:
         """Download a file of at most `limit` bytes into the scratch directory, and return its path."""
 
-    def fetch_container(self, origin: Container, progress: Progress) -> Path:
-        """Pull a container image and return the path of its disk image, which other volumes share."""
+    def fetch_container(self, origin: Container, limit: int, progress: Progress) -> Path:
+        """Pull a container image and return the path of its disk of at most `limit` bytes; other volumes share it."""
 
 
 def populate_volume(
@@ -55,7 +55,7 @@ def populate_volume(
             directory = layout.snapshot_content(name)
             copy_volume(directory, target.parent, volume.size, progress, preallocated=request.preallocated)
         case Container() as origin:
-            source = fetcher.fetch_container(origin, _share(progress, 0, 80))
+            source = fetcher.fetch_container(origin, volume.size + MARGIN, _share(progress, 0, 80))
             write_image(source, target, volume.size, request, scratch, _share(progress, 80, 100), keeps_source=True)
         case Web() as origin:
             source = fetcher.fetch_web(origin, scratch, volume.size + MARGIN, _share(progress, 0, 80))
@@ -132,7 +132,7 @@ def _fetch(origin: FillSource, scratch: Path, fetcher: Fetcher, space: DiskSpace
         case Web():
             return fetcher.fetch_web(origin, scratch, space.largest, progress)
         case Container():
-            return fetcher.fetch_container(origin, progress)
+            return fetcher.fetch_container(origin, space.largest, progress)
         case _:
             raise RefusedImageError(
                 "the size of this volume cannot be detected: set spec.storage.resources.requests.storage"

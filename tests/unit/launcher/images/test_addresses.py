@@ -9,6 +9,7 @@ from tests.support.webserver import Request, Response, serve, serve_file
 
 from virtshape.launcher.images.addresses import ForbiddenAddressError, is_permitted
 from virtshape.launcher.images.web import Access, request
+from virtshape.launcher.netns.namespace import METADATA_SERVICES
 
 LOOPBACK = ("127.0.0.0/8",)
 PUBLIC = ["1.1.1.1", "9.255.255.255", "172.32.0.1", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"]
@@ -89,6 +90,25 @@ def test_name_is_resolved_once_and_the_checked_address_is_used(monkeypatch: pyte
         assert asked == ["rebinding.example"]
         with pytest.raises(ForbiddenAddressError, match=r"127\.0\.0\.9"):
             request(url, Access(networks=("127.0.0.1/32",)))
+
+
+def test_host_with_one_forbidden_address_is_not_requested_from_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resolve(host: str, port: int, **_: Any) -> list[tuple[Any, ...]]:
+        addresses = ["127.0.0.1"] if host != "mixed.example" else ["8.8.8.8", "169.254.169.254"]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+
+    behind_proxy = Access(networks=("fd00:2::/64",))
+    with serve(serve_file(b"through a proxy")) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        with pytest.raises(ForbiddenAddressError, match=r"to 169\.254\.169\.254, which"):
+            request("http://mixed.example/disk", behind_proxy)
+        assert proxy.requests == []
+
+
+def test_metadata_services_are_forbidden() -> None:
+    assert [one for one in METADATA_SERVICES if is_permitted(one)] == []
 
 
 def test_refused_address_is_not_requested_from_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,9 @@
 """A registry on loopback: authentication by token or password, and verification of digests."""
 
+import contextlib
 import json
+import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,9 @@ from tests.support.containers import build_index, build_layer, build_manifest, d
 from tests.support.webserver import Request, Respond, Response, Server, serve
 
 from virtshape.launcher.images import download as downloading
+from virtshape.launcher.images import registry
 from virtshape.launcher.images.containerdisk import ContainerImages
-from virtshape.launcher.images.errors import ImageError, RefusedImageError, TransferError
+from virtshape.launcher.images.errors import ImageError, RefusedImageError, StoppedError, TransferError
 from virtshape.launcher.images.web import Access
 
 DISK = b"a disk".ljust(4096, b"\0")
@@ -111,6 +115,77 @@ def test_credentials_are_required_and_accepted(
             fetch(server, tmp_path, policy="Always")
         with pytest.raises(TransferError, match="was denied with the given credentials"):
             fetch(server, tmp_path, policy="Always", access=ME._replace(password="wrong"))  # noqa: S106 - of a test
+
+
+@pytest.mark.parametrize("demand", [demand_password, lambda inner: demand_token(inner, wanted="Basic bWU6d29yZA==")])
+def test_cached_private_image_needs_credentials(tmp_path: Path, demand: Callable[[Respond], Respond]) -> None:
+    with serve(demand(hold(v1=MANIFEST))) as server:
+        assert fetch(server, tmp_path, access=ME) == DISK
+        asked = len(server.requests)
+        assert fetch(server, tmp_path, access=ME, policy="IfNotPresent") == DISK
+        assert len(server.requests) == asked
+        for access in (Access(), ME._replace(password="wrong")):  # noqa: S106 - of a test
+            with pytest.raises(TransferError, match="was denied with"):
+                fetch(server, tmp_path, access=access, policy="IfNotPresent")
+            with pytest.raises(TransferError, match="was pulled with other credentials"):
+                fetch(server, tmp_path, access=access, policy="Never")
+    (note,) = (tmp_path / "cache" / "names").iterdir()
+    assert note.stat().st_mode & 0o777 == 0o600
+    assert ME.password not in note.read_text()
+
+
+def test_cached_image_that_became_public_needs_no_credentials(tmp_path: Path) -> None:
+    is_public = False
+
+    def respond(request: Request) -> Response:
+        return (hold(v1=MANIFEST) if is_public else demand_password(hold(v1=MANIFEST)))(request)
+
+    with serve(respond) as server:
+        fetch(server, tmp_path, access=ME)
+        is_public = True
+        assert fetch(server, tmp_path) == DISK
+        asked = len(server.requests)
+        assert fetch(server, tmp_path, policy="Never") == DISK
+        assert [request.path for request in server.requests[asked - 1 :]] == ["/v2/team/disk/manifests/v1"]
+
+
+def test_registry_that_sends_a_manifest_too_slowly_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "MANIFEST_SECONDS", 0.5)
+    ended = threading.Event()
+
+    def trickle(listening: socket.socket) -> None:
+        connection = listening.accept()[0]
+        with contextlib.suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            while not ended.wait(0.05):
+                connection.sendall(b" ")
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        sender = threading.Thread(target=trickle, args=[listening])
+        sender.start()
+        images = ContainerImages(tmp_path / "cache", networks=("127.0.0.0/8",))
+        try:
+            with pytest.raises(TransferError, match=r"did not send its response within 0\.5 s"):
+                images.fetch_disk(f"127.0.0.1:{listening.getsockname()[1]}/team/disk:v1")
+        finally:
+            ended.set()
+            sender.join()
+
+
+def test_reading_a_manifest_can_be_stopped(tmp_path: Path) -> None:
+    def stop(_done: int, _total: int | None) -> None:
+        raise StoppedError("stopped on request")
+
+    with serve(hold(v1=MANIFEST)) as server, pytest.raises(StoppedError):
+        fetch(server, tmp_path, progress=stop)
+
+
+def test_disk_larger_than_the_limit_of_the_request_is_refused(tmp_path: Path) -> None:
+    with serve(hold(v1=MANIFEST)) as server:
+        with pytest.raises(RefusedImageError, match="1000 bytes"):
+            fetch(server, tmp_path, limit=1000)
+        assert fetch(server, tmp_path, limit=4096) == DISK
 
 
 def test_expired_token_is_renewed(tmp_path: Path) -> None:
