@@ -1,10 +1,14 @@
 """Limits of docs/limits.md that have no other test."""
 
 import asyncio
+import socket
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.containers import build_index, build_layer, build_layout, digest, write_archive, write_tree
+from tests.support.webserver import Request, Response, serve
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.diagnosis import MAX_PROBLEMS
@@ -13,11 +17,17 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.patches.jsonpatch import MAX_COPIED_BYTES, patch_json
 from virtshape.apiserver.uploads import receiving
 from virtshape.apiserver.uploads.route import find_upload
-from virtshape.launcher.images import bundle, layers
+from virtshape.client.transport import Call, Reply
+from virtshape.controllers.storage.protocol import StorageError
+from virtshape.launcher.images import bundle, inspection, layers, qcow2, web
 from virtshape.launcher.images.containerdisk import ContainerImages
-from virtshape.launcher.images.errors import RefusedImageError
+from virtshape.launcher.images.errors import ImageError, RefusedImageError, TransferError
+from virtshape.launcher.node import control_client
+from virtshape.launcher.request import Status
 from virtshape.launcher.volumes import files
 from virtshape.launcher.volumes.task import UnusableVolumeError
+from virtshape.standalone.guests import files as guest_files
+from virtshape.standalone.storage import layout
 
 NAME = "registry.example/team/disk:1"
 
@@ -131,3 +141,82 @@ def test_depth_of_image_indexes_is_limited(tmp_path: Path) -> None:
     images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False)
     with pytest.raises(RefusedImageError, match="are nested too deeply"):
         images.fetch_disk(NAME)
+
+
+def test_depth_of_registry_indexes_is_limited(tmp_path: Path) -> None:
+    manifest = build_index({"amd64": b"{}"})
+    known = {}
+    for _ in range(5):
+        known[digest(manifest)] = manifest
+        manifest = build_index({"amd64": manifest})
+    known["v1"] = manifest
+
+    def respond(request: Request) -> Response:
+        return Response(known[request.path.rpartition("/")[2]])
+
+    images = ContainerImages(tmp_path, networks=("127.0.0.0/8",))
+    with serve(respond) as server, pytest.raises(RefusedImageError, match="are nested too deeply"):
+        images.fetch_disk(f"{server.address}/team/disk:v1")
+    assert len(server.requests) == 4
+
+
+def test_silent_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "SILENCE_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        with pytest.raises(TransferError, match="timed out"):
+            web.request(url, web.Access(networks=("127.0.0.0/8",)))
+
+
+def make_image(path: Path) -> Path:
+    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", str(path), "64M"], check=True)  # noqa: S607 - as users do
+    return path
+
+
+@pytest.mark.parametrize("constant", ["_SECONDS", "_CHECK_SECONDS"])
+def test_inspection_of_an_image_is_limited_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constant: str
+) -> None:
+    image = make_image(tmp_path / "image")
+    monkeypatch.setattr(inspection, constant, -1.0)
+    with pytest.raises(ImageError, match=r"did not end within -1 seconds|was ended by signal 9"):
+        inspection.inspect_image(image)
+
+
+def test_conversion_of_an_image_is_limited_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = make_image(tmp_path / "image")
+    monkeypatch.setattr(qcow2, "_CONVERT_SECONDS", -1.0)
+    with pytest.raises(ImageError, match=r"did not end within -1 seconds|was ended by signal 9"):
+        qcow2.convert(image, "qcow2", tmp_path / "raw", "raw")
+
+
+def test_names_of_volumes_are_limited() -> None:
+    assert layout.check_name("n" * 200) == "n" * 200
+    with pytest.raises(StorageError, match="is not a valid name"):
+        layout.check_name("n" * 201)
+
+
+async def test_answer_of_a_launcher_process_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_client, "MAX_LINE_BYTES", 1000)
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"x" * 3000 + b"\n")
+        writer.close()
+
+    async with await asyncio.start_unix_server(respond, tmp_path / "socket"):
+        with pytest.raises(ValueError, match="limit"):
+            await control_client.send_request(tmp_path / "socket", Status())
+
+
+async def test_token_of_a_guest_expires_after_a_year() -> None:
+    asked: list[Call] = []
+
+    class ApiServer:
+        async def call(self, call: Call) -> Reply:
+            asked.append(call)
+            return Reply(201, {}, call.body or b"")
+
+    transport: Any = ApiServer()
+    await guest_files.make_token_issuer(transport, "")("default", "account")
+    assert b'"expirationSeconds":31536000' in (asked[0].body or b"")
