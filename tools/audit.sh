@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Look up every locked dependency in a vulnerability database (OSV, or AUDIT_URL).
-# Exit status: 0 no findings, or the service cannot be reached (a message is printed); 1 findings or another error.
+# Exit status: 0 no findings; 1 findings or another error; 2 the service cannot be reached, or 0 with AUDIT_OPTIONAL=1.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +14,8 @@ wait
 # uv exits with 1 if there are findings and with 2 for any error.
 if [ $status -eq 2 ] && grep -qE 'error sending request|HTTP status (client|server) error' "$errors"; then
     echo "The vulnerability service cannot be reached: the dependencies were NOT audited." >&2
-    exit 0
+    [ "${AUDIT_OPTIONAL:-}" = 1 ] && exit 0
+    echo "Set AUDIT_OPTIONAL=1 to continue without the audit." >&2
+    exit 2
 fi
 [ $status -eq 0 ]

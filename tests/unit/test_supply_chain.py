@@ -140,10 +140,17 @@ def serve_osv(behaviour: str) -> Iterator[str]:
         server.shutdown()
 
 
-def audit(url: str) -> subprocess.CompletedProcess[str]:
+def audit(url: str, optional: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", ROOT / "tools" / "audit.sh"],  # noqa: S607
-        env={**os.environ, "AUDIT_URL": url, "VENV": str(VENV), "UV_NO_CACHE": "1", "UV_HTTP_RETRIES": "0"},
+        env={
+            **os.environ,
+            "AUDIT_URL": url,
+            "AUDIT_OPTIONAL": optional,
+            "VENV": str(VENV),
+            "UV_NO_CACHE": "1",
+            "UV_HTTP_RETRIES": "0",
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -156,7 +163,7 @@ def audit(url: str) -> subprocess.CompletedProcess[str]:
     [
         ("nothing", 0, "no known vulnerabilities"),
         ("findings", 1, "PYSEC-2026-1: a fake finding"),
-        ("denied", 0, "cannot be reached: the dependencies were NOT audited"),
+        ("denied", 2, "cannot be reached: the dependencies were NOT audited"),
     ],
 )
 def test_audit_fails_on_findings_and_reports_an_unreachable_service(behaviour: str, status: int, message: str) -> None:
@@ -167,7 +174,8 @@ def test_audit_fails_on_findings_and_reports_an_unreachable_service(behaviour: s
 
 
 @needs_uv
-def test_audit_without_a_service_reports_that_nothing_was_audited() -> None:
-    ran = audit("http://127.0.0.1:9/")
-    assert ran.returncode == 0
+@pytest.mark.parametrize(("optional", "status"), [("", 2), ("1", 0)])
+def test_audit_without_a_service_passes_only_if_it_is_optional(optional: str, status: int) -> None:
+    ran = audit("http://127.0.0.1:9/", optional)
+    assert ran.returncode == status
     assert "the dependencies were NOT audited" in ran.stderr
