@@ -25,13 +25,9 @@ INFERENCE: Final = (
     "with inferFromVolume / should reject VM creation when inference was successful but memory and "
     "RejectInferFromVolumeFailure were set"
 )
-REQUIREMENTS: Final = "VirtualMachine using preference resource requirements / should be accepted when"
 KNOWN_FAILURES: Final = {
     f"{INFERENCE} / with explicitly setting RejectInferFromVolumeFailure": "expects the name of KubeVirt's webhook",
     f"{INFERENCE} / with implicitly setting RejectInferFromVolumeFailure (default)": "expects the name of the webhook",
-    f"{REQUIREMENTS} / VirtualMachineInstancetype meets CPU requirements": (
-        "the instance type leaves memory open and the VM gives none, which we refuse"
-    ),
 }
 """Specs that fail, and why. A spec that no longer fails must be removed here."""
 

@@ -19,11 +19,11 @@ from virtshape.apiserver.uploads import receiving
 from virtshape.apiserver.uploads.route import find_upload
 from virtshape.client.transport import Call, Reply
 from virtshape.controllers.storage.protocol import StorageError
+from virtshape.launcher.controlprotocol import Status
 from virtshape.launcher.images import bundle, inspection, layers, qcow2, web
 from virtshape.launcher.images.containerdisk import ContainerImages
 from virtshape.launcher.images.errors import ImageError, RefusedImageError, TransferError
 from virtshape.launcher.node import control_client
-from virtshape.launcher.request import Status
 from virtshape.launcher.volumes import files
 from virtshape.launcher.volumes.task import UnusableVolumeError
 from virtshape.standalone.guests import files as guest_files
