@@ -360,7 +360,7 @@ class Cases:
         tree = {"apiVersion": "instancetype.kubevirt.io/v1beta1", "metadata": {"name": "x"}, "spec": spec}
         return {"operation": "CREATE", "object": {**tree, "kind": f"VirtualMachine{self.pick(('', 'Cluster'))}{kind}"}}
 
-    def judgement(self) -> JsonObject:
+    def evaluation(self) -> JsonObject:
         """Return a question with a valid VM and some more fields; all that needs an administrator is permitted."""
         extra = self.struct(VirtualMachineInstanceSpec, 0.12)
         devices = extra["domain"].get("devices", {})
@@ -437,7 +437,7 @@ DRAWS: Final[dict[str, Callable[[Cases], JsonObject]]] = {
     "matcher": Cases.mutation,
     "validateInstancetype": lambda cases: cases.review("Instancetype", cases.instancetype_spec()),
     "validatePreference": Cases.preference_review,
-    "judgeVM": Cases.judgement,
+    "evaluateVM": Cases.evaluation,
     "compareRevisions": Cases.payloads,
     "upgradeRevisions": Cases.upgrade,
 }

@@ -65,7 +65,7 @@ LOOSER: Final = ("Memory hotplug is only available for x86_64 VMs",)
 
 
 def _compare_verdicts(want: JsonObject, got: JsonObject) -> list[str]:
-    """Return how two judgements of a VM differ: which errors are reported first is up to each."""
+    """Return how two evaluations of a VM differ: which errors are reported first is up to each."""
     if not want["allowed"]:
         is_missed = got["allowed"] and not want["refusals"][0].startswith(LOOSER)
         return [f"allowed: KubeVirt refuses it: {want['refusals'][0]}"] if is_missed else []

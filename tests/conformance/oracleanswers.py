@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from virtshape.admission.admit import judge
+from virtshape.admission.admit import evaluate
 from virtshape.admission.checkresult import split_violations
 from virtshape.admission.clusterstate import CONFIGURATION, ClusterState, Query, VMCount
 from virtshape.admission.submission import Submission
@@ -73,10 +73,10 @@ class _Cluster(ClusterState):
         return "2026-01-01T00:00:00Z"
 
 
-def answer_judge_vm(question: JsonObject) -> JsonObject:
+def answer_evaluate_vm(question: JsonObject) -> JsonObject:
     cluster, kind = _Cluster(question), find_kind("kubevirt.io/v1", "VirtualMachine")
     assert kind is not None
-    found = run_search(judge(Submission(kind, question["vm"], None), cluster), cluster.answer).violations
+    found = run_search(evaluate(Submission(kind, question["vm"], None), cluster), cluster.answer).violations
     messages = [cause.message for cause in split_violations(found).causes]
     return {"allowed": False, "refusals": messages} if messages else {"allowed": True}
 
@@ -84,5 +84,5 @@ def answer_judge_vm(question: JsonObject) -> JsonObject:
 ORACLE_ANSWERS: dict[str, Callable[[JsonObject], JsonObject]] = {
     "compareRevisions": answer_compare_revisions,
     "upgradeRevisions": answer_upgrade_revisions,
-    "judgeVM": answer_judge_vm,
+    "evaluateVM": answer_evaluate_vm,
 }

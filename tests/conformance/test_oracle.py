@@ -23,7 +23,7 @@ from virtshape.api.model import JsonObject
 
 CASES: Final = int(os.environ.get("VIRTSHAPE_ORACLE_CASES", "2000"))
 FIRST_SEED: Final = int(os.environ.get("VIRTSHAPE_ORACLE_SEED", "1"))
-WEIGHTS: Final = {"apply": 5, "judgeVM": 5, "expand": 3, "requirements": 2, "matcher": 2, "infer": 2}
+WEIGHTS: Final = {"apply": 5, "evaluateVM": 5, "expand": 3, "requirements": 2, "matcher": 2, "infer": 2}
 MAX_FAILURES: Final = 5
 
 

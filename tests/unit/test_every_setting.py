@@ -10,7 +10,7 @@ from tests.support.build import build_spec, build_vm
 from tests.support.instances import build_vmi
 
 from virtshape.admission.checkresult import require_valid
-from virtshape.admission.configuration import judge_configuration
+from virtshape.admission.configuration import evaluate_configuration
 from virtshape.admission.rules.configured import check_configured
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.description import describe
@@ -254,7 +254,7 @@ def test_setting_that_is_tested_elsewhere_occurs_in_that_test(path: str, file: s
 
 @pytest.mark.parametrize("path", [path for path, has in list_settings(KubeVirtSpec) if not has])
 def test_setting_without_effect_causes_a_warning(path: str) -> None:
-    found = judge_configuration({"spec": nest(path, make_value(path))}, None).violations
+    found = evaluate_configuration({"spec": nest(path, make_value(path))}, None).violations
     assert require_valid(found) == [DEPRECATED.get(path, f"spec.{path}: not supported by virtshape: no effect")]
 
 

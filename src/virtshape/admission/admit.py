@@ -6,14 +6,14 @@ The API server admits; the mutating webhook completes, and the validating webhoo
 
 from typing import Final
 
-from virtshape.admission.checkresult import IN_USE, Judgement, require_valid, split_violations
+from virtshape.admission.checkresult import IN_USE, Evaluation, require_valid, split_violations
 from virtshape.admission.clusterstate import Admitted, ClusterState, Steps, VMCount
-from virtshape.admission.configuration import judge_configuration
+from virtshape.admission.configuration import evaluate_configuration
 from virtshape.admission.datavolume import check_data_volume
-from virtshape.admission.instance import complete_vmi, judge_completed_vmi, judge_vmi
+from virtshape.admission.instance import complete_vmi, evaluate_completed_vmi, evaluate_vmi
 from virtshape.admission.sizing import check_sizing
 from virtshape.admission.submission import Submission
-from virtshape.admission.virtualmachine import complete_vm, judge_completed_vm, judge_vm
+from virtshape.admission.virtualmachine import complete_vm, evaluate_completed_vm, evaluate_vm
 from virtshape.api.cdi import DataVolume
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
@@ -28,21 +28,21 @@ def has_rules(kind: Kind) -> bool:
     return kind.group in _GROUPS
 
 
-def judge(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Judgement]:
-    """Return the object to store, with defaults, and all its violations: the one judge for all callers."""
+def evaluate(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Evaluation]:
+    """Return the object to store, with defaults, and all its violations: used by all callers."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            return judge_vm(submission, cluster)
+            return evaluate_vm(submission, cluster)
         case "kubevirt.io", "VirtualMachineInstance":
-            return judge_vmi(submission, cluster, trusted=trusted)
+            return evaluate_vmi(submission, cluster, trusted=trusted)
         case _:
-            return _judge_other(submission)
+            return _evaluate_other(submission)
 
 
 def admit(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
     """Return the object to store, with defaults. Raise StatusError with one cause per violation."""
-    judgement = yield from judge(submission, cluster, trusted=trusted)
-    return Admitted(judgement.tree, require_valid(judgement.violations))
+    evaluation = yield from evaluate(submission, cluster, trusted=trusted)
+    return Admitted(evaluation.tree, require_valid(evaluation.violations))
 
 
 def complete(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
@@ -60,12 +60,12 @@ def validate(submission: Submission, cluster: ClusterState, *, trusted: bool = F
     """Return the object, which has its defaults already, unchanged. Raise StatusError with one cause per violation."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            judgement = yield from judge_completed_vm(submission, cluster)
+            evaluation = yield from evaluate_completed_vm(submission, cluster)
         case "kubevirt.io", "VirtualMachineInstance":
-            judgement = yield from judge_completed_vmi(submission, cluster, trusted=trusted)
+            evaluation = yield from evaluate_completed_vmi(submission, cluster, trusted=trusted)
         case _:
-            judgement = yield from _judge_other(submission)
-    return Admitted(judgement.tree, require_valid(judgement.violations))
+            evaluation = yield from _evaluate_other(submission)
+    return Admitted(evaluation.tree, require_valid(evaluation.violations))
 
 
 def _accept(submission: Submission) -> Steps[Admitted]:
@@ -73,25 +73,25 @@ def _accept(submission: Submission) -> Steps[Admitted]:
     return Admitted(submission.new, [])
 
 
-def _judge_other(submission: Submission) -> Steps[Judgement]:
-    """Judge an object of a kind that gets no defaults."""
+def _evaluate_other(submission: Submission) -> Steps[Evaluation]:
+    """Evaluate an object of a kind that gets no defaults."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "KubeVirt":
-            return judge_configuration(submission.new, submission.old)
+            return evaluate_configuration(submission.new, submission.old)
         case "cdi.kubevirt.io", "DataVolume" if not submission.has_same_spec:
             volume: DataVolume = submission.read()
-            return Judgement(submission.new, list(check_data_volume(volume.spec, "spec")))
+            return Evaluation(submission.new, list(check_data_volume(volume.spec, "spec")))
         case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP) and not submission.has_same_spec:
-            return (yield from _judge_sizing(submission))
+            return (yield from _evaluate_sizing(submission))
         case _:
-            return Judgement(submission.new, [])
+            return Evaluation(submission.new, [])
 
 
-def _judge_sizing(submission: Submission) -> Steps[Judgement]:
+def _evaluate_sizing(submission: Submission) -> Steps[Evaluation]:
     violations = list(check_sizing(submission.read()))
     if submission.old is not None and not split_violations(violations).causes:
         violations += yield from _warn_of_users(submission)
-    return Judgement(submission.new, violations)
+    return Evaluation(submission.new, violations)
 
 
 def _warn_of_users(submission: Submission) -> Steps[list[FieldError]]:

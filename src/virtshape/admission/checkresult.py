@@ -28,7 +28,7 @@ class CheckResult(NamedTuple):
     warnings: list[str]
 
 
-class Judgement(NamedTuple):
+class Evaluation(NamedTuple):
     """The object to store, with defaults, and all its violations, including those that only cause warnings."""
 
     tree: JsonObject

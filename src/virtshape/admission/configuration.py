@@ -1,17 +1,17 @@
 """Admission of the KubeVirt object: validate settings and warn about those without effect."""
 
-from virtshape.admission.checkresult import Judgement
+from virtshape.admission.checkresult import Evaluation
 from virtshape.admission.rules.settings import check_effects, check_settings
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject
 
 
-def judge_configuration(new: JsonObject, old: JsonObject | None) -> Judgement:
+def evaluate_configuration(new: JsonObject, old: JsonObject | None) -> Evaluation:
     """Return the object to store, its invalid settings, and a warning per ignored setting."""
     spec = new.get("spec")
     if not spec or (old is not None and spec == old.get("spec")):
-        return Judgement(new, [])
+        return Evaluation(new, [])
     settings = spec.get("configuration") or {}
     found = [*check_settings(from_tree(settings, KubeVirtConfiguration), settings), *check_effects(spec)]
-    return Judgement(new, found)
+    return Evaluation(new, found)

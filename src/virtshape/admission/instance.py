@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from virtshape.admission.checkresult import Judgement, require_valid
+from virtshape.admission.checkresult import Evaluation, require_valid
 from virtshape.admission.clusterstate import CONFIGURATION, Admitted, ClusterState, Steps, read_configuration
 from virtshape.admission.dryrun import with_default_field
 from virtshape.admission.overlay import overlay
@@ -37,18 +37,18 @@ _GUEST_USER: Final = 107
 _RESTRICTED: Final = FieldError("", "update of VMI object is restricted", "FieldValueNotSupported")
 
 
-def judge_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Judgement]:
+def evaluate_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Evaluation]:
     """Return the VMI to store and all its violations; `trusted` means that a controller writes it."""
     new, old = submission.new, submission.old
     if old is not None:
         violations = [] if trusted else list(_check_changed(new, old))
-        return Judgement(_keep_status(new, old, trusted=trusted), violations)
+        return Evaluation(_keep_status(new, old, trusted=trusted), violations)
     vmi: VirtualMachineInstance = submission.take()
     configuration = read_configuration((yield CONFIGURATION))
     given = to_tree(vmi)
     conflicts = _complete(vmi, configuration, cluster)
     violations = [*conflicts, *_check_new(vmi, configuration, cluster, trusted=trusted)]
-    return Judgement(_write(new, given, vmi, cluster, trusted=trusted), violations)
+    return Evaluation(_write(new, given, vmi, cluster, trusted=trusted), violations)
 
 
 def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Admitted]:
@@ -65,16 +65,16 @@ def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool
     return Admitted(_write(new, given, vmi, cluster, trusted=trusted), [])
 
 
-def judge_completed_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Judgement]:
+def evaluate_completed_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Evaluation]:
     """Return the VMI, which has its defaults already, unchanged, and all its violations."""
     new, old = submission.new, submission.old
     if old is not None:
-        return Judgement(new, [] if trusted else list(_check_changed(new, old)))
+        return Evaluation(new, [] if trusted else list(_check_changed(new, old)))
     vmi: VirtualMachineInstance = submission.take()
     configuration = read_configuration((yield CONFIGURATION))
     no_memory = check_memory_given(vmi.spec.domain, _ROOT, None)
     conflicts = [no_memory] if no_memory else []
-    return Judgement(new, [*conflicts, *_check_new(vmi, configuration, cluster, trusted=trusted)])
+    return Evaluation(new, [*conflicts, *_check_new(vmi, configuration, cluster, trusted=trusted)])
 
 
 def _keep_status(new: JsonObject, old: JsonObject, *, trusted: bool) -> JsonObject:

@@ -1,5 +1,5 @@
 """
-The judgement of VMs: set defaults, and collect all violations.
+The evaluation of VMs: set defaults, and collect all violations.
 
 The API server, the webhook and lint call it.
 An update that leaves the spec unchanged after defaulting always passes, and so does any update to a VM that is being
@@ -9,7 +9,7 @@ deleted.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from virtshape.admission.checkresult import DEFERRED, Judgement, require_valid
+from virtshape.admission.checkresult import DEFERRED, Evaluation, require_valid
 from virtshape.admission.clusterstate import CONFIGURATION, Admitted, ClusterState, Steps, read_configuration
 from virtshape.admission.dryrun import DryRun, describe_unmet, dry_run_vm_in_place, with_default_field
 from virtshape.admission.fit import Fit
@@ -39,14 +39,14 @@ _DEFER: Final = "Defer"
 _ARCHITECTURE: Final = (f"{TEMPLATE_ROOT}.architecture",)
 
 
-def judge_vm(submission: Submission, cluster: ClusterState) -> Steps[Judgement]:
+def evaluate_vm(submission: Submission, cluster: ClusterState) -> Steps[Evaluation]:
     """Return the VM to store, with defaults, and all its violations."""
     if _is_unchanged(submission):
-        return Judgement(submission.new, [])
+        return Evaluation(submission.new, [])
     completed = yield from _complete(submission, cluster)
     if completed.is_unchanged:
-        return Judgement(completed.tree, completed.warnings)
-    return (yield from _judge(completed, cluster))
+        return Evaluation(completed.tree, completed.warnings)
+    return (yield from _evaluate(completed, cluster))
 
 
 def complete_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted]:
@@ -55,22 +55,22 @@ def complete_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted
         return Admitted(submission.new, [])
     completed = yield from _complete(submission, cluster)
     if completed.references.error is not None:
-        judgement = yield from _judge(completed, cluster)
-        require_valid(judgement.violations)
+        evaluation = yield from _evaluate(completed, cluster)
+        require_valid(evaluation.violations)
     return Admitted(completed.tree, require_valid(completed.warnings))
 
 
-def judge_completed_vm(submission: Submission, cluster: ClusterState) -> Steps[Judgement]:
+def evaluate_completed_vm(submission: Submission, cluster: ClusterState) -> Steps[Evaluation]:
     """Return the VM, which has its defaults already, unchanged, and all its violations."""
     if _is_unchanged(submission):
-        return Judgement(submission.new, [])
+        return Evaluation(submission.new, [])
     vm: VirtualMachine = submission.take()
     before: VirtualMachine | None = submission.decode_old()
     if before is not None and vm.spec == before.spec:
-        return Judgement(submission.new, [])
+        return Evaluation(submission.new, [])
     references = yield from resolve_matchers(vm, before)  # another webhook may have changed them after ours
     completed = _Completed(vm, before, submission.new, references.warnings, references, None)
-    return (yield from _judge(completed, cluster))
+    return (yield from _evaluate(completed, cluster))
 
 
 def _is_unchanged(submission: Submission) -> bool:
@@ -114,12 +114,12 @@ def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed
     return _Completed(vm, before, tree, mutated.warnings, mutated.references, preference)
 
 
-def _judge(completed: _Completed, cluster: ClusterState) -> Steps[Judgement]:
+def _evaluate(completed: _Completed, cluster: ClusterState) -> Steps[Evaluation]:
     """Gather the objects that the VM refers to, and check it. Consumes the VM."""
     vm, before, tree, warnings, references, preference = completed
     inputs = yield from gather_validation_inputs(vm, before, cluster.known, references, preference)
     unresolved = references.error.causes if references.error is not None else ()
-    return Judgement(tree, [*warnings, *unresolved, *check_vm(vm, tree, inputs, cluster)])
+    return Evaluation(tree, [*warnings, *unresolved, *check_vm(vm, tree, inputs, cluster)])
 
 
 class _Resolved(NamedTuple):

@@ -161,13 +161,13 @@ func answerAdmitVM(input vmInput) (any, error) {
 	return tree{"allowed": true}, nil
 }
 
-type judgeInput struct {
+type evaluateInput struct {
 	vmInput
 	Raw json.RawMessage `json:"vm"`
 }
 
-// answerJudgeVM asks the admitter of VMs, which judges the whole VM after the instance type and preference are applied.
-func answerJudgeVM(input judgeInput) (any, error) {
+// answerEvaluateVM asks the admitter of VMs, which evaluates the whole VM after the instance type and preference are applied.
+func answerEvaluateVM(input evaluateInput) (any, error) {
 	objects, err := newClient(input.Objects)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ var operations = map[string]func(json.RawMessage) (any, error){
 	"validatePreference":   parsed(answerValidatePreference),
 	"matcher":              parsed(answerMatcher),
 	"admitVM":              parsed(answerAdmitVM),
-	"judgeVM":              parsed(answerJudgeVM),
+	"evaluateVM":           parsed(answerEvaluateVM),
 	"compareRevisions":     parsed(answerCompareRevisions),
 	"upgradeRevisions":     parsed(answerUpgradeRevisions),
 }

@@ -1,5 +1,5 @@
 """
-Checks of single documents before they are judged: kind, version, schema and metadata.
+Checks of single documents before they are evaluated: kind, version, schema and metadata.
 
 Pure.
 """

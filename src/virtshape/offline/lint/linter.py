@@ -26,8 +26,8 @@ from virtshape.offline.lint.decoding import (
     reference_of_tree,
     skip_undecoded,
 )
+from virtshape.offline.lint.evaluation import FileCluster, evaluate_object, find_place
 from virtshape.offline.lint.finding import Finding, Subject, build_finding
-from virtshape.offline.lint.judging import FileCluster, find_place, judge_object
 from virtshape.resolve.reference import Reference
 
 _BUCKETS: Final = 1024
@@ -107,8 +107,8 @@ class Linter:
         yield from reading.issues
         yield from skip_undecoded(check_metadata(reading.tree, kind, is_decoded=reading.object is not None), reading)
         if reading.object is not None:
-            judged = judge_object(kind, reading.tree, reading.object, self._cluster)
-            yield from skip_undecoded(dict.fromkeys(judged), reading)
+            evaluated = evaluate_object(kind, reading.tree, reading.object, self._cluster)
+            yield from skip_undecoded(dict.fromkeys(evaluated), reading)
 
     def _check_sole(self, reference: Reference, file: str) -> Iterator[FieldError]:
         first = self._seen.find_earlier_file(reference, file) if reference.name else None

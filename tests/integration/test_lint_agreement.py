@@ -24,7 +24,7 @@ from virtshape.api.validation.schema import check_schema
 from virtshape.api.yaml import Document, scan_documents
 from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.offline.lint import Finding, LintContext, Linter
-from virtshape.offline.lint.judging import FileCluster
+from virtshape.offline.lint.evaluation import FileCluster
 from virtshape.offline.lint.prescan import prescan
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP
 from virtshape.resolve.search import run_search
@@ -137,7 +137,7 @@ OBJECTS: Final = st.one_of(
 )
 
 
-class Judges(NamedTuple):
+class Evaluators(NamedTuple):
     """A server, and what lint knows of its objects."""
 
     client: Client
@@ -158,21 +158,21 @@ def path_of(tree: JsonObject) -> str:
 
 
 @pytest.fixture(scope="module")
-def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judges]:
-    with LoopbackServer(tmp_path_factory.mktemp("judging") / "data", catalog=True) as server:
+def evaluators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluators]:
+    with LoopbackServer(tmp_path_factory.mktemp("lint") / "data", catalog=True) as server:
         client = server.connect()
         for tree in WORLD:
             reply = client.post(path_of(tree), tree)
             assert reply.status == 201, reply.body
         kubevirt = client.get("/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt").tree
         texts = [json.dumps(tree).encode() for tree in [*WORLD, kubevirt]]
-        yield Judges(client, prescan(texts, catalog=True))
+        yield Evaluators(client, prescan(texts, catalog=True))
         client.close()
 
 
-def agree(judges: Judges, tree: JsonObject) -> None:
+def agree(evaluators: Evaluators, tree: JsonObject) -> None:
     """Check that the server and lint give the same answer."""
-    reply, findings = judges.refuse(tree), judges.lint(tree)
+    reply, findings = evaluators.refuse(tree), evaluators.lint(tree)
     try:
         compare(tree, reply, findings)
     except AssertionError as error:
@@ -236,20 +236,20 @@ def drop_host_disks(errors: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("tree", JUDGED, ids=lambda tree: f"{tree['kind']} {tree['metadata']['name']}")
-def test_lint_and_dry_run_agree_on_examples(judges: Judges, tree: JsonObject) -> None:
-    agree(judges, {**tree, "metadata": {**tree["metadata"], "namespace": None, "name": "fuzzed"}})
+def test_lint_and_dry_run_agree_on_examples(evaluators: Evaluators, tree: JsonObject) -> None:
+    agree(evaluators, {**tree, "metadata": {**tree["metadata"], "namespace": None, "name": "fuzzed"}})
 
 
 @settings(SETTINGS, max_examples=500)
 @given(OBJECTS)
-def test_lint_and_dry_run_agree(judges: Judges, tree: JsonObject) -> None:
-    agree(judges, tree)
+def test_lint_and_dry_run_agree(evaluators: Evaluators, tree: JsonObject) -> None:
+    agree(evaluators, tree)
 
 
 @settings(SETTINGS, max_examples=10_000)
 @given(OBJECTS)
-def test_lint_and_dry_run_agree_on_many_objects(judges: Judges, tree: JsonObject) -> None:
-    agree(judges, tree)
+def test_lint_and_dry_run_agree_on_many_objects(evaluators: Evaluators, tree: JsonObject) -> None:
+    agree(evaluators, tree)
 
 
 def list_causes(decide: Callable[[], object]) -> set[tuple[str, str]]:
@@ -263,8 +263,8 @@ def list_causes(decide: Callable[[], object]) -> set[tuple[str, str]]:
 
 @settings(SETTINGS, max_examples=200)
 @given(OBJECTS)
-def test_webhooks_and_server_agree(judges: Judges, tree: JsonObject) -> None:
-    kind, cluster = find_stated(tree), FileCluster(judges.context, DEFAULT_ARCHITECTURE)
+def test_webhooks_and_server_agree(evaluators: Evaluators, tree: JsonObject) -> None:
+    kind, cluster = find_stated(tree), FileCluster(evaluators.context, DEFAULT_ARCHITECTURE)
     schema = check_schema(tree, kind)
     assume(not (schema.causes or schema.unknown or schema.misfits))
 

@@ -1,5 +1,5 @@
 """
-Judge the objects of files as the server would, with the objects in the files as the cluster.
+Evaluate the objects of files as the server would, with the objects in the files as the cluster.
 
 Errors that depend on objects outside the files become notes or warnings that say so.
 """
@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from virtshape.admission.admit import judge
+from virtshape.admission.admit import evaluate
 from virtshape.admission.clusterstate import CONFIGURATION, ClusterState, Query, VMCount
 from virtshape.admission.matcher import ROLES
 from virtshape.admission.missing import describe_missing
@@ -39,7 +39,7 @@ _LABELS: Final[dict[Role, str]] = {"instancetype": "instance type", "preference"
 
 
 class FileCluster(ClusterState):
-    """The cluster that the files describe; remembers which objects a judgement asked for that are not in the files."""
+    """The cluster that the files describe; remembers which objects an evaluation asked for that are not in the files."""
 
     def __init__(self, context: LintContext, architecture: str) -> None:
         self.context = context
@@ -54,7 +54,7 @@ class FileCluster(ClusterState):
         return self.context
 
     def answer(self, query: Query) -> Model | int | None:
-        """Return the object that a judgement asks for."""
+        """Return the object that an evaluation asks for."""
         if isinstance(query, VMCount):
             return 0
         if query == CONFIGURATION:
@@ -85,18 +85,18 @@ def _with_architecture(found: KubeVirt | None, architecture: str) -> KubeVirt:
     return build_kubevirt(replace(settings, architecture_configuration=by_architecture))
 
 
-def judge_object(kind: Kind, tree: JsonObject, found: Model, cluster: FileCluster) -> Iterator[FieldError]:
+def evaluate_object(kind: Kind, tree: JsonObject, found: Model, cluster: FileCluster) -> Iterator[FieldError]:
     """Yield everything that the server would report; what the files do not determine is a note or a warning."""
     if isinstance(found, VirtualMachine) and _names_revision(found):
         tree, unknown = _without_missing_revisions(found, cluster.context)
         found = from_tree(tree, VirtualMachine)
         yield from unknown
     trial = Submission(kind, tree, None, found, stored=False)  # faster, but messages may lack suggestions
-    if not run_search(judge(trial, cluster), cluster.answer).violations:
+    if not run_search(evaluate(trial, cluster), cluster.answer).violations:
         return
     cluster.missing.clear()
     submission = Submission(kind, tree, None)
-    for error in run_search(judge(submission, cluster), cluster.answer).violations:
+    for error in run_search(evaluate(submission, cluster), cluster.answer).violations:
         match error.rule:
             case "inference-unknown":
                 yield _describe_unknown(error, submission.read(), cluster)
