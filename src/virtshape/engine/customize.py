@@ -105,12 +105,24 @@ def customize(
 
 
 def _apply_size(spec: VirtualMachineInstancetypeSpec, size: Size) -> None:
+    """Set the size; a limit for hotplug that equals the old size equals the new one, and others are at least that."""
     if size.vcpus is not None or size.topology is not None:
         cpu = spec.cpu = spec.cpu or CPUInstancetype()
+        if cpu.max_sockets:
+            sockets = size.vcpus or read_topology(size.topology or CPUTopology()).sockets
+            before = cpu.guest or read_topology(cpu.topology or CPUTopology()).sockets
+            cpu.max_sockets = sockets if cpu.max_sockets == before else max(cpu.max_sockets, sockets)
         cpu.guest, cpu.topology = size.vcpus, size.topology
     if size.memory is not None:
         memory = spec.memory = spec.memory or MemoryInstancetype()
+        if memory.max_guest is not None and _is_exceeded(memory.max_guest, memory.guest, size.memory):
+            memory.max_guest = size.memory
         memory.guest = size.memory
+
+
+def _is_exceeded(limit: Quantity, before: Quantity | None, after: Quantity) -> bool:
+    """Return True if a limit has to change with the size: it equals the old size or is below the new one."""
+    return limit.value() < after.value() or (before is not None and limit.value() == before.value())
 
 
 def states_size(spec: VirtualMachineInstancetypeSpec) -> bool:

@@ -103,6 +103,32 @@ def test_customize_replaces_only_the_size(spec: JsonObject, size: Size, expected
     assert _customize(build_instancetype(spec), size)["spec"] == expected
 
 
+@pytest.mark.parametrize(
+    ("limits", "size", "expected"),
+    [
+        pytest.param({"maxSockets": 2}, Size(vcpus=4), {"maxSockets": 4}, id="no room stays no room"),
+        pytest.param({"maxSockets": 2}, Size(vcpus=1), {"maxSockets": 1}, id="no room in a smaller size"),
+        pytest.param({"maxSockets": 8}, Size(vcpus=4), {"maxSockets": 8}, id="room for more sockets"),
+        pytest.param({"maxSockets": 3}, Size(vcpus=4), {"maxSockets": 4}, id="fewer sockets than vCPUs"),
+        pytest.param(
+            {"maxSockets": 2},
+            Size(topology=CPUTopology(sockets=3, cores=2)),
+            {"maxSockets": 3},
+            id="sockets of a topology",
+        ),
+        pytest.param({"maxGuest": "2Gi"}, Size(memory=Quantity("4Gi")), {"maxGuest": "4Gi"}, id="no room for memory"),
+        pytest.param({"maxGuest": "8Gi"}, Size(memory=Quantity("4Gi")), {"maxGuest": "8Gi"}, id="room for memory"),
+        pytest.param({"maxGuest": "3Gi"}, Size(memory=Quantity("4Gi")), {"maxGuest": "4Gi"}, id="less than the memory"),
+    ],
+)
+def test_hotplug_limits_fit_the_new_size(limits: JsonObject, size: Size, expected: JsonObject) -> None:
+    cpu = {"guest": 2, **{key: value for key, value in limits.items() if key == "maxSockets"}}
+    memory = {"guest": "2Gi", **{key: value for key, value in limits.items() if key == "maxGuest"}}
+    spec = _customize(build_instancetype({"cpu": cpu, "memory": memory}), size)["spec"]
+    found = {**spec["cpu"], **spec["memory"]}
+    assert {key: found[key] for key in limits} == expected
+
+
 def test_source_is_not_modified() -> None:
     source = build_instancetype(TYPED, {"labels": {f"{OWN}/size": "medium"}})
     before = to_tree(source)

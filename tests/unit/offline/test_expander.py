@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -6,9 +6,13 @@ from tests.support.build import build_instancetype, build_preference, build_sour
 
 from virtshape import Expander, StatusError
 from virtshape.api.codec import encode, from_tree, to_tree
+from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
+from virtshape.api.quantity import Quantity
+from virtshape.catalog import loader as catalog
+from virtshape.engine.customize import Size, customize
 
 DOMAIN = "spec.template.spec.domain"
 ROOT_VOLUME: JsonObject = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]}
@@ -147,3 +151,13 @@ def test_lint_uses_the_configuration() -> None:
     configuration = from_tree({"emulatedMachines": ["pc-i440fx*"]}, KubeVirtConfiguration)
     assert [each.field for each in Expander().lint(vm)] == [f"{DOMAIN}.machine.type"]
     assert Expander(configuration=configuration).lint(vm) == []
+
+
+@pytest.mark.parametrize("name", catalog.names("VirtualMachineClusterInstancetype"))
+def test_vms_with_customized_instancetypes_of_the_catalog_are_valid(name: str) -> None:
+    source = cast("VirtualMachineClusterInstancetype", catalog.find("VirtualMachineClusterInstancetype", name))
+    for vcpus in (1, 2, 4, 32):
+        size = Size(vcpus=vcpus, memory=Quantity(f"{vcpus * 4}Gi"))
+        custom = customize(source, "mine", size)
+        vm = build_vm(instancetype={"name": "mine", "kind": "VirtualMachineInstancetype"})
+        assert [finding.message for finding in Expander([custom]).lint(encode(vm)) if finding.level == "error"] == []

@@ -39,7 +39,7 @@ _LABELS: Final[dict[Role, str]] = {"instancetype": "instance type", "preference"
 
 
 class FileCluster(ClusterState):
-    """The cluster that the files describe; remembers which objects an evaluation asked for that are not in the files."""
+    """The cluster that the files describe; remembers which missing objects an evaluation asked for."""
 
     def __init__(self, context: LintContext, architecture: str) -> None:
         self.context = context
