@@ -1,0 +1,42 @@
+"""Manifests of other projects and kustomizations, applied with kubectl as they are."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from tests.support.kubectl import Kubectl, find_kubectls
+from tests.support.upprocess import System, wait_until
+
+KUSTOMIZE: Final = Path(__file__).parents[2] / "examples" / "kustomize"
+FIRST_WITH_PATCHES: Final = (1, 21)
+"""The first kubectl whose kustomize accepts folders as resources, and `patches`."""
+
+
+@pytest.fixture(scope="module")
+def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    """The newest kubectl, with a server of its own whose catalog may be changed."""
+    version, path = max(find_kubectls().items(), default=((0, 0), Path()))
+    if version < FIRST_WITH_PATCHES:
+        pytest.skip("no kubectl 1.21 or newer: tools/kubectl/build.sh makes one with Go")
+    with System(tmp_path_factory.mktemp("applying") / "data", "--launcher", "simulate") as system:
+        yield Kubectl(path, system.kubeconfig, tmp_path_factory.mktemp("home"))
+
+
+@pytest.mark.parametrize(("namespace", "size"), [("dev", "1 2Gi"), ("prod", "4 16Gi")])
+def test_kustomize_varies_a_vm_by_namespace_and_instancetype(kubectl: Kubectl, namespace: str, size: str) -> None:
+    kubectl("create", "namespace", namespace)
+    in_namespace = kubectl.in_namespace(namespace)
+    in_namespace("apply", "-k", KUSTOMIZE / namespace)
+    columns = "jsonpath={.status.effective.vcpus} {.status.effective.memory}"
+    wait_until(lambda: in_namespace("get", "vm", "web", "-o", columns) == size, f"the VM does not get {size}")
+
+
+def test_published_catalog_of_kubevirt_is_applied_unchanged(kubectl: Kubectl) -> None:
+    path = Path(os.environ.get("VIRTSHAPE_REFERENCE") or ".") / "common-instancetypes.yaml"
+    if not path.exists():
+        pytest.skip("VIRTSHAPE_REFERENCE names no folder with common-instancetypes.yaml")
+    applied = kubectl("apply", "-f", path).splitlines()
+    assert len(applied) == path.read_text().count("\nkind: ")
+    assert {line.rpartition(" ")[2] for line in applied} <= {"created", "configured", "unchanged"}
