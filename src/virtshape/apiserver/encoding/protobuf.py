@@ -21,6 +21,7 @@ from virtshape.api.times import format_timestamp
 from virtshape.api.tokenrequest import TokenRequest
 from virtshape.apiserver.deleteoptions import DeleteOptions
 from virtshape.apiserver.encoding.protonumbers import NUMBERS
+from virtshape.apiserver.limits import check_nesting
 
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 
@@ -185,7 +186,10 @@ def _read_int_or_string(wire: bytes) -> int | str:
 
 def _read_json(wire: bytes) -> Any:
     text = dict(_read_fields(wire)).get(1, b"")
-    return msgspec.json.decode(_bytes(text)) if text else None
+    if not text:
+        return None
+    check_nesting(_bytes(text))
+    return msgspec.json.decode(_bytes(text))
 
 
 def _read_texts(wire: bytes) -> list[str]:

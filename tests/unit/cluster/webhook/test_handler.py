@@ -197,7 +197,7 @@ async def test_body_limit_depends_on_the_path(tmp_path: Path, path: str, limit: 
         port = await listener.start("127.0.0.1", 0, None)
         try:
             assert await post(port, path, limit) == b"HTTP/1.1 100 Continue"
-            assert await post(port, path, limit + 1) == b"HTTP/1.1 413 Request Entity Too Large"
+            assert (await post(port, path, limit + 1)).startswith(b"HTTP/1.1 413 ")
         finally:
             await listener.stop(0)
 
