@@ -195,7 +195,7 @@ def _guest_conditions(guest: GuestStatus | None) -> dict[str, VirtualMachineInst
         reported[_SYNCHRONIZED] = _condition(_SYNCHRONIZED, "False", guest.reason or "NotReady", guest.message)
     if guest.substitutions:
         reported[STAND_IN_CONDITION] = _condition(
-            STAND_IN_CONDITION, "True", "NotToBeHadHere", "; ".join(guest.substitutions)
+            STAND_IN_CONDITION, "True", "NotSupportedHere", "; ".join(guest.substitutions)
         )
     if guest.ports:
         reported[PORTS_CONDITION] = _condition(PORTS_CONDITION, "True", "OnLoopback", "; ".join(guest.ports))
