@@ -29,7 +29,7 @@ def has_rules(kind: Kind) -> bool:
 
 
 def evaluate(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Evaluation]:
-    """Return the object to store, with defaults, and all its violations: used by all callers."""
+    """Return the object to store, with defaults, and all its violations, for the server, dry runs and lint."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
             return evaluate_vm(submission, cluster)
