@@ -44,7 +44,7 @@ def test_hanging_server_is_not_reported_healthy(data: Path) -> None:
         finally:
             system.process.send_signal(signal.SIGCONT)
     assert shown.returncode == 1
-    assert "did not answer" in json.loads(shown.stdout)["problem"]
+    assert "did not respond" in json.loads(shown.stdout)["problem"]
     assert down.returncode == 1
     assert f"process {system.process.pid} is still running after 0.3 seconds" in down.stderr
 
