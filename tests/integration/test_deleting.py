@@ -1,8 +1,13 @@
 """Delete requests: single objects and collections, finalizers, preconditions and propagation policies."""
 
+import itertools
+import threading
+import time
+from contextlib import closing
+
 import pytest
 from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, build_instancetype, create, names, revision
-from tests.support.loopback import Client
+from tests.support.loopback import Client, LoopbackServer
 
 from virtshape.api.model import JsonObject
 
@@ -148,6 +153,31 @@ def test_delete_collection_returns_the_deleted_objects(client: Client, paths: Na
         events = watch.read(3)
     assert [event["type"] for event in events] == ["DELETED", "DELETED", "MODIFIED"]
     client.patch(paths.instancetypes("it-5"), {"metadata": {"finalizers": None}})
+
+
+def test_delete_collection_succeeds_while_the_objects_change(server: LoopbackServer, paths: NamespacePaths) -> None:
+    stop = threading.Event()
+
+    def change() -> None:
+        with closing(server.connect()) as client:
+            for number in itertools.cycle(range(10)):
+                if stop.is_set():
+                    return
+                client.patch(paths.instancetypes(f"it-{number}"), {"metadata": {"labels": {"at": str(time.time())}}})
+
+    writers = [threading.Thread(target=change) for _ in range(3)]
+    for writer in writers:
+        writer.start()
+    try:
+        with closing(server.connect()) as client:
+            for _ in range(20):
+                create(client, paths.instancetypes(), *(build_instancetype(f"it-{number}") for number in range(10)))
+                assert client.delete(paths.instancetypes()).status == 200
+                assert client.get(paths.instancetypes()).tree["items"] == []
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
 
 
 def test_delete_collection_honors_limit_and_continue(client: Client, paths: NamespacePaths) -> None:

@@ -19,7 +19,7 @@ from virtshape.apiserver.route import Route
 from virtshape.apiserver.selectors.selection import compile_selection
 from virtshape.apiserver.writing import MAX_TRIES, WriteContext, conflict
 from virtshape.store.errors import StaleError
-from virtshape.store.record import Event, Record
+from virtshape.store.record import Event, Key, Record
 
 
 async def delete_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
@@ -28,22 +28,34 @@ async def delete_object(context: WriteContext, request: Request, route: Route, u
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
+    deleted = await _delete_latest(context, resource, route, user, options, key)
+    if deleted is None:
+        raise not_found(resource, route.name)
+    record, left, gone = deleted
+    if left is None:
+        tree = read_tree(record.value)
+        return build_response(request, response_format, _success(route, tree["metadata"]["uid"]))
+    status = 202 if options.orphan_dependents is False and not gone else 200
+    return build_response(request, response_format, render_object(resource, response_format, left, request), status)
+
+
+async def _delete_latest(
+    context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, key: Key
+) -> tuple[Record, Record | None, bool] | None:
+    """
+    Delete the object at a key, and retry if it changes meanwhile; return None if there is none.
+
+    Return the object that was deleted, and what `_delete` returns.
+    """
     for _ in range(MAX_TRIES):
         record = context.store.get(key)
         if record is None:
-            raise not_found(resource, route.name)
+            return None
         try:
-            left, gone = await _delete(context, resource, route, user, options, record)
+            return (record, *await _delete(context, resource, route, user, options, record))
         except StaleError:
             continue
-        if left is not None:
-            status = 202 if options.orphan_dependents is False and not gone else 200
-            return build_response(
-                request, response_format, render_object(resource, response_format, left, request), status
-            )
-        tree = read_tree(record.value)
-        return build_response(request, response_format, _success(route, tree["metadata"]["uid"]))
-    raise conflict(resource, route.name)
+    raise conflict(resource, key.name)
 
 
 async def _delete(
@@ -72,7 +84,7 @@ def _success(route: Route, uid: str) -> bytes:
 
 
 async def delete_collection(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Delete all matching objects in one commit; retry once for objects that changed meanwhile."""
+    """Delete all matching objects in one commit; retry those that changed meanwhile."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
@@ -101,6 +113,5 @@ async def _delete_all(
             writes.append(make_write(record.key, record.revision, stored, removes=deletion.gone, largest=None))
     outcomes = await context.store.write_all(writes) if writes else []
     for write, outcome in zip(writes, outcomes, strict=True):
-        again = None if isinstance(outcome, Event) else context.store.get(write.key)
-        if again is not None:
-            await _delete(context, resource, route, user, options, again)
+        if not isinstance(outcome, Event):
+            await _delete_latest(context, resource, route, user, options, write.key)
