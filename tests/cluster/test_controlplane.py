@@ -19,7 +19,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def test_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.cluster.binaries.find_binary", lambda _: None)
+    monkeypatch.setattr("tests.support.controlplanebinaries.find_binary", lambda _: None)
     missing = find_binaries()
     assert isinstance(missing, str)
     assert all(name in missing for name in NAMES)

@@ -32,7 +32,7 @@ def helm(plane: ControlPlane, home: Path, *arguments: str) -> str:
 
 def test_release_is_installed_upgraded_and_removed_and_crds_are_kept(fresh: ControlPlane, tmp_path: Path) -> None:
     kubectl = Kubectl(find_kubectl(), fresh.kubeconfig, tmp_path, SYSTEM)
-    assert "is on its way" in helm(fresh, tmp_path, "install", "virtshape", str(CHART), "--create-namespace")
+    assert "is being installed" in helm(fresh, tmp_path, "install", "virtshape", str(CHART), "--create-namespace")
     assert kubectl.get("deployment", "virtshape-webhook")["spec"]["replicas"] == 2
     kubectl("patch", "secret", "virtshape-webhook-tls", "--type=merge", "-p", '{"data": {"tls.crt": "YQ=="}}')
     helm(fresh, tmp_path, "upgrade", "virtshape", str(CHART), "--set=replicas=3", "--set=cdi=true")

@@ -19,7 +19,7 @@ Path = tuple[str | int, ...]
 
 ODD_VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [None, True, False, 0, 1, 3, -1, 2**31, 0.5, "", "x", "a b", "1Gi", "0", "small", "virtio", "sata", [], {}, ["x"]]
-)
+).map(copy.deepcopy)  # later mutations must not change the samples
 LABELS: st.SearchStrategy[dict[str, str]] = st.dictionaries(
     st.sampled_from(["app", "a.b/c", "a/b/c", "-x", "kubevirt.io/created-by", "é"]),
     st.sampled_from(["", "web", "a b", "x" * 64]),
@@ -58,7 +58,7 @@ def generated(draw: st.DrawFn, kind: Kind) -> JsonObject:
     return {
         **tree,
         "metadata": draw(
-            st.sampled_from([st.just({"name": "fuzzed"})] * 3 + [METADATA]).flatmap(lambda chosen: chosen)
+            st.sampled_from([st.builds(dict, name=st.just("fuzzed"))] * 3 + [METADATA]).flatmap(lambda chosen: chosen)
         ),
     }
 

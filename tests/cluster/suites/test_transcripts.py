@@ -22,6 +22,13 @@ from tests.support.transcriptterminal import Terminal
 LEFT = "vm,vmi,dv,datasource,pvc,vminstancetype,vmpref,virtualmachineflavors,virtualmachineflavorpreferences"
 
 EXCLUSIVE = "spec.cpu.guest and spec.cpu.topology are mutually exclusive: keep one of them"
+INFERRED = """The request is invalid: 
+* spec.instancetype.name: virtualmachineclusterinstancetypes.instancetype.kubevirt.io "server.tini" not found; \
+did you mean server.tiny? (inferred from volume disk)
+* spec.preference.kind: got unexpected kind in PreferenceMatcher: Cirros; use VirtualMachineClusterPreference or \
+VirtualMachinePreference
+"""
+"""Only the mutating webhook knows of the volume: it replaces `inferFromVolume` before names are validated."""
 SHAPELESS = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1",
     "kind": "VirtualMachineInstancetype",
@@ -41,7 +48,7 @@ def prepared(installation: Installation) -> Iterator[Installation]:
 
 @pytest.fixture(scope="module")
 def own_messages(prepared: Installation) -> dict[str, str]:
-    """Messages of the API server's schema validation, which depend on its version."""
+    """Messages that differ on a cluster; those of schema validation depend on the version of the API server."""
     reported = prepared.kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=json.dumps(SHAPELESS))
     null, cluster_plane = ('"null"', '"object": ') if '"null"' in reported else ("null", "")
     bad = 'The VirtualMachineInstancetype "bad" is invalid: '
@@ -55,6 +62,7 @@ def own_messages(prepared: Installation) -> dict[str, str]:
             f"* <nil>: Invalid value: {null}: some validation rules were not checked because the object was invalid; "
             "correct the existing errors to complete validation\n"
         ),
+        INFERRED: INFERRED.replace(" (inferred from volume disk)", ""),
     }
 
 
