@@ -22,12 +22,13 @@ from tests.support.transcriptterminal import Terminal
 LEFT = "vm,vmi,dv,datasource,pvc,vminstancetype,vmpref,virtualmachineflavors,virtualmachineflavorpreferences"
 
 EXCLUSIVE = "spec.cpu.guest and spec.cpu.topology are mutually exclusive: keep one of them"
-INFERRED = """The request is invalid: 
-* spec.instancetype.name: virtualmachineclusterinstancetypes.instancetype.kubevirt.io "server.tini" not found; \
-did you mean server.tiny? (inferred from volume disk)
-* spec.preference.kind: got unexpected kind in PreferenceMatcher: Cirros; use VirtualMachineClusterPreference or \
-VirtualMachinePreference
-"""
+INFERRED = (
+    "The request is invalid: \n"
+    '* spec.instancetype.name: virtualmachineclusterinstancetypes.instancetype.kubevirt.io "server.tini" not found; '
+    "did you mean server.tiny? (inferred from volume disk)\n"
+    "* spec.preference.kind: got unexpected kind in PreferenceMatcher: Cirros; use VirtualMachineClusterPreference or "
+    "VirtualMachinePreference\n"
+)
 """Only the mutating webhook knows of the volume: it replaces `inferFromVolume` before names are validated."""
 SHAPELESS = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1",
