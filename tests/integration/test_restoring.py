@@ -69,7 +69,7 @@ def test_copies_of_one_backup_never_share_a_revision(original: tuple[Path, list[
             client.close()
 
 
-def test_restarted_copy_continues_its_revisions(original: tuple[Path, list[str], str]) -> None:
+def test_watch_resumes_after_a_restored_copy_is_restarted(original: tuple[Path, list[str], str]) -> None:
     copy, _, _ = original
     with LoopbackServer(copy) as server:
         client = server.connect()

@@ -41,7 +41,7 @@ def metadata_of(item: Model) -> ObjectMeta:
     """Return an object's metadata; raise TypeError if it has none."""
     metadata = getattr(item, "metadata", None)
     if not isinstance(metadata, ObjectMeta) or metadata is NO_METADATA:
-        raise TypeError(f"a {type(item).__name__} without metadata cannot be on a server")
+        raise TypeError(f"this {type(item).__name__} has no metadata, and so no name on a server")
     return metadata
 
 

@@ -151,7 +151,7 @@ class _Reads:
 
 
 class CachedState(ClusterState):
-    """The cluster as the informers have it."""
+    """The cluster as the informers have cached it, which may be outdated."""
 
     def __init__(self, informers: Informers) -> None:
         self._informers = informers

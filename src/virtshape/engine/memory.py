@@ -68,7 +68,7 @@ def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
     percent = given.overcommit_percent or 0
     if percent > 0 and memory.guest is not None:
         requests = domain.resources.requests if domain.resources else None
-        if requests is None or "memory" not in requests:  # allowed if the instance type sets no memory
+        if requests is None or "memory" not in requests:  # a VM may set its own, if the instance type sets no memory
             put_request(domain, "memory", overcommit(memory.guest, percent))
 
 

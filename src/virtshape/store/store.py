@@ -74,7 +74,7 @@ class Store:
         self._loop = asyncio.get_running_loop()
         self._broadcaster = Broadcaster()
         self._cache = Cache()
-        self._seen = 0  # the reader may be ahead of the event loop; the cache is skipped then
+        self._seen = 0  # highest revision read; while it is ahead of `revision`, reads skip the cache
         self._observers: list[Callable[[Event], None]] = []
         self._window_seconds = window_seconds
         self._window_revisions = window_revisions

@@ -58,7 +58,7 @@ async def test_newest_version_of_the_server_is_used() -> None:
     assert server.asked == [GROUP, path, path.replace("instancetypes", "preferences")]
 
 
-async def test_missing_object_returns_all_readable_objects() -> None:
+async def test_suggestion_for_a_missing_object_uses_all_readable_kinds() -> None:
     nothing: JsonObject = {"kind": "List", "items": []}
     documents: dict[str, JsonObject | StatusError] = {
         f"{GROUP}/v1beta2/virtualmachineclusterinstancetypes": {"kind": "List", "items": [SMALL]},

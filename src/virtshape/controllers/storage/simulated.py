@@ -22,7 +22,7 @@ from virtshape.engine.claims import is_filled, is_upload_target
 
 
 class SimulatedStorageReconciler:
-    """Reconciles claims and DataVolumes without storage; `bind_claims` if claims are reported as bound."""
+    """Reconciles claims and DataVolumes without storage; with `bind_claims`, also reports claims as bound."""
 
     def __init__(
         self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock, *, bind_claims: bool

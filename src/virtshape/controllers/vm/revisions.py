@@ -194,7 +194,7 @@ def _status_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> str:
 
 def needs_upgrade(revision: ControllerRevision, *, in_spec: bool = True) -> bool:
     """
-    Return True if the payload has an older version than the stored one.
+    Return True if the payload's API version is older than the storage version.
 
     If names are only in the status, KubeVirt's rule applies: v1beta1 is recent, and a version label is required.
     """

@@ -1,5 +1,5 @@
 """
-Run a launcher process: prepare, start, serve and watch the guest to its end.
+Run a launcher process: prepare, start, serve and watch the guest to its end. `guest.py` starts the domain.
 
 The exit status is 0 if the guest succeeded.
 """
