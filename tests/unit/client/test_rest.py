@@ -157,7 +157,7 @@ def test_struct_that_is_not_a_kind_is_rejected(struct: Any) -> None:
 
 
 def test_object_without_metadata_is_rejected() -> None:
-    with pytest.raises(TypeError, match="without metadata"):
+    with pytest.raises(TypeError, match="has no metadata"):
         metadata_of(ConfigMap(api_version="v1", kind="ConfigMap"))
 
 
