@@ -98,7 +98,7 @@ NOT_FOR = {
     "webhook": ("update virtualmachines.kubevirt.io", "list pods", "create pods/exec", "create events", "list nodes"),
     "controller": (
         "patch mutatingwebhookconfigurations.admissionregistration.k8s.io:virtshape",
-        "deletecollection virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
+        "delete virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
         "update virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
         "create subjectaccessreviews.authorization.k8s.io",
         "create pods/exec",

@@ -43,7 +43,7 @@ async def _delete_latest(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, key: Key
 ) -> tuple[Record, Record | None, bool] | None:
     """
-    Delete the object at a key, and retry if it changes meanwhile; return None if there is none.
+    Delete the object at a key, and retry if it changes meanwhile; return None if it does not exist.
 
     Return the object that was deleted, and what `_delete` returns.
     """

@@ -12,6 +12,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.wellknown import BOOTSTRAPPING_LABEL
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
+from virtshape.catalog.loader import names
 from virtshape.cluster.manifests.certificates import SERVING
 from virtshape.cluster.manifests.crds import list_converted
 from virtshape.cluster.manifests.naming import COMPONENTS, SYSTEM, Component, begin, label, name_component, name_secret
@@ -84,6 +85,9 @@ def _list_rules(component: Component, options: Options) -> list[JsonObject]:
             return [*list_read_rules(), *_list_apiserver_rules(options)]
 
 
+_CATALOG_KINDS: Final = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
+
+
 def _list_webhook_rules(options: Options) -> list[JsonObject]:
     rules = [rule("authorization.k8s.io", ["subjectaccessreviews"], "create")]
     if options.webhook_cert == "self-signed":
@@ -111,7 +115,8 @@ def _list_controller_rules(options: Options) -> list[JsonObject]:
         rules.append(rule("", ["persistentvolumeclaims"], "create"))
         rules.append(rule("", ["namespaces"], "get"))
     if options.catalog:
-        rules.append(rule(_SHAPES[0], _CLUSTER_SHAPES, "create", "delete"))
+        rules.append(rule(_SHAPES[0], _CLUSTER_SHAPES, "create"))
+        rules += [rule(_SHAPES[0], [f"{kind.lower()}s"], "delete", names=names(kind)) for kind in _CATALOG_KINDS]
     return rules
 
 
