@@ -38,7 +38,7 @@ from virtshape.offline.objects import Objects
 from virtshape.resolve.find import (
     default_layout,
     find_object,
-    find_shape,
+    get_shape,
     instancetype_role,
     instancetype_spec,
     preference_spec,
@@ -61,7 +61,7 @@ def answer_apply(question: JsonObject) -> JsonObject:
 
 def answer_expand(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
-    shape = find_shape(vm, objects.find)
+    shape = get_shape(vm, objects.find)
     conflicts = expand_vm(vm, shape, _configuration(question), question.get("defaultArchitecture", "amd64"))
     return _conflicts(conflicts) if conflicts else {"vm": to_tree(vm)}
 
@@ -122,7 +122,7 @@ def answer_admit_vm(question: JsonObject) -> JsonObject:
 
 def answer_start_vmi(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
-    shape = find_shape(vm, objects.find)
+    shape = get_shape(vm, objects.find)
     draft = draft_template(vm)
     annotate_names(vm, draft.metadata)
     refuse_conflicts(apply(draft, shape.instancetype, shape.preference, root=ROOT, layout=shape.layout))

@@ -14,7 +14,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write, entries_of, name_manager, record_update
-from virtshape.apiserver.managedfields.ssa import apply, check_apply_body, find_undeclared
+from virtshape.apiserver.managedfields.ssa import apply, find_undeclared, validate_apply_body
 
 _PATH = re.compile(
     r"/(?:api|apis/(?P<group>[^/]+))/(?P<version>v[^/]+)(?:/namespaces/[^/]+)?/(?P<plural>[a-z]+)(?P<rest>/.*)?"
@@ -142,7 +142,7 @@ def _known_fields(body: Any, answer: Any) -> Any:
 
 def _refusal(exchange: Exchange, kind: Kind, live: JsonObject | None) -> StatusError | None:
     try:
-        check_apply_body(exchange.body, kind)
+        validate_apply_body(exchange.body, kind)
         apply(live, exchange.body, exchange.write, object_type(kind), force=exchange.query.get("force") == "true")
     except StatusError as error:
         return error

@@ -15,7 +15,7 @@ from tests.support.systems import Transport, open_system
 from virtshape.api.core.config import ConfigMap
 from virtshape.apiserver.discovery.definitions import write_definition
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 from virtshape.cluster.manifests.crds import list_names
 from virtshape.cluster.manifests.options import Options
@@ -61,7 +61,7 @@ async def use_plane(plane: ControlPlane) -> AsyncIterator[Served]:
     for path in LEFTOVERS:
         code, answer = plane.request("DELETE", path)
         assert code == 200, answer
-    client = RestClient(HttpTransport(find_access(path=str(plane.kubeconfig))), manager="tester")
+    client = RestClient(HttpTransport(get_access(path=str(plane.kubeconfig))), manager="tester")
 
     async def compact() -> None:
         plane.compact(int((await client.list(ConfigMap)).revision) - 1)

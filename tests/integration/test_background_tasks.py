@@ -33,7 +33,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.access import Access
 from virtshape.client.errors import UnreachableError
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 from virtshape.client.transport import Call
 from virtshape.cluster import component, controller
@@ -103,7 +103,7 @@ async def serving(directory: Path, launcher: LauncherName = "simulate") -> Async
     )
     try:
         async with serve(settings) as ready:
-            served = Served(directory, find_access(path=str(ready.kubeconfig)))
+            served = Served(directory, get_access(path=str(ready.kubeconfig)))
             try:
                 yield served
             finally:
@@ -287,7 +287,7 @@ async def test_tests_cover_every_task_of_the_standalone_server(tmp_path: Path) -
 async def test_tests_cover_every_task_of_a_cluster_process(process: str, tmp_path: Path) -> None:
     expected = set(OF_COMPONENTS[process])
     async with serve(Settings(directory=tmp_path, port=0, catalog=False)) as ready:
-        access = find_access(path=str(ready.kubeconfig))
+        access = get_access(path=str(ready.kubeconfig))
         await describe_front_proxy(access)
         async with running_component(process, access) as ports:
 
@@ -312,7 +312,7 @@ async def test_cluster_process_reports_and_restarts_a_failing_task(
 
     settings = Settings(directory=tmp_path, port=0, catalog=False)
     async with serve(settings, Supervisor(BACKOFF)) as ready:  # acts as the cluster's API server
-        access = find_access(path=str(ready.kubeconfig))
+        access = get_access(path=str(ready.kubeconfig))
         await describe_front_proxy(access)
         fault = Fault(monkeypatch, name)
         async with running_component(process, access) as ports:

@@ -8,7 +8,7 @@ from tests.support.faults import FAULT, Fault
 
 from virtshape.api.apps import Deployment, DeploymentStatus
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 from virtshape.standalone.components import COMPONENTS
 from virtshape.standalone.server import Settings, serve
@@ -66,6 +66,6 @@ async def test_server_without_controllers_has_only_the_api_ready(tmp_path: Path)
         await wait_until_ready(served.client, set(COMPONENTS))
     settings = Settings(directory=tmp_path / "data", port=0, catalog=False)
     async with serve(settings) as ready:
-        client = RestClient(HttpTransport(find_access(path=str(ready.kubeconfig))), manager="tester")
+        client = RestClient(HttpTransport(get_access(path=str(ready.kubeconfig))), manager="tester")
         await wait_until_ready(client, {"virt-api"})
         await client.close()

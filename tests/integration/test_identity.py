@@ -19,7 +19,7 @@ from virtshape.apiserver.auth.users import create_user, remove_user
 from virtshape.client.access import Access, Impersonation
 from virtshape.client.errors import UnreachableError
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 from virtshape.client.transport import Call
 
@@ -44,12 +44,12 @@ async def get_user(access: Access) -> UserInfo:
 def add_user(system: RunningSystem, directory: Path, **options: Any) -> Access:
     path = directory / "bob.kubeconfig"
     path.write_text(create_user(system.system.directory, system.url, "bob", **options).kubeconfig)
-    return find_access(path=str(path))
+    return get_access(path=str(path))
 
 
 async def test_admin_of_a_data_directory_has_all_permissions(tmp_path: Path) -> None:
     async with serve_system(tmp_path) as system:
-        user = await get_user(find_access(path=str(system.kubeconfig)))
+        user = await get_user(get_access(path=str(system.kubeconfig)))
         assert user == UserInfo(username="admin", uid=user.uid, groups=["system:masters", EVERYONE])
         assert user.uid
 
@@ -76,7 +76,7 @@ async def test_user_has_access_until_removed(tmp_path: Path, monkeypatch: pytest
 
 async def test_several_impersonated_groups_are_all_applied(tmp_path: Path) -> None:
     async with serve_system(tmp_path) as system:
-        admin = find_access(path=str(system.kubeconfig))
+        admin = get_access(path=str(system.kubeconfig))
         acting_as = Impersonation("eve, the second", "u1", ["a, b", "c"], {"scope": ["x, y", "z"]})
         user = await get_user(replace(admin, acting_as=acting_as))
         assert user == UserInfo(
@@ -96,12 +96,12 @@ async def test_exec_plugin_provides_the_token(tmp_path: Path) -> None:
         tree["users"][0]["user"]["exec"] = {"apiVersion": version, "command": "echo", "args": [printed]}
         path = tmp_path / "exec.kubeconfig"
         path.write_text(write_yaml(tree))
-        assert (await get_user(find_access(path=str(path)))).username == "admin"
+        assert (await get_user(get_access(path=str(path)))).username == "admin"
 
 
 async def test_server_certificate_of_another_ca_is_not_trusted(tmp_path: Path) -> None:
     async with serve_system(tmp_path / "one") as one, serve_system(tmp_path / "two") as two:
-        access = find_access(path=str(one.kubeconfig))
+        access = get_access(path=str(one.kubeconfig))
         wrong = replace(access, server=two.url)
         with pytest.raises(UnreachableError, match="certificate verify failed"):
             await get_user(wrong)
@@ -119,7 +119,7 @@ async def test_client_certificate_of_another_ca_is_rejected(tmp_path: Path) -> N
 
 async def test_tls_requests_reuse_connections(tmp_path: Path) -> None:
     async with serve_system(tmp_path) as system:
-        transport = HttpTransport(find_access(path=str(system.kubeconfig)))
+        transport = HttpTransport(get_access(path=str(system.kubeconfig)))
         before = len(system.connections)
         for _ in range(20):
             assert (await transport.call(Call("GET", "/version"))).status == 200

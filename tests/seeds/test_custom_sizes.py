@@ -12,7 +12,7 @@ from virtshape.api.model import JsonObject, Model
 from virtshape.catalog import loader
 from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.offline.objects import Objects
-from virtshape.resolve.find import find_shape
+from virtshape.resolve.find import get_shape
 
 UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
 CUSTOM = build_instancetype(
@@ -44,7 +44,7 @@ def find_in_catalog() -> Any:
 
 
 def start(vm: Any, *objects: Model) -> JsonObject:
-    shape = find_shape(vm, Objects(objects).find)
+    shape = get_shape(vm, Objects(objects).find)
     assert check_vm(vm, shape) == []
     _, spec = make_instance(vm, shape, firmware_uuid=UUID)
     domain: JsonObject = to_tree(spec.domain)
@@ -74,7 +74,7 @@ def test_preference_lays_out_the_vcpus_of_the_vm(topology: str, cpu: JsonObject)
 @pytest.mark.parametrize("member", ["cores", "sockets", "threads"])
 def test_cpu_guest_is_the_only_way_to_set_the_size(member: str) -> None:
     vm = build_vm(instancetype="cx1.custom", domain={"cpu": {member: 4}}, memory="4Gi")
-    conflicts = check_vm(vm, find_shape(vm, Objects([CUSTOM]).find))
+    conflicts = check_vm(vm, get_shape(vm, Objects([CUSTOM]).find))
     assert [conflict.fields for conflict in conflicts] == [(f"spec.template.spec.domain.cpu.{member}",)]
 
 
@@ -88,6 +88,6 @@ def test_sizes_are_optional_only_in_the_newest_version() -> None:
 
 def test_vcpus_are_sockets_without_a_preference() -> None:
     _, spec = make_instance(
-        build_vm(cpu_guest=4, memory="4Gi"), find_shape(build_vm(), Objects().find), firmware_uuid=UUID
+        build_vm(cpu_guest=4, memory="4Gi"), get_shape(build_vm(), Objects().find), firmware_uuid=UUID
     )
     assert to_tree(spec.domain.cpu) == {"sockets": 4, "cores": 1, "threads": 1, "model": "host-model"}

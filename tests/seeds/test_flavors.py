@@ -12,7 +12,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.offline.objects import Objects
-from virtshape.resolve.find import find_shape
+from virtshape.resolve.find import get_shape
 from virtshape.resolve.search import run_search
 
 NAME = "vm-windows-clarge-windows"
@@ -105,13 +105,13 @@ def build_windows() -> VirtualMachine:
 def test_vm_is_admitted_unchanged() -> None:
     mutated = run_search(mutate_vm(build_windows()), OBJECTS.find)
     assert (mutated.vm, mutated.warnings) == (build_windows(), [])
-    assert check_vm(build_windows(), find_shape(build_windows(), OBJECTS.find)) == []
+    assert check_vm(build_windows(), get_shape(build_windows(), OBJECTS.find)) == []
 
 
 def test_instance_has_every_field_of_the_example() -> None:
     """The default interface also has the preferred model, and two fields were added in later versions."""
     vm = build_windows()
-    metadata, spec = make_instance(vm, find_shape(vm, OBJECTS.find), firmware_uuid=UUID)
+    metadata, spec = make_instance(vm, get_shape(vm, OBJECTS.find), firmware_uuid=UUID)
     expected = copy.deepcopy(INSTANCE_SPEC)
     expected["domain"]["devices"]["interfaces"][0]["model"] = "e1000"
     assert to_tree(spec) == {**expected, "architecture": "amd64", "evictionStrategy": "None"}
@@ -124,13 +124,13 @@ def test_instance_has_every_field_of_the_example() -> None:
 def test_vcpus_of_a_flavor_are_cores_without_a_preferred_topology() -> None:
     vm = build_windows()
     vm.spec.preference = None
-    _, spec = make_instance(vm, find_shape(vm, OBJECTS.find), firmware_uuid=UUID)
+    _, spec = make_instance(vm, get_shape(vm, OBJECTS.find), firmware_uuid=UUID)
     assert to_tree(spec.domain.cpu) == {"sockets": 1, "cores": 4, "threads": 1, "model": "host-model"}
 
 
 def test_fields_of_a_flavor_cannot_be_overridden() -> None:
     vm = build_vm(flavor="VirtualMachineFlavor/vmf-clarge", domain={"cpu": {"cores": 2}, "memory": {"guest": "4Gi"}})
-    conflicts = check_vm(vm, find_shape(vm, OBJECTS.find))
+    conflicts = check_vm(vm, get_shape(vm, OBJECTS.find))
     assert [conflict.fields for conflict in conflicts] == [
         ("spec.template.spec.domain.cpu.cores",),
         ("spec.template.spec.domain.memory.guest",),
@@ -144,7 +144,7 @@ def test_disk_keeps_its_bus_and_the_others_get_the_preferred_one() -> None:
         preference="VirtualMachinePreference/vmpwindows",
         domain={"devices": {"disks": disks}},
     )
-    _, spec = make_instance(vm, find_shape(vm, OBJECTS.find), firmware_uuid=UUID)
+    _, spec = make_instance(vm, get_shape(vm, OBJECTS.find), firmware_uuid=UUID)
     assert to_tree(spec.domain.devices.disks) == [
         {"disk": {"bus": "virtio"}, "name": "a"},
         {"disk": {"bus": "sata"}, "name": "b"},

@@ -10,7 +10,7 @@ from virtshape.admission.mutate import mutate_vm
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 from virtshape.offline.objects import Objects
-from virtshape.resolve.find import find_shape
+from virtshape.resolve.find import get_shape
 from virtshape.resolve.search import run_search
 
 CLAIM = build_source(
@@ -62,4 +62,4 @@ def test_instancetype_and_preference_are_inferred(
     assert run_search(mutate_vm(vm), objects.find).warnings == []
     assert to_tree(vm.spec.instancetype) == {"kind": "virtualmachineclusterinstancetype", "name": "server.tiny"}
     assert to_tree(vm.spec.preference) == {"kind": "virtualmachineclusterpreference", "name": "cirros"}
-    assert check_vm(vm, find_shape(vm, objects.find)) == []
+    assert check_vm(vm, get_shape(vm, objects.find)) == []

@@ -11,7 +11,7 @@ from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.offline.objects import Objects
-from virtshape.resolve.find import find_shape
+from virtshape.resolve.find import get_shape
 
 CREATE = (
     "create",
@@ -52,7 +52,7 @@ def test_vcpu_topology_of_the_instance(given: JsonObject, command: tuple[str, ..
     )
     assert check_instancetype(instancetype.spec, "v1beta1").causes == []
     vm = from_tree(call_virtctl(*command).tree, VirtualMachine)
-    shape = find_shape(vm, Objects([instancetype, PREFER_CORES]).find)
+    shape = get_shape(vm, Objects([instancetype, PREFER_CORES]).find)
     assert check_vm(vm, shape) == []
     _, spec = make_instance(vm, shape, firmware_uuid="5d307ca9-b3ef-428c-8861-06e72d69f223")
     assert to_tree(spec.domain.cpu) == cpu

@@ -10,7 +10,7 @@ from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.engine.expand import expand_vm
 from virtshape.offline.objects import Objects
-from virtshape.resolve.find import find_shape
+from virtshape.resolve.find import get_shape
 
 UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
 IMAGE = "registry:5000/kubevirt/cirros-container-disk-demo:devel"
@@ -22,7 +22,7 @@ DISKS: list[JsonObject] = [{"disk": {"bus": "sata"}, "name": "containerdisk"}, {
 
 
 def start(vm: Any, *objects: Any) -> JsonObject:
-    _, spec = make_instance(vm, find_shape(vm, Objects(objects).find), firmware_uuid=UUID)
+    _, spec = make_instance(vm, get_shape(vm, Objects(objects).find), firmware_uuid=UUID)
     tree: JsonObject = to_tree(spec)
     return tree
 
@@ -93,7 +93,7 @@ def build_fedora() -> Any:
 
 def test_fedora_example_expands() -> None:
     vm = build_fedora()
-    assert expand_vm(vm, find_shape(vm, Objects([CMEDIUM, FEDORA]).find)) == []
+    assert expand_vm(vm, get_shape(vm, Objects([CMEDIUM, FEDORA]).find)) == []
     assert vm.spec.template.spec is not None
     assert to_tree(vm.spec.template.spec.domain) == {
         "cpu": {"sockets": 1, "cores": 1, "threads": 1},
@@ -114,7 +114,7 @@ def test_fedora_example_expands() -> None:
 
 def test_fedora_example_is_annotated_with_its_namespaced_kinds() -> None:
     vm = build_fedora()
-    metadata, _ = make_instance(vm, find_shape(vm, Objects([CMEDIUM, FEDORA]).find), firmware_uuid=UUID)
+    metadata, _ = make_instance(vm, get_shape(vm, Objects([CMEDIUM, FEDORA]).find), firmware_uuid=UUID)
     assert metadata.annotations == {
         "kubevirt.io/instancetype-name": "cmedium",
         "kubevirt.io/preference-name": "fedora",

@@ -21,10 +21,10 @@ OTHER_SECONDS: Final = 240.0
 def pytest_runtest_call(item: pytest.Item) -> None:
     """Limit the time of an async test."""
     if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
-        item.obj = limit(item.obj, find_limit(item.nodeid))
+        item.obj = limit(item.obj, get_limit(item.nodeid))
 
 
-def find_limit(nodeid: str) -> float:
+def get_limit(nodeid: str) -> float:
     """Return the number of seconds that a test may take."""
     return UNIT_SECONDS if nodeid.startswith("tests/unit/") else OTHER_SECONDS
 

@@ -106,7 +106,7 @@ class GuestHarness:
 
     async def read_until(self, uid: str, text: str, times: int = 1) -> str:
         """Wait until the guest has printed a text this often, and return its output."""
-        log = self.places.find(uid).directory / "serial0.log"
+        log = self.places.get_layout(uid).directory / "serial0.log"
         async with asyncio.timeout(BOOT_TIMEOUT):
             while (printed := log.read_text(errors="replace")).count(text) < times:
                 assert not self.report(uid).final, self.report(uid)
@@ -122,7 +122,7 @@ class GuestHarness:
     async def type(self, uid: str, line: str) -> None:
         """Type a line to the demo guest's shell."""
         if uid not in self._consoles:
-            path = self.places.find(uid).directory / "serial0.sock"
+            path = self.places.get_layout(uid).directory / "serial0.sock"
             _, self._consoles[uid] = await asyncio.open_unix_connection(path)
         self._consoles[uid].write(f"{line}\n".encode())
         await self._consoles[uid].drain()

@@ -14,7 +14,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 from virtshape.standalone.inprocess import connect
 
@@ -68,7 +68,7 @@ async def open_stream_setup(folder: Path, *guests: str, with_streams: bool = Tru
         serve_echo_guests(folder) as opened,
         serve_system(folder / "data", opened if with_streams else None) as system,
     ):
-        transport = HttpTransport(find_access(path=str(system.kubeconfig)))
+        transport = HttpTransport(get_access(path=str(system.kubeconfig)))
         setup = StreamSetup(system, opened, transport)
         for guest in guests:
             await setup.run_guest(guest)

@@ -9,7 +9,7 @@ from virtshape.apiserver.auth.users import ensure_admin
 from virtshape.apiserver.http import Connection, Listener
 from virtshape.apiserver.subresources.protocol import GuestStreams
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 from virtshape.standalone.inprocess import connect
 from virtshape.standalone.server import Settings, System, assemble
@@ -37,7 +37,7 @@ async def serve_system(directory: Path, streams: GuestStreams | None = None) -> 
         port = await listener.start("127.0.0.1", 0, system.directory.pki.build_server_context(["127.0.0.1"]))
         url = f"https://127.0.0.1:{port}"
         path = ensure_admin(system.directory, url)
-        client = RestClient(HttpTransport(find_access(path=str(path))), manager="tester")
+        client = RestClient(HttpTransport(get_access(path=str(path))), manager="tester")
         try:
             yield RunningSystem(system, client, url, path, listener.connections)
         finally:

@@ -204,9 +204,9 @@ def test_conversion_of_an_image_is_limited_in_time(tmp_path: Path, monkeypatch: 
 
 
 def test_names_of_volumes_are_limited() -> None:
-    assert layout.check_name("n" * 200) == "n" * 200
+    assert layout.validate_name("n" * 200) == "n" * 200
     with pytest.raises(StorageError, match="is not a valid name"):
-        layout.check_name("n" * 201)
+        layout.validate_name("n" * 201)
 
 
 async def test_answer_of_a_launcher_process_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.deadline import OTHER_SECONDS, UNIT_SECONDS, find_limit, limit
+from tests.support.deadline import OTHER_SECONDS, UNIT_SECONDS, get_limit, limit
 from tests.support.documents import ROOT
 from tests.support.parallel import APART, HEAVY, SLOW, TOGETHER, find_group
 from tests.support.skipping import IMPOSSIBLE
@@ -81,5 +81,5 @@ async def test_async_test_that_waits_forever_fails() -> None:
 
 
 def test_only_unit_tests_have_the_short_limit() -> None:
-    assert find_limit("tests/unit/test_plugins.py::test_a") == UNIT_SECONDS
-    assert find_limit("tests/integration/test_watching.py::test_a") == OTHER_SECONDS
+    assert get_limit("tests/unit/test_plugins.py::test_a") == UNIT_SECONDS
+    assert get_limit("tests/integration/test_watching.py::test_a") == OTHER_SECONDS

@@ -22,6 +22,6 @@ class TrustedUsers(Struct, frozen=True):
         return name in self.names and (not self.group or self.group in groups)
 
 
-def find_trusted_users(namespace: str, group: str = "") -> TrustedUsers:
+def get_trusted_users(namespace: str, group: str = "") -> TrustedUsers:
     """Return the trusted users of an installation in this namespace."""
     return TrustedUsers(frozenset(name_account_user(namespace, name) for name in (CONTROLLER, APISERVER)), group)

@@ -35,7 +35,7 @@ def decode_object(data: bytes | str) -> Model:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         stated = None
     kind = find_kind(stated.api_version, stated.kind) if stated else None
-    return decode(data, kind.struct if kind else find_struct(_read_json(data)))
+    return decode(data, kind.struct if kind else get_struct(_read_json(data)))
 
 
 def encode(value: object) -> bytes:
@@ -58,10 +58,10 @@ def from_tree(tree: object, struct: type[T]) -> T:
 
 def object_from_tree(tree: object) -> Model:
     """Convert a tree to the kind that it names; raise DecodeError for an unknown kind, or as `decode` does."""
-    return from_tree(tree, find_struct(tree))
+    return from_tree(tree, get_struct(tree))
 
 
-def find_struct(tree: object) -> type[Model]:
+def get_struct(tree: object) -> type[Model]:
     """Return the struct of the tree's kind; raise DecodeError with similar kinds if it is unknown."""
     if isinstance(tree, dict):
         api_version, name = tree.get("apiVersion"), tree.get("kind")

@@ -23,7 +23,7 @@ class HotplugLimits(NamedTuple):
     memory: Quantity | None = None
 
 
-def find_hotplug_limits(vmi: VirtualMachineInstance) -> HotplugLimits:
+def get_hotplug_limits(vmi: VirtualMachineInstance) -> HotplugLimits:
     """Return the limits of an instance; malformed annotations count as absent."""
     cpu, memory, annotations = vmi.spec.domain.cpu, vmi.spec.domain.memory, vmi.metadata.annotations or {}
     return HotplugLimits(

@@ -71,7 +71,7 @@ class Quantity(str):
     @property
     def amount(self) -> Decimal:
         """The exact number. Comparisons are exact; arithmetic rounds according to the current decimal context."""
-        return _find_amount(self) if len(self) <= _MAX_CACHED_LENGTH else _read(self, self).amount
+        return _compute_amount(self) if len(self) <= _MAX_CACHED_LENGTH else _read(self, self).amount
 
     @property
     def format(self) -> Format:  # type: ignore[override]  # the API's name; str.format is not used on quantities
@@ -169,7 +169,7 @@ class _Reading(NamedTuple):
 
 
 @lru_cache(maxsize=_MAX_CACHED)
-def _find_amount(text: str) -> Decimal:
+def _compute_amount(text: str) -> Decimal:
     return _read(text, text).amount
 
 

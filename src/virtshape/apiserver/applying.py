@@ -4,20 +4,20 @@ import msgspec
 
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.api.validation.metadata import check_address
+from virtshape.api.validation.metadata import validate_address
 from virtshape.api.validation.violation import invalid_object_error, invalid_value
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_yaml
 from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.managedfields.fieldtypes import object_type
-from virtshape.apiserver.managedfields.ssa import apply, check_apply_body
+from virtshape.apiserver.managedfields.ssa import apply, validate_apply_body
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import initialize_object, metadata_of
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.strictness import admit_fields, check_part, find_duplicates, limit_warnings
+from virtshape.apiserver.validation.strictness import admit_fields, find_duplicates, limit_warnings, validate_part
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import WriteContext, authorship_of, change_object, conflict, store_new
 from virtshape.store.record import Record
@@ -28,13 +28,13 @@ async def apply_object(
 ) -> Response:
     """Apply the object in the request body."""
     applied, warnings = _read_applied(request.body, options.validation)
-    _check_head(applied)
-    check_apply_body(applied, route.kind)
+    _validate_head(applied)
+    validate_apply_body(applied, route.kind)
     resource = resource_of(route.kind)
     is_new = context.store.get(resource.key(route.namespace, route.name)) is None
     sent = metadata_of(applied)
-    check_address(sent, name=route.name if is_new or sent.get("name") else "", namespace=route.namespace)
-    check_part(applied, route.kind)
+    validate_address(sent, name=route.name if is_new or sent.get("name") else "", namespace=route.namespace)
+    validate_part(applied, route.kind)
     if is_new:
         created = await _create(context, request, route, user, applied, options, warnings)
         if created is not None:
@@ -101,7 +101,7 @@ def _read_applied(body: bytes, validation: str) -> tuple[JsonObject, list[str]]:
     return tree, limit_warnings([message])
 
 
-def _check_head(applied: JsonObject) -> None:
+def _validate_head(applied: JsonObject) -> None:
     """Raise StatusError if apiVersion, kind or metadata have the wrong type."""
     for field, wanted in (("apiVersion", str), ("kind", str), ("metadata", dict)):
         if not isinstance(applied.get(field), wanted | None):

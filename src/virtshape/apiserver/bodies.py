@@ -38,7 +38,7 @@ def with_type(tree: JsonObject, kind: Kind, *, patching: bool = False) -> JsonOb
         return tree
     custom = is_custom_resource(kind)
     if patching:
-        _check_patched(tree, kind)
+        _validate_patched(tree, kind)
     elif not (isinstance(version, str) and isinstance(name, str)):
         message = "couldn't get version/kind; json parse error: apiVersion and kind must be strings"
         raise StatusError(
@@ -56,7 +56,7 @@ def with_type(tree: JsonObject, kind: Kind, *, patching: bool = False) -> JsonOb
     return {**tree, "apiVersion": kind.api_version, "kind": kind.kind}
 
 
-def _check_patched(tree: JsonObject, kind: Kind) -> None:
+def _validate_patched(tree: JsonObject, kind: Kind) -> None:
     """Raise StatusError if a patch changed the type of the object."""
     version, name = str(tree.get("apiVersion") or ""), tree.get("kind") or ""
     custom = is_custom_resource(kind)

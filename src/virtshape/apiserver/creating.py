@@ -5,7 +5,7 @@ from typing import Final
 
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.api.validation.metadata import check_address
+from virtshape.api.validation.metadata import validate_address
 from virtshape.api.validation.names import generate_name
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_object
@@ -64,7 +64,7 @@ async def create_object(context: WriteContext, request: Request, route: Route, u
 def _address(body: JsonObject, route: Route) -> JsonObject:
     """Return the metadata of the body; raise StatusError if it contradicts the path."""
     sent = metadata_of(body)
-    check_address(sent, namespace=route.namespace)
+    validate_address(sent, namespace=route.namespace)
     if sent.get("resourceVersion"):
         raise StatusError(500, "", "resourceVersion should not be set on objects to be created")
     created = sent.get("creationTimestamp")

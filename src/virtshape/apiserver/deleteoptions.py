@@ -64,7 +64,7 @@ def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]], content
 def decide_deletion(tree: JsonObject, options: DeleteOptions, kind: Kind, now: str) -> Deletion:
     """Return what the options do to the object; raise StatusError 409 if a precondition is not met."""
     metadata = tree["metadata"]
-    _check_preconditions(metadata, options.preconditions or Preconditions(), kind)
+    _validate_preconditions(metadata, options.preconditions or Preconditions(), kind)
     finalizers = _choose_finalizers(metadata.get("finalizers") or [], options)
     if not finalizers and not _has_namespace_finalizers(tree, kind):
         return Deletion(True, tree)
@@ -111,7 +111,7 @@ def _check_options(options: DeleteOptions) -> list[FieldError]:
     return causes
 
 
-def _check_preconditions(metadata: JsonObject, wanted: Preconditions, kind: Kind) -> None:
+def _validate_preconditions(metadata: JsonObject, wanted: Preconditions, kind: Kind) -> None:
     uid, version = metadata.get("uid"), metadata.get("resourceVersion")
     reason = ""
     if wanted.uid is not None and wanted.uid != uid:

@@ -12,7 +12,7 @@ from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.listoptions import read_options
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import encode_tree, make_write
-from virtshape.apiserver.reading import find_continuation, find_page, not_found, render_list, render_object
+from virtshape.apiserver.reading import get_continuation, get_page, not_found, render_list, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
@@ -90,11 +90,11 @@ async def delete_collection(context: WriteContext, request: Request, route: Rout
     resource = resource_of(route.kind)
     listing = read_options(request, watch=False)
     selection = compile_selection(resource, listing)
-    page = find_page(context.store, resource, route.namespace or None, listing, selection)
+    page = get_page(context.store, resource, route.namespace or None, listing, selection)
     if not options.dry_run:
         await _delete_all(context, resource, route, user, options, page.records)
     values = [resource.convert(record.value) for record in page.records]
-    rest = find_continuation(page, listing, selection, route)
+    rest = get_continuation(page, listing, selection, route)
     return build_response(
         request, response_format, render_list(resource, response_format, values, request, str(page.revision), *rest)
     )

@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol):
             self._refuse,
             self._send_continue,
             self._throttle,
-            self._listener.find_limit,
+            self._listener.get_limit,
             self._admit,
             self._has_room,
         )
@@ -440,12 +440,12 @@ class Listener:
         self,
         handler: Handler,
         *,
-        find_limit: FindLimit = lambda _: MAX_BODY_BYTES,
+        get_limit: FindLimit = lambda _: MAX_BODY_BYTES,
         authenticate: Authenticate = lambda _: None,
         max_connections: int = MAX_CONNECTIONS,
     ) -> None:
         self.handler = handler
-        self.find_limit = find_limit
+        self.get_limit = get_limit
         self.authenticate = authenticate
         self.memory = MemoryBudget()
         self.connections: set[Connection] = set()

@@ -52,20 +52,20 @@ def too_many_requests() -> StatusError:
     return StatusError(429, "TooManyRequests", message).retry_after(RETRY_AFTER_SECONDS)
 
 
-def check_size(size: int, largest: int = MAX_BODY_BYTES) -> None:
+def require_size_below(size: int, largest: int = MAX_BODY_BYTES) -> None:
     """Raise StatusError 413 if a body is too large."""
     if size > largest:
         raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {largest}")
 
 
-def check_object_size(size: int, resource: str, name: str, largest: int = MAX_OBJECT_BYTES) -> None:
+def validate_object_size(size: int, resource: str, name: str, largest: int = MAX_OBJECT_BYTES) -> None:
     """Raise StatusError 413 with etcd's message if an object is too large to store."""
     if size > largest:
         message = f'etcdserver: request is too large: {resource} "{name}" has {size} bytes, limit is {largest}'
         raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
 
 
-def check_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
+def validate_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
     """Raise StatusError if JSON is nested too deeply; called before decoding."""
     if body.count(b"{") + body.count(b"[") <= deepest or body.lstrip()[:1] not in (b"{", b"["):
         return

@@ -13,7 +13,7 @@ import msgspec
 from virtshape.api.model import JsonObject
 from virtshape.api.schema import DEFAULTS
 from virtshape.api.validation.metadata import restore_metadata
-from virtshape.apiserver.limits import MAX_OBJECT_BYTES, check_object_size
+from virtshape.apiserver.limits import MAX_OBJECT_BYTES, validate_object_size
 from virtshape.apiserver.resource import Resource
 from virtshape.store.record import Key
 from virtshape.store.writer import Write
@@ -122,7 +122,7 @@ def make_write(
     """Return the write that stores an object; raise StatusError 413 if it has more than `largest` bytes."""
     data = msgspec.json.encode({**tree, "metadata": {**tree["metadata"], "resourceVersion": _PLACEHOLDER}})
     if largest is not None and len(data) > largest and not removes:
-        check_object_size(len(data), key.resource, key.name, largest)
+        validate_object_size(len(data), key.resource, key.name, largest)
     at = data.index(_MARK) + _SPLIT
     return Write(key, expected, data[:at], data[at + len(_PLACEHOLDER) :], removes)
 

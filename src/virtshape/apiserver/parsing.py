@@ -12,7 +12,7 @@ import httptools
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.incoming import IncomingBody
-from virtshape.apiserver.limits import MAX_BODY_BYTES, check_size
+from virtshape.apiserver.limits import MAX_BODY_BYTES, require_size_below
 from virtshape.apiserver.message import IDENTITY_PREFIXES, LINE, Request
 from virtshape.apiserver.uploads.route import is_upload
 
@@ -54,14 +54,14 @@ class RequestReader:
         refuse: Callable[[StatusError], None],
         send_continue: Callable[[], None],
         throttle: Callable[[bool], None] = lambda _: None,
-        find_limit: FindLimit = lambda _: MAX_BODY_BYTES,
+        get_limit: FindLimit = lambda _: MAX_BODY_BYTES,
         admit: Admit = lambda _request, _size: None,
         has_room: Callable[[], bool] = lambda: True,
     ) -> None:
         self._client = client
         self._admit = admit
         self._has_room = has_room
-        self._find_limit = find_limit
+        self._find_limit = get_limit
         self._take = take
         self._refuse_with = refuse
         self._send_continue = send_continue
@@ -210,7 +210,7 @@ class RequestReader:
         if not size:
             return
         try:
-            check_size(size, self._read_limit())
+            require_size_below(size, self._read_limit())
         except StatusError as error:
             self._refuse(error)
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.api.validation.metadata import check_address
+from virtshape.api.validation.metadata import validate_address
 from virtshape.api.wellknown import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.apiserver.applying import apply_object
 from virtshape.apiserver.auth.authentication import User
@@ -22,7 +22,7 @@ from virtshape.apiserver.route import Route
 from virtshape.apiserver.routeerrors import unsupported_patch_error
 from virtshape.apiserver.validation.strictness import admit_fields, check_patch_text, limit_warnings
 from virtshape.apiserver.writeoptions import read_write_options
-from virtshape.apiserver.writing import WriteContext, change_object, check_resource_version
+from virtshape.apiserver.writing import WriteContext, change_object, validate_resource_version
 from virtshape.store.record import Record
 
 _PATCHERS: Final[dict[str, Callable[[JsonObject, Any, Kind], JsonObject]]] = {
@@ -56,8 +56,8 @@ async def patch_object(context: WriteContext, request: Request, route: Route, us
         admitted, found = admit_fields(patched, None, route.kind, options.validation, patching=True)
         warnings[:] = limit_warnings([*problems, *found])
         stated = metadata_of(admitted)
-        check_address(stated, name=route.name, namespace=route.namespace)
-        check_resource_version(stated.get("resourceVersion") or "", record, resource)
+        validate_address(stated, name=route.name, namespace=route.namespace)
+        validate_resource_version(stated.get("resourceVersion") or "", record, resource)
         return admitted
 
     return await change_object(context, request, route, user, options, change, warnings, retries=True)

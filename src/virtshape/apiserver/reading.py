@@ -45,7 +45,7 @@ def get_object(store: ObjectSource, request: Request, route: Route) -> Response:
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     if asked := read_watch_revision(request.parameter("resourceVersion")):
-        check_revision_reached(store, asked)
+        require_revision_reached(store, asked)
     record = store.get(resource.key(route.namespace, route.name))
     if record is None:
         raise not_found(resource, route.name)
@@ -78,14 +78,14 @@ def list_objects(store: ObjectSource, request: Request, route: Route) -> Respons
     options = read_options(request, watch=False)
     resource = resource_of(route.kind)
     selection = compile_selection(resource, options)
-    page = find_page(store, resource, route.namespace or None, options, selection)
+    page = get_page(store, resource, route.namespace or None, options, selection)
     values = [resource.convert(record.value) for record in page.records]
-    rest = find_continuation(page, options, selection, route)
+    rest = get_continuation(page, options, selection, route)
     body = render_list(resource, response_format, values, request, str(page.revision), *rest)
     return build_response(request, response_format, body)
 
 
-def find_continuation(page: Page, options: ListOptions, selection: Selection, route: Route) -> tuple[str, int]:
+def get_continuation(page: Page, options: ListOptions, selection: Selection, route: Route) -> tuple[str, int]:
     """Return the continue token after a page and the number of remaining objects; 0 if a selector makes it unknown."""
     if not options.limit or not page.remaining:
         return "", 0
@@ -93,13 +93,13 @@ def find_continuation(page: Page, options: ListOptions, selection: Selection, ro
     return continuation, 0 if selection.selects else page.remaining
 
 
-def check_revision_reached(store: ObjectSource, revision: int) -> None:
+def require_revision_reached(store: ObjectSource, revision: int) -> None:
     """Raise StatusError if the store has not reached a revision."""
     if revision > store.newest:
         raise future_revision_error(FutureError(revision, store.newest))
 
 
-def find_page(
+def get_page(
     store: ObjectSource, resource: Resource, namespace: str | None, options: ListOptions, selection: Selection
 ) -> Page:
     """Return the records of a list; with a selector and a limit, read enough pages to fill one."""
@@ -114,7 +114,7 @@ def find_page(
         if options.match == "Exact" or (asked and options.limit and not options.match):
             at = asked
         else:
-            check_revision_reached(store, asked)
+            require_revision_reached(store, asked)
     limit = options.limit if options.continuation or options.revision != "0" else 0  # any revision is allowed
     try:
         return _select(store, resource, namespace, limit or -1, selection, at, after)

@@ -39,7 +39,7 @@ def unsupported_patch_error() -> StatusError:
     return RouteError(415, "UnsupportedMediaType", "415: Unsupported Media Type")
 
 
-def check_produced(accept: str) -> None:
+def require_produced(accept: str) -> None:
     """Raise StatusError 406 if the client accepts none of the response types; the only wildcard supported is `*/*`."""
     if not accept or accept == _PRODUCED[0]:
         return

@@ -29,7 +29,7 @@ from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.encoding.protobuf import CONTENT_TYPE as PROTOBUF
 from virtshape.apiserver.encoding.protobuf import translate
 from virtshape.apiserver.http import AnyResponse
-from virtshape.apiserver.limits import Slots, check_nesting, read_timeout, timeout_error
+from virtshape.apiserver.limits import Slots, read_timeout, timeout_error, validate_nesting
 from virtshape.apiserver.message import IMPERSONATION_PREFIX, JSON, LINE, Request, Response, Upgrade
 from virtshape.apiserver.patching import patch_object
 from virtshape.apiserver.reading import get_object, list_objects, not_found
@@ -37,8 +37,8 @@ from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import add_warning, build_error_response, build_not_found_response, build_response
 from virtshape.apiserver.route import Route, find_route
 from virtshape.apiserver.routeerrors import (
-    check_produced,
     is_builtin_path,
+    require_produced,
     unknown_path_error,
     unsupported_method_error,
 )
@@ -204,7 +204,7 @@ class Server:
         return Caller(impersonate(user, impersonation, self._authorizer), user.name)
 
     def _read(self, request: Request, route: Route, user: User) -> AnyResponse:
-        _check_served(request, route)
+        _require_served(request, route)
         if is_create_only(route.kind):
             return self._review(request, route, user)
         source = self._definitions if route.kind.kind == "CustomResourceDefinition" else self._context.store
@@ -242,9 +242,9 @@ class Server:
 
     async def _change(self, request: Request, route: Route, user: User) -> Response:
         self._authorizer.require(user, _attributes(request, route))
-        _check_served(request, route)
+        _require_served(request, route)
         _accept_protobuf(request, route)
-        check_nesting(request.body)
+        validate_nesting(request.body)
         if route.subresource == "token":
             return self._answer_token_request(request, route)
         return await _WRITERS[str(route.verb)](self._context, request, route, user)
@@ -258,7 +258,7 @@ class Server:
     def _review(self, request: Request, route: Route, user: User) -> Response:
         response_format = choose_format(request.headers.get("accept", ""))
         _accept_protobuf(request, route)
-        check_nesting(request.body)
+        validate_nesting(request.body)
         review, warnings = read_review(request.body, route.kind.struct, route.kind.api_version)
         if isinstance(review, UploadTokenRequest):
             granted = self._uploads.answer_token_request(review, route.namespace, user)
@@ -302,10 +302,10 @@ def _unknown_path_response(request: Request) -> Response:
     return build_error_response(unknown_path_error(), request.headers.get("accept", ""))
 
 
-def _check_served(request: Request, route: Route) -> None:
+def _require_served(request: Request, route: Route) -> None:
     resource = resource_of(route.kind)
     if not resource.custom:
-        check_produced(request.headers.get("accept", ""))
+        require_produced(request.headers.get("accept", ""))
     if not route.subresource:
         if route.verb not in list_verbs(route.kind):
             raise _not_allowed(route)

@@ -67,7 +67,7 @@ class FixedSource:
 
     def get(self, key: Key) -> Record | None:
         """Return the object at a key, or None."""
-        return self._find(key.name) if key.name in self._names else None
+        return self._get_record(key.name) if key.name in self._names else None
 
     def list(
         self,
@@ -81,12 +81,12 @@ class FixedSource:
         """Return objects in name order."""
         names = [name for name in self._names if after is None or name > after.name]
         chosen = names if limit < 0 else names[:limit]
-        return Page([self._find(name) for name in chosen], at or self.revision, len(names) - len(chosen))
+        return Page([self._get_record(name) for name in chosen], at or self.revision, len(names) - len(chosen))
 
     def list_in_parts(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
         """Return the store's revision and the objects in name order, one by one."""
         _ = resource, namespace
-        return self.revision, ([self._find(name)] for name in self._names)
+        return self.revision, ([self._get_record(name)] for name in self._names)
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
         """Return no changes and a subscription without events."""
@@ -96,7 +96,7 @@ class FixedSource:
         """Return None: no object was ever replaced."""
         return self._store.get_revision(revision)
 
-    def _find(self, name: str) -> Record:
+    def _get_record(self, name: str) -> Record:
         if name not in self._written:
             self._written[name] = Record(Key(self._resource, "", name), FIXED_REVISION, self._write(name))
         return self._written[name]

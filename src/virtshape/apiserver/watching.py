@@ -18,7 +18,7 @@ from virtshape.apiserver.encoding.partial import partial_object
 from virtshape.apiserver.encoding.table import DEFAULT_INCLUDE, render_table
 from virtshape.apiserver.listoptions import ListOptions, read_options, read_watch_revision
 from virtshape.apiserver.message import JSON, Request, Stream
-from virtshape.apiserver.reading import check_revision_reached
+from virtshape.apiserver.reading import require_revision_reached
 from virtshape.apiserver.resource import Resource, resource_of, with_revision
 from virtshape.apiserver.responses import NO_CACHE, expired_revision_error, replaced_store_error
 from virtshape.apiserver.route import Route
@@ -105,7 +105,7 @@ class Watch:
 
     async def _list_present(self) -> AsyncIterator[bytes]:
         """Yield ADDED events for the existing objects; hold only the part of them that the client has not read."""
-        check_revision_reached(self._store, self._since)
+        require_revision_reached(self._store, self._since)
         revision, parts = self._store.list_in_parts(self._resource.name, self._namespace)
         for part in parts:
             chunk = self._render_records(part)

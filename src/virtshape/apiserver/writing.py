@@ -196,7 +196,7 @@ async def _store_changed(
     return Record(record.key, record.revision, encode_tree({**new, **version}))
 
 
-def check_resource_version(stated: str, record: Record, resource: Resource) -> None:
+def validate_resource_version(stated: str, record: Record, resource: Resource) -> None:
     """Raise StatusError if a resourceVersion is not the record's; an empty or zero one matches any where allowed."""
     if stated == str(record.revision):
         return

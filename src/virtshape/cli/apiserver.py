@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from virtshape.cli.command import Command, Example
-from virtshape.cli.component import component_options, find_cluster, run_component, serving_options
+from virtshape.cli.component import component_options, get_cluster, run_component, serving_options
 from virtshape.cli.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def command(
         port=port,
         ports=Ports(host=bind, health=health_port, metrics=metrics_port),
     )
-    run_component(run(settings, find_cluster(kubeconfig, context), _log_ready), log_level, log_format)
+    run_component(run(settings, get_cluster(kubeconfig, context), _log_ready), log_level, log_format)
 
 
 def _log_ready(ready: "Ready") -> None:

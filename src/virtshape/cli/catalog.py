@@ -117,9 +117,9 @@ def command(
 def choose_instancetypes(series: Sequence[str], sizes: Sequence[str]) -> list[str]:
     """Return the names of the instance types of these series and sizes; all if none are given."""
     known = list_sizes()
-    check_known("series", series, known)
+    require_known("series", series, known)
     known = {each: known[each] for each in known if not series or each in series}
-    check_known("size", sizes, dict.fromkeys(size for each in known.values() for size in each))
+    require_known("size", sizes, dict.fromkeys(size for each in known.values() for size in each))
     return [f"{each}.{size}" for each in known for size in known[each] if not sizes or size in sizes]
 
 
@@ -134,7 +134,7 @@ def list_sizes() -> dict[str, list[str]]:
     return sizes
 
 
-def check_known(what: str, names: Iterable[str], known: Collection[str]) -> None:
+def require_known(what: str, names: Iterable[str], known: Collection[str]) -> None:
     """Raise for a name that is not in the catalog, with similar names."""
     for name in names:
         if name not in known:

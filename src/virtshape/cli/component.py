@@ -108,13 +108,13 @@ def serving_options(component: str) -> Callable[[F], F]:
     return decorate
 
 
-def find_cluster(kubeconfig: str, context: str) -> "Access":
+def get_cluster(kubeconfig: str, context: str) -> "Access":
     """Return the access to the cluster that the flags select; CommandError if they select none."""
     from virtshape.client.errors import ConfigError
-    from virtshape.client.kubeconfig import find_access
+    from virtshape.client.kubeconfig import get_access
 
     try:
-        return find_access(path=kubeconfig, context=context)
+        return get_access(path=kubeconfig, context=context)
     except ConfigError as error:
         raise CommandError(str(error), next_step="Run it in a pod, or select a cluster with --kubeconfig.") from error
 

@@ -196,7 +196,7 @@ def run_session(
 
     from virtshape.client.errors import ConfigError, UnreachableError
 
-    access, is_own = find_server(target)
+    access, is_own = get_server(target)
     seconds = call_seconds or target.seconds
 
     async def run() -> T:
@@ -235,7 +235,7 @@ async def open_session(
         await client.close()
 
 
-def find_server(target: Target) -> tuple["Access", bool]:
+def get_server(target: Target) -> tuple["Access", bool]:
     """Return the access to the server, and whether it is the user's own `virtshape up`."""
     from msgspec.structs import replace
 
@@ -244,14 +244,14 @@ def find_server(target: Target) -> tuple["Access", bool]:
     from virtshape.client.tunnel import find_proxy
 
     try:
-        access, is_own = _find_configured(target)
+        access, is_own = _get_configured(target)
         access = override_access(access, build_overrides(target.overrides))
         return replace(access, proxy=access.proxy or find_proxy(access.server, os.environ)), is_own
     except ConfigError as error:
         raise CommandError(str(error), next_step=_CHECK_CONFIG) from error
 
 
-def _find_configured(target: Target) -> tuple["Access", bool]:
+def _get_configured(target: Target) -> tuple["Access", bool]:
     from virtshape.client.access import Access
     from virtshape.client.kubeconfig import Config, find_account, list_paths, load_config
 
@@ -263,17 +263,17 @@ def _find_configured(target: Target) -> tuple["Access", bool]:
     stated = os.environ.get("KUBECONFIG")
     if stated:
         raise CommandError(f"$KUBECONFIG is {stated}, which defines no server", next_step=_CHECK_CONFIG)
-    return find_local_server(target), True
+    return get_local_server(target), True
 
 
 def _choose(kubeconfig: str, target: Target) -> "Access":
-    from virtshape.client.kubeconfig import find_access
+    from virtshape.client.kubeconfig import get_access
 
     cluster, user = (target.overrides.get(name, "") for name in ("cluster", "user"))
-    return find_access(path=kubeconfig, context=target.context, cluster=cluster, user=user)
+    return get_access(path=kubeconfig, context=target.context, cluster=cluster, user=user)
 
 
-def find_local_server(target: Target) -> "Access":
+def get_local_server(target: Target) -> "Access":
     """Return the access to the user's own server; NoServerError if it is not running."""
     from virtshape.client.errors import ConfigError
     from virtshape.store.lock import find_holder

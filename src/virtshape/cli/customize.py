@@ -40,7 +40,7 @@ from virtshape.engine.customize import (
 )
 from virtshape.offline.files import Entry, load
 from virtshape.offline.problems import locate
-from virtshape.offline.sources import CLUSTER_KINDS, KINDS_BY_NAME, Found, find_source, is_source
+from virtshape.offline.sources import CLUSTER_KINDS, KINDS_BY_NAME, Found, get_source, is_source
 
 MAX_NAME_LENGTH = 253
 SIZE_LABELS = tuple(f"{GROUP}/{label}" for label in ("cpu", "memory", "size"))
@@ -135,18 +135,18 @@ def command(
     if files or catalog:
         loaded = load(files, is_source)
         loaded.raise_problems()
-        found = find_source(source_name, kinds, loaded.entries, with_catalog=catalog)
+        found = get_source(source_name, kinds, loaded.entries, with_catalog=catalog)
     else:
-        found = find_on_server(target, source_name, kinds)
-    check_size_flags(found.object, size)
+        found = get_from_server(target, source_name, kinds)
+    validate_size_flags(found.object, size)
     result = customize(found.object, name, size, cluster=cluster, keep_metadata=keep_metadata)
-    check_result(result)
+    validate_result(result)
     if size.is_given:
         warn_of_stale_labels(result)
     print_object(restore_unknown(to_tree(result), found.entry), output)
 
 
-def find_on_server(target: Target, name: str, kinds: Sequence[str]) -> Found:
+def get_from_server(target: Target, name: str, kinds: Sequence[str]) -> Found:
     """Return the object from the server or, if no server is configured, from the catalog."""
 
     async def find(session: Session) -> Sequence[Entry]:
@@ -155,8 +155,8 @@ def find_on_server(target: Target, name: str, kinds: Sequence[str]) -> Found:
     try:
         entries = run_session(target, find, instead="--catalog uses the built-in catalog instead.")
     except NoServerError:
-        return find_source(name, kinds, (), with_catalog=True)
-    return find_source(name, kinds, entries, with_catalog=False, elsewhere=PLACE)
+        return get_source(name, kinds, (), with_catalog=True)
+    return get_source(name, kinds, entries, with_catalog=False, elsewhere=PLACE)
 
 
 def read_source(text: str, problems: Problems) -> tuple[Sequence[str], str]:
@@ -198,7 +198,7 @@ def check_name(name: str, problems: Problems) -> None:
         )
 
 
-def check_size_flags(source: Instancetype | Preference, size: Size) -> None:
+def validate_size_flags(source: Instancetype | Preference, size: Size) -> None:
     """Raise if the source cannot have this size, with a next step."""
     conflicts = check_size(source, size)
     if not conflicts:
@@ -213,7 +213,7 @@ def check_size_flags(source: Instancetype | Preference, size: Size) -> None:
     raise CommandError(f"{name}: {'; '.join(conflict.message for conflict in conflicts)}", next_step=step)
 
 
-def check_result(result: Instancetype | Preference) -> None:
+def validate_result(result: Instancetype | Preference) -> None:
     """Raise if the result is invalid, and print admission warnings."""
     check: CheckResult
     if isinstance(result, Preference):

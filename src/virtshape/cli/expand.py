@@ -95,7 +95,7 @@ def command(
     the PVCs, DataVolumes, DataSources and snapshots to infer from. The configuration in a KubeVirt object is used too.
     Objects in files take precedence over the catalog.
     """
-    check_flags(vm, files, from_server=from_server, table=output == "table" and not explain)
+    validate_flags(vm, files, from_server=from_server, table=output == "table" and not explain)
     expanded: Sequence[ExpandedVM]
     if vm is not None:
         expanded = [run_session(target, lambda session: expand_stored_vm(session, vm, explain=explain))]
@@ -111,7 +111,7 @@ def command(
         print_vms(expanded, output or "yaml")
 
 
-def check_flags(vm: str | None, files: Sequence[str], *, from_server: bool, table: bool) -> None:
+def validate_flags(vm: str | None, files: Sequence[str], *, from_server: bool, table: bool) -> None:
     """Raise for flags that cannot be combined."""
     ctx = click.get_current_context()
     if vm is None and not files:

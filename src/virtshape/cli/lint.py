@@ -157,10 +157,10 @@ def command(
 
 def load_settings(config: str | None) -> "Settings":
     """Return the settings of the named file, or of the nearest one."""
-    from virtshape.offline.lint import SettingsError, find_settings, read_settings
+    from virtshape.offline.lint import SettingsError, get_settings, read_settings
 
     if config is None:
-        return find_settings()
+        return get_settings()
     settings = read_settings(Path(config).absolute())
     if settings is None:
         raise SettingsError(config, ["has no table [tool.virtshape.lint]"])

@@ -23,7 +23,7 @@ from virtshape.cli.output import print_object, print_table
 from virtshape.cli.paramtypes import Size
 from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE, default_architecture
 from virtshape.offline.files import Entry, load
-from virtshape.offline.sources import find_source, is_source
+from virtshape.offline.sources import get_source, is_source
 from virtshape.resolve.find import instancetype_spec, preference_spec
 from virtshape.resolve.matcher import INSTANCETYPE_GROUP, KINDS
 
@@ -58,7 +58,7 @@ class Candidates(NamedTuple):
     def find_preference(self, name: str, kind: str) -> VirtualMachinePreferenceSpec | None:
         """Return the spec of a preference; StatusError if it does not exist."""
         elsewhere = PLACE if self.place == PLACE else ""
-        found = find_source(name, (kind,), self.entries, with_catalog=self.with_catalog, elsewhere=elsewhere)
+        found = get_source(name, (kind,), self.entries, with_catalog=self.with_catalog, elsewhere=elsewhere)
         return preference_spec(found.object)
 
 
@@ -135,8 +135,8 @@ def command(
     Exit status: 0 success, 1 if none matches; the closest ones are listed with the reasons.
     """
     need = Need(cpu_min, cpu_max, memory_min, memory_max, dedicated, hugepages, gpus)
-    kind = check_flags(need, preference, preference_kind)
-    candidates = find_candidates(target, files, with_preferences=preference is not None, catalog=catalog)
+    kind = validate_flags(need, preference, preference_kind)
+    candidates = get_candidates(target, files, with_preferences=preference is not None, catalog=catalog)
     if preference is not None:
         asked = candidates.find_preference(preference, kind)
         need = need._replace(preference=asked, architecture=candidates.architecture)
@@ -149,7 +149,7 @@ def command(
         click.echo(f"{len(fitting) - len(shown)} more match; --all shows them", err=True)
 
 
-def check_flags(need: Need, preference: str | None, preference_kind: str | None) -> str:
+def validate_flags(need: Need, preference: str | None, preference_kind: str | None) -> str:
     """Check the flags and return the kind of the preference."""
     problems, kind = Problems(), PREFERENCES[0]
     if need.cpu_min is not None and need.cpu_max is not None and need.cpu_min > need.cpu_max:
@@ -167,7 +167,7 @@ def check_flags(need: Need, preference: str | None, preference_kind: str | None)
     return kind
 
 
-def find_candidates(target: Target, files: Sequence[str], *, with_preferences: bool, catalog: bool) -> Candidates:
+def get_candidates(target: Target, files: Sequence[str], *, with_preferences: bool, catalog: bool) -> Candidates:
     """Read the instance types and preferences from files, the catalog or the server."""
     if files or catalog:
         loaded = load(files, is_source)

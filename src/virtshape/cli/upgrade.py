@@ -98,7 +98,7 @@ def command(
 
     Exit status: 0 success, 1 if the new objects conflict with a VM; the other VMs are upgraded.
     """
-    check_choice(names, everything=everything, all_namespaces=all_namespaces)
+    validate_choice(names, everything=everything, all_namespaces=all_namespaces)
 
     async def upgrade(session: Session) -> Plan:
         if names:
@@ -118,7 +118,7 @@ def command(
         raise CommandError(count, problems, "Show the changes: virtctl drift --fields")
 
 
-def check_choice(names: Sequence[str], *, everything: bool, all_namespaces: bool) -> None:
+def validate_choice(names: Sequence[str], *, everything: bool, all_namespaces: bool) -> None:
     """Raise unless either names or --all or -A are given."""
     ctx = click.get_current_context()
     if names and (everything or all_namespaces):

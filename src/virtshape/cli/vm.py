@@ -81,7 +81,7 @@ def stop(
     If the run strategy is Always, it is set to Halted (or `running` is set to false). With the strategies Manual and
     RerunOnFailure the VM is stopped and its strategy is kept.
     """
-    period = check_grace_period(force, grace_period)
+    period = validate_grace_period(force, grace_period)
     options = {} if period is None else {"gracePeriod": period}
     act_on_vm(target, name, "stop", options, dry_run=dry_run, output=output)
 
@@ -114,7 +114,7 @@ def restart(
 
     The new instance uses the VM's current spec, and the instance type and preference stored in its revisions.
     """
-    period = check_grace_period(force, grace_period)
+    period = validate_grace_period(force, grace_period)
     options = {} if period is None else {"gracePeriodSeconds": period}
     act_on_vm(target, name, "restart", options, dry_run=dry_run, output=output)
 
@@ -196,7 +196,7 @@ async def list_vm_names(session: Session) -> list[str] | None:
     return [vm.metadata.name or "" for vm in listing.items]
 
 
-def check_grace_period(force: bool, period: int | None) -> int | None:
+def validate_grace_period(force: bool, period: int | None) -> int | None:
     """Return the grace period; raise if only one of --force and --grace-period is given."""
     if force != (period is not None):
         raise click.UsageError("Must both use --force=true and set --grace-period.", click.get_current_context())

@@ -43,7 +43,7 @@ async def open_connection(endpoint: Endpoint, seconds: float) -> "Connection":
         async with asyncio.timeout(seconds):
             transport, connection = await asyncio.get_running_loop().create_connection(
                 Connection,
-                **await _find_route(endpoint),
+                **await _get_route(endpoint),
                 ssl=endpoint.tls,
                 server_hostname=(endpoint.name or endpoint.host) if endpoint.tls is not None else None,
             )
@@ -62,7 +62,7 @@ def format_head(method: str, target: str, host: str, headers: Iterable[tuple[str
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-async def _find_route(endpoint: Endpoint) -> JsonObject:
+async def _get_route(endpoint: Endpoint) -> JsonObject:
     if endpoint.proxy:
         return {"sock": await open_tunnel(endpoint.proxy, endpoint.host, endpoint.port)}
     return {"host": endpoint.host, "port": endpoint.port}
@@ -100,15 +100,15 @@ class Connection(asyncio.Protocol):
         """Start a request, whose body may follow with `write`."""
         self.reusable = False
         self._begin()
-        self._check_connected()
+        self._require_connected()
         self._transport.write(data)
 
     async def write(self, data: bytes) -> None:
         """Send a part of the request body; wait until the server has read most of the parts before."""
-        self._check_connected()
+        self._require_connected()
         self._transport.write(data)
         await self._writable.wait()
-        self._check_connected()
+        self._require_connected()
 
     async def wait_for_head(self) -> None:
         """Wait for the head of the response."""
@@ -133,7 +133,7 @@ class Connection(asyncio.Protocol):
 
     def switch_protocol(self, successor: asyncio.Protocol) -> None:
         """Hand the connection and any buffered data over to another protocol; raise if it is already lost."""
-        self._check_connected()
+        self._require_connected()
         self._transport.set_protocol(successor)
         successor.connection_made(self._transport)
         self._transport.resume_reading()
@@ -141,11 +141,11 @@ class Connection(asyncio.Protocol):
             successor.data_received(bytes(self._rest))
 
     async def _wait(self) -> None:
-        self._check_connected()
+        self._require_connected()
         self._changed.clear()
         await self._changed.wait()
 
-    def _check_connected(self) -> None:
+    def _require_connected(self) -> None:
         if self._problem is not None:
             raise UnreachableError(str(self._problem)) from self._problem
 

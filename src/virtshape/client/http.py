@@ -89,7 +89,7 @@ class HttpTransport:
             connection.close()
             connection = await self._open_stream(upgrade)
         try:
-            await self._check_handshake(connection, key)
+            await self._require_handshake(connection, key)
             successor = WebSocketProtocol(join_fragments=join_fragments)
             connection.switch_protocol(successor)
         except BaseException:
@@ -163,7 +163,7 @@ class HttpTransport:
                     Exchange(call.method, url, reply.status, time.monotonic() - began, call.body, reply.body)
                 )
 
-    async def _check_handshake(self, connection: Connection, key: str) -> None:
+    async def _require_handshake(self, connection: Connection, key: str) -> None:
         if connection.status != 101:
             async with self._limit(self._call_seconds):
                 raise parse_status_error(await connection.read(), connection.status)
@@ -209,11 +209,11 @@ class HttpTransport:
         self._idle.append(connection)
 
     async def _connect(self) -> Connection:
-        access, tls = self._access, await self._find_tls() if self._secure else None
+        access, tls = self._access, await self._get_tls() if self._secure else None
         endpoint = Endpoint(access.server, self._host, self._port, tls, access.server_name, access.proxy)
         return await open_connection(endpoint, self._connect_seconds)
 
-    async def _find_tls(self) -> ssl.SSLContext:
+    async def _get_tls(self) -> ssl.SSLContext:
         identity = (await self._access.credentials.fetch()).identity
         if self._tls is None or self._tls[0] != identity:
             for connection in self._idle:  # they use the previous certificate

@@ -95,7 +95,7 @@ class Config(Struct):
     contexts: dict[str, tuple[Context, Path]] = {}
 
 
-def find_access(
+def get_access(
     *,
     path: str = "",
     context: str = "",
@@ -164,12 +164,12 @@ def _without_nulls(tree: Any) -> Any:
 def choose_access(config: Config, context: str = "", *, cluster: str = "", user: str = "") -> Access:
     """Return the access of a context, by default the current one; `cluster` and `user` override the context's."""
     chosen = _choose_context(config, context, cluster, user)
-    place, place_home = _find(config.clusters, chosen.cluster, "cluster")
-    account, user_home = _find(config.users, chosen.user, "user") if chosen.user else (User(), Path())
+    place, place_home = _get_entry(config.clusters, chosen.cluster, "cluster")
+    account, user_home = _get_entry(config.users, chosen.user, "user") if chosen.user else (User(), Path())
     authority = _read_either(place.certificate_authority_data, place.certificate_authority, place_home)
     return Access(
         server=place.server,
-        credentials=_find_credentials(account, user_home, chosen.user, place, authority),
+        credentials=_get_credentials(account, user_home, chosen.user, place, authority),
         authority=authority,
         insecure=place.insecure_skip_tls_verify,
         server_name=place.tls_server_name,
@@ -183,7 +183,7 @@ def _choose_context(config: Config, name: str, cluster: str, user: str) -> Conte
     name = name or config.current_context
     if not name and not cluster:
         raise ConfigError("the kubeconfig has no current-context: select a context")
-    found = _find(config.contexts, name, "context")[0] if name else Context()
+    found = _get_entry(config.contexts, name, "context")[0] if name else Context()
     return Context(cluster or found.cluster, user or found.user, found.namespace)
 
 
@@ -202,7 +202,7 @@ def find_account(environment: Mapping[str, str], directory: Path = ACCOUNT_DIREC
     )
 
 
-def _find_credentials(user: User, home: Path, name: str, cluster: Cluster, authority: bytes) -> CredentialSource:
+def _get_credentials(user: User, home: Path, name: str, cluster: Cluster, authority: bytes) -> CredentialSource:
     if user.auth_provider is not None:
         problem = "uses an auth-provider, which Kubernetes no longer supports: use an exec credential plugin"
         raise ConfigError(f'user "{name}" {problem}')
@@ -238,7 +238,7 @@ def _read_either(data: str, path: str, home: Path) -> bytes:
         raise ConfigError(f"a certificate or key cannot be read: {error}") from error
 
 
-def _find(named: Mapping[str, tuple[T, Path]], name: str, what: str) -> tuple[T, Path]:
+def _get_entry(named: Mapping[str, tuple[T, Path]], name: str, what: str) -> tuple[T, Path]:
     if name not in named:
         known = f"; there are {', '.join(sorted(named))}" if named else ""
         raise ConfigError(f'the kubeconfig has no {what} "{name}"{known}')

@@ -69,14 +69,14 @@ async def open_tunnel(proxy: str, host: str, port: int) -> socket.socket:
     try:
         await loop.sock_connect(connection, found[0][4])
         await loop.sock_sendall(connection, "\r\n".join([*lines, "", ""]).encode("latin-1"))
-        _check_status(await _read_status(connection), f"the proxy {_hide(proxy)} refused to connect to {where}")
+        _require_success(await _read_status(connection), f"the proxy {_hide(proxy)} refused to connect to {where}")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _check_status(status: str, message: str) -> None:
+def _require_success(status: str, message: str) -> None:
     if status.split(" ")[1:2] != ["200"]:
         raise UnreachableError(f"{message}: {status}")
 

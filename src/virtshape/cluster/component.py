@@ -66,7 +66,7 @@ class Server(Struct, frozen=True):
     certificates: CertificateRenewer
     list_metrics: Callable[[], Iterable[Family]]
     supervisor: Supervisor
-    find_limit: FindLimit = lambda _: MAX_BODY_BYTES
+    get_limit: FindLimit = lambda _: MAX_BODY_BYTES
     authenticate: Authenticate = lambda _: None
 
 
@@ -81,7 +81,7 @@ async def serve(server: Server, settings: Settings, on_ready: Callable[[Ready], 
 
     monitor = Monitor(list_checks, lambda: [*server.list_metrics(), *list_task_metrics(supervisor)])
     handle = log_requests(server.handle) if is_access_logged() else server.handle
-    listener = Listener(handle, find_limit=server.find_limit, authenticate=server.authenticate)
+    listener = Listener(handle, get_limit=server.get_limit, authenticate=server.authenticate)
     ports = settings.ports
     async with (
         serve_monitoring(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),

@@ -107,12 +107,12 @@ def find_upload_key(
     return volume.metadata.name or ""
 
 
-def find_content(claim: PersistentVolumeClaim) -> Content:
+def get_content(claim: PersistentVolumeClaim) -> Content:
     """Return the content type of a claim: a disk or an archive."""
     return "archive" if find_annotation(claim.metadata, CONTENT_TYPE) == "archive" else "kubevirt"
 
 
-def find_data_volume_content(volume: DataVolume) -> Content:
+def get_data_volume_content(volume: DataVolume) -> Content:
     """Return the content type of a DataVolume: a disk or an archive."""
     return "archive" if volume.spec.content_type == "archive" else "kubevirt"
 

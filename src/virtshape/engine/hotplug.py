@@ -51,7 +51,7 @@ def _default_sockets(cpu: CPU, configured: LiveUpdateConfiguration) -> int | Non
         return None
     sockets = cpu.sockets or 1
     possible = MAX_VCPUS // ((cpu.cores or 1) * (cpu.threads or 1))
-    limit = min(configured.max_cpu_sockets or sockets * _find_ratio(configured), possible)
+    limit = min(configured.max_cpu_sockets or sockets * _get_ratio(configured), possible)
     return limit if limit > sockets else None
 
 
@@ -60,12 +60,12 @@ def _default_memory(domain: DomainSpec, memory: Memory, configured: LiveUpdateCo
     guest = memory.guest
     if guest is None or memory.max_guest is not None or memory.hugepages is not None:
         return None
-    limit = configured.max_guest or Quantity.of(guest.value() * _find_ratio(configured), guest.format)
+    limit = configured.max_guest or Quantity.of(guest.value() * _get_ratio(configured), guest.format)
     is_possible = not any(check_memory_hotplug(domain, memory, limit, ""))
     return limit if limit.amount > guest.amount and is_possible else None
 
 
-def _find_ratio(configured: LiveUpdateConfiguration) -> int:
+def _get_ratio(configured: LiveUpdateConfiguration) -> int:
     return configured.max_hotplug_ratio or _DEFAULT_RATIO
 
 

@@ -65,11 +65,11 @@ class Layout(Struct, frozen=True):
         """The state of an emulated TPM; may be a link to persistent storage."""
         return self.libvirt / "lib" / "swtpm"
 
-    def find_qemu_log(self, name: str) -> Path:
+    def get_qemu_log(self, name: str) -> Path:
         """Return the path of QEMU's log for a domain."""
         return self.libvirt / "log" / "qemu" / f"{name}.log"
 
-    def find_pid_file(self, name: str) -> Path:
+    def get_pid_file(self, name: str) -> Path:
         """Return the path of QEMU's PID file for a domain."""
         return self.libvirt / "run" / "qemu" / f"{name}.pid"
 

@@ -19,8 +19,8 @@ from virtshape.engine.draft import Trace
 from virtshape.engine.expand import Shape, expand_vm
 from virtshape.engine.machinetype import default_architecture
 from virtshape.offline.objects import Objects
-from virtshape.offline.origins import Origin, find_sources_of_fields, list_origins
-from virtshape.resolve.find import find_object, find_shape
+from virtshape.offline.origins import Origin, get_sources_of_fields, list_origins
+from virtshape.resolve.find import find_object, get_shape
 from virtshape.resolve.infer import infer_matchers
 from virtshape.resolve.matcher import INSTANCETYPE_GROUP, KINDS, find_matcher
 from virtshape.resolve.reference import NotFoundError, Reference
@@ -111,7 +111,7 @@ class Expander:
     def explain_in_place(self, vm: VirtualMachine) -> Explanation:
         """Expand a VM, modifying it; return the origin of each field of its template."""
         warnings, shape = self._resolve(vm)
-        sources, trace = find_sources_of_fields(vm, self._lookup), Trace()
+        sources, trace = get_sources_of_fields(vm, self._lookup), Trace()
         self._expand(vm, shape, trace)
         return Explanation(list_origins(vm, trace, sources), warnings)
 
@@ -128,7 +128,7 @@ class Expander:
             raise StatusError(400, "BadRequest", f"expected a VirtualMachine, got a {vm.kind}")
         lookup = self._lookup
         try:
-            return infer_matchers(vm, lookup), find_shape(vm, lookup)
+            return infer_matchers(vm, lookup), get_shape(vm, lookup)
         except StatusError as error:
             raise self._gather_errors(vm, error) from None
 

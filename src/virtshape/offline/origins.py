@@ -46,7 +46,7 @@ class Origin(NamedTuple):
 FieldSources = Mapping[Source, FieldSource]
 
 
-def find_sources_of_fields(vm: VirtualMachine, lookup: Lookup) -> FieldSources:
+def get_sources_of_fields(vm: VirtualMachine, lookup: Lookup) -> FieldSources:
     """Return what can set fields of a VM whose references are resolved but not expanded."""
     sources: dict[Source, FieldSource] = {
         "VM": FieldSource("VM", vm.metadata.name),

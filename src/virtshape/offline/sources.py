@@ -46,7 +46,7 @@ KINDS_BY_NAME: Final[dict[str, str]] = {
 """The kinds by all names that kubectl accepts, in lower case."""
 
 
-def find_source(
+def get_source(
     name: str, kinds: Sequence[str], entries: Iterable[Entry], *, with_catalog: bool, elsewhere: str = ""
 ) -> Found:
     """Return the object of these kinds with this name; raise StatusError if it is missing or ambiguous."""

@@ -40,7 +40,7 @@ _Flavors = (flavor.VirtualMachineFlavor, flavor.VirtualMachineClusterFlavor)
 _FlavorPreferences = (flavor.VirtualMachinePreference, flavor.VirtualMachineClusterPreference)
 
 
-def find_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
+def get_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
     """Return the instance type (or flavor) and the preference that a VM names."""
     return Shape(
         instancetype_spec(find_object(vm, instancetype_role(vm), lookup)),

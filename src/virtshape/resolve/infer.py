@@ -126,7 +126,7 @@ def _search_matcher(
 ) -> Search[InstancetypeMatcher | PreferenceMatcher]:
     """Infer a matcher from a volume of the VM."""
     inference = _Inference(role)
-    yield from _read_volume(vm, _find_volume(vm, volume_name), inference)
+    yield from _read_volume(vm, _get_volume(vm, volume_name), inference)
     if inference.name is None:
         names = NAME_KEYS[role]
         raise CannotInferError(
@@ -160,7 +160,7 @@ def _read_keys(metadata: ObjectMeta | None, keys: Keys) -> str | None:
     return (metadata.annotations or {}).get(keys.annotation, labelled)
 
 
-def _find_volume(vm: VirtualMachine, name: str) -> Volume:
+def _get_volume(vm: VirtualMachine, name: str) -> Volume:
     template = vm.spec.template.spec
     volumes = (template.volumes if template else None) or []
     for volume in volumes:

@@ -97,7 +97,7 @@ class AccountRoleReconciler:
                 continue
             key = Key(_ACCOUNTS, namespace, DEFAULT_ACCOUNT)
             if self._store.get(key) is None:
-                kind = _find("v1", "ServiceAccount")
+                kind = _get_kind("v1", "ServiceAccount")
                 metadata = {"name": DEFAULT_ACCOUNT, "namespace": namespace}
                 tree = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
                 yield make_write(key, 0, build_new_object(kind, tree, now()))
@@ -122,13 +122,13 @@ class AccountRoleReconciler:
 
 def _replace_rules(record: Record, rules: list[object]) -> Write:
     old = read_tree(record.value)
-    kind = _find(old["apiVersion"], old["kind"])
+    kind = _get_kind(old["apiVersion"], old["kind"])
     new = {**old, "rules": rules}
     entries = record_update(old, new, Authorship(_AGGREGATOR, kind.api_version, now()), object_type(kind))
     return make_write(record.key, record.revision, assemble(new, {**metadata_of(new), "managedFields": entries}))
 
 
-def _find(api_version: str, name: str) -> Kind:
+def _get_kind(api_version: str, name: str) -> Kind:
     kind = find_kind(api_version, name)
     if kind is None:
         raise LookupError(f"{api_version} has no {name}")

@@ -102,10 +102,10 @@ def read_configuration(directory: Path) -> HostConfiguration:
     except DecodeError as error:
         raise ConfigurationError(f"{path} is invalid: {error}") from error
     found.images = {name: str(directory / place) for name, place in (found.images or {}).items()}
-    _check_networks(found, path)
+    _validate_networks(found, path)
     if found.host_disks is not None:
         found.host_disks.roots = [str(directory / root) for root in found.host_disks.roots or ()]
-    _check_guests(found.guests or Guests(), path)
+    _validate_guests(found.guests or Guests(), path)
     return found
 
 
@@ -114,7 +114,7 @@ def list_allowed_networks(configuration: HostConfiguration) -> tuple[str, ...]:
     return tuple((configuration.imports.allowed_networks if configuration.imports else None) or ())
 
 
-def _check_networks(configuration: HostConfiguration, path: Path) -> None:
+def _validate_networks(configuration: HostConfiguration, path: Path) -> None:
     for index, text in enumerate(list_allowed_networks(configuration)):
         try:
             parse_network(text)
@@ -125,7 +125,7 @@ def _check_networks(configuration: HostConfiguration, path: Path) -> None:
             ) from None
 
 
-def _check_guests(guests: Guests, path: Path) -> None:
+def _validate_guests(guests: Guests, path: Path) -> None:
     if guests.network not in (None, "isolated", "open"):
         raise ConfigurationError(f'{path}: guests.network: invalid value "{guests.network}": must be isolated or open')
     try:

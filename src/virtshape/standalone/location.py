@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.client.access import Access
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 6443
@@ -20,4 +20,4 @@ def read_access(directory: Path) -> Access:
     kubeconfig = directory / "kubeconfig"
     if not kubeconfig.exists():
         raise UnknownSystemError(f"no virtshape system in {directory}")
-    return find_access(path=str(kubeconfig))
+    return get_access(path=str(kubeconfig))

@@ -119,7 +119,7 @@ class Store:
             revision = last_revision(reader)
             self._seen = max(self._seen, revision)
             if at is not None:
-                self._check_kept(at, revision)
+                self._require_kept(at, revision)
             where = _EVERYWHERE if namespace is None else _IN_NAMESPACE
             if at is None or at == revision:
                 columns, source, names = _COLUMNS, _PRESENT, _PRESENT_NAMES
@@ -253,7 +253,7 @@ class Store:
         About 1 MiB of changes is returned at most. If there are more, the subscription is None: watch again from the
         last revision returned.
         """
-        self._check_kept(since, self.newest)
+        self._require_kept(since, self.newest)
         changes, size = [], 0
         for kind, ns, name, rv, value, prev in self._read_log(resource, namespace, since):
             changes.append(Event(kind, Key(resource, ns, name), rv, value, prev, {}))
@@ -268,7 +268,7 @@ class Store:
         subscription.seen = last
         return changes, subscription
 
-    def _check_kept(self, asked: int, current: int) -> None:
+    def _require_kept(self, asked: int, current: int) -> None:
         if asked > current:
             raise FutureError(asked, current)
         oldest = self.oldest

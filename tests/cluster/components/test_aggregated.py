@@ -20,7 +20,7 @@ from virtshape.api.core.node import Node
 from virtshape.client.actions import request_action
 from virtshape.client.guests import open_console, open_port, read_console_log
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 
 VIRTCTL = Path(sys.executable).parent / "virtctl"
@@ -154,7 +154,7 @@ async def open_guest(
     installation: Installation, namespace: str
 ) -> AsyncIterator[tuple[HttpTransport, RestClient, PodDriver, FakeKubelet]]:
     """Run a guest on a node whose kubelet accepts commands."""
-    transport = HttpTransport(find_access(path=str(installation.plane.kubeconfig)))
+    transport = HttpTransport(get_access(path=str(installation.plane.kubeconfig)))
     client = RestClient(transport, manager="tester")
     driver = PodDriver(client, namespace)
     await driver.prepare()

@@ -5,7 +5,7 @@ from tests.cluster.components.installation import SYSTEM, ComponentProcess, Inst
 from tests.support.podscenarios import SCENARIOS, PodDriver, run_pod_controllers
 
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 
 
@@ -14,8 +14,8 @@ async def test_pod_scenario(name: str, installation: Installation, webhook: Comp
     del webhook
     account = installation.plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller")
 
-    admin = RestClient(HttpTransport(find_access(path=str(installation.plane.kubeconfig))), manager="tester")
-    controller = RestClient(HttpTransport(find_access(path=str(account))), manager="virt-controller")
+    admin = RestClient(HttpTransport(get_access(path=str(installation.plane.kubeconfig))), manager="tester")
+    controller = RestClient(HttpTransport(get_access(path=str(account))), manager="virt-controller")
     driver = PodDriver(admin, namespace)
     await driver.prepare()
     try:

@@ -17,7 +17,7 @@ from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests import naming
 from virtshape.cluster.manifests.crds import build_definitions
 from virtshape.cluster.manifests.options import Options
-from virtshape.cluster.webhook.handler import find_limit
+from virtshape.cluster.webhook.handler import get_limit
 
 pytestmark = pytest.mark.usefixtures("webhook")
 
@@ -411,11 +411,11 @@ def test_too_large_review_returns_413_before_its_body_is_sent(installation: Inst
     try:
         connection.putrequest("POST", f"{path}?timeout=10s")
         connection.putheader("Content-Type", "application/json")
-        connection.putheader("Content-Length", str(find_limit(path) + 1))
+        connection.putheader("Content-Length", str(get_limit(path) + 1))
         connection.endheaders()
         response = connection.getresponse()
         status = json.load(response)
         assert (response.status, status["reason"]) == (413, "RequestEntityTooLarge")
-        assert f"limit is {find_limit(path)}" in status["message"]
+        assert f"limit is {get_limit(path)}" in status["message"]
     finally:
         connection.close()

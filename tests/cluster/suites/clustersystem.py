@@ -24,7 +24,7 @@ from virtshape.api.core.persistentvolume import PersistentVolume, VolumeNodeAffi
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.storage import StorageClass
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.protocol import Client
 from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import Controllers
@@ -141,7 +141,7 @@ async def open_cluster_system(installation: Installation, directory: Path) -> As
     clients: list[RestClient] = []
 
     def connect(kubeconfig: Path = account, manager: str = "virt-controller") -> RestClient:
-        clients.append(RestClient(HttpTransport(find_access(path=str(kubeconfig))), manager=manager))
+        clients.append(RestClient(HttpTransport(get_access(path=str(kubeconfig))), manager=manager))
         return clients[-1]
 
     try:

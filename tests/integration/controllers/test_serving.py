@@ -7,7 +7,7 @@ from tests.support.controllers import ControlledSystem, instancetype_tree, prefe
 
 from virtshape.api.core.node import Node
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 from virtshape.standalone.controllers import list_stored
 from virtshape.standalone.server import Settings, serve
@@ -17,7 +17,7 @@ from virtshape.standalone.server import Settings, serve
 async def test_server_runs_controllers_if_enabled(tmp_path: Path, controllers: bool) -> None:
     settings = Settings(directory=tmp_path, port=0, catalog=False, controllers=controllers, launcher="simulate")
     async with serve(settings) as ready:
-        client = RestClient(HttpTransport(find_access(path=str(ready.kubeconfig))))
+        client = RestClient(HttpTransport(get_access(path=str(ready.kubeconfig))))
         try:
             system = ControlledSystem(None, client)
             await system.create(instancetype_tree(), preference_tree(), vm_tree())

@@ -61,7 +61,7 @@ async def test_guest_is_adopted_after_its_supervisor_was_killed(
 ) -> None:
     async with run_guests(data) as harness:
         uid = await asyncio.to_thread(start_and_kill_supervisor, data)
-        before = find_report(harness.places.find(uid))
+        before = find_report(harness.places.get_layout(uid))
         assert before is not None
         assert before.state == "running"
         meanwhile(before)

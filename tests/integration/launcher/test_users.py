@@ -46,7 +46,7 @@ async def test_user_of_one_guest_cannot_read_files_of_another(data: Path) -> Non
         two = await harness.start()
         assert {harness.report(uid).state for uid in (one, two)} == {"running"}, harness.report(two)
         open_to_all(data)
-        users = [harness.places.find_account(uid).user for uid in (one, two)]
+        users = [harness.places.get_account(uid).user for uid in (one, two)]
         owners = [Path(f"/proc/{harness.report(uid).qemu_pid}").stat().st_uid for uid in (one, two)]
         assert users == owners
         assert len({*users, 0}) == 3
@@ -71,7 +71,7 @@ async def test_ignition_data_is_in_a_private_file_and_on_no_command_line(data: P
         line = Path(f"/proc/{report.qemu_pid}/cmdline").read_bytes()
         assert b"opt/com.coreos/config" in line
         assert PHRASE.encode() not in line
-        file = harness.places.find(uid).directory / "ignition.json"
+        file = harness.places.get_layout(uid).directory / "ignition.json"
         assert PHRASE in file.read_text()
         found = file.stat()
-        assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (harness.places.find_account(uid).user, 0o600)
+        assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (harness.places.get_account(uid).user, 0o600)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from virtshape.admission.accounts import TrustedUsers, find_trusted_users
+from virtshape.admission.accounts import TrustedUsers, get_trusted_users
 from virtshape.cluster.manifests.naming import name_account
 
 CONTROLLER = name_account("controller", "system")
-IN_CLUSTER = find_trusted_users("system")
-IN_GROUP = find_trusted_users("system", "system:masters")
+IN_CLUSTER = get_trusted_users("system")
+IN_GROUP = get_trusted_users("system", "system:masters")
 
 
 def test_only_the_installed_controller_and_api_server_are_trusted() -> None:

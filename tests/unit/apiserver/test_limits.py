@@ -1,7 +1,7 @@
 import pytest
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.limits import MAX_SECONDS, Slots, check_nesting, check_size, read_timeout
+from virtshape.apiserver.limits import MAX_SECONDS, Slots, read_timeout, require_size_below, validate_nesting
 
 
 def test_concurrent_writes_beyond_the_limit_get_429() -> None:
@@ -25,9 +25,9 @@ def test_failed_request_releases_its_slot() -> None:
 
 
 def test_too_large_body_is_rejected() -> None:
-    check_size(3, largest=3)
+    require_size_below(3, largest=3)
     with pytest.raises(StatusError) as refusal:
-        check_size(4, largest=3)
+        require_size_below(4, largest=3)
     error = refusal.value
     assert (error.code, error.reason) == (413, "RequestEntityTooLarge")
     assert error.message == "Request entity too large: limit is 3"
@@ -69,7 +69,7 @@ NESTED = {
 
 @pytest.mark.parametrize("body", NESTED.values(), ids=NESTED.keys())
 def test_shallow_json_is_accepted(body: bytes) -> None:
-    check_nesting(body, deepest=3)
+    validate_nesting(body, deepest=3)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_shallow_json_is_accepted(body: bytes) -> None:
 )
 def test_deeply_nested_json_is_rejected(body: bytes) -> None:
     with pytest.raises(StatusError) as refusal:
-        check_nesting(body, deepest=3)
+        validate_nesting(body, deepest=3)
     assert (refusal.value.code, refusal.value.message) == (400, "the body is nested more than 3 levels deep")
 
 
 def test_unterminated_string_is_scanned_quickly() -> None:
-    check_nesting(b'{"a": "' + b"\\" * 1_000_001 + b"[{" * 300, deepest=1000)
+    validate_nesting(b'{"a": "' + b"\\" * 1_000_001 + b"[{" * 300, deepest=1000)

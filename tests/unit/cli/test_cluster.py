@@ -12,7 +12,7 @@ from virtshape.cli.connection import Session
 from virtshape.cli.errors import CommandError
 from virtshape.client.access import Access
 from virtshape.client.transport import Reply
-from virtshape.offline.sources import CLUSTER_KINDS, find_source
+from virtshape.offline.sources import CLUSTER_KINDS, get_source
 from virtshape.resolve.reference import Reference
 
 GROUP = "/apis/instancetype.kubevirt.io"
@@ -52,7 +52,7 @@ async def test_newest_version_of_the_server_is_used() -> None:
     path = f"{GROUP}/v1beta1/virtualmachineclusterinstancetypes/small"
     cluster, server = serve({path: SMALL}, "v1beta1", "v1alpha2", "v1alpha1")
     entries = await cluster.find_sources("small", CLUSTER_KINDS)
-    found = find_source("small", CLUSTER_KINDS, entries, with_catalog=False, elsewhere=PLACE)
+    found = get_source("small", CLUSTER_KINDS, entries, with_catalog=False, elsewhere=PLACE)
     assert (found.object.api_version, found.place) == ("instancetype.kubevirt.io/v1beta1", "the server")
     assert [field.value for field in entries[0].unknown] == ["kept"]
     assert server.asked == [GROUP, path, path.replace("instancetypes", "preferences")]
@@ -69,7 +69,7 @@ async def test_suggestion_for_a_missing_object_uses_all_readable_kinds() -> None
     cluster, _ = serve(documents, "v1beta2")
     entries = await cluster.find_sources("smal", CLUSTER_KINDS)
     with pytest.raises(StatusError, match="did you mean small"):
-        find_source("smal", CLUSTER_KINDS, entries, with_catalog=False, elsewhere=PLACE)
+        get_source("smal", CLUSTER_KINDS, entries, with_catalog=False, elsewhere=PLACE)
 
 
 async def test_server_without_instancetypes_is_reported() -> None:

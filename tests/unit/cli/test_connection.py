@@ -13,7 +13,7 @@ from tests.support.commands import call_virtctl
 from tests.support.webserver import Request, Response, serve
 
 from virtshape.api.yaml import write_yaml
-from virtshape.cli.connection import NoServerError, Target, complete_vm, current_target, find_server
+from virtshape.cli.connection import NoServerError, Target, complete_vm, current_target, get_server
 from virtshape.cli.errors import CommandError
 from virtshape.cli.vm import start as command
 from virtshape.store.lock import Lock
@@ -49,7 +49,7 @@ def home(_without_a_server: Path) -> Path:
 
 
 def find(*, kubeconfig: str = "", context: str = "") -> tuple[str, bool]:
-    access, is_own = find_server(Target(kubeconfig, context))
+    access, is_own = get_server(Target(kubeconfig, context))
     return access.server.removeprefix("https://").removesuffix(":6443"), is_own
 
 
@@ -106,9 +106,9 @@ def test_missing_kubeconfig_is_an_error(tmp_path: Path, home: Path, monkeypatch:
 
 async def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
     config = write_config(tmp_path / "config", "a", "b")
-    access, _ = find_server(Target(str(config), overrides={"cluster": "b"}))
+    access, _ = get_server(Target(str(config), overrides={"cluster": "b"}))
     assert (access.server, access.namespace) == ("https://b:6443", "ns-a")
-    access, _ = find_server(Target(str(config), overrides={"user": "b"}))
+    access, _ = get_server(Target(str(config), overrides={"user": "b"}))
     assert (await access.credentials.fetch()).token.endswith("-b")
     outcome = call_virtctl("--cluster=c", "--kubeconfig", str(config), "start", "web")
     assert outcome.err.startswith('error: the kubeconfig has no cluster "c"; there are a, b\n')

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from virtshape.cli.command import Command
-from virtshape.cli.connection import Target, connection_options, declare_flags, find_server
+from virtshape.cli.connection import Target, connection_options, declare_flags, get_server
 from virtshape.cli.group import Entry, LazyGroup
 from virtshape.cli.overrides import FLAGS, format_flags
 
@@ -22,7 +22,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("home")
 def test_server_flag_requires_no_kubeconfig() -> None:
-    access, is_own = find_server(Target(overrides={"server": "https://there", "as_": "jdoe"}))
+    access, is_own = get_server(Target(overrides={"server": "https://there", "as_": "jdoe"}))
     assert (access.server, access.acting_as.user, access.namespace, is_own) == (
         "https://there",
         "jdoe",

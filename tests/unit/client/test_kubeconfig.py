@@ -10,7 +10,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.yaml import write_yaml
 from virtshape.client.access import Access, Credentials, Identity, Impersonation
 from virtshape.client.errors import ConfigError
-from virtshape.client.kubeconfig import choose_access, find_access, find_account, load_config
+from virtshape.client.kubeconfig import choose_access, find_account, get_access, load_config
 
 
 def build_config(
@@ -33,7 +33,7 @@ def write(path: Path, tree: object) -> Path:
 
 
 def read(directory: Path, **options: Any) -> Access:
-    return find_access(path=str(write(directory / "config", build_config(**options))))
+    return get_access(path=str(write(directory / "config", build_config(**options))))
 
 
 def encoded(text: str) -> str:
@@ -46,15 +46,15 @@ def test_first_file_of_kubeconfig_variable_wins(tmp_path: Path) -> None:
         tmp_path / "2", build_config(name="two") | {"clusters": build_config(server="https://no")["clusters"]}
     )
     environment = {"KUBECONFIG": f"{first}:{tmp_path / 'missing'}:{second}"}
-    access = find_access(environment=environment)
+    access = get_access(environment=environment)
     assert (access.server, access.namespace) == ("https://one:6443", "ns1")
     with pytest.raises(ConfigError, match='no cluster "two"; there are one'):
-        find_access(environment=environment, context="two")
+        get_access(environment=environment, context="two")
 
 
 def test_file_in_the_home_directory_is_the_default(tmp_path: Path) -> None:
     write(tmp_path / ".kube" / "config", build_config(name="home"))
-    access = find_access(environment={"HOME": str(tmp_path)})
+    access = get_access(environment={"HOME": str(tmp_path)})
     assert (access.server, access.namespace) == ("https://home:6443", "default")
 
 
@@ -62,41 +62,41 @@ def test_context_can_be_selected(tmp_path: Path) -> None:
     one, two = build_config(), build_config(name="two")
     both = one | {key: one[key] + two[key] for key in ("clusters", "users", "contexts")}
     path = str(write(tmp_path / "config", both))
-    assert find_access(path=path).server == "https://one:6443"
-    assert find_access(path=path, context="two").server == "https://two:6443"
+    assert get_access(path=path).server == "https://one:6443"
+    assert get_access(path=path, context="two").server == "https://two:6443"
 
 
 async def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
     one, two = build_config(user={"token": "first"}, namespace="ns"), build_config(name="two", user={"token": "second"})
     both = one | {key: one[key] + two[key] for key in ("clusters", "users", "contexts")}
     path = str(write(tmp_path / "config", both))
-    access = find_access(path=path, cluster="two")
+    access = get_access(path=path, cluster="two")
     assert (access.server, (await access.credentials.fetch()).token, access.namespace) == (
         "https://two:6443",
         "first",
         "ns",
     )
-    access = find_access(path=path, user="two")
+    access = get_access(path=path, user="two")
     assert (access.server, (await access.credentials.fetch()).token) == ("https://one:6443", "second")
     nowhere = str(write(tmp_path / "nowhere", both | {"current-context": ""}))
-    access = find_access(path=nowhere, cluster="two", user="two")
+    access = get_access(path=nowhere, cluster="two", user="two")
     assert (access.server, (await access.credentials.fetch()).token, access.namespace) == (
         "https://two:6443",
         "second",
         "default",
     )
     with pytest.raises(ConfigError, match='no cluster "three"; there are one, two'):
-        find_access(path=path, cluster="three")
+        get_access(path=path, cluster="three")
     with pytest.raises(ConfigError, match='no user "three"; there are one, two'):
-        find_access(path=path, user="three")
+        get_access(path=path, user="three")
 
 
 def test_named_cluster_disables_the_service_account(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t")
     environment = {"HOME": str(tmp_path), "KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
-    assert find_access(environment=environment, account=tmp_path).server == "https://10.0.0.1:443"
+    assert get_access(environment=environment, account=tmp_path).server == "https://10.0.0.1:443"
     with pytest.raises(ConfigError, match='the kubeconfig has no cluster "one"'):
-        find_access(environment=environment, account=tmp_path, cluster="one")
+        get_access(environment=environment, account=tmp_path, cluster="one")
 
 
 PROBLEMS: dict[str, tuple[object, str]] = {
@@ -119,22 +119,22 @@ PROBLEMS: dict[str, tuple[object, str]] = {
 @pytest.mark.parametrize(("tree", "message"), PROBLEMS.values(), ids=PROBLEMS.keys())
 def test_unusable_kubeconfig_is_rejected_with_a_reason(tmp_path: Path, tree: object, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        find_access(path=str(write(tmp_path / "config", tree)))
+        get_access(path=str(write(tmp_path / "config", tree)))
 
 
 def test_proxy_url_is_read(tmp_path: Path) -> None:
     path = write(tmp_path / "config", build_config(None, None, **{"proxy-url": "http://p"}))
-    assert find_access(path=str(path)).proxy == "http://p"
+    assert get_access(path=str(path)).proxy == "http://p"
 
 
 def test_missing_named_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not exist"):
-        find_access(path=str(tmp_path / "nope"))
+        get_access(path=str(tmp_path / "nope"))
 
 
 def test_error_without_a_server_suggests_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="set KUBECONFIG"):
-        find_access(environment={"HOME": str(tmp_path)}, account=tmp_path)
+        get_access(environment={"HOME": str(tmp_path)}, account=tmp_path)
 
 
 SECRETS: dict[str, tuple[JsonObject, Credentials]] = {
@@ -199,7 +199,7 @@ async def test_service_account_is_used_in_a_pod(tmp_path: Path, host: str, serve
     for name, text in {"token": "t", "ca.crt": "ca", "namespace": "prod\n"}.items():
         (tmp_path / name).write_text(text)
     environment = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443", "HOME": str(tmp_path)}
-    access = find_access(environment=environment, account=tmp_path)
+    access = get_access(environment=environment, account=tmp_path)
     assert (access.server, access.authority, access.namespace) == (server, b"ca", "prod")
     assert (await access.credentials.fetch()).token == "t"  # noqa: S105 - not a password
 

@@ -8,7 +8,7 @@ from virtshape.api.codec import from_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.meta import ObjectMeta, OwnerReference
-from virtshape.engine.claims import count_failures, find_content, find_upload_key, is_bound, is_filled, is_upload_target
+from virtshape.engine.claims import count_failures, find_upload_key, get_content, is_bound, is_filled, is_upload_target
 
 
 def own(claim: PersistentVolumeClaim, kind: str) -> PersistentVolumeClaim:
@@ -64,7 +64,7 @@ def test_upload_key_comes_from_existing_objects(
 @pytest.mark.parametrize(("stated", "content"), [(None, "kubevirt"), ("kubevirt", "kubevirt"), ("archive", "archive")])
 def test_content_type_of_a_claim(stated: str | None, content: str) -> None:
     annotations = {f"{CDI}.contentType": stated} if stated else {}
-    assert find_content(build_target(**annotations)) == content
+    assert get_content(build_target(**annotations)) == content
 
 
 @pytest.mark.parametrize(("text", "count"), [("3", 3), ("", 0), ("-1", 0), ("many", 0)])

@@ -16,8 +16,8 @@ def test_all_files_of_a_guest_are_in_its_directory() -> None:
         "cache": "/run/guest/libvirt/cache",
         "tpm": "/run/guest/libvirt/lib/swtpm",
     }
-    assert str(layout.find_qemu_log("vm")) == "/run/guest/libvirt/log/qemu/vm.log"
-    assert str(layout.find_pid_file("vm")) == "/run/guest/libvirt/run/qemu/vm.pid"
+    assert str(layout.get_qemu_log("vm")) == "/run/guest/libvirt/log/qemu/vm.log"
+    assert str(layout.get_pid_file("vm")) == "/run/guest/libvirt/run/qemu/vm.pid"
 
 
 def test_length_of_a_directory_is_limited_by_the_longest_libvirt_socket() -> None:

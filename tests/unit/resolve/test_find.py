@@ -22,7 +22,7 @@ from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.engine.expand import Shape
 from virtshape.offline.objects import Objects
-from virtshape.resolve.find import find_object, find_shape
+from virtshape.resolve.find import find_object, get_shape
 from virtshape.resolve.matcher import Role
 from virtshape.resolve.reference import NotFoundError
 
@@ -33,7 +33,7 @@ KEPT = build_instancetype_spec(**SPEC)
 
 
 def resolve(vm: Any, *objects: Model) -> Shape:
-    return find_shape(vm, Objects(objects).find)
+    return get_shape(vm, Objects(objects).find)
 
 
 def payload(version: str, kind: str = "VirtualMachineClusterInstancetype", spec: JsonObject = SPEC) -> JsonObject:

@@ -60,13 +60,13 @@ def check_settings(configuration: KubeVirtConfiguration, tree: JsonObject) -> It
 
 def check_effects(tree: JsonObject) -> Iterator[FieldError]:
     """Yield a warning for each setting without effect; `tree` is the spec of the KubeVirt object."""
-    for path, message in _list_ineffective(tree, _find_shape(), "spec"):
+    for path, message in _list_ineffective(tree, _get_shape(), "spec"):
         if path.removeprefix(f"{AT}.") not in _DEPRECATED:
             yield FieldError(path, message, rule=DEPRECATED)
 
 
 @cache
-def _find_shape() -> inspect.Type:
+def _get_shape() -> inspect.Type:
     return inspect.type_info(KubeVirtSpec)
 
 

@@ -76,7 +76,7 @@ _nodes: dict[type, _Node] = {}
 
 def check_constraints(tree: JsonObject, kind: Kind, found: list[FieldError]) -> list[FieldError]:
     """Return all problems of a custom resource, after those already found."""
-    node = _nodes.get(kind.struct) or _find_node(inspect_struct(kind.struct))
+    node = _nodes.get(kind.struct) or _get_node(inspect_struct(kind.struct))
     causes, broken = list(found), list[FieldError]()
     _check(tree, node, (), causes, broken)
     if node.has_rules and any(cause.reason in _BLOCKING for cause in causes):
@@ -120,7 +120,7 @@ def _check_items(items: list[Any], keys: tuple[str, ...], at: Path) -> Iterator[
         seen.add(text)
 
 
-def _find_node(struct: inspect.StructType) -> _Node:
+def _get_node(struct: inspect.StructType) -> _Node:
     node = _nodes.get(struct.cls)
     if node is None:
         _nodes[struct.cls] = _NOTHING  # for a recursive struct: inner levels are not checked
@@ -132,7 +132,7 @@ def _compile(struct: inspect.StructType) -> _Node:
     fields = {}
     for name, schema in write_struct(struct, _refer, texts=False).get("properties", {}).items():
         nested = schema.get("items", schema).get(_STRUCT)
-        field = _Field(_read_keys(schema), _find_node(nested) if nested is not None else _NOTHING)
+        field = _Field(_read_keys(schema), _get_node(nested) if nested is not None else _NOTHING)
         if field.keys is not None or field.node is not _NOTHING:
             fields[name] = field
     rules, choices = _RULES.get(struct.cls.__name__, ()), _CHOICES.get(struct.cls.__name__, {})

@@ -14,8 +14,8 @@ from virtshape.api.status import StatusError
 from virtshape.api.validation.names import (
     check_label_value,
     check_qualified_name,
-    find_name_check,
     generate_name,
+    get_name_check,
     mask_prefix,
 )
 from virtshape.api.validation.violation import (
@@ -42,7 +42,7 @@ _IMMUTABLE: Final = (
 _BLIND_UPDATES_REFUSED: Final = frozenset({"apiextensions.k8s.io", "coordination.k8s.io"})
 
 
-def check_address(metadata: JsonObject, *, name: str = "", namespace: str = "") -> None:
+def validate_address(metadata: JsonObject, *, name: str = "", namespace: str = "") -> None:
     """Raise StatusError if metadata contradicts the request path; empty parts of the path match anything."""
     stated = metadata.get("name") or ""
     if name and not stated:
@@ -138,7 +138,7 @@ def _is_qualified(finalizer: str) -> bool:
 
 
 def _check_name(metadata: JsonObject, kind: Kind) -> Iterator[FieldError]:
-    check = find_name_check(kind)
+    check = get_name_check(kind)
     prefix = metadata.get("generateName") or ""
     if prefix:
         for problem in check(mask_prefix(prefix)):

@@ -100,7 +100,7 @@ def check_qualified_name(name: str) -> tuple[str, ...]:
     return (*problems, *(f"name part {problem}" for problem in _QUALIFIED_NAME.check(own)))
 
 
-def find_name_check(kind: Kind) -> NameCheck:
+def get_name_check(kind: Kind) -> NameCheck:
     """Return the check for names of a kind's objects."""
     if kind.group == "rbac.authorization.k8s.io":
         return check_path_segment

@@ -55,7 +55,7 @@ class NormalizedObject(NamedTuple):
 def normalize_object(tree: JsonObject, kind: Kind) -> NormalizedObject:
     """Normalize a tree to its kind."""
     found = _Findings(custom=is_custom_resource(kind))
-    normalized = _find_object(kind.struct).normalize(tree, (), found)
+    normalized = _get_object(kind.struct).normalize(tree, (), found)
     return NormalizedObject(normalized, sorted(found.unknown), found.causes, found.misfits)
 
 
@@ -252,7 +252,7 @@ def _normalize(value: Any, shapes: tuple[_Shape, ...], at: Path, found: _Finding
 
 
 @cache
-def _find_object(struct: type[Struct]) -> _Object:
+def _get_object(struct: type[Struct]) -> _Object:
     return _Object(struct)
 
 
@@ -288,6 +288,6 @@ def _read_shape(info: inspect.Type) -> _Shape:
         case inspect.DictType():
             return _Scalar("object", dict)
         case inspect.StructType(cls=struct):
-            return _find_object(struct)
+            return _get_object(struct)
         case _:
             return _Shape()

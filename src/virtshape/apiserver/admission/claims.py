@@ -43,14 +43,14 @@ class ClaimAdmission:
             case "", "PersistentVolumeClaim":
                 causes = check_claim(new, old)
                 if not causes and requests_expansion(new, old):
-                    self._check_growth(route, old)
+                    self._validate_growth(route, old)
             case "storage.k8s.io", "StorageClass":
                 causes = check_class(new, old)
         if causes:
             raise invalid_object_error(route.kind, route.name, causes)
         return new, []
 
-    def _check_growth(self, route: Route, claim: JsonObject) -> None:
+    def _validate_growth(self, route: Route, claim: JsonObject) -> None:
         name = (claim.get("spec") or {}).get("storageClassName") or ""
         record = self._store.get(Key(_CLASSES, "", name))
         if record is None or not read_tree(record.value).get("allowVolumeExpansion"):

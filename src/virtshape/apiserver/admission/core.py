@@ -50,7 +50,7 @@ class BasicAdmission:
         del user, dry_run
         if new is not None:
             if operation == "CREATE" and route.namespace:
-                self._check_namespace(route, new)
+                self._require_namespace(route, new)
             completed = complete(route, new)
             causes = check_unchanged(route.kind, completed, old) if old is not None else []
             causes += check_config_data(route.kind, completed)
@@ -62,7 +62,7 @@ class BasicAdmission:
             raise StatusError(403, "Forbidden", message).about("", "namespaces", route.name)
         return new, []
 
-    def _check_namespace(self, route: Route, new: JsonObject) -> None:
+    def _require_namespace(self, route: Route, new: JsonObject) -> None:
         record = self._store.get(Key("namespaces", "", route.namespace))
         if record is None:
             error = StatusError(404, "NotFound", f'namespaces "{route.namespace}" not found')

@@ -6,7 +6,7 @@ The rules are in the admission package, which the webhook uses too. All of them 
 
 from typing import Final
 
-from virtshape.admission.accounts import APISERVER, CONTROLLER, find_trusted_users
+from virtshape.admission.accounts import APISERVER, CONTROLLER, get_trusted_users
 from virtshape.admission.admit import admit, has_rules
 from virtshape.admission.clones import find_clone_request, search_clone_sources
 from virtshape.admission.submission import Submission
@@ -20,7 +20,7 @@ from virtshape.apiserver.auth.authorization import Attributes, Authorizer, Decis
 from virtshape.apiserver.route import Route
 from virtshape.resolve.search import run_search
 
-_TRUSTED: Final = find_trusted_users(KUBEVIRT, MASTERS)
+_TRUSTED: Final = get_trusted_users(KUBEVIRT, MASTERS)
 """The group excludes tokens of service accounts that a user created under one of these names."""
 CONTROLLER_USER: Final = User(name_account_user(KUBEVIRT, CONTROLLER), (MASTERS, AUTHENTICATED))
 APISERVER_USER: Final = User(name_account_user(KUBEVIRT, APISERVER), (MASTERS, AUTHENTICATED))

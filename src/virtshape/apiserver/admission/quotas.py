@@ -78,15 +78,15 @@ class QuotaAdmission:
         if route.resource == _QUOTAS:
             return new, check_quota(route, new)
         if route.resource in COUNTED:
-            self._check(route, new, old, dry_run=dry_run)
+            self._require_quota(route, new, old, dry_run=dry_run)
         return new, []
 
-    def _check(self, route: Route, new: JsonObject, old: JsonObject | None, *, dry_run: bool) -> None:
+    def _require_quota(self, route: Route, new: JsonObject, old: JsonObject | None, *, dry_run: bool) -> None:
         quotas = [decode(one.value, ResourceQuota) for one in self._store.list(_QUOTAS, route.namespace).records]
         quotas = [one for one in quotas if list_limits(one)]
         if not quotas:
             return
-        measure = self._find_measure(route.resource)
+        measure = self._get_measure(route.resource)
         wanted, before = measure(new), measure(old) if old is not None else {}
         more = {name: amount - before.get(name, 0) for name, amount in wanted.items()}
         if not any(amount > 0 for amount in more.values()):
@@ -100,7 +100,7 @@ class QuotaAdmission:
         if not dry_run:
             self._pending[key] = _Pending(wanted, self._clock() + PENDING_SECONDS)
 
-    def _find_measure(self, resource: str) -> Callable[[JsonObject], Usage]:
+    def _get_measure(self, resource: str) -> Callable[[JsonObject], Usage]:
         """Return the function that measures the usage of an object of a resource."""
         if resource != _CLAIMS:
             return lambda _: {count_of(resource): 1}

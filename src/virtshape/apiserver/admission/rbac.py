@@ -12,7 +12,7 @@ from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBindin
 from virtshape.api.validation.violation import invalid_object_error
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, AccessObject, Attributes, Authorizer, Binding
-from virtshape.apiserver.auth.escalation import check_binding, check_role
+from virtshape.apiserver.auth.escalation import prevent_binding_escalation, prevent_role_escalation
 from virtshape.apiserver.auth.rbacvalidation import check_rbac_object, default_rbac_object
 from virtshape.apiserver.route import Route
 
@@ -36,18 +36,18 @@ class RbacAdmission:
         item = from_tree(new, struct)
         before = from_tree(old, struct) if old is not None else None
         completed = default_rbac_object(item)
-        self._check_escalation(user, completed, before)
+        self._prevent_escalation(user, completed, before)
         causes = check_rbac_object(completed, before)
         if causes:
             raise invalid_object_error(route.kind, item.metadata.name or "", causes)
         return new if completed == item else {**new, **_references(cast("Binding", completed))}, []
 
-    def _check_escalation(self, user: User, item: AccessObject, before: AccessObject | None) -> None:
+    def _prevent_escalation(self, user: User, item: AccessObject, before: AccessObject | None) -> None:
         match item:
             case Role() | ClusterRole():
-                check_role(user, self._authorizer, item, cast("Role | ClusterRole | None", before))
+                prevent_role_escalation(user, self._authorizer, item, cast("Role | ClusterRole | None", before))
             case RoleBinding() | ClusterRoleBinding():
-                check_binding(user, self._authorizer, item, cast("Binding | None", before))
+                prevent_binding_escalation(user, self._authorizer, item, cast("Binding | None", before))
 
 
 def _create(route: Route) -> Attributes:

@@ -127,20 +127,20 @@ class Authenticator:
         account, namespace = stated.serviceaccount, stated.namespace
         if claims.sub != name_account_user(namespace, account.name):
             raise TokenError("the token's subject is not its service account")
-        self._check_exists("serviceaccounts", namespace, account)
+        self._require_exists("serviceaccounts", namespace, account)
         extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims.jti}",)}
         bound = {"pod": (stated.pod, namespace), "secret": (stated.secret, namespace), "node": (stated.node, "")}
         for kind, (bound_object, where) in bound.items():
             if bound_object is None:
                 continue
-            self._check_exists(f"{kind}s", where, bound_object)
+            self._require_exists(f"{kind}s", where, bound_object)
             if kind != "secret":
                 extra[f"authentication.kubernetes.io/{kind}-name"] = (bound_object.name,)
                 extra[f"authentication.kubernetes.io/{kind}-uid"] = (bound_object.uid,)
         user = User(claims.sub, (*account_groups(namespace), AUTHENTICATED), account.uid, extra)
         return TokenIdentity(user, tuple(claims.aud), claims.exp)
 
-    def _check_exists(self, resource: str, namespace: str, named: NamedObject) -> None:
+    def _require_exists(self, resource: str, namespace: str, named: NamedObject) -> None:
         if self._find_uid(resource, namespace, named.name) != named.uid:
             raise TokenError(f'the token\'s {resource.removesuffix("s")} "{named.name}" no longer exists')
 

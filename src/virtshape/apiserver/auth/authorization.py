@@ -102,7 +102,7 @@ class Authorizer:
         key = (user.name, user.groups, *wanted[:5])
         grant = self._cache.get(key)
         if grant is None:
-            grant = self._find_grant(user, wanted)
+            grant = self._get_grant(user, wanted)
             if len(self._cache) >= MAX_CACHED_DECISIONS:
                 self._cache.clear()
             self._cache[key] = grant
@@ -157,7 +157,7 @@ class Authorizer:
             for key in keys:
                 yield from self._by_subject.get((where, key), {}).values()
 
-    def _find_grant(self, user: User, wanted: Attributes) -> _Grant:
+    def _get_grant(self, user: User, wanted: Attributes) -> _Grant:
         names: dict[str, str] = {}
         missing: list[str] = []
         for binding, subject in self._bindings_of(user, wanted.namespace):

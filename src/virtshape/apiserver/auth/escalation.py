@@ -21,7 +21,7 @@ from virtshape.apiserver.auth.authorization import (
 from virtshape.apiserver.auth.rules import EVERYTHING, describe_rule, find_missing, quote, quote_list
 
 
-def check_role(
+def prevent_role_escalation(
     user: User, authorizer: Authorizer, role: Role | ClusterRole, before: Role | ClusterRole | None = None
 ) -> None:
     """Raise StatusError if a role grants what the user may not do, unless the user may escalate."""
@@ -38,7 +38,9 @@ def check_role(
         raise forbidden_object_error(RBAC_GROUP, resource, name, why)
 
 
-def check_binding(user: User, authorizer: Authorizer, binding: Binding, before: Binding | None = None) -> None:
+def prevent_binding_escalation(
+    user: User, authorizer: Authorizer, binding: Binding, before: Binding | None = None
+) -> None:
     """Raise StatusError if a binding grants what the user may not do, unless the user may bind that role."""
     if MASTERS in user.groups or _changes_nothing(binding, before):
         return

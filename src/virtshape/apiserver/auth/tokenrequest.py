@@ -39,7 +39,7 @@ def answer_token_request(
     account_uid = find_uid("serviceaccounts", namespace, name)
     if account_uid is None:
         raise _not_found("serviceaccounts", name)
-    _check(spec)
+    _validate(spec)
     seconds = DEFAULT_SECONDS if spec.expiration_seconds is None else spec.expiration_seconds
     audiences = spec.audiences or [ISSUER]
     issued = int(now)
@@ -72,7 +72,7 @@ def _not_found(resource: str, name: str) -> StatusError:
     return StatusError(404, "NotFound", f'{resource} "{name}" not found').about("", resource, name)
 
 
-def _check(spec: TokenRequestSpec) -> None:
+def _validate(spec: TokenRequestSpec) -> None:
     seconds = spec.expiration_seconds
     if seconds is None or MIN_SECONDS <= seconds <= MAX_SECONDS:
         return

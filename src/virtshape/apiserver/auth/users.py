@@ -93,7 +93,7 @@ def create_user(
     lifetime: timedelta = CERTIFICATE_LIFETIME,
 ) -> NewUser:
     """Create a user with a credential and, if given, a cluster role, in one namespace or cluster-wide."""
-    _check_name(name)
+    _validate_name(name)
     issued = time.time()
     if by == "certificate":
         credential = directory.pki.authority.issue_client(name, groups, lifetime=lifetime)
@@ -124,7 +124,7 @@ def list_users(directory: Directory) -> list[RegistryEntry]:
 
 def remove_user(directory: Directory, name: str) -> list[BindingName]:
     """Revoke all credentials of a user; return the bindings that are no longer needed."""
-    _check_name(name)
+    _validate_name(name)
     removed = directory.registry.remove(name)
     if not removed:
         raise StatusError(404, "NotFound", f'users "{name}" not found')
@@ -135,7 +135,7 @@ def _make_token() -> str:
     return token_urlsafe(32)
 
 
-def _check_name(name: str) -> None:
+def _validate_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         problem = "must be 1 to 64 characters, without spaces, slashes and percent signs"
     elif name.startswith("system:"):

@@ -50,12 +50,12 @@ class Publisher:
         if first in ENDPOINTS:
             return self._answer_health(request, path, first, reveal)
         if path == "/metrics" and self._write_metrics is not None:
-            _check_method(request)
+            _require_method(request)
             return Response(200, self._write_metrics(), METRICS_TEXT, NO_CACHE)
         document = self._find(request, path)
         if document is None:
             return None
-        _check_method(request)
+        _require_method(request)
         return _send(request, document)
 
     def _find(self, request: Request, path: str) -> Document | None:
@@ -119,7 +119,7 @@ class Publisher:
         return Response(health.status, health.text.encode(), PLAIN_TEXT, headers)
 
 
-def _check_method(request: Request) -> None:
+def _require_method(request: Request) -> None:
     if request.method not in ("GET", "HEAD"):
         raise unsupported_method_error()
 

@@ -21,7 +21,7 @@ from virtshape.api.times import format_timestamp
 from virtshape.api.tokenrequest import TokenRequest
 from virtshape.apiserver.deleteoptions import DeleteOptions
 from virtshape.apiserver.encoding.protonumbers import NUMBERS
-from virtshape.apiserver.limits import check_nesting
+from virtshape.apiserver.limits import validate_nesting
 
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 
@@ -63,11 +63,11 @@ def _read_object(body: bytes) -> JsonObject:
     envelope = dict(_read_fields(body[len(_MAGIC) :]))
     stated = {number: _read_text(value) for number, value in _read_fields(_bytes(envelope.get(1, b"")))}
     api_version, kind = stated.get(1, ""), stated.get(2, "")
-    tree = _read_message(_bytes(envelope.get(2, b"")), _plan(_find_struct(api_version, kind)))
+    tree = _read_message(_bytes(envelope.get(2, b"")), _plan(_get_struct(api_version, kind)))
     return {"apiVersion": api_version, "kind": kind, **tree}
 
 
-def _find_struct(api_version: str, name: str) -> type[Struct]:
+def _get_struct(api_version: str, name: str) -> type[Struct]:
     if name in _OTHER_STRUCTS:
         return _OTHER_STRUCTS[name]
     kind = find_kind(api_version, name)
@@ -188,7 +188,7 @@ def _read_json(wire: bytes) -> Any:
     text = dict(_read_fields(wire)).get(1, b"")
     if not text:
         return None
-    check_nesting(_bytes(text))
+    validate_nesting(_bytes(text))
     return msgspec.json.decode(_bytes(text))
 
 

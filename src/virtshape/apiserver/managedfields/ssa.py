@@ -50,7 +50,7 @@ class _Conflict(NamedTuple):
     fields: FieldSet
 
 
-def check_apply_body(applied: JsonObject, kind: Kind) -> None:
+def validate_apply_body(applied: JsonObject, kind: Kind) -> None:
     """Raise StatusError if a body cannot be applied to any object of this kind."""
     api_version, name = applied.get("apiVersion") or "", applied.get("kind") or ""
     if (api_version, name) != (kind.api_version, kind.kind):

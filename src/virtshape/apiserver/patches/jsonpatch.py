@@ -129,7 +129,7 @@ class _Draft:
             self.root = operation.value
             return
         container, step = self._open(operation.target), operation.target[-1]
-        container[step if isinstance(container, dict) else _find_place(container, step)] = operation.value
+        container[step if isinstance(container, dict) else _get_place(container, step)] = operation.value
 
     def move(self, operation: Operation) -> None:
         value = self._read(operation.source)
@@ -156,7 +156,7 @@ class _Draft:
             raise InapplicableError("the whole object cannot be replaced by add")
         container = self._open(target)
         if isinstance(container, list):
-            container.insert(_find_gap(container, target[-1]), value)
+            container.insert(_get_gap(container, target[-1]), value)
         else:
             container[target[-1]] = value
 
@@ -164,7 +164,7 @@ class _Draft:
         if not target:
             raise InapplicableError("the whole object cannot be removed")
         container = self._open(target)
-        del container[_find_place(container, target[-1])]
+        del container[_get_place(container, target[-1])]
 
     def _find(self, pointer: Pointer) -> Any:
         """Return the value at a pointer; None if absent in an object."""
@@ -178,14 +178,14 @@ class _Draft:
         for depth, step in enumerate(pointer):
             if isinstance(value, dict) and step not in value and depth == len(pointer) - 1:
                 raise _NothingThereError(step)
-            value = value[_find_place(value, step)]
+            value = value[_get_place(value, step)]
         return value
 
     def _open(self, target: Pointer) -> Any:
         """Return the parent of the target, copied for changes."""
         container = self.root = self._owned(self.root)
         for step in target[:-1]:
-            place = _find_place(container, step)
+            place = _get_place(container, step)
             inner = container[place] = self._owned(container[place])
             container = inner
         return container
@@ -214,7 +214,7 @@ _OPERATIONS: Final[dict[str, Callable[[_Draft, Operation], None]]] = {
 }
 
 
-def _find_place(container: Any, step: str) -> Any:
+def _get_place(container: Any, step: str) -> Any:
     """Return the key or index of an existing value."""
     if isinstance(container, dict):
         if step in container:
@@ -224,7 +224,7 @@ def _find_place(container: Any, step: str) -> Any:
     raise InapplicableError(f"no value at {step!r}")
 
 
-def _find_gap(container: list[Any], step: str) -> int:
+def _get_gap(container: list[Any], step: str) -> int:
     """Return the index to insert at."""
     if step == "-":
         return len(container)

@@ -93,7 +93,7 @@ def _patch_field(old: Any, patch: JsonObject, name: str, field: _Field) -> Any:
     if order is not None:
         if not isinstance(order, list):
             raise _refuse("invalid patch format of setElementOrder list")
-        _check_order(patch.get(name), order, field.strategy)
+        _validate_order(patch.get(name), order, field.strategy)
         value = _sort(value, old, order, field.strategy) if isinstance(value, list) else value
     return value
 
@@ -122,8 +122,8 @@ def _merge_items(old: list[Any], change: list[Any], field: _Field) -> list[Any]:
     if unknown := [kind for kind in kinds if kind not in (None, "delete")]:
         raise _refuse(f"lists cannot be patched with {show_value(unknown[0])}")
     deleted = {_identify(item, key) for item, kind in zip(change, kinds, strict=True) if kind == "delete"}
-    merged = [item for item in old if _find_identity(item, key) not in deleted] if deleted else old.copy()
-    places = {_find_identity(item, key): place for place, item in reversed(list(enumerate(merged)))}
+    merged = [item for item in old if _get_identity(item, key) not in deleted] if deleted else old.copy()
+    places = {_get_identity(item, key): place for place, item in reversed(list(enumerate(merged)))}
     for item, kind in zip(change, kinds, strict=True):
         if kind == "delete":
             continue
@@ -137,7 +137,7 @@ def _merge_items(old: list[Any], change: list[Any], field: _Field) -> list[Any]:
     return merged
 
 
-def _check_order(change: Any, order: list[Any], strategy: Strategy) -> None:
+def _validate_order(change: Any, order: list[Any], strategy: Strategy) -> None:
     """Raise StatusError if the items of the patch are not in the order of `$setElementOrder`."""
     if not isinstance(change, list):
         return
@@ -152,30 +152,30 @@ def _sort(items: list[Any], old: Any, order: list[Any], strategy: Strategy) -> l
     """Sort the items that the order names; others keep their place relative to their successors."""
     key = strategy.key
     ranks = {_identify(item, key): rank for rank, item in enumerate(order)}
-    before = {_find_identity(item, key): place for place, item in enumerate(old if isinstance(old, list) else [])}
+    before = {_get_identity(item, key): place for place, item in enumerate(old if isinstance(old, list) else [])}
     named = sorted(
-        (item for item in items if _find_identity(item, key) in ranks), key=lambda i: ranks[_identify(i, key)]
+        (item for item in items if _get_identity(item, key) in ranks), key=lambda i: ranks[_identify(i, key)]
     )
-    others = [item for item in items if _find_identity(item, key) not in ranks]
+    others = [item for item in items if _get_identity(item, key) not in ranks]
     result: list[Any] = []
     taken = 0
     for item in named:
         place = before.get(_identify(item, key), -1)
-        while taken < len(others) and before.get(_find_identity(others[taken], key), place) < place:
+        while taken < len(others) and before.get(_get_identity(others[taken], key), place) < place:
             result.append(others[taken])
             taken += 1
         result.append(item)
     return result + others[taken:]
 
 
-def _find_identity(item: Any, key: str) -> Hashable:
+def _get_identity(item: Any, key: str) -> Hashable:
     """Return the merge key of an item; None if absent."""
     value = item.get(key) if key and isinstance(item, dict) else item
     return value if isinstance(value, str | int) else None
 
 
 def _identify(item: Any, key: str) -> Hashable:
-    identity = _find_identity(item, key)
+    identity = _get_identity(item, key)
     if identity is None or (key and not isinstance(item, dict)):
         raise _refuse(f"map: {show_value(item)} does not contain declared merge key: {key}")
     return identity

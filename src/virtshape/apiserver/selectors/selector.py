@@ -64,7 +64,7 @@ def read_selector(selector: Mapping[str, Any]) -> tuple[Requirement, ...]:
         values = frozenset(expression.get("values") or ())
         requirements.append(Requirement(expression.get("key", ""), operator, values))
     for requirement in requirements:
-        _check(requirement)
+        _validate(requirement)
     return tuple(requirements)
 
 
@@ -99,7 +99,7 @@ def _read_integer(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text) else None
 
 
-def _check(requirement: Requirement) -> None:
+def _validate(requirement: Requirement) -> None:
     key, operator, values = requirement
     if problems := check_qualified_name(key):
         _refuse(f"<nil>: Invalid value: {show_value(key)}: {'; '.join(problems)}")
@@ -163,10 +163,10 @@ class _Parser:
         if key == _END or key in _SYMBOLS:
             _refuse(f"found '{key}', expected: identifier")
         requirement = Requirement(key, "!" if negated else "exists")
-        _check(requirement)
+        _validate(requirement)
         if not negated and self._next not in (_END, ","):
             requirement = self._read_comparison(key)
-            _check(requirement)
+            _validate(requirement)
         return requirement
 
     def _read_comparison(self, key: str) -> Requirement:

@@ -18,7 +18,7 @@ from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upg
 from virtshape.apiserver.responses import NO_CACHE, add_warning
 from virtshape.apiserver.subresources.crossnamespace import Authorize, CallerReads
 from virtshape.apiserver.subresources.expand import expand_sent, expand_stored
-from virtshape.apiserver.subresources.guests import GuestOptions, check_guest_action
+from virtshape.apiserver.subresources.guests import GuestOptions, require_guest_action
 from virtshape.apiserver.subresources.objects import ObjectStore
 from virtshape.apiserver.subresources.protocol import GuestAction, GuestStreams
 from virtshape.apiserver.subresources.route import INSTANCES, KINDS, MACHINES, ActionRoute
@@ -101,7 +101,7 @@ class Actions:
     async def _ask_guest(self, request: Request, route: ActionRoute) -> Response:
         options = _read_options(request.body, GuestOptions)
         vmi = await self._get_instance(route)
-        check_guest_action(vmi, route.action)
+        require_guest_action(vmi, route.action)
         if not options.dry_run:
             await self._connections.act(vmi, cast("GuestAction", route.action))
         return _accept(request, GuestOptions)

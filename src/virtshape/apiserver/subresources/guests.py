@@ -54,7 +54,7 @@ CHECKS: Final[dict[str, Callable[[VirtualMachineInstance], str | None]]] = {
 }
 
 
-def check_guest_action(vmi: VirtualMachineInstance, action: str) -> None:
+def require_guest_action(vmi: VirtualMachineInstance, action: str) -> None:
     """Raise StatusError if the guest's state does not allow the action."""
     name = name_of(vmi)
     if not _is_running(vmi):
@@ -69,7 +69,7 @@ def check_guest_action(vmi: VirtualMachineInstance, action: str) -> None:
         raise conflict(_KIND, name, problem)
 
 
-def check_console(vmi: VirtualMachineInstance) -> None:
+def require_console(vmi: VirtualMachineInstance) -> None:
     """Raise StatusError if there is no serial console; clients retry after 400 until the guest runs."""
     if vmi.spec.domain.devices.autoattach_serial_console is False:
         raise StatusError(400, "BadRequest", "No serial consoles are present.")
@@ -78,21 +78,21 @@ def check_console(vmi: VirtualMachineInstance) -> None:
     _require_running(vmi)
 
 
-def check_vnc(vmi: VirtualMachineInstance) -> None:
+def require_vnc(vmi: VirtualMachineInstance) -> None:
     """Raise StatusError if there is no graphics device."""
     if vmi.spec.domain.devices.autoattach_graphics_device is False:
         raise StatusError(400, "BadRequest", "No graphics devices are present.")
     _require_running(vmi)
 
 
-def check_port_forward(vmi: VirtualMachineInstance) -> None:
+def require_port_forward(vmi: VirtualMachineInstance) -> None:
     """Raise StatusError if the guest cannot accept connections."""
     if _is_paused(vmi):
         raise conflict(_KIND, name_of(vmi), "VMI is paused")
     _require_running(vmi)
 
 
-def check_agent(vmi: VirtualMachineInstance, *, is_reported: bool = True) -> None:
+def require_agent(vmi: VirtualMachineInstance, *, is_reported: bool = True) -> None:
     """Raise StatusError if the VMI reports that no agent is connected."""
     if not _is_running(vmi):
         raise conflict(_KIND, name_of(vmi), NOT_RUNNING)

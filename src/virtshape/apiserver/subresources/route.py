@@ -59,16 +59,16 @@ class ActionRoute(Struct, frozen=True):
         return Route(self.verb, kind, self.namespace, self.name, self.action)
 
 
-def _find_kind(name: str) -> Kind:
+def _get_kind(name: str) -> Kind:
     kind = find_kind("kubevirt.io/v1", name)
     assert kind is not None  # noqa: S101 - the table of kinds has them
     return kind
 
 
 KINDS: Final = {
-    MACHINES: _find_kind("VirtualMachine"),
-    INSTANCES: _find_kind("VirtualMachineInstance"),
-    EXPAND: _find_kind("VirtualMachine"),
+    MACHINES: _get_kind("VirtualMachine"),
+    INSTANCES: _get_kind("VirtualMachineInstance"),
+    EXPAND: _get_kind("VirtualMachine"),
 }
 """The kinds that have actions."""
 

@@ -10,7 +10,13 @@ from typing import Final, TypeVar
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request, Upgrade
-from virtshape.apiserver.subresources.guests import check_agent, check_console, check_port_forward, check_vnc, name_of
+from virtshape.apiserver.subresources.guests import (
+    name_of,
+    require_agent,
+    require_console,
+    require_port_forward,
+    require_vnc,
+)
 from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction, GuestStreams, PortProtocol
 from virtshape.apiserver.subresources.route import ActionRoute
 from virtshape.apiserver.subresources.running import conflict
@@ -45,16 +51,16 @@ class GuestConnections:
         """Open a stream to a guest for a WebSocket client."""
         match route.action:
             case "console":
-                check_console(vmi)
+                require_console(vmi)
                 headers = accept_handshake(request)
                 opening = self._open_exclusive("console", vmi)
             case "vnc":
-                check_vnc(vmi)
+                require_vnc(vmi)
                 headers = accept_handshake(request)
-                self._check_screen(vmi, keeps=request.flag("preserveSession") is True)
+                self._require_screen(vmi, keeps=request.flag("preserveSession") is True)
                 opening = self._open_exclusive("screen", vmi)
             case _:
-                check_port_forward(vmi)
+                require_port_forward(vmi)
                 port, protocol = read_port(route.arguments)
                 headers = accept_handshake(request)
                 opening = self._require_streams().open_port(vmi, port, protocol)
@@ -65,7 +71,7 @@ class GuestConnections:
         """Return the result of an agent query, or the console log."""
         if route.action == CONSOLE_LOG:
             return await _call_guest(self._require_streams().read_console_log(vmi))
-        check_agent(vmi, is_reported=self._streams is None or self._streams.reports_agents)
+        require_agent(vmi, is_reported=self._streams is None or self._streams.reports_agents)
         return await _call_guest(self._require_streams().query_agent(vmi, AGENT_QUERIES[route.action]))
 
     async def _open_exclusive(self, device: str, vmi: VirtualMachineInstance) -> Duplex:
@@ -74,7 +80,7 @@ class GuestConnections:
         message = f"another client connected to the {device} of {name_of(vmi)}"
         return await self._sessions.open(_session_key(device, vmi), lambda: open_stream(vmi), message)
 
-    def _check_screen(self, vmi: VirtualMachineInstance, *, keeps: bool) -> None:
+    def _require_screen(self, vmi: VirtualMachineInstance, *, keeps: bool) -> None:
         if keeps and self._sessions.is_open(_session_key("screen", vmi)):
             raise conflict("virtualmachineinstance", name_of(vmi), "another client is connected to its VNC display")
 

@@ -26,7 +26,7 @@ from virtshape.apiserver.route import Route
 from virtshape.apiserver.uploads.multipart import FormError, read_file
 from virtshape.apiserver.uploads.route import UploadRoute, find_upload
 from virtshape.apiserver.uploads.sink import IncomingUpload, UploadSink, UploadSinkError
-from virtshape.apiserver.uploads.targets import CLAIMS, Target, find_target
+from virtshape.apiserver.uploads.targets import CLAIMS, Target, get_target
 from virtshape.apiserver.uploads.tokens import SECONDS, Grant, UploadTokens
 from virtshape.store.store import Store
 
@@ -50,7 +50,7 @@ class Uploads:
     def answer_token_request(self, request: UploadTokenRequest, namespace: str, user: User) -> UploadTokenRequest:
         """Return the request with a token; raise StatusError if the claim accepts no upload."""
         self._require_sink()
-        target, now = find_target(self._store, namespace, request.spec.pvc_name), time.time()
+        target, now = get_target(self._store, namespace, request.spec.pvc_name), time.time()
         grant = Grant(
             namespace=namespace,
             name=request.spec.pvc_name,
@@ -122,7 +122,7 @@ class Uploads:
     async def _await_ready(self, grant: Grant) -> Target:
         deadline = asyncio.get_running_loop().time() + READY_SECONDS
         while True:
-            target = self._find(grant)
+            target = self._get_target(grant)
             if target.is_filled:
                 raise StatusError(409, "Conflict", f"PVC {grant.name} already finished uploading")
             if target.is_ready and target.key:
@@ -133,13 +133,13 @@ class Uploads:
 
     async def _await_filled(self, grant: Grant, failures: int) -> None:
         """Wait until the claim is filled; raise StatusError if the data could not be used."""
-        while not (target := self._find(grant)).is_filled:
+        while not (target := self._get_target(grant)).is_filled:
             if target.failures > failures:
                 raise StatusError(500, "InternalError", f"Saving stream failed: {target.message}")
             await asyncio.sleep(RECHECK_SECONDS)
 
-    def _find(self, grant: Grant) -> Target:
-        target = find_target(self._store, grant.namespace, grant.name)
+    def _get_target(self, grant: Grant) -> Target:
+        target = get_target(self._store, grant.namespace, grant.name)
         # The claim of a DataVolume may be created after the token was issued.
         if grant.uid not in (target.uid, target.key):
             raise StatusError(401, "Unauthorized", f"the token is for an earlier PVC {grant.name}, which was deleted")
@@ -147,7 +147,7 @@ class Uploads:
 
     def _is_wanted(self, grant: Grant) -> bool:
         try:
-            return not self._find(grant).is_filled
+            return not self._get_target(grant).is_filled
         except StatusError:
             return False
 

@@ -16,9 +16,9 @@ from virtshape.engine.claims import (
     FILLED,
     count_attempts,
     count_failures,
-    find_content,
-    find_data_volume_content,
     find_upload_key,
+    get_content,
+    get_data_volume_content,
     is_bound_to,
     volume_size,
 )
@@ -48,7 +48,7 @@ class Target(Struct, frozen=True, kw_only=True):
     """Why the last upload could not be used."""
 
 
-def find_target(store: Store, namespace: str, name: str) -> Target:
+def get_target(store: Store, namespace: str, name: str) -> Target:
     """Return the upload target of a claim's name; raise StatusError if it accepts no upload."""
     volume = _find_volume(store, namespace, name)
     record = store.get(Key(CLAIMS, namespace, name))
@@ -88,7 +88,7 @@ def _describe_claim(
     return Target(
         uid=metadata.uid or "",
         key=key,
-        content=target.content if target is not None else find_content(claim),
+        content=target.content if target is not None else get_content(claim),
         size=volume_size(bound) if bound is not None and is_bound_to(claim, bound) else None,
         is_ready=find_annotation(metadata, POD_READY) == "true",
         is_filled=find_annotation(metadata, POD_PHASE) == FILLED,
@@ -105,7 +105,7 @@ def _describe_volume(volume: DataVolume) -> Target:
     return Target(
         uid=metadata.uid or "",
         key=metadata.uid or "",
-        content=find_data_volume_content(volume),
+        content=get_data_volume_content(volume),
         is_ready=phase == _READY_PHASE,
         failures=count_attempts(volume) + int(phase == "Failed"),
         message=(running.message if running is not None else None) or "",

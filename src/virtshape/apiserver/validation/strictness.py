@@ -50,7 +50,7 @@ def admit_fields(
     return normalized.tree, warnings
 
 
-def check_part(tree: JsonObject, kind: Kind) -> None:
+def validate_part(tree: JsonObject, kind: Kind) -> None:
     """Raise StatusError if a partial object has invalid fields; required fields may be absent."""
     if is_normal(tree, kind):
         return

@@ -55,7 +55,7 @@ def _read_credential(parameters: CredentialParameters, cloud_init: CloudInit) ->
             )
             return AccessCredential(ssh_public_key=key), cloud_init
         case "password":
-            _check_password_method(parameters)
+            _validate_password_method(parameters)
             agent = QemuGuestAgentUserPasswordAccessCredentialPropagation()
             password = UserPasswordAccessCredential(
                 source=UserPasswordAccessCredentialSource(secret=secret),
@@ -103,7 +103,7 @@ def _require_cloud_init(kind: str, parameters: CredentialParameters, cloud_init:
     return replace(cloud_init, kind=kind)
 
 
-def _check_password_method(parameters: CredentialParameters) -> None:
+def _validate_password_method(parameters: CredentialParameters) -> None:
     problems = []
     if parameters.method and parameters.method.lower() != "ga":
         problems.append(f'method: invalid value "{parameters.method}": passwords require ga')

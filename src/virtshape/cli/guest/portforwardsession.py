@@ -149,7 +149,7 @@ async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
 
 async def forward(session: Session, guest: GuestRef, ports: Sequence[Port], address: str) -> None:
     """Listen on all ports and forward connections until a signal."""
-    await _check_guest(session, guest)
+    await _require_guest(session, guest)
     async with AsyncExitStack() as stack:
         stopped = stack.enter_context(stop_event())  # before the output, so that a signal right after it is handled
         for port in ports:
@@ -177,7 +177,7 @@ async def _listen(stack: AsyncExitStack, forwarder: Forwarder, port: Port, addre
     return int(server.sockets[0].getsockname()[1])
 
 
-async def _check_guest(session: Session, guest: GuestRef) -> None:
+async def _require_guest(session: Session, guest: GuestRef) -> None:
     """Raise if the guest does not exist; ignore missing read permission."""
     kind = VirtualMachine if guest.kind == "vm" else VirtualMachineInstance
     try:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from virtshape.cli.command import Command, Example, Integer, switch
-from virtshape.cli.connection import Target, connection_options, find_server
+from virtshape.cli.connection import Target, connection_options, get_server
 from virtshape.cli.errors import ArgumentError, CommandError
 from virtshape.cli.guest.arguments import GuestRef, parse_guest
 from virtshape.cli.guest.instance import complete_guest
@@ -167,7 +167,7 @@ def parse_remote_path(source: str, destination: str) -> tuple[GuestRef, str]:
 
 def add_namespace(guest: GuestRef, target: Target) -> GuestRef:
     """Return the guest with the current namespace if it has none."""
-    return guest if guest.namespace else guest._replace(namespace=target.namespace or find_server(target)[0].namespace)
+    return guest if guest.namespace else guest._replace(namespace=target.namespace or get_server(target)[0].namespace)
 
 
 def build_proxy_command(guest: GuestRef, port: int, target: Target, program: str) -> str:

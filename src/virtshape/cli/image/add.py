@@ -77,7 +77,7 @@ def command(
     wanted = NewImage(
         name=name,
         namespace=namespace,
-        file=None if is_url else find_file(origin),
+        file=None if is_url else get_file(origin),
         url=origin if is_url else "",
         checksum=checksum or "",
         size=size,
@@ -89,7 +89,7 @@ def command(
     add(directory.absolute(), wanted, output)
 
 
-def find_file(origin: str) -> Path:
+def get_file(origin: str) -> Path:
     """Return the path of the file; CommandError if it is not a file."""
     path = Path(origin)
     if not path.is_file():

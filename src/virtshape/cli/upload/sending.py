@@ -37,7 +37,7 @@ _INSTALL_CDI: Final = "Install CDI, or set the URL of an upload proxy with --upl
 _TRUST_PROXY: Final = "Set a URL that can be reached with --uploadproxy-url, or accept any certificate with --insecure."
 
 
-async def find_proxy(session: Session, wanted: UploadRequest) -> tuple[str, bytes]:
+async def get_proxy(session: Session, wanted: UploadRequest) -> tuple[str, bytes]:
     """Return the URL of the upload proxy, and an additional CA for it as PEM, which may be empty."""
     if wanted.proxy:
         return add_scheme(wanted.proxy), b""

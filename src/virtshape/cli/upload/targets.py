@@ -32,7 +32,7 @@ async def ensure_target(session: Session, wanted: UploadRequest, say: Say) -> Ta
     """Prepare the existing target or create one; return the object if it was created, otherwise None."""
     claim = await find(session, PersistentVolumeClaim, wanted.name)
     if claim is not None:
-        await _check_claim(session, wanted, claim)
+        await _validate_claim(session, wanted, claim)
         await _mark_upload_target(session, wanted, claim)
         say(f"Using existing PVC {session.namespace}/{wanted.name}")
         return None
@@ -46,7 +46,7 @@ async def ensure_target(session: Session, wanted: UploadRequest, say: Say) -> Ta
     if wanted.size is None:
         step = "Set the size: --size 10Gi"
         raise CommandError("when creating a resource, the size must be specified", next_step=step)
-    await _check_storage_class(session, wanted)
+    await _validate_storage_class(session, wanted)
     created = await _create(session, wanted)
     say(f"{created.kind} {session.namespace}/{wanted.name} created")
     return created
@@ -89,7 +89,7 @@ async def _create(session: Session, wanted: UploadRequest) -> Target:
         raise CommandError(error.message, next_step=step) from error
 
 
-async def _check_claim(session: Session, wanted: UploadRequest, claim: PersistentVolumeClaim) -> None:
+async def _validate_claim(session: Session, wanted: UploadRequest, claim: PersistentVolumeClaim) -> None:
     """Check that an existing PVC accepts an upload."""
     name, where, metadata = wanted.name, f"-n {session.namespace}", metadata_of(claim)
     if wanted.kind == "dv" and await find(session, DataVolume, name) is None:
@@ -126,7 +126,7 @@ async def _waits_for_upload(session: Session, wanted: UploadRequest) -> bool:
     return volume is not None and volume.spec.source is not None and volume.spec.source.upload is not None
 
 
-async def _check_storage_class(session: Session, wanted: UploadRequest) -> None:
+async def _validate_storage_class(session: Session, wanted: UploadRequest) -> None:
     """Check that the storage class exists, if the user may read storage classes."""
     if not wanted.storage_class:
         return

@@ -13,7 +13,7 @@ from virtshape.cli.connection import Session
 from virtshape.cli.errors import CommandError
 from virtshape.cli.signals import cancel_on_signals
 from virtshape.cli.upload.objects import UploadRequest, build_source, describe_defaults
-from virtshape.cli.upload.sending import find_proxy, send_image
+from virtshape.cli.upload.sending import get_proxy, send_image
 from virtshape.cli.upload.targets import Say, Target, delete_target, ensure_target, find
 from virtshape.cli.upload.waiting import count_failed, wait_until_processed, wait_until_ready
 
@@ -49,7 +49,7 @@ async def _send(session: Session, wanted: UploadRequest, file: BinaryIO, say: Sa
     created = None
     try:
         with cancel_on_signals():
-            url, authority = await find_proxy(session, wanted)  # first: without a proxy, create nothing
+            url, authority = await get_proxy(session, wanted)  # first: without a proxy, create nothing
             created = await ensure_target(session, wanted, say)
             await wait_until_ready(session, wanted, say)
             failures = await count_failed(session, wanted)

@@ -39,7 +39,7 @@ async def wait_until_ready(session: Session, wanted: UploadRequest, say: Say) ->
     progress = Progress(f"waiting for {wanted.name} to be ready, seconds")
     try:
         while not await _is_ready(session, wanted):
-            await _check_events(session, wanted)
+            await _raise_on_failure_events(session, wanted)
             if not is_reported:
                 say(f"Waiting for PVC {wanted.name} upload pod to be ready...")
                 is_reported = True
@@ -78,7 +78,7 @@ def _build_unbound_error(what: str) -> CommandError:
     )
 
 
-async def _check_events(session: Session, wanted: UploadRequest) -> None:
+async def _raise_on_failure_events(session: Session, wanted: UploadRequest) -> None:
     """Raise CommandError if an event of the PVC or DataVolume shows that it cannot become ready."""
     claim = await find(session, PersistentVolumeClaim, wanted.name)
     volume = await find(session, DataVolume, wanted.name) if wanted.kind == "dv" else None
@@ -121,7 +121,7 @@ async def wait_until_processed(session: Session, wanted: UploadRequest, failures
             if claim is not None and find_annotation(claim.metadata, POD_PHASE) == FILLED:
                 return
             if wanted.kind == "dv":
-                await _check_volume(session, wanted)
+                await _require_no_failure(session, wanted)
             if claim is not None and count_failures(claim.metadata) > failures:
                 reason = find_annotation(claim.metadata, RUNNING_MESSAGE) or "it failed"
                 raise _build_processing_error(session, wanted, reason)
@@ -131,7 +131,7 @@ async def wait_until_processed(session: Session, wanted: UploadRequest, failures
         progress.clear()
 
 
-async def _check_volume(session: Session, wanted: UploadRequest) -> None:
+async def _require_no_failure(session: Session, wanted: UploadRequest) -> None:
     volume = await find(session, DataVolume, wanted.name)
     status = volume.status if volume is not None else None
     if volume is None or (status is not None and status.phase == "Failed"):

@@ -39,7 +39,7 @@ class Command:
             if channel == STDERR:
                 self._stderr = (self._stderr + data)[-MAX_STDERR_BYTES:]
             elif channel == ERROR:
-                self._check_end(data)
+                self._require_success(data)
         return b""
 
     async def write(self, data: bytes) -> None:
@@ -50,7 +50,7 @@ class Command:
         """Close the connection."""
         await self._socket.close()
 
-    def _check_end(self, data: bytes) -> None:
+    def _require_success(self, data: bytes) -> None:
         if b'"Success"' in data:
             return
         errors = self._stderr.decode(errors="replace").strip().splitlines()

@@ -33,7 +33,7 @@ class FrontProxy(Struct, frozen=True):
     extra_prefixes: tuple[str, ...] = ("x-remote-extra-",)
 
 
-async def find_front_proxy(client: Client) -> FrontProxy:
+async def get_front_proxy(client: Client) -> FrontProxy:
     """Return the cluster's front proxy settings; raise StatusError or UnreachableError if they cannot be read."""
     return read_front_proxy(await client.get(ConfigMap, *CONFIGURATION))
 

@@ -11,7 +11,7 @@ from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.aggregated.handler import GROUPS, AggregatedServer
-from virtshape.cluster.aggregated.identity import FrontProxy, find_front_proxy
+from virtshape.cluster.aggregated.identity import FrontProxy, get_front_proxy
 from virtshape.cluster.aggregated.objects import ClusterObjects
 from virtshape.cluster.aggregated.streams import PodGuestStreams
 from virtshape.cluster.component import Ready, Server, Settings, list_component_checks, open_connection, serve
@@ -35,7 +35,7 @@ class FrontProxySource:
 
     async def refresh(self) -> bytes:
         """Read the settings again; return the CA of the front proxy's client certificates."""
-        self.current = await find_front_proxy(self._client)
+        self.current = await get_front_proxy(self._client)
         return self.current.authority
 
 
@@ -48,7 +48,7 @@ async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], No
         proxies = FrontProxySource(api.client)
         actions = Actions(ClusterObjects(api.client, context), PodGuestStreams(api.transport, api.client))
         publisher = Publisher("", lambda: list_component_checks(context, supervisor), GROUPS)
-        source = settings.tls.find_source(api.client, COMPONENT)
+        source = settings.tls.get_source(api.client, COMPONENT)
         handler = AggregatedServer(actions, DelegatedAuthorizer(api.client), lambda: proxies.current, publisher)
         server = Server(
             handler.handle,

@@ -58,14 +58,14 @@ class PodGuestStreams:
         answer = await self._ask_launcher(vmi, AGENT_REQUESTS[query])
         if answer.error and answer.report is not None and not answer.report.agent:
             raise refuse_agent(vmi)
-        return format_agent_response(query, _check(answer))
+        return format_agent_response(query, _require_success(answer))
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """Return the log of the guest's first serial console."""
         return await self._run(vmi, "log")
 
     async def _ask(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
-        return _check(await self._ask_launcher(vmi, request))
+        return _require_success(await self._ask_launcher(vmi, request))
 
     async def _ask_launcher(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
         return parse_answer(await self._run(vmi, "ask", format_line(request).decode().strip()))
@@ -81,7 +81,7 @@ class PodGuestStreams:
         )
 
 
-def _check(answer: Answer) -> Answer:
+def _require_success(answer: Answer) -> Answer:
     if answer.error:
         raise StatusError(409, "Conflict", answer.error)
     return answer

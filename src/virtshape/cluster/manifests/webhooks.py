@@ -6,7 +6,7 @@ Match conditions only skip requests that the webhook would allow unchanged.
 
 from typing import Final
 
-from virtshape.admission.accounts import find_trusted_users
+from virtshape.admission.accounts import get_trusted_users
 from virtshape.api.model import JsonObject
 from virtshape.cluster.manifests.certificates import annotate_ca_injection
 from virtshape.cluster.manifests.naming import MUTATE_PATH, SYSTEM, VALIDATE_PATH, begin, name_component
@@ -69,7 +69,7 @@ def _list_mutating(options: Options) -> list[JsonObject]:
 
 def _by_others(namespace: str) -> JsonObject:
     """Return the condition that the request comes from a user, not from a component's service account."""
-    accounts = ", ".join(f"'{account}'" for account in sorted(find_trusted_users(namespace).names))
+    accounts = ", ".join(f"'{account}'" for account in sorted(get_trusted_users(namespace).names))
     return {"name": "not-by-the-system", "expression": f"!(request.userInfo.username in [{accounts}])"}
 
 

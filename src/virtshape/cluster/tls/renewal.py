@@ -26,7 +26,7 @@ FindClientAuthority = Callable[[], Awaitable[bytes]]
 """Returns the authority of client certificates; empty if they are not accepted."""
 
 
-async def _find_no_authority() -> bytes:
+async def _get_no_authority() -> bytes:
     return b""
 
 
@@ -38,7 +38,7 @@ class CertificateRenewer:
         client: RestClient,
         source: CertificateSource,
         targets: Sequence[InjectionTarget] = (),
-        find_client_authority: FindClientAuthority = _find_no_authority,
+        find_client_authority: FindClientAuthority = _get_no_authority,
     ) -> None:
         self._client = client
         self._source = source
@@ -78,7 +78,7 @@ class CertificateRenewer:
             await asyncio.sleep(seconds)
 
     async def _refresh(self) -> None:
-        served = await self._source.find(), await self._find_client_authority()
+        served = await self._source.get(), await self._find_client_authority()
         if served == self._served:
             return
         (certificate, clients) = served

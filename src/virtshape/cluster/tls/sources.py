@@ -35,7 +35,7 @@ class ServingCertificate(Struct, frozen=True):
 class CertificateSource(Protocol):
     """Provides the serving certificate."""
 
-    async def find(self) -> ServingCertificate:
+    async def get(self) -> ServingCertificate:
         """Return the current certificate; raise OSError, StatusError or UnreachableError if it is not available."""
 
 
@@ -56,7 +56,7 @@ class SecretSource:
         self._hosts = hosts
         self._clock = clock
 
-    async def find(self) -> ServingCertificate:
+    async def get(self) -> ServingCertificate:
         """Return the certificate in the Secret, renewed if that is due."""
         for _ in range(MAX_ATTEMPTS):
             secret = await self._find_secret()
@@ -101,7 +101,7 @@ class DirectorySource:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    async def find(self) -> ServingCertificate:
+    async def get(self) -> ServingCertificate:
         """Return the certificate in the files."""
         return await asyncio.to_thread(self._read)
 
@@ -120,7 +120,7 @@ class CertificateOptions(Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     """Additional DNS names and addresses in the certificate."""
 
-    def find_source(self, client: Client, component: Component) -> CertificateSource:
+    def get_source(self, client: Client, component: Component) -> CertificateSource:
         """Return the source of a component's certificate."""
         if self.directory is not None:
             return DirectorySource(self.directory)

@@ -20,7 +20,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.admission.clones import require_clone_permission
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.http import AnyResponse
-from virtshape.apiserver.limits import check_nesting
+from virtshape.apiserver.limits import validate_nesting
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.apiserver.responses import NO_CACHE, build_error_response, build_not_found_response
 from virtshape.client.errors import ConfigError, UnreachableError
@@ -40,7 +40,7 @@ EXTRA_BOUNDS: Final = (0.00025, 0.0005)
 _log = logging.getLogger(__name__)
 
 
-def find_limit(path: str) -> int:
+def get_limit(path: str) -> int:
     """Return the maximum size of a request body."""
     return MAX_CONVERSION_BYTES if path == naming.CONVERT_PATH else MAX_REVIEW_BYTES
 
@@ -144,7 +144,7 @@ class Webhook:
     ) -> Response:
         began = time.perf_counter()
         try:
-            check_nesting(request.body)
+            validate_nesting(request.body)
             review = parse_admission_request(request.body)
         except StatusError as error:
             self.counts.add(request.path, "failed", time.perf_counter() - began)

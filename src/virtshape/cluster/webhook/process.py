@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from virtshape.admission.accounts import find_trusted_users
+from virtshape.admission.accounts import get_trusted_users
 from virtshape.client.access import Access
 from virtshape.client.informer import Informers
 from virtshape.cluster.admissioncontext import AdmissionContext
@@ -13,7 +13,7 @@ from virtshape.cluster.manifests.crds import list_converted
 from virtshape.cluster.manifests.naming import SYSTEM
 from virtshape.cluster.tls.cainjection import InjectionTarget, conversion_target, webhook_target
 from virtshape.cluster.tls.renewal import CertificateRenewer
-from virtshape.cluster.webhook.handler import Webhook, find_limit
+from virtshape.cluster.webhook.handler import Webhook, get_limit
 from virtshape.controllers.runtime.clients import TrimmingClient
 from virtshape.daemon.metrics import PREFIX, Family, Sample, list_durations, list_process_metrics
 from virtshape.supervise.supervisor import Supervisor
@@ -29,8 +29,8 @@ async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], No
     async with open_connection(access, MANAGER) as api:
         informers = Informers(TrimmingClient(api.client))
         context = AdmissionContext(api.client, informers)
-        webhook = Webhook(context, DelegatedAuthorizer(api.client), find_trusted_users(namespace))
-        source = settings.tls.find_source(api.client, COMPONENT)
+        webhook = Webhook(context, DelegatedAuthorizer(api.client), get_trusted_users(namespace))
+        source = settings.tls.get_source(api.client, COMPONENT)
         server = Server(
             webhook.handle,
             informers,
@@ -38,7 +38,7 @@ async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], No
             CertificateRenewer(api.client, source, list_injection_targets()),
             lambda: [*list_process_metrics(COMPONENT), *list_webhook_metrics(webhook)],
             supervisor,
-            find_limit,
+            get_limit,
         )
         await serve(server, settings, on_ready)
 

@@ -73,7 +73,7 @@ def build_launcher_pod(
             subdomain=vmi.spec.subdomain,
             dns_policy=vmi.spec.dns_policy,
             dns_config=vmi.spec.dns_config,
-            termination_grace_period_seconds=find_grace(vmi.spec) + GRACE_MARGIN_SECONDS,
+            termination_grace_period_seconds=get_grace_period(vmi.spec) + GRACE_MARGIN_SECONDS,
             **_describe_account(vmi.spec),
         ),
     )
@@ -100,13 +100,13 @@ def build_scheduling_spec(spec: VirtualMachineInstanceSpec, configuration: KubeV
             run_as_group=GUEST_USER,
             run_as_non_root=True,
             fs_group=GUEST_USER,
-            seccomp_profile=_find_seccomp_profile(configuration),
+            seccomp_profile=_get_seccomp_profile(configuration),
             se_linux_options=_find_selinux_options(configuration),
         ),
     )
 
 
-def _find_seccomp_profile(configuration: KubeVirtConfiguration | None) -> SeccompProfile:
+def _get_seccomp_profile(configuration: KubeVirtConfiguration | None) -> SeccompProfile:
     seccomp = configuration.seccomp_configuration if configuration else None
     instances = seccomp.virtual_machine_instance_profile if seccomp else None
     custom = instances.custom_profile if instances else None
@@ -120,7 +120,7 @@ def _find_selinux_options(configuration: KubeVirtConfiguration | None) -> SELinu
     return SELinuxOptions(type=wanted) if wanted else None
 
 
-def find_grace(spec: VirtualMachineInstanceSpec) -> int:
+def get_grace_period(spec: VirtualMachineInstanceSpec) -> int:
     """Return the grace period of the guest in seconds."""
     grace = spec.termination_grace_period_seconds
     return DEFAULT_GRACE_SECONDS if grace is None else grace

@@ -21,7 +21,7 @@ from virtshape.api.wellknown import KUBEVIRT
 from virtshape.client.cache import Change
 from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
-from virtshape.controllers.pods.build import GRACE_MARGIN_SECONDS, build_launcher_pod, explain_refusal, find_grace
+from virtshape.controllers.pods.build import GRACE_MARGIN_SECONDS, build_launcher_pod, explain_refusal, get_grace_period
 from virtshape.controllers.pods.naming import SELECTOR, name_pod
 from virtshape.controllers.pods.provisioning import FIRST_CONSUMER_PHASES, build_first_consumer
 from virtshape.controllers.pods.state import build_state_claim, has_state, is_state_claim_of, name_state_claim
@@ -89,7 +89,7 @@ class PodLauncher:
             self._last.pop(_uid(vmi), None)
             return True
         metadata = pod.metadata
-        grace = find_grace(vmi.spec) + GRACE_MARGIN_SECONDS
+        grace = get_grace_period(vmi.spec) + GRACE_MARGIN_SECONDS
         going = metadata.deletion_timestamp is not None
         if not going or grace < (metadata.deletion_grace_period_seconds or 0):
             try:

@@ -34,7 +34,7 @@ GUARANTEED: Final = 100 * MI
 def measure_overhead(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None = None) -> int:
     """Return the bytes that the pod needs in addition to the guest's memory."""
     domain, devices = spec.domain, spec.domain.devices
-    total = find_memory(domain) // PAGE_TABLES + PROCESSES + IO_THREAD
+    total = get_memory(domain) // PAGE_TABLES + PROCESSES + IO_THREAD
     total += (measure(spec).vcpus or 1) * VCPU
     total += GRAPHICS * (devices.autoattach_graphics_device is not False)
     total += ARM_FIRMWARE * ((spec.architecture or DEFAULT_ARCHITECTURE) == "arm64")
@@ -49,7 +49,7 @@ def measure_overhead(spec: VirtualMachineInstanceSpec, configuration: KubeVirtCo
     return int(total * Quantity(ratio).amount) if ratio else total
 
 
-def find_memory(domain: DomainSpec) -> int:
+def get_memory(domain: DomainSpec) -> int:
     """Return the requested memory in bytes, or the guest memory if nothing is requested."""
     requests = (domain.resources.requests if domain.resources else None) or {}
     guest = domain.memory.guest if domain.memory else None

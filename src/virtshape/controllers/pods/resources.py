@@ -15,7 +15,7 @@ from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.quantity import Quantity
 from virtshape.api.wellknown import KVM_DEVICE
-from virtshape.controllers.pods.overhead import find_memory, is_dedicated, measure_overhead
+from virtshape.controllers.pods.overhead import get_memory, is_dedicated, measure_overhead
 from virtshape.controllers.vm.status import measure
 
 VSOCK: Final = "devices.kubevirt.io/vhost-vsock"
@@ -61,7 +61,7 @@ def _has_cpu_limit(configuration: KubeVirtConfiguration | None, namespace_labels
 
 
 def _put_memory(domain: DomainSpec, requests: Amounts, limits: Amounts, overhead: int) -> None:
-    wanted, given = find_memory(domain), domain.resources
+    wanted, given = get_memory(domain), domain.resources
     most = limits["memory"].value() if "memory" in limits else None
     pages = domain.memory.hugepages if domain.memory else None
     backed = 0

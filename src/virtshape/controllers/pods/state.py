@@ -30,7 +30,7 @@ def has_state(spec: VirtualMachineInstanceSpec) -> bool:
 
 def name_state_claim(vmi: VirtualMachineInstance) -> str:
     """Return the name of the claim: the same for all instances of a VM, unique per VM UID."""
-    owner = _find_owner(vmi)
+    owner = _get_owner(vmi)
     mark = hashlib.sha256(owner.uid.encode()).hexdigest()[:10]
     room = _MAX_NAME_LENGTH - len(STATE_LABEL) - len(mark) - 2
     return f"{STATE_LABEL}-{owner.name[:room].rstrip('-.')}-{mark}"
@@ -40,7 +40,7 @@ def build_state_claim(
     vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None
 ) -> PersistentVolumeClaim:
     """Build the claim with the configured storage class, or else the default one."""
-    owner = _find_owner(vmi)
+    owner = _get_owner(vmi)
     return PersistentVolumeClaim(
         api_version="v1",
         kind="PersistentVolumeClaim",
@@ -61,8 +61,8 @@ def build_state_claim(
 def is_state_claim_of(claim: PersistentVolumeClaim, vmi: VirtualMachineInstance) -> bool:
     """Return True if the claim belongs to the instance's VM."""
     found = find_controller(claim.metadata)
-    return found is not None and found.uid == _find_owner(vmi).uid
+    return found is not None and found.uid == _get_owner(vmi).uid
 
 
-def _find_owner(vmi: VirtualMachineInstance) -> OwnerReference:
+def _get_owner(vmi: VirtualMachineInstance) -> OwnerReference:
     return find_controller(vmi.metadata) or make_owner_reference(vmi)

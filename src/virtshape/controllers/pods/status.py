@@ -34,7 +34,7 @@ _USUAL_WAITS: Final = ("", "ContainerCreating", "PodInitializing")
 def read_pod(pod: Pod, vmi: VirtualMachineInstance) -> GuestStatus:
     """Return the status of the guest in a pod."""
     status = pod.status or PodStatus()
-    state, reason, message, unready = _find_state(pod, status, vmi)
+    state, reason, message, unready = _get_state(pod, status, vmi)
     metadata, node = pod.metadata, (pod.spec.node_name if pod.spec else None) or ""
     return GuestStatus(
         state,
@@ -59,7 +59,7 @@ def read_missing_pod(vmi: VirtualMachineInstance, last: Pod | None) -> GuestStat
     return GuestStatus("failed", message, reason, pods={})
 
 
-def _find_state(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tuple[GuestState, str, str, str]:
+def _get_state(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tuple[GuestState, str, str, str]:
     """Return state, reason and message of the guest, and why a running guest is not ready."""
     container = _find_container(status)
     match status.phase:
@@ -71,12 +71,12 @@ def _find_state(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tup
             reason, message = _explain_failure(pod, status, container)
             return "failed", reason, message, ""
         case "Running" | "Unknown" if container is not None and container.state and container.state.running:
-            return _find_running_state(pod, status, container, vmi)
+            return _get_running_state(pod, status, container, vmi)
         case _:
-            return _find_pending_state(pod, status, container)
+            return _get_pending_state(pod, status, container)
 
 
-def _find_running_state(
+def _get_running_state(
     pod: Pod, status: PodStatus, container: ContainerStatus, vmi: VirtualMachineInstance
 ) -> tuple[GuestState, str, str, str]:
     if not container.ready and phase_of(vmi) != "Running":
@@ -104,7 +104,7 @@ def _explain_unready(pod: Pod, status: PodStatus, container: ContainerStatus) ->
     return "" if container.ready else "the guest's container is not ready"
 
 
-def _find_pending_state(
+def _get_pending_state(
     pod: Pod, status: PodStatus, container: ContainerStatus | None
 ) -> tuple[GuestState, str, str, str]:
     if pod.spec is None or not pod.spec.node_name:

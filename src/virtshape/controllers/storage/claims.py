@@ -73,7 +73,7 @@ class ClaimReconciler:
         claim = await self._complete(claim)
         if is_bound(claim) or (claim.status is not None and claim.status.phase == "Lost"):
             return await self._keep(name, claim)
-        return await self._find_volume(name, claim)
+        return await self._bind_or_provision(name, claim)
 
     async def _complete(self, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
         """Return the claim with finalizer, and with default volume mode and storage class if unset."""
@@ -91,7 +91,7 @@ class ClaimReconciler:
         completed = replace(claim, metadata=metadata, spec=spec)
         return claim if completed == claim else await self._client.update(completed)
 
-    async def _find_volume(self, name: Name, claim: PersistentVolumeClaim) -> Result:
+    async def _bind_or_provision(self, name: Name, claim: PersistentVolumeClaim) -> Result:
         """Bind an unbound claim or provision its volume; otherwise report what it waits for."""
         step = decide_binding(
             claim,
@@ -180,7 +180,7 @@ class ClaimReconciler:
         volume_name = (claim.spec.volume_name if claim.spec else None) or ""
         volume = self._cache.find(PersistentVolume, volume_name)
         if volume is None or not is_for(volume, claim):
-            return await self._find_volume(name, claim) if await self._has_lost(claim, volume_name) else DONE
+            return await self._bind_or_provision(name, claim) if await self._has_lost(claim, volume_name) else DONE
         if find_claim_data_source(claim, self._cache) is not None:
             await self._storage.forget(
                 volume_name

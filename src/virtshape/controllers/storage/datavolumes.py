@@ -28,7 +28,7 @@ from virtshape.controllers.storage.datavolumestatus import (
     FAILED,
     SUCCEEDED,
     DataVolumeObservation,
-    find_transfer_method,
+    get_transfer_method,
     is_finished,
     make_data_volume_status,
     retry_delay,
@@ -99,7 +99,7 @@ class DataVolumeReconciler:
     async def _advance(self, name: Name, volume: DataVolume) -> Result:
         source = resolve_source(volume.spec, name.namespace, self._cache) if not fills_itself(volume) else None
         known = source if isinstance(source, DataVolumeSource) else None
-        seen = DataVolumeObservation(method=find_transfer_method(known))
+        seen = DataVolumeObservation(method=get_transfer_method(known))
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None:
             claim = await self._make_claim(name, volume, source, seen)

@@ -40,7 +40,7 @@ class DataVolumeObservation(Struct, kw_only=True):
     """Why the transfer cannot start."""
 
 
-def find_transfer_method(source: DataVolumeSource | None) -> TransferMethod:
+def get_transfer_method(source: DataVolumeSource | None) -> TransferMethod:
     """Return how a volume is populated from a source."""
     if source is None or source.pvc is not None or source.snapshot is not None:
         return "Clone"

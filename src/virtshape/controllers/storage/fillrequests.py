@@ -14,7 +14,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.controllers.storage.protocol import Blank, Container, FillRequest, FillSource, Upload, Web
 from virtshape.controllers.storage.sources import SourceProblem
-from virtshape.engine.claims import find_data_volume_content
+from virtshape.engine.claims import get_data_volume_content
 
 USER_KEY: Final = "accessKeyId"
 PASSWORD_KEY: Final = "secretKey"  # noqa: S105 - the name of a key
@@ -48,7 +48,7 @@ async def build_fill_request(
 
 def make_fill_request(volume: DataVolume, origin: FillSource) -> FillRequest:
     """Return the fill request of a DataVolume for this source."""
-    content = find_data_volume_content(volume)
+    content = get_data_volume_content(volume)
     return FillRequest(source=origin, content=content, preallocated=bool(volume.spec.preallocation))
 
 

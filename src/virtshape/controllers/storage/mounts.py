@@ -58,7 +58,7 @@ class ContainerDisk(Struct, frozen=True, kw_only=True):
 class ContainerDisks(Protocol):
     """Provides disks and other files from container images."""
 
-    async def find(self, wanted: ContainerDisk) -> str:
+    async def get(self, wanted: ContainerDisk) -> str:
         """Return the path of the files; raise NotReadyError while they are pulled or if that failed."""
 
 
@@ -118,7 +118,7 @@ class Mounts:
 
     async def _find_images(self, wanted: dict[str, ContainerDisk]) -> dict[str, Mount]:
         """Pull all images in parallel; raise permanent errors before `PullingImage`."""
-        found = await asyncio.gather(*(self._disks.find(one) for one in wanted.values()), return_exceptions=True)
+        found = await asyncio.gather(*(self._disks.get(one) for one in wanted.values()), return_exceptions=True)
         errors = [one for one in found if isinstance(one, BaseException)]
         errors.sort(key=lambda error: isinstance(error, NotReadyError) and error.reason == PULLING)
         for error in errors:

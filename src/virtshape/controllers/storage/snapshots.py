@@ -18,7 +18,7 @@ from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.protocol import Copy, Storage
-from virtshape.controllers.storage.sources import CopySource, SourceProblem, find_claim_source, find_writers
+from virtshape.controllers.storage.sources import CopySource, SourceProblem, find_writers, get_claim_source
 
 POLL_SECONDS: Final = 1.0
 WAIT_SECONDS: Final = 5.0
@@ -62,7 +62,7 @@ class SnapshotReconciler:
         return await self._take(name, snapshot, claim)
 
     async def _take(self, name: Name, snapshot: VolumeSnapshot, claim: str) -> Result:
-        found = find_claim_source(claim, name.namespace, self._cache)
+        found = get_claim_source(claim, name.namespace, self._cache)
         if isinstance(found, CopySource) and isinstance(found.source, Copy) and name not in self._started:
             writers = find_writers(found.source, self._cache)
             found = SourceProblem("InUse", f"the claim is in use by {writers}: stop it first") if writers else found

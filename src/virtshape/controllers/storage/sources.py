@@ -74,13 +74,13 @@ def find_copy_source(
 ) -> CopySource | SourceProblem | None:
     """Return the volume or snapshot of a source; None if the source is neither a claim nor a snapshot."""
     if source.pvc is not None:
-        return find_claim_source(source.pvc.name, source.pvc.namespace or namespace, cache)
+        return get_claim_source(source.pvc.name, source.pvc.namespace or namespace, cache)
     if source.snapshot is not None:
-        return find_snapshot_source(source.snapshot.name, source.snapshot.namespace or namespace, cache)
+        return get_snapshot_source(source.snapshot.name, source.snapshot.namespace or namespace, cache)
     return None
 
 
-def find_claim_source(name: str, namespace: str, cache: Cache) -> CopySource | SourceProblem:
+def get_claim_source(name: str, namespace: str, cache: Cache) -> CopySource | SourceProblem:
     """Return a claim's volume as a source."""
     claim = cache.find(PersistentVolumeClaim, name, namespace)
     if claim is None or claim.metadata.deletion_timestamp is not None:
@@ -107,7 +107,7 @@ def find_writers(origin: Copy, cache: Cache) -> str:
     )
 
 
-def find_snapshot_source(name: str, namespace: str, cache: Cache) -> CopySource | SourceProblem:
+def get_snapshot_source(name: str, namespace: str, cache: Cache) -> CopySource | SourceProblem:
     """Return a snapshot as a source."""
     snapshot = cache.find(VolumeSnapshot, name, namespace)
     if snapshot is None or snapshot.metadata.deletion_timestamp is not None:
@@ -132,9 +132,9 @@ def find_claim_data_source(claim: PersistentVolumeClaim, cache: Cache) -> Copy |
         return SourceProblem("ProvisioningFailed", message, final=True)
     match asked.api_group or "", asked.kind:
         case "", "PersistentVolumeClaim":
-            found = find_claim_source(asked.name, namespace, cache)
+            found = get_claim_source(asked.name, namespace, cache)
         case "snapshot.storage.k8s.io", "VolumeSnapshot":
-            found = find_snapshot_source(asked.name, namespace, cache)
+            found = get_snapshot_source(asked.name, namespace, cache)
         case group, kind:
             what = f"{kind}.{group}" if group else kind
             return SourceProblem("ProvisioningFailed", f"data sources of kind {what} are not supported", final=True)

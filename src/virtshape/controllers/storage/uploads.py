@@ -25,8 +25,8 @@ from virtshape.controllers.vmi.phases import phase_of
 from virtshape.engine.claims import (
     FILLED,
     count_failures,
-    find_content,
     find_upload_key,
+    get_content,
     is_bound,
     is_bound_to,
     is_upload_target,
@@ -83,7 +83,7 @@ class UploadReconciler:
             self._report(name, claim, "UploadNotPossible", obstacle)
             await self._mark(claim, mark_waiting(claim))
             return Result(after=WAIT_SECONDS)
-        request = FillRequest(source=Upload(), content=find_content(claim))
+        request = FillRequest(source=Upload(), content=get_content(claim))
         work = await self._storage.fill(key, str(name), read_volume(volume), request, 0, lambda: self._wake(name))
         if work.state == "done":
             await self._mark(claim, mark_filled(claim))

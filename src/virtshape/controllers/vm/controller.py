@@ -35,7 +35,7 @@ from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.vm.datavolumes import USABLE_PHASES, build_data_volumes, list_volume_phases
-from virtshape.controllers.vm.liveupdate import find_live_change, set_hotplug_limits
+from virtshape.controllers.vm.liveupdate import decide_live_change, set_hotplug_limits
 from virtshape.controllers.vm.newvmi import adopt, build_instance, name_start_revision_of, rename_sources
 from virtshape.controllers.vm.revisions import has_changed_since, refer_to_revisions
 from virtshape.controllers.vm.revisionsync import Names, RevisionSync
@@ -226,7 +226,7 @@ class VmReconciler:
         *,
         is_current: bool,
     ) -> None:
-        shape = await self._revisions.find_shape(vm)
+        shape = await self._revisions.get_shape(vm)
         wanted = build_instance(vm, shape, configuration, requests[0] if requests else None)
         if self._hotplug:
             wanted = set_hotplug_limits(wanted, configuration)
@@ -270,10 +270,10 @@ class VmReconciler:
         if vmi is None or is_being_deleted(vmi) or started_generation(vmi) in (None, generation):
             return vmi, ""
         start = await self._revisions.find_revision(vm, name_start_revision_of(vmi) or "")
-        wanted = build_instance(vm, await self._revisions.find_shape(vm), configuration).spec
+        wanted = build_instance(vm, await self._revisions.get_shape(vm), configuration).spec
         if start is not None and not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
             return vmi, ""  # other differences come from the configuration; the size, from an earlier live change
-        change = find_live_change(vmi, wanted, configuration)
+        change = decide_live_change(vmi, wanted, configuration)
         if change.spec is None:
             return vmi, change.restart_reason
         unfit = self._check_node(vmi, change.spec, configuration)
@@ -316,7 +316,7 @@ class VmReconciler:
             return None
         if vmi is not None and started_generation(vmi) == generation:
             return measure(vmi.spec)
-        return measure(build_instance(vm, await self._revisions.find_shape(vm), configuration).spec)
+        return measure(build_instance(vm, await self._revisions.get_shape(vm), configuration).spec)
 
     async def _observe(self, vm: VirtualMachine, seen: Observation) -> None:
         now = self._clock()

@@ -13,7 +13,7 @@ from virtshape.api.hotplug import (
     MAX_GUEST_ANNOTATION,
     MAX_SOCKETS_ANNOTATION,
     HotplugLimits,
-    find_hotplug_limits,
+    get_hotplug_limits,
 )
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.domain import CPU, DomainSpec, Memory
@@ -64,11 +64,11 @@ def _put_limits(domain: DomainSpec, limits: HotplugLimits) -> DomainSpec:
     return domain
 
 
-def find_live_change(
+def decide_live_change(
     vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> LiveChange:
     """Compare the running instance with the spec that its VM has now."""
-    running, limits = vmi.spec, find_hotplug_limits(vmi)
+    running, limits = vmi.spec, get_hotplug_limits(vmi)
     reasons = list(_check_limits(limits, wanted.domain))
     wanted = replace(wanted, start_strategy=running.start_strategy, domain=_keep_limits(running.domain, wanted.domain))
     if is_same(wanted, running):

@@ -109,7 +109,7 @@ def label_revision(source: Source) -> dict[str, str]:
     }
 
 
-def check_same_content(existing: ControllerRevision, wanted: ControllerRevision, kind: str) -> None:
+def require_same_content(existing: ControllerRevision, wanted: ControllerRevision, kind: str) -> None:
     """Raise if a stored revision has the same name but other content."""
     if not has_same_content(existing, wanted, kind):
         name = existing.metadata.name
@@ -160,7 +160,7 @@ def writes_spec(configuration: KubeVirtConfiguration | None) -> bool:
     return settings is None or settings.revision_name != "Status"
 
 
-def find_origin(vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: bool = True) -> Origin:
+def get_origin(vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: bool = True) -> Origin:
     """
     Return where to read the object in this role; `in_spec` if the controller writes names into the spec.
 

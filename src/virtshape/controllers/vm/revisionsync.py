@@ -27,21 +27,21 @@ from virtshape.controllers.vm.revisions import (
     build_start_revision,
     build_upgrade,
     canonicalize,
-    check_same_content,
-    find_origin,
     find_superseded,
+    get_origin,
     is_removable,
     name_revision,
     name_start_revision,
     needs_upgrade,
     pin,
     refer_to_revisions,
+    require_same_content,
     unmark,
     wants_expansion,
     writes_spec,
 )
 from virtshape.engine.expand import Shape, expand_vm
-from virtshape.resolve.find import find_shape, namespace_of, refer
+from virtshape.resolve.find import get_shape, namespace_of, refer
 from virtshape.resolve.matcher import Matcher, Role, find_matcher, find_status_ref, full_kind, list_recaptured
 from virtshape.resolve.reference import NotFoundError, Reference
 
@@ -105,7 +105,7 @@ class RevisionSync:
     def _are_checked(self, vm: VirtualMachine) -> bool:
         return all((_uid(vm), name) in self._checked for name in list_pinned_revisions(vm).values())
 
-    async def find_shape(self, vm: VirtualMachine) -> Shape:
+    async def get_shape(self, vm: VirtualMachine) -> Shape:
         """Return instance type and preference of the VM from its revisions, or from the live objects."""
         found: dict[Reference, Model] = {}
         for role in ROLES:
@@ -118,7 +118,7 @@ class RevisionSync:
                 revision = found[reference] = await self._get_revision(vm, name, f"spec.{role}.revisionName")
             if not name or not (matcher.revision_name or _find_object_name(revision) == matcher.name):
                 found[refer(vm, role, matcher)] = await self._get_source(vm, role, matcher)
-        return find_shape(vm, found.get)
+        return get_shape(vm, found.get)
 
     async def store_start_revision(self, vm: VirtualMachine) -> None:
         """Store the start revision and remove the one of the previous start."""
@@ -143,7 +143,7 @@ class RevisionSync:
 
     async def _obtain(self, vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: bool) -> ControllerRevision:
         """Return the stored revision that the VM uses in this role; create it if missing."""
-        origin = find_origin(vm, role, matcher, in_spec=in_spec)
+        origin = get_origin(vm, role, matcher, in_spec=in_spec)
         if origin.where != "live":
             revision = await self._get_revision(vm, origin.revision, f"{origin.where}.{role}")
             if origin.where == "spec" and not in_spec:
@@ -164,7 +164,7 @@ class RevisionSync:
             if error.reason != "AlreadyExists":
                 raise
         existing = await self._client.get(ControllerRevision, _name(wanted), wanted.metadata.namespace or "")
-        check_same_content(existing, wanted, kind)
+        require_same_content(existing, wanted, kind)
         return existing
 
     async def _get_source(self, vm: VirtualMachine, role: Role, matcher: Matcher) -> Any:
@@ -192,7 +192,7 @@ class RevisionSync:
     ) -> VirtualMachine:
         """Replace the VM's references by their content, then remove its revisions."""
         expanded = duplicate(vm)
-        conflicts = expand_vm(expanded, await self.find_shape(vm), configuration)
+        conflicts = expand_vm(expanded, await self.get_shape(vm), configuration)
         if conflicts:
             message = "; ".join(conflict.message for conflict in conflicts)
             raise StatusError(422, "FailedExpand", message, conflicts)

@@ -14,7 +14,7 @@ from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import firmware_uuid, make_instance
 from virtshape.resolve.drift import Change, Drift, compare_values, find_drift
-from virtshape.resolve.find import find_shape
+from virtshape.resolve.find import get_shape
 from virtshape.resolve.matcher import KINDS, Role, find_matcher, find_status_ref, list_recaptured
 from virtshape.resolve.reference import Lookup
 
@@ -72,7 +72,7 @@ def _compare_instances(
     then: VirtualMachine, now: VirtualMachine, lookup: Lookup, configuration: KubeVirtConfiguration | None
 ) -> Iterator[Change]:
     (old_metadata, old), (new_metadata, new) = (
-        make_instance(vm, find_shape(vm, lookup), configuration, firmware_uuid=firmware_uuid(vm)) for vm in (then, now)
+        make_instance(vm, get_shape(vm, lookup), configuration, firmware_uuid=firmware_uuid(vm)) for vm in (then, now)
     )
     yield from compare_values(old_metadata.annotations or {}, new_metadata.annotations or {}, "metadata.annotations")
     yield from compare_values(old, new, "spec")

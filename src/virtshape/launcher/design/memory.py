@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from virtshape.api.hotplug import find_hotplug_limits
+from virtshape.api.hotplug import get_hotplug_limits
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.domain import Memory as AskedMemory
 from virtshape.api.quantity import Quantity
@@ -27,7 +27,7 @@ def find_memory(domain: DomainSpec) -> Quantity | None:
 def design_memory(context: DesignContext) -> Memory:
     """Return the guest's memory and its maximum."""
     domain = context.spec.domain
-    given, most = find_memory(domain), find_hotplug_limits(context.vmi).memory
+    given, most = find_memory(domain), get_hotplug_limits(context.vmi).memory
     if given is None:
         context.refuse(f"{_MEMORY}.guest", "is required")
     size = given.value() if given is not None else 0

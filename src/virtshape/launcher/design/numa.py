@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from virtshape.api.kubevirt.domain import Memory as AskedMemory
 from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.memory import find_page_size
-from virtshape.launcher.design.pinning import find_cells
+from virtshape.launcher.design.pinning import design_cells
 from virtshape.launcher.domain.cpu import Cell, Topology
 from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking
 from virtshape.launcher.domain.tuning import CpuTune, MemoryNode, NumaTune, Pin
@@ -67,7 +67,7 @@ def _mirror(
 def _group(context: DesignContext, pins: tuple[Pin, ...]) -> dict[int, tuple[int, ...]]:
     """Return the vCPUs on each host NUMA node, in the host's order."""
     nodes = {}
-    for cell in find_cells(context.host, context.host.cpus):
+    for cell in design_cells(context.host, context.host.cpus):
         near = {number for core in cell.cores for number in core}
         vcpus = tuple(pin.thread for pin in pins if near.intersection(pin.cpus))
         if vcpus:

@@ -21,7 +21,7 @@ class Allotment(NamedTuple):
     spare: Chunk
 
 
-def find_cells(host: Host, cpus: Iterable[int]) -> tuple[NumaCell, ...]:
+def design_cells(host: Host, cpus: Iterable[int]) -> tuple[NumaCell, ...]:
     """Return the host NUMA cells, reduced to these CPUs."""
     allowed = set(cpus)
     cells = host.numa_cells or (NumaCell(0, tuple((cpu,) for cpu in host.cpus)),)

@@ -35,14 +35,14 @@ def _choose_way(context: DesignContext, probe: Probe, at: str) -> Check | None:
         _check_host(context, asked.host, f"{at}.httpGet.host")
         return Check(
             way="http",
-            port=_find_port(context, asked.port, f"{at}.httpGet.port"),
+            port=_get_port(context, asked.port, f"{at}.httpGet.port"),
             host=asked.host or "",
             path=asked.path or "/",
             secure=asked.scheme == "HTTPS",
             headers=tuple((header.name, header.value) for header in asked.http_headers or ()),
         )
     if probe.tcp_socket is not None:
-        port = _find_port(context, probe.tcp_socket.port, f"{at}.tcpSocket.port")
+        port = _get_port(context, probe.tcp_socket.port, f"{at}.tcpSocket.port")
         _check_host(context, probe.tcp_socket.host, f"{at}.tcpSocket.host")
         return Check(way="tcp", port=port, host=probe.tcp_socket.host or "")
     if probe.exec is not None:
@@ -63,7 +63,7 @@ def _check_host(context: DesignContext, wanted: str | None, field: str) -> None:
         )
 
 
-def _find_port(context: DesignContext, wanted: int | str, field: str) -> int:
+def _get_port(context: DesignContext, wanted: int | str, field: str) -> int:
     """Return a port number; a name refers to a port of an interface."""
     if isinstance(wanted, int) or wanted.isdecimal():
         return int(wanted)

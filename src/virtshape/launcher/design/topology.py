@@ -1,6 +1,6 @@
 """Design the vCPU topology of a guest, including vCPUs that can be plugged in."""
 
-from virtshape.api.hotplug import MAX_VCPUS, find_hotplug_limits
+from virtshape.api.hotplug import MAX_VCPUS, get_hotplug_limits
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
@@ -23,7 +23,7 @@ def design_topology(context: DesignContext, machine: str) -> Topology:
     """Return the topology with the sockets that can be plugged in later."""
     start, cpu = lay_out_vcpus(context.spec.domain), context.spec.domain.cpu
     stated = cpu.max_sockets if cpu is not None else None
-    most = find_hotplug_limits(context.vmi).sockets or start.sockets
+    most = get_hotplug_limits(context.vmi).sockets or start.sockets
     if not stated:  # a default never prevents the start
         most = _limit_sockets(context, machine, start, most)
     if most < start.sockets:

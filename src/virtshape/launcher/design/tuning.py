@@ -6,7 +6,7 @@ from typing import Final
 from virtshape.api.kubevirt.domain import CPU
 from virtshape.api.wellknown import EVEN_PARITY_ANNOTATION
 from virtshape.launcher.design.context import DesignContext, find_annotation
-from virtshape.launcher.design.pinning import Allotment, allot_cpus, find_cells, spread_iothreads
+from virtshape.launcher.design.pinning import Allotment, allot_cpus, design_cells, spread_iothreads
 from virtshape.launcher.domain.cpu import Topology
 from virtshape.launcher.domain.tuning import CpuTune, Pin, Schedule
 
@@ -71,7 +71,7 @@ def _find_cpus(context: DesignContext, start: Topology, more: int, assigned: tup
     cpus = assigned or context.host.cpus
     numa = context.spec.domain.cpu.numa if context.spec.domain.cpu else None
     strict = numa is not None and numa.guest_mapping_passthrough is not None
-    cells = find_cells(context.host, cpus)
+    cells = design_cells(context.host, cpus)
     count = sum(len(core) for cell in cells for core in cell.cores)
     found = allot_cpus(cells, start, across_cells=not strict)
     if count < start.vcpus + more:

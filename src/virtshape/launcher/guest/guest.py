@@ -58,7 +58,7 @@ class Guest:
     def begin(self, *, is_new: bool) -> bool:
         """Start the domain, or find it running if it is not new; return False if it does not run."""
         self._register()
-        if not (self._create() if is_new else self._find()):
+        if not (self._create() if is_new else self._attach()):
             return False
         with contextlib.suppress(libvirt.libvirtError):
             self.domain.agentSetResponseTimeout(AGENT_SECONDS, 0)
@@ -69,7 +69,7 @@ class Guest:
     def run(self) -> None:
         """Handle events until the guest has ended."""
         self._handle_events_until(lambda: is_conclusive(self.evidence))
-        self.evidence.last_message = find_last_message(self._layout.find_qemu_log(self.plan.name))
+        self.evidence.last_message = find_last_message(self._layout.get_qemu_log(self.plan.name))
         outcome = decide_outcome(self.evidence)
         _log.info("guest ended: %s", outcome.message)
         self._reports.publish(
@@ -125,7 +125,7 @@ class Guest:
             _log.warning("the guest's directory was deleted; killing the guest")
             self.kill("kill")
 
-    def _find(self) -> bool:
+    def _attach(self) -> bool:
         try:
             self.domain = self._connection.lookupByName(self.plan.name)
         except libvirt.libvirtError:
@@ -170,7 +170,7 @@ class Guest:
 
     def _find_pid(self) -> int | None:
         try:
-            return int(self._layout.find_pid_file(self.plan.name).read_text())
+            return int(self._layout.get_pid_file(self.plan.name).read_text())
         except (FileNotFoundError, ValueError):  # it has ended already
             return None
 

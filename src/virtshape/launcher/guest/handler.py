@@ -79,7 +79,7 @@ class RequestHandler:
 
     def start_probes(self) -> None:
         """Start the probes; start the agent poller if the agent is already connected."""
-        prober = Prober(self._find_address, self._list_connections, self._run_agent_command)
+        prober = Prober(self._get_address, self._list_connections, self._run_agent_command)
         ProbeWorkers(self._guest.plan.checks, self._reports, prober.check, self._stop_unhealthy_guest).start()
         if self._reports.report.agent:
             self._on_agent_connected()
@@ -193,7 +193,7 @@ class RequestHandler:
             raise ConnectionError(error.get_error_message() or str(error)) from error
         return output
 
-    def _find_address(self, port: int) -> tuple[str, int]:
+    def _get_address(self, port: int) -> tuple[str, int]:
         """Return the address of a guest port: a forwarded port on loopback, or the guest's own address."""
         if self._guest.plan.netdevs:
             try:

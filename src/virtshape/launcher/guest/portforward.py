@@ -63,7 +63,7 @@ class PortForwarder:
     def open(self, port: int, protocol: Literal["tcp", "udp"], interface: str = "", *, named: bool = False) -> int:
         """Open a host port that forwards to a port of the guest and return its number."""
         interface = self._choose(interface)
-        self._check(interface, protocol, port)
+        self._require_forwarded(interface, protocol, port)
         key: PortKey = (interface, protocol, port)
         if key not in self._open:
             address = self._address if named else LOOPBACK
@@ -82,7 +82,7 @@ class PortForwarder:
             raise ForwardError(f"{which} user-mode networking: ports cannot be forwarded")
         return next(iter(self._netdevs))
 
-    def _check(self, interface: str, protocol: str, port: int) -> None:
+    def _require_forwarded(self, interface: str, protocol: str, port: int) -> None:
         named = self._forwards.get(interface)
         if named is not None and not any(one.protocol == protocol and port in one.ports for one in named):
             listed = ", ".join(_describe(one.protocol, one.first, one.last) for one in named)

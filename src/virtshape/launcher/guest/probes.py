@@ -59,7 +59,7 @@ class ProbeWorkers:
     ) -> None:
         self._checks = checks
         self._reports = reports
-        self._check_guest = ask
+        self._require_guest = ask
         self._on_liveness_failure = on_liveness_failure
 
     def start(self) -> None:
@@ -97,7 +97,7 @@ class ProbeWorkers:
         while not self._reports.wait_for(lambda report: report.final, seconds):
             seconds = check.period
             if self._reports.report.state == "running":
-                yield self._check_guest(check)
+                yield self._require_guest(check)
 
 
 class Prober:
@@ -106,7 +106,7 @@ class Prober:
     def __init__(
         self, find_address: FindAddress, list_connections: ListConnections, run_agent_command: AgentCommand
     ) -> None:
-        self._find_address = find_address
+        self._get_address = find_address
         self._list_connections = list_connections
         self._run_agent_command = run_agent_command
 
@@ -129,7 +129,7 @@ class Prober:
             return str(error)[:_MAX_MESSAGE_LENGTH] or type(error).__name__
 
     def _locate(self, check: Check) -> tuple[str, int]:
-        return (check.host, check.port) if check.host else self._find_address(check.port)
+        return (check.host, check.port) if check.host else self._get_address(check.port)
 
     def _connect(self, check: Check) -> str:
         host, port = self._locate(check)

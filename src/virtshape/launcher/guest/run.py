@@ -141,7 +141,7 @@ class _Process:
         guest = Guest(connection, plan, self._layout, self._reports)
         if not guest.begin(is_new=self._is_new):
             return
-        logs = [self._layout.serial_log, self._layout.find_qemu_log(plan.name), self._layout.log]
+        logs = [self._layout.serial_log, self._layout.get_qemu_log(plan.name), self._layout.log]
         limit_logs_forever(logs, notes=self._reports)
         shutdown = GracefulShutdown(guest.shut_down, guest.expire, self._reports)
         handler = RequestHandler(guest, self._reports, shutdown, self._networking.ports)

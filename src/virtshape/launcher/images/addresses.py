@@ -65,7 +65,7 @@ def connect(host: str, port: int, timeout: float | None, allowed: tuple[str, ...
     raise failure if failure is not None else OSError(f"{host} has no address")
 
 
-def check_host(host: str, port: int, allowed: tuple[str, ...]) -> None:
+def require_allowed_host(host: str, port: int, allowed: tuple[str, ...]) -> None:
     """Raise ForbiddenAddressError unless all addresses of a proxied host are permitted; unresolvable names pass."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -20,11 +20,11 @@ from virtshape.launcher.images.manifest import (
     MAX_MANIFEST_BYTES,
     Descriptor,
     Layer,
-    check_digest,
     choose_image,
     digest_of,
     list_layers,
     parse_manifest,
+    require_digest_form,
 )
 from virtshape.launcher.images.tar import TarError, TarReader
 
@@ -162,7 +162,7 @@ def _read_oci(bundle: Bundle, architecture: str) -> ImageContent:
             return ImageContent(digest, [one._replace(name=_name_blob(one.digest)) for one in list_layers(manifest)])
         chosen: Descriptor = choose_image(manifest, architecture)
         content = _read(bundle, _name_blob(chosen.digest))
-        check_digest(content, chosen.digest)
+        require_digest_form(content, chosen.digest)
         manifest, digest = parse_manifest(content), chosen.digest
     raise RefusedImageError("the container image's indexes are nested too deeply")
 

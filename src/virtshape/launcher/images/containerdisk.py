@@ -147,7 +147,7 @@ class ContainerImages:
                 several = f"has several disks in {where}; set the path of one: {names}"
                 raise RefusedImageError(f"the container image {several if found else f'has no disk in {where}'}")
             info = inspect_image(found[0].path, limit)
-            return self._cache.keep_disk(content.digest, path, found[0].path, _check_format(info.format), info.size)
+            return self._cache.keep_disk(content.digest, path, found[0].path, _validate_format(info.format), info.size)
 
     @contextmanager
     def _open(
@@ -183,12 +183,12 @@ class ContainerImages:
 def _use_file(image: str, path: Path) -> ContainerDisk:
     try:
         info = inspect_image(path, thorough=False)  # repeated at every start, so without the slow check
-        return ContainerDisk(str(path), _check_format(info.format), info.size)
+        return ContainerDisk(str(path), _validate_format(info.format), info.size)
     except RefusedImageError as error:
         raise RefusedImageError(f"{image}: {error}") from error
 
 
-def _check_format(form: str) -> Literal["raw", "qcow2"]:
+def _validate_format(form: str) -> Literal["raw", "qcow2"]:
     if form == "raw":
         return "raw"
     if form == "qcow2":

@@ -50,7 +50,7 @@ def download(
     progress: Progress = ignore,
 ) -> None:
     """Download a file of at most `limit` bytes; `checksum` has the form `algorithm:hex`."""
-    check_checksum(checksum)
+    require_checksum(checksum)
     with _Partial(target, url) as partial:
         failures = 0
         while True:
@@ -69,7 +69,7 @@ def download(
         partial.finish()
 
 
-def check_checksum(checksum: str) -> None:
+def require_checksum(checksum: str) -> None:
     """Raise RefusedImageError if a checksum is malformed."""
     algorithm, _, digest = checksum.partition(":")
     if checksum and len(digest) != _ALGORITHMS.get(algorithm):
@@ -93,7 +93,7 @@ def _transfer(url: str, access: Access, partial: "_Partial", limit: int | None, 
             partial.restart(_find_validator(response))
         length = response.headers.get("Content-Length") or ""
         total = partial.size + int(length) if length.isascii() and length.isdigit() else None
-        _check_size(total or 0, limit)
+        _require_size(total or 0, limit)
         _receive(response, partial, total, limit, progress)
     if total is not None and partial.size != total:
         raise TransferError(f"{describe_url(url)} closed the connection after {partial.size} of {total} bytes")
@@ -118,11 +118,11 @@ def _receive(
             raise TransferError(f"the connection broke: {error}") from error
         if not chunk:
             return
-        _check_size(partial.size + len(chunk), limit)
+        _require_size(partial.size + len(chunk), limit)
         partial.write(chunk)
 
 
-def _check_size(size: int, limit: int | None) -> None:
+def _require_size(size: int, limit: int | None) -> None:
     if limit is not None and size > limit:
         raise RefusedImageError(f"the file has more than the {limit} bytes that are allowed")
 

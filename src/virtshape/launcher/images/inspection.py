@@ -49,7 +49,7 @@ def inspect_image(path: Path, limit: int | None = None, *, thorough: bool = True
     if limit is not None and info.size > limit:
         raise RefusedImageError(f"the image contains a disk of {info.size} bytes; at most {limit} are allowed")
     if thorough and info.format != "raw":
-        _check_integrity(path, info.format)
+        _require_integrity(path, info.format)
     return info
 
 
@@ -98,11 +98,11 @@ def _ask_qemu(path: Path, form: str) -> ImageInfo:
         raise RefusedImageError(f"the image cannot be read as {form}: {error}") from error
     if any(answer.get(key) for key in _REFERENCES):
         raise RefusedImageError("the image cannot be used: it is backed by another file")
-    _check_details(answer, path)
+    _validate_details(answer, path)
     return ImageInfo(form, int(answer["virtual-size"]))
 
 
-def _check_integrity(path: Path, form: str) -> None:
+def _require_integrity(path: Path, form: str) -> None:
     command = ["qemu-img", "check", "--output=json", "--image-opts", describe_source(path, form)]
     try:
         answer = msgspec.json.decode(
@@ -116,7 +116,7 @@ def _check_integrity(path: Path, form: str) -> None:
         raise RefusedImageError(f"the image is damaged, or a part of it is missing: {problem}")
 
 
-def _check_details(answer: JsonObject, path: Path) -> None:
+def _validate_details(answer: JsonObject, path: Path) -> None:
     details = answer.get("format-specific", {}).get("data", {})
     if answer.get("encrypted") or details.get("encrypt"):
         raise RefusedImageError("the image cannot be used: it is encrypted")

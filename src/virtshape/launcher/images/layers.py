@@ -64,7 +64,7 @@ def extract(
             done += layer.size
             stream = _Stream(packed, limit, _share(progress, done, total))
             view.add_layer(stream)
-            stream.check(layer.digest)
+            stream.require_digest(layer.digest)
         done += layer.size
     return view.found
 
@@ -173,7 +173,7 @@ class _Stream:
         """Report how many bytes of the layer were read."""
         self._progress(self._read, None)
 
-    def check(self, digest: str) -> None:
+    def require_digest(self, digest: str) -> None:
         """Read the rest of the layer and verify its digest."""
         while chunk := self._packed.read(_CHUNK):
             self._count(chunk)

@@ -99,7 +99,7 @@ def digest_of(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def check_digest(content: bytes, digest: str) -> None:
+def require_digest_form(content: bytes, digest: str) -> None:
     """Raise RefusedImageError if content does not have this digest."""
     if digest_of(content) != digest:
         raise RefusedImageError(f"the container image has the wrong digest: {digest_of(content)} instead of {digest}")

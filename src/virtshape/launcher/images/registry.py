@@ -24,11 +24,11 @@ from virtshape.launcher.images.manifest import (
     MANIFESTS,
     MAX_MANIFEST_BYTES,
     Layer,
-    check_digest,
     choose_image,
     digest_of,
     list_layers,
     parse_manifest,
+    require_digest_form,
 )
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.reference import Reference
@@ -77,7 +77,7 @@ class Registry:
         for _ in range(_DEEPEST_INDEX):
             content = self._fetch_manifest(version)
             if digest:
-                check_digest(content, digest)
+                require_digest_form(content, digest)
             manifest = parse_manifest(content)
             if manifest.layers is not None:
                 return ImageContent(digest_of(content), list_layers(manifest))

@@ -17,7 +17,7 @@ from http.client import HTTPMessage
 from typing import IO, Any, Final, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from virtshape.launcher.images.addresses import ForbiddenAddressError, check_host, connect
+from virtshape.launcher.images.addresses import ForbiddenAddressError, connect, require_allowed_host
 from virtshape.launcher.images.errors import TransferError
 
 SILENCE_SECONDS: Final = 15.0
@@ -138,7 +138,7 @@ class _Handler(urllib.request.HTTPHandler):
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
         if req.has_proxy():
             parts = urlsplit(req.full_url)
-            check_host(parts.hostname or "", parts.port or 80, self._networks)
+            require_allowed_host(parts.hostname or "", parts.port or 80, self._networks)
             return self.do_open(http.client.HTTPConnection, req)
         return self.do_open(partial(_prepare, _Connection, self._networks), req)
 
@@ -154,7 +154,7 @@ class _SecureHandler(urllib.request.HTTPSHandler):
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
         if getattr(req, "_tunnel_host", None):
             parts = urlsplit(req.full_url)
-            check_host(parts.hostname or "", parts.port or 443, self._networks)
+            require_allowed_host(parts.hostname or "", parts.port or 443, self._networks)
             return self.do_open(http.client.HTTPSConnection, req, context=self._trust)
         return self.do_open(partial(_prepare, _SecureConnection, self._networks), req, context=self._trust)
 

@@ -26,21 +26,21 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def unshare(flags: int) -> None:
     """Move this single-threaded process into new namespaces."""
-    _check(_libc.unshare(flags), "unshare")
+    _raise_on_error(_libc.unshare(flags), "unshare")
 
 
 def set_namespace(path: str, kind: int) -> None:
     """Join the namespace of a /proc/PID/ns file."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _check(_libc.setns(handle, kind), "setns")
+        _raise_on_error(_libc.setns(handle, kind), "setns")
     finally:
         os.close(handle)
 
 
 def allow_inspection() -> None:
     """Allow processes of the same user to open this process's namespaces, which setuid forbids."""
-    _check(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")
+    _raise_on_error(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")
 
 
 def map_identity(user: int, group: int) -> None:
@@ -53,12 +53,12 @@ def map_identity(user: int, group: int) -> None:
 def drop_capabilities() -> None:
     """Drop all capabilities of this process."""
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
-    _check(_libc.capset(header, bytes(24)), "capset")
+    _raise_on_error(_libc.capset(header, bytes(24)), "capset")
 
 
 def bind_mount(source: str, target: str) -> None:
     """Bind-mount a file over another."""
-    _check(_libc.mount(source.encode(), target.encode(), None, ctypes.c_ulong(_MS_BIND), None), "mount")
+    _raise_on_error(_libc.mount(source.encode(), target.encode(), None, ctypes.c_ulong(_MS_BIND), None), "mount")
 
 
 def set_link_up(device: str) -> None:
@@ -105,7 +105,7 @@ def parse_fib_trie(text: str) -> Iterator[Address]:
             yield ipaddress.IPv4Address(address)
 
 
-def _check(status: int, call: str) -> None:
+def _raise_on_error(status: int, call: str) -> None:
     if status != 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{call}: {os.strerror(code)}")

@@ -70,7 +70,7 @@ def confine(confinement: Confinement) -> None:
     os.setgroups(account.groups)
     os.setresgid(account.group, account.group, account.group)
     os.setresuid(account.user, account.user, account.user)
-    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+    _raise_on_error(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
 
 
 @cache
@@ -134,7 +134,7 @@ def _grant_passage(closed: dict[Path, list[Path]], account: Account) -> None:
 
 def _enter_namespace() -> None:
     """Enter a new mount namespace: host mounts still propagate in, own mounts do not propagate out."""
-    _check(_libc.unshare(_CLONE_NEWNS), "unshare the mount namespace")
+    _raise_on_error(_libc.unshare(_CLONE_NEWNS), "unshare the mount namespace")
     try:
         _mount(None, "/", None, _MS_REC | _MS_SLAVE)
     except ConfinementError:  # in a chroot, / is not a mount point
@@ -169,13 +169,13 @@ def _cover(directory: Path, paths: list[Path]) -> None:
 
 def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     arguments = [text.encode() if text is not None else None for text in (source, target, kind, data)]
-    _check(
+    _raise_on_error(
         _libc.mount(arguments[0], arguments[1], arguments[2], ctypes.c_ulong(flags), arguments[3]),
         f"mount over {target}",
     )
 
 
-def _check(status: int, what: str) -> None:
+def _raise_on_error(status: int, what: str) -> None:
     if status != 0:
         raise ConfinementError(f"{what}: {os.strerror(ctypes.get_errno())}")
 

@@ -25,7 +25,7 @@ class DirectoryError(Exception):
     """A guest directory cannot be used."""
 
 
-def check_uid(uid: str) -> str:
+def validate_uid(uid: str) -> str:
     """Return the uid if it is a valid directory name; raise DirectoryError otherwise."""
     if _UID.fullmatch(uid) is None:
         raise DirectoryError(f"invalid uid {uid!r}: it cannot be the name of a directory")
@@ -69,22 +69,22 @@ class GuestDirectories:
 
     def remove_dangling_links(self) -> None:
         """Remove short links whose data directory was deleted."""
-        root = find_short_root()
+        root = get_short_root()
         for short in root.iterdir() if root.is_dir() else ():
             if short.is_symlink() and not short.exists():
                 short.unlink(missing_ok=True)
 
-    def find(self, uid: str) -> Layout:
+    def get_layout(self, uid: str) -> Layout:
         """Return the layout of an instance's directory, which may not exist."""
         return Layout(_shorten(self._locate(uid)))
 
-    def find_account(self, uid: str) -> Account:
+    def get_account(self, uid: str) -> Account:
         """Return the account of an instance's guest; the common account if it has no directory yet."""
         user = self._find_user(self._locate(uid)) if self._is_other() else None
         return make_guest_account(user, self.account) if user is not None else self.account
 
     def _locate(self, uid: str) -> Path:
-        return self._guests / check_uid(uid)
+        return self._guests / validate_uid(uid)
 
     def list_users(self) -> set[int]:
         """Return the users of all guests that have directories."""
@@ -103,7 +103,7 @@ class GuestDirectories:
                 )
             self._last_user = user
             return self._make(directory, make_guest_account(user, self.account))
-        return self._make(directory, self.find_account(uid))
+        return self._make(directory, self.get_account(uid))
 
     def make_for_probe(self) -> Layout:
         """Create a directory for probing QEMU."""
@@ -175,10 +175,10 @@ def _shorten(directory: Path) -> Path:
     """Return a path to a directory that is short enough for sockets; always the same for one directory."""
     if is_short_enough(directory):
         return directory
-    return find_short_root() / hashlib.sha256(str(directory).encode()).hexdigest()[:12]
+    return get_short_root() / hashlib.sha256(str(directory).encode()).hexdigest()[:12]
 
 
-def find_short_root() -> Path:
+def get_short_root() -> Path:
     """Return the directory of the short links, which only this user can write to."""
     return Path("/run/virtshape-guests") if os.geteuid() == 0 else Path(f"/tmp/virtshape-{os.geteuid()}")  # noqa: S108
 

@@ -62,7 +62,7 @@ def find_last_line(layout: Layout) -> str:
 
 def find_qemu(layout: Layout) -> int | None:
     """Return the pid of the guest's QEMU, or None if it does not run."""
-    for path in layout.find_pid_file("").parent.glob("*.pid"):
+    for path in layout.get_pid_file("").parent.glob("*.pid"):
         with contextlib.suppress(OSError, ValueError):
             pid = int(_read(path))
             if is_alive(pid, layout):

@@ -89,7 +89,7 @@ class Guests:
         for uid in self._directories.list_guests():
             if uid in self._reports:
                 continue
-            report = find_report(self._directories.find(uid))
+            report = find_report(self._directories.get_layout(uid))
             if report is None:  # it never started, and can start again
                 self._clean_up(uid)
                 continue
@@ -108,7 +108,7 @@ class Guests:
 
     def find_launch_request(self, uid: str) -> LaunchRequest | None:
         """Return a guest's launch request, or None if it was never started."""
-        return find_launch_request(self._directories.find(uid))
+        return find_launch_request(self._directories.get_layout(uid))
 
     async def start(
         self,
@@ -138,7 +138,7 @@ class Guests:
             host_disk_roots=host_disk_roots,
         )
         layout = self._directories.make(uid)
-        account = self._directories.find_account(uid)
+        account = self._directories.get_account(uid)
         grant_access(launch_request, self._directories.data, account, self._directories.list_users() - {account.user})
         self._directories.write(layout.launch_request, encode(launch_request))
         make_taps(list_taps(vmi, launch_request.host), account)
@@ -160,7 +160,9 @@ class Guests:
         report = self._reports.get(uid)
         if report is None or report.final:
             raise ConnectionError("the guest is not running")
-        return await asyncio.to_thread(control_client.open_connection, self._directories.find(uid).socket, request)
+        return await asyncio.to_thread(
+            control_client.open_connection, self._directories.get_layout(uid).socket, request
+        )
 
     async def stop(self, uid: str, grace: float) -> None:
         """Shut a guest down; kill it after the grace period in seconds."""
@@ -174,7 +176,7 @@ class Guests:
             await asyncio.wait({watch.task}, timeout=TIMEOUT_SECONDS)
             await watch.stop()
         self._pids.pop(uid, None)
-        layout = self._directories.find(uid)
+        layout = self._directories.get_layout(uid)
         _kill(self._reports.pop(uid, Report()).launcher_pid, layout)
         _kill(find_qemu(layout), layout)
         _kill(find_pasta(layout), layout)
@@ -209,12 +211,12 @@ class Guests:
         for interface in list_taps(launch_request.vmi, launch_request.host) if launch_request is not None else ():
             remove_tap(interface.device or "")
         if launch_request is not None:
-            revoke_access(launch_request, self._directories.data, self._directories.find_account(uid))
+            revoke_access(launch_request, self._directories.data, self._directories.get_account(uid))
         self._directories.remove(uid)
 
     async def _spawn(self, uid: str, layout: Layout, launch_request: LaunchRequest) -> int:
         reach = (str(layout.directory), str(self._directories.libvirt_cache), *list_external_paths(launch_request))
-        return await self._forkserver.start(layout.directory, layout.log, self._directories.find_account(uid), reach)
+        return await self._forkserver.start(layout.directory, layout.log, self._directories.get_account(uid), reach)
 
     async def _run_new(self, uid: str, layout: Layout, launch_request: LaunchRequest) -> None:
         """Start a guest unless it was started before, and watch it to its end."""
@@ -229,7 +231,7 @@ class Guests:
 
     async def _follow(self, uid: str) -> None:
         """Watch a guest to its end; replace a launcher process that is lost while its guest runs."""
-        layout = self._directories.find(uid)
+        layout = self._directories.get_layout(uid)
         for _ in range(MAX_TAKEOVERS + 1):
             await self._listen(uid, layout, self._pids[uid])
             report = find_report(layout) or self._reports[uid]
@@ -261,7 +263,7 @@ class Guests:
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while True:
             try:
-                return await control_client.send_request(self._directories.find(uid).socket, request)
+                return await control_client.send_request(self._directories.get_layout(uid).socket, request)
             except (FileNotFoundError, ConnectionRefusedError):
                 if self._reports.get(uid, _REMOVED).final or time.monotonic() > deadline:
                     raise

@@ -17,7 +17,7 @@ _VIRTUALIZATION_FLAGS: Final = {"vmx", "svm"}
 _UNITS: Final = ("Ki", "Mi", "Gi")
 
 
-def find_architecture() -> Architecture:
+def get_architecture() -> Architecture:
     """Return the architecture in the notation of container images; amd64 if it is unknown."""
     return _ARCHITECTURES.get(platform.machine(), "amd64")
 

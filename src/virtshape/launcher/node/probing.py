@@ -22,7 +22,7 @@ from virtshape.launcher.node.guest_state import find_last_line
 from virtshape.launcher.node.hardware import (
     KVM_DEVICE,
     count_hugepages,
-    find_architecture,
+    get_architecture,
     list_cpus,
     list_numa_cells,
     measure_memory,
@@ -49,9 +49,9 @@ class _CachedProbe(Struct):
 
 async def probe_host(directories: GuestDirectories) -> Host:
     """Return what this host offers to guests."""
-    architecture = find_architecture()
+    architecture = get_architecture()
     emulator = find_emulator(architecture)
-    capability = await _find_capability(directories, emulator)
+    capability = await _get_capability(directories, emulator)
     account, cpus = directories.account, list_cpus()
     return Host(
         architecture=architecture,
@@ -84,7 +84,7 @@ async def probe_host(directories: GuestDirectories) -> Host:
     )
 
 
-async def _find_capability(directories: GuestDirectories, emulator: str) -> Capability:
+async def _get_capability(directories: GuestDirectories, emulator: str) -> Capability:
     """Return QEMU's capabilities from the cache, or query them if the fingerprint changed."""
     fingerprint = _compute_fingerprint(directories, emulator)
     try:
@@ -93,7 +93,7 @@ async def _find_capability(directories: GuestDirectories, emulator: str) -> Capa
         cached = None
     if cached is not None and cached.fingerprint == fingerprint and (directories.libvirt_cache / "qemu").exists():
         return cached.capability
-    capability = parse_capabilities(await _query(directories), find_architecture())
+    capability = parse_capabilities(await _query(directories), get_architecture())
     directories.probe_cache.write_bytes(msgspec.json.encode(_CachedProbe(fingerprint, capability)))
     return capability
 

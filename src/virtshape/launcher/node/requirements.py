@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.launcher.host import Architecture
-from virtshape.launcher.node.hardware import find_architecture
+from virtshape.launcher.node.hardware import get_architecture
 
 _EMULATORS: Final[dict[Architecture, tuple[str, str]]] = {
     "amd64": ("qemu-system-x86_64", "qemu-system-x86"),
@@ -35,7 +35,7 @@ def find_missing_packages(
     has_binding: Callable[[], bool] = lambda: find_spec("libvirt") is not None,
 ) -> list[str]:
     """Return the missing packages by their Debian names; virtshape's extra if libvirt's binding is missing."""
-    program, package = _EMULATORS[find_architecture()]
+    program, package = _EMULATORS[get_architecture()]
     missing = []
     if which(program) is None:
         missing.append(package)

@@ -68,12 +68,12 @@ def remove_tap(device: str) -> None:
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as handle:
             handle.send(header + struct.pack("=BxHiII", socket.AF_UNSPEC, 0, socket.if_nametoindex(device), 0, 0))
-            _check_acknowledgement(handle.recv(4096))  # the kernel acknowledges after removal
+            _require_acknowledgement(handle.recv(4096))  # the kernel acknowledges after removal
     except OSError as error:
         _log.warning("removing unused tap device %s failed: %s", device, error.strerror)
 
 
-def _check_acknowledgement(message: bytes) -> None:
+def _require_acknowledgement(message: bytes) -> None:
     """Raise OSError if the kernel's acknowledgement contains an error."""
     (code,) = struct.unpack_from("=i", message, _ACKNOWLEDGEMENT_HEADER_BYTES)
     if code and -code != errno.ENODEV:

@@ -27,7 +27,7 @@ _SOCKETS: Final = {"console": SERIAL_SOCKET, "vnc": VNC_SOCKET}
 
 def main(arguments: list[str]) -> int:
     """Run one action and return the exit status."""
-    layout = find_guest()
+    layout = get_guest()
     match arguments:
         case ["ask", text]:
             sys.stdout.buffer.write(ask(layout, text.encode()))
@@ -46,13 +46,13 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def find_guest(root: Path = Path(ROOT)) -> Layout:
+def get_guest(root: Path = Path(ROOT)) -> Layout:
     """Return the layout of the pod's guest."""
     directories = GuestDirectories(root, choose_account())
     found = directories.list_guests()
     if not found:
         sys.exit("the guest has not started yet")
-    return directories.find(found[0])
+    return directories.get_layout(found[0])
 
 
 def ask(layout: Layout, line: bytes) -> bytes:

@@ -26,7 +26,7 @@ def ensure_host_disk(wanted: HostDisk, roots: Sequence[str]) -> Path:
     """Return a file below the allowed roots; create it for type DiskOrCreate."""
     if wanted.type not in {"Disk", "DiskOrCreate"}:
         raise UnusableVolumeError("must be Disk or DiskOrCreate", "type")
-    path = find_allowed(wanted.path, roots)
+    path = require_allowed(wanted.path, roots)
     if not path.exists():
         if wanted.type == "Disk":
             raise UnusableVolumeError(f"file {wanted.path} does not exist", "path")
@@ -36,7 +36,7 @@ def ensure_host_disk(wanted: HostDisk, roots: Sequence[str]) -> Path:
     return path
 
 
-def find_allowed(path: str, roots: Sequence[str]) -> Path:
+def require_allowed(path: str, roots: Sequence[str]) -> Path:
     """Return the real path of a file if it is below one of the roots after resolving links."""
     if not roots:
         raise UnusableVolumeError("this machine allows no host disks: its configuration names no directory for them")

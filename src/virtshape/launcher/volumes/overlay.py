@@ -7,27 +7,27 @@ from virtshape.launcher.images.detection import parse_qcow2
 from virtshape.launcher.images.inspection import read_format, round_up
 from virtshape.launcher.images.qcow2 import make_blank, make_overlay
 from virtshape.launcher.layout import DISK_IMAGE
-from virtshape.launcher.volumes.storage import BLOCK, check_base_image, describe_image, measure
+from virtshape.launcher.volumes.storage import BLOCK, describe_image, measure, validate_base_image
 from virtshape.launcher.volumes.task import Task, UnusableVolumeError
 
 
 def prepare_container_disk(task: Task) -> Source:
     """Create an overlay over a container disk, which is not modified."""
     base = task.require_mount()
-    form, size = check_base_image(base)
+    form, size = validate_base_image(base)
     return _ensure_overlay(task.name_image("qcow2"), base, form, size)
 
 
 def prepare_ephemeral(task: Task) -> Source:
     """Create an overlay over a claim, which is not modified."""
-    base = find_disk(task.require_mount())
+    base = get_disk(task.require_mount())
     return _ensure_overlay(task.name_image("qcow2"), base, "raw", measure(base))
 
 
 def prepare_claim(task: Task) -> Source:
     """Return the disk of a claim, always as raw: the guest controls its content."""
     claim = task.volume.persistent_volume_claim
-    disk = find_disk(task.require_mount())
+    disk = get_disk(task.require_mount())
     return describe_image(disk, read_only=claim is not None and bool(claim.read_only))
 
 
@@ -43,7 +43,7 @@ def prepare_empty_disk(task: Task) -> Source:
     return describe_image(image, "qcow2")
 
 
-def find_disk(mount: Path) -> Path:
+def get_disk(mount: Path) -> Path:
     """Return the disk of a volume: the image in its file system, or the block device."""
     if not mount.is_dir():
         return mount

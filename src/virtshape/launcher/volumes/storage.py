@@ -53,7 +53,7 @@ def measure(path: Path) -> int:
         os.close(descriptor)
 
 
-def check_base_image(path: Path) -> tuple[Literal["raw", "qcow2"], int]:
+def validate_base_image(path: Path) -> tuple[Literal["raw", "qcow2"], int]:
     """Return format and size of a base image, detected from its content; it must be self-contained."""
     form, head, size = read_format(path)
     if form == "raw":

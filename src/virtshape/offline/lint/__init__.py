@@ -7,7 +7,7 @@ from virtshape.offline.lint.fix import format_diff
 from virtshape.offline.lint.linter import Linter
 from virtshape.offline.lint.rules import LEVELS, RULES, Level, Rule
 from virtshape.offline.lint.run import Run
-from virtshape.offline.lint.settings import Settings, SettingsError, find_settings, read_settings
+from virtshape.offline.lint.settings import Settings, SettingsError, get_settings, read_settings
 from virtshape.offline.lint.targets import TARGETS
 
 __all__ = [
@@ -24,8 +24,8 @@ __all__ = [
     "Settings",
     "SettingsError",
     "Subject",
-    "find_settings",
     "format_baseline",
     "format_diff",
+    "get_settings",
     "read_settings",
 ]

@@ -78,13 +78,13 @@ class Settings(NamedTuple):
             )
         if "baseline" in given:
             given["baseline"] = self._anchor(given["baseline"])
-        return self._replace(content=replace(self.content, **given)).check("command line")
+        return self._replace(content=replace(self.content, **given)).validate("command line")
 
     def without_baseline(self) -> "Settings":
         """Return the settings with all findings reported."""
         return self._replace(content=replace(self.content, baseline=None))
 
-    def check(self, source: str) -> "Settings":
+    def validate(self, source: str) -> "Settings":
         """Return the settings; raise SettingsError if a value is invalid."""
         problems = list(_check(self.content))
         if problems:
@@ -123,7 +123,7 @@ def match_rules(patterns: Iterable[str]) -> Iterator[str]:
     return (name for pattern in patterns for name in RULES if fnmatchcase(name, pattern))
 
 
-def find_settings(folder: str = ".") -> Settings:
+def get_settings(folder: str = ".") -> Settings:
     """Return the settings of the nearest file in this folder or above it, or the defaults."""
     start = Path(folder).absolute()
     for parent in (start, *start.parents):
@@ -153,7 +153,7 @@ def read_settings(path: Path) -> Settings | None:
         content = convert(tree, SettingsFile)
     except ValidationError as error:
         raise SettingsError(source, [_describe(str(error))]) from None
-    return Settings(content, str(path.parent)).check(source)
+    return Settings(content, str(path.parent)).validate(source)
 
 
 def _read_toml(path: Path) -> Any:

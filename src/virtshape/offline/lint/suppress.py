@@ -59,11 +59,11 @@ def find_comments(text: str) -> Iterator[Comment]:
         elif line[: found.start()].strip():
             target = number
         else:
-            target = _find_next_content(lines, number)
+            target = _get_next_content(lines, number)
         yield Comment((number, found.start() + 1), target, rules)
 
 
-def _find_next_content(lines: list[str], after: int) -> int:
+def _get_next_content(lines: list[str], after: int) -> int:
     """Return the number of the next line that is neither empty nor a comment."""
     following = enumerate(lines[after:], after + 1)
     return next((number for number, line in following if line.strip() and not line.lstrip().startswith("#")), after)

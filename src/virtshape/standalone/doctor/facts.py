@@ -19,7 +19,7 @@ from virtshape.launcher.netns.probe import check_isolation
 from virtshape.launcher.node.account import Account, choose_account
 from virtshape.launcher.node.confinement import find_mount_obstacle
 from virtshape.launcher.node.firmwares import find_firmwares
-from virtshape.launcher.node.hardware import KVM_DEVICE, find_architecture, has_virtualization
+from virtshape.launcher.node.hardware import KVM_DEVICE, get_architecture, has_virtualization
 from virtshape.launcher.node.requirements import BINDING, find_emulator, find_missing_packages, get_emulator_package
 from virtshape.standalone.location import DEFAULT_HOST, DEFAULT_PORT
 from virtshape.store.lock import find_holder
@@ -83,7 +83,7 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
     """
     account, user = choose_account(), os.geteuid()
     missing_packages = tuple(find_missing_packages())
-    emulator = find_emulator(find_architecture())
+    emulator = find_emulator(get_architecture())
     found = directory.stat() if directory.exists() else None
     holder = find_holder(directory) if found is not None and os.access(directory, os.X_OK) else None
     binding_missing = BINDING in missing_packages
@@ -98,15 +98,15 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
         directory=str(directory),
         directory_owner=found.st_uid if found is not None else None,
         directory_mode=found.st_mode & 0o7777 if found is not None else 0o700,
-        directory_writable=os.access(_find_existing(directory), os.W_OK | os.X_OK),
-        free_bytes=shutil.disk_usage(_find_existing(directory)).free,
+        directory_writable=os.access(_get_existing(directory), os.W_OK | os.X_OK),
+        free_bytes=shutil.disk_usage(_get_existing(directory)).free,
         host=host,
         port=port,
         port_error=_try_port(host, port) if port is not None and holder is None else "",
         server_pid=holder,
         kubectl=_find_kubectl(versions=versions),
         missing_packages=missing_packages,
-        qemu_package=get_emulator_package(find_architecture()),
+        qemu_package=get_emulator_package(get_architecture()),
         qemu_version=_get_version([emulator, "--version"]) if versions else None,
         libvirt_version=_read_libvirt_version(),
         binding_version=None if binding_missing else _find_binding_version(),
@@ -116,7 +116,7 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
         kvm=check_kvm(account),
         mount_obstacle=find_mount_obstacle() if account.user != user else "",
         network_obstacle=network.result().reason if network is not None else "",
-        uefi=bool(find_firmwares(platform.machine(), "pc-q35-7.2" if find_architecture() == "amd64" else "virt")),
+        uefi=bool(find_firmwares(platform.machine(), "pc-q35-7.2" if get_architecture() == "amd64" else "virt")),
         tpm=shutil.which("swtpm") is not None and shutil.which("swtpm_setup") is not None,
     )
 
@@ -130,7 +130,7 @@ def check_kvm(account: Account, device: Path = KVM_DEVICE, cpuinfo: Path = Path(
     return "works" if account.may(device, 6) else "denied"
 
 
-def _find_existing(directory: Path) -> Path:
+def _get_existing(directory: Path) -> Path:
     """Return the directory, or the nearest directory above it that exists."""
     return next(path for path in (directory, *directory.parents) if path.exists())
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.controllers.storage.files import NotReadyError
-from virtshape.launcher.volumes.hostdisk import ensure_host_disk, find_allowed
+from virtshape.launcher.volumes.hostdisk import ensure_host_disk, require_allowed
 from virtshape.launcher.volumes.task import UnusableVolumeError
 from virtshape.standalone.config import ConfigurationError, read_configuration
 
@@ -19,7 +19,7 @@ def explain_host_disk(path: str, directory: Path) -> str:
     try:
         roots = _read_roots(directory)
         if _is_near(path, roots):
-            find_allowed(path, roots)
+            require_allowed(path, roots)
             return ""
     except (NotReadyError, UnusableVolumeError) as error:
         return f"hostDisk {path} is not allowed: {error}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.ownerreferences import find_controller
 from virtshape.controllers.pods.state import has_state
-from virtshape.launcher.node.directories import check_uid
+from virtshape.launcher.node.directories import validate_uid
 
 
 class PersistentStates:
@@ -34,7 +34,7 @@ class PersistentStates:
         """Create the state directory of an instance and return its path; None if it needs no state."""
         if not has_state(vmi.spec):
             return None
-        place = self._directory / (self._find_owner(vmi) or check_uid(vmi.metadata.uid or ""))
+        place = self._directory / (self._find_owner(vmi) or validate_uid(vmi.metadata.uid or ""))
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         return str(place)
 
@@ -44,7 +44,7 @@ class PersistentStates:
         if owner is None or owner.kind != "VirtualMachine":
             return None
         uid = self._find_vm(vmi.metadata.namespace or "", owner.name)
-        return check_uid(uid) if uid is not None and uid == owner.uid else None
+        return validate_uid(uid) if uid is not None and uid == owner.uid else None
 
     def drop(self, uid: str) -> None:
         """Remove the state of a deleted VM once no guest uses it."""

@@ -47,7 +47,7 @@ def list_running_guests(directory: Path) -> list[RunningGuest]:
     if not os.access(directory, os.R_OK | os.X_OK):
         return []
     directories = GuestDirectories(directory.absolute(), choose_account())
-    found = (_find_running(directories.find(uid)) for uid in directories.list_guests())
+    found = (_find_running(directories.get_layout(uid)) for uid in directories.list_guests())
     return sorted((guest for guest in found if guest is not None), key=str)
 
 

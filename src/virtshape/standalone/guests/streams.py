@@ -34,12 +34,12 @@ class QemuGuestStreams:
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
         """Connect to QEMU's socket of the first serial console."""
-        with pin_socket(self._find(vmi) / SERIAL_SOCKET) as path:
+        with pin_socket(self._get_directory(vmi) / SERIAL_SOCKET) as path:
             return await open_unix(path)
 
     async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
         """Connect to QEMU's VNC socket."""
-        with pin_socket(self._find(vmi) / VNC_SOCKET) as path:
+        with pin_socket(self._get_directory(vmi) / VNC_SOCKET) as path:
             return await open_unix(path)
 
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
@@ -58,10 +58,10 @@ class QemuGuestStreams:
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """Return the end of the log of the first serial console."""
-        return await asyncio.to_thread(read_tail, self._find(vmi) / SERIAL_LOG)
+        return await asyncio.to_thread(read_tail, self._get_directory(vmi) / SERIAL_LOG)
 
-    def _find(self, vmi: VirtualMachineInstance) -> Path:
-        return self._directories.find(_uid(vmi)).directory
+    def _get_directory(self, vmi: VirtualMachineInstance) -> Path:
+        return self._directories.get_layout(_uid(vmi)).directory
 
     async def _ask(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
         answer = await self._find_guests().ask(_uid(vmi), request)

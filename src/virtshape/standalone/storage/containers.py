@@ -16,7 +16,7 @@ from virtshape.controllers.storage.datavolumestatus import retry_delay
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import PULLING, ContainerDisk
 from virtshape.launcher.images.containerdisk import ContainerImages, Policy
-from virtshape.launcher.images.demo.build import Flavour, ensure_demo_image, find_demo_guest
+from virtshape.launcher.images.demo.build import Flavour, ensure_demo_image, get_demo_guest
 from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.reference import parse_reference
@@ -24,7 +24,7 @@ from virtshape.standalone.config import ConfigurationError, list_allowed_network
 from virtshape.standalone.storage.diskspace import read_disk_space
 from virtshape.standalone.storage.jobs import Jobs
 from virtshape.standalone.storage.layout import Layout
-from virtshape.standalone.storage.registrycredentials import find_registry_credentials
+from virtshape.standalone.storage.registrycredentials import get_registry_credentials
 from virtshape.supervise.supervisor import Supervisor
 
 _DEMO_IMAGES: Final[dict[str, Flavour]] = {"virtshape.local/demo": "cloud", "virtshape.local/demo-full": "full"}
@@ -78,7 +78,7 @@ class FetchedDisks:
         self._found: dict[ContainerDisk, _Found] = {}
         self._failures: dict[ContainerDisk, _Failure] = {}
 
-    async def find(self, wanted: ContainerDisk) -> str:
+    async def get(self, wanted: ContainerDisk) -> str:
         """Return the path of the image; raise NotReadyError while it is being pulled or after a failure."""
         known = self._recall(wanted)
         if known is not None:
@@ -121,7 +121,7 @@ class FetchedDisks:
         policy = cast("Policy", wanted.policy) if wanted.policy in _POLICIES else None
         progress = read_disk_space(self._layout.directory).guard(progress)
         ensure_demo(wanted.image, self._layout, progress)
-        images, access = open_images(self._layout), find_registry_credentials(wanted.logins, wanted.image)
+        images, access = open_images(self._layout), get_registry_credentials(wanted.logins, wanted.image)
         if wanted.files:
             directory = images.fetch_files(wanted.image, wanted.files, access=access, progress=progress)
             self._paths[wanted] = str(directory)
@@ -141,7 +141,7 @@ def _ignore() -> None:
 
 def list_demo_files(layout: Layout) -> dict[str, str]:
     """Return the paths of the demo guests' disks by image name."""
-    return {name: str(find_demo_guest(layout.images / "demo", flavour).disk) for name, flavour in _DEMO_IMAGES.items()}
+    return {name: str(get_demo_guest(layout.images / "demo", flavour).disk) for name, flavour in _DEMO_IMAGES.items()}
 
 
 def ensure_demo(image: str, layout: Layout, progress: Progress) -> None:

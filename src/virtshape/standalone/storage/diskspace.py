@@ -34,7 +34,7 @@ class DiskSpace(Struct, frozen=True):
     reserve: int = RESERVE
     largest: int = MAX_IMAGE_BYTES
 
-    def check(self, wanted: int = 0) -> None:
+    def require(self, wanted: int = 0) -> None:
         """Raise NoSpaceError if this many more bytes would use the reserve, or if inodes are short."""
         system = os.statvfs(self.directory)
         if system.f_files and system.f_favail < MIN_FREE_INODES:  # some file systems have no fixed number of inodes
@@ -54,7 +54,7 @@ class DiskSpace(Struct, frozen=True):
         """Return a progress function that stops the job when the reserve is used."""
 
         def report(done: int, total: int | None) -> None:
-            self.check()
+            self.require()
             progress(done, total)
 
         return report

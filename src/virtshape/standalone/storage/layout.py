@@ -18,7 +18,7 @@ _MAX_NAME_LENGTH: Final = 200
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?")
 
 
-def check_name(name: str) -> str:
+def validate_name(name: str) -> str:
     """Return the name or key if it may become a file name; raise StorageError otherwise."""
     if len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
         raise StorageError(f"{name[:_MAX_NAME_LENGTH]!r} is not a valid name of a volume, snapshot or upload")
@@ -37,7 +37,7 @@ class Layout(Struct, frozen=True):
 
     def volume(self, name: str) -> Path:
         """Return the directory of a volume."""
-        return self.volumes / check_name(name)
+        return self.volumes / validate_name(name)
 
     def image(self, name: str) -> Path:
         """Return the disk image of a volume."""
@@ -54,11 +54,11 @@ class Layout(Struct, frozen=True):
 
     def work(self, key: str) -> Path:
         """Return the directory of a job's temporary files."""
-        return self.scratch / check_name(key)
+        return self.scratch / validate_name(key)
 
     def snapshot(self, name: str) -> Path:
         """Return the directory of a snapshot."""
-        return self.directory / "snapshots" / check_name(name)
+        return self.directory / "snapshots" / validate_name(name)
 
     def snapshot_content(self, name: str) -> Path:
         """Return the directory of a snapshot's copy of the volume."""
@@ -66,7 +66,7 @@ class Layout(Struct, frozen=True):
 
     def upload(self, key: str) -> Path:
         """Return the path of the uploaded file for a job; it appears there when it is complete."""
-        return self.uploads / check_name(key)
+        return self.uploads / validate_name(key)
 
     @property
     def uploads(self) -> Path:

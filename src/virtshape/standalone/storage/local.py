@@ -84,7 +84,7 @@ class LocalStorage:
         def task(progress: Progress) -> int:
             make_directory(scratch)
             space = read_disk_space(self._layout.directory)
-            space.check()
+            space.require()
             guarded = space.guard(progress)
             with _clearing(scratch):
                 return measure_source(request, scratch, self._layout.upload(key), self._fetcher, space, guarded)
@@ -106,7 +106,7 @@ class LocalStorage:
 
         def task(progress: Progress) -> int:
             space = read_disk_space(self._layout.directory)
-            space.check(volume.size if request.preallocated else 0)
+            space.require(volume.size if request.preallocated else 0)
             make_directory(scratch)
             make_directory(self._layout.volume(volume.name))
             remove_leftovers(self._layout.volume(volume.name))
@@ -149,7 +149,7 @@ class LocalStorage:
 
         def task(progress: Progress) -> int:
             space = read_disk_space(self._layout.directory)
-            space.check()
+            space.require()
             remove_directory(target)
             content = self._layout.snapshot_content(name)
             make_directory(content)

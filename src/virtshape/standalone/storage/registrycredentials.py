@@ -23,7 +23,7 @@ class _Logins(Struct):
     auths: dict[str, _Login] = {}
 
 
-def find_registry_credentials(logins: str, image: str) -> Access:
+def get_registry_credentials(logins: str, image: str) -> Access:
     """Return the credentials for the registry of an image; empty if there are none."""
     if not logins:
         return Access()

@@ -39,20 +39,20 @@ class UploadDirectory:
             target, space = self._layout.upload(upload.key), read_disk_space(self._layout.directory)
         except (StorageError, ImageError) as error:
             raise UploadSinkError(str(error)) from error
-        limit = find_limit(upload, space)
+        limit = get_limit(upload, space)
         if upload.key in self._open or target.exists():
             raise UploadSinkError("another upload to the same claim is in progress", is_temporary=True)
         partial = target.with_name(f".{upload.key}.upload")
         self._open.add(upload.key)
         try:
             make_directory(target.parent)
-            _check_space(space, upload, limit)
+            _require_space(space, upload, limit)
             file = UploadFile(partial, limit, space)
             try:
                 yield file
             finally:
                 file.close()
-            await asyncio.to_thread(check_upload, partial, upload, space)
+            await asyncio.to_thread(require_upload_fits, partial, upload, space)
             if not is_wanted():
                 raise UploadSinkError("the claim no longer waits for an upload")
             partial.rename(target)
@@ -86,7 +86,7 @@ class UploadFile:
             raise _explain(error) from error
 
     def _write(self, data: bytes) -> None:
-        self._space.check(len(data))
+        self._space.require(len(data))
         rest = memoryview(data)
         while rest:
             rest = rest[self._file.write(rest) :]
@@ -99,7 +99,7 @@ class UploadFile:
         self._file.close()
 
 
-def find_limit(upload: IncomingUpload, space: DiskSpace) -> int:
+def get_limit(upload: IncomingUpload, space: DiskSpace) -> int:
     """Return the maximum number of bytes; raise UploadSinkError if the upload is not possible."""
     if upload.size is not None:
         return upload.size + MARGIN
@@ -108,7 +108,7 @@ def find_limit(upload: IncomingUpload, space: DiskSpace) -> int:
     return space.largest
 
 
-def check_upload(path: Path, upload: IncomingUpload, space: DiskSpace) -> None:
+def require_upload_fits(path: Path, upload: IncomingUpload, space: DiskSpace) -> None:
     """Raise UploadSinkError if the file is not a usable image; sync it to disk otherwise."""
     try:
         form, _, size = read_format(path)
@@ -121,13 +121,13 @@ def check_upload(path: Path, upload: IncomingUpload, space: DiskSpace) -> None:
     sync(path)
 
 
-def _check_space(space: DiskSpace, upload: IncomingUpload, limit: int) -> None:
+def _require_space(space: DiskSpace, upload: IncomingUpload, limit: int) -> None:
     length = upload.length or 0
     if length > limit and upload.size is not None:
         raise UploadSinkError(f"{length} bytes do not fit into a claim of {upload.size}: request a larger claim")
     if length > limit:
         raise UploadSinkError(f"{length} bytes exceed the limit of {limit} for an upload to a claim without a size")
-    space.check(length)
+    space.require(length)
 
 
 def _explain(error: OSError) -> UploadSinkError:

@@ -11,11 +11,11 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.api.validation.metadata import (
     allows_blind_update,
-    check_address,
     check_created,
     check_updated,
     find_finalizer_warnings,
     restore_metadata,
+    validate_address,
 )
 from virtshape.api.validation.violation import invalid_error
 
@@ -258,10 +258,10 @@ ADDRESSED: dict[str, tuple[JsonObject, str]] = {
 @pytest.mark.parametrize(("metadata", "message"), ADDRESSED.values(), ids=ADDRESSED)
 def test_metadata_must_match_the_path(metadata: JsonObject, message: str) -> None:
     if not message:
-        check_address(metadata, name="pp", namespace="wire")
+        validate_address(metadata, name="pp", namespace="wire")
         return
     with pytest.raises(StatusError) as caught:
-        check_address(metadata, name="pp", namespace="wire")
+        validate_address(metadata, name="pp", namespace="wire")
     assert (caught.value.code, caught.value.reason, caught.value.message) == (400, "BadRequest", message)
 
 

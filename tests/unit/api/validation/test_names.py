@@ -13,8 +13,8 @@ from virtshape.api.validation.names import (
     check_path_segment,
     check_qualified_name,
     check_subdomain,
-    find_name_check,
     generate_name,
+    get_name_check,
     mask_prefix,
 )
 
@@ -75,7 +75,7 @@ def test_invalid_names_have_problems(check: NameCheck, name: str, problems: list
 def test_name_check_per_kind(kind: str, check: NameCheck) -> None:
     found = find_kind(*kind.rsplit("/", 1))
     assert found in KINDS
-    assert find_name_check(found) is check
+    assert get_name_check(found) is check
 
 
 def test_generated_names_end_in_random_characters() -> None:

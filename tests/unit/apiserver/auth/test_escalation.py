@@ -5,7 +5,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Authorizer
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
-from virtshape.apiserver.auth.escalation import check_binding, check_role
+from virtshape.apiserver.auth.escalation import prevent_binding_escalation, prevent_role_escalation
 
 GRANTOR = [
     build_role(build_rule("get list", "virtualmachines */scale"), build_rule("get", nonResourceURLs=["/api/*"])),
@@ -49,13 +49,13 @@ ESCALATIONS: dict[str, tuple[list[JsonObject], list[str]]] = {
 @pytest.mark.parametrize(("rules", "missing"), ESCALATIONS.values(), ids=ESCALATIONS.keys())
 def test_role_beyond_own_permissions_is_rejected(rules: list[JsonObject], missing: list[str]) -> None:
     role, authorizer = build_role(*rules, name="new"), Authorizer(GRANTOR)
-    check_role(ADMIN, authorizer, role)
-    check_role(BOB, authorizer, role, before=role)
+    prevent_role_escalation(ADMIN, authorizer, role)
+    prevent_role_escalation(BOB, authorizer, role, before=role)
     if not missing:
-        check_role(BOB, authorizer, role)
+        prevent_role_escalation(BOB, authorizer, role)
         return
     with pytest.raises(StatusError) as refusal:
-        check_role(BOB, authorizer, role)
+        prevent_role_escalation(BOB, authorizer, role)
     message = "\n".join([MISSING, *missing])
     assert refusal.value.message == f'clusterroles.{RBAC} "new" is forbidden: {message}'
     assert refusal.value.code == 403
@@ -65,37 +65,41 @@ def test_permission_on_one_name_grants_only_that_name() -> None:
     authorizer = Authorizer(
         [build_role(build_rule("get", "secrets", "", resourceNames=["x"])), build_binding("User/bob")]
     )
-    check_role(BOB, authorizer, build_role(build_rule("get", "secrets", "", resourceNames=["x"]), name="new"))
+    prevent_role_escalation(
+        BOB, authorizer, build_role(build_rule("get", "secrets", "", resourceNames=["x"]), name="new")
+    )
     for names in (["y"], ["x", "y"], None):
         with pytest.raises(StatusError):
-            check_role(BOB, authorizer, build_role(build_rule("get", "secrets", "", resourceNames=names), name="new"))
+            prevent_role_escalation(
+                BOB, authorizer, build_role(build_rule("get", "secrets", "", resourceNames=names), name="new")
+            )
 
 
 def test_escalate_verb_allows_any_role() -> None:
     escalate = build_role(build_rule("escalate", "roles", RBAC, resourceNames=["new"]), name="e")
     authorizer = Authorizer([escalate, build_binding("User/bob", "ClusterRole/e")])
-    check_role(BOB, authorizer, build_role(build_rule("*", "*", "*"), name="new", namespace="prod"))
+    prevent_role_escalation(BOB, authorizer, build_role(build_rule("*", "*", "*"), name="new", namespace="prod"))
     with pytest.raises(StatusError):
-        check_role(BOB, authorizer, build_role(build_rule("*", "*", "*"), name="other", namespace="prod"))
+        prevent_role_escalation(BOB, authorizer, build_role(build_rule("*", "*", "*"), name="other", namespace="prod"))
 
 
 def test_aggregation_rule_requires_cluster_admin() -> None:
     role = build_aggregated_role("new", "x")
     with pytest.raises(StatusError, match="must have cluster-admin privileges to use the aggregationRule"):
-        check_role(BOB, Authorizer(GRANTOR), role)
+        prevent_role_escalation(BOB, Authorizer(GRANTOR), role)
     everything = [*build_roles(), build_binding("User/bob", "ClusterRole/cluster-admin")]
-    check_role(BOB, Authorizer(everything), role)
+    prevent_role_escalation(BOB, Authorizer(everything), role)
 
 
 def test_binding_beyond_own_permissions_is_rejected() -> None:
     big = build_role(build_rule("delete", "virtualmachines"), name="big")
     authorizer = Authorizer([*GRANTOR, big])
-    check_binding(BOB, authorizer, build_binding("User/eve"))
+    prevent_binding_escalation(BOB, authorizer, build_binding("User/eve"))
     binding = build_binding("User/eve", "ClusterRole/big", "prod")
-    check_binding(ADMIN, authorizer, binding)
-    check_binding(BOB, authorizer, binding, before=binding)
+    prevent_binding_escalation(ADMIN, authorizer, binding)
+    prevent_binding_escalation(BOB, authorizer, binding, before=binding)
     with pytest.raises(StatusError) as refusal:
-        check_binding(BOB, authorizer, binding)
+        prevent_binding_escalation(BOB, authorizer, binding)
     assert refusal.value.message == (
         f'rolebindings.{RBAC} "b" is forbidden: {MISSING}\n'
         '{APIGroups:["kubevirt.io"], Resources:["virtualmachines"], Verbs:["delete"]}'
@@ -106,22 +110,22 @@ def test_namespace_admin_binds_roles_only_in_that_namespace() -> None:
     objects = [*build_roles(), *build_bindings(), build_binding("User/bob", "ClusterRole/admin", "prod")]
     authorizer = Authorizer(objects)
     for role in ("view", "edit", "admin"):
-        check_binding(BOB, authorizer, build_binding("User/eve", f"ClusterRole/{role}", "prod"))
+        prevent_binding_escalation(BOB, authorizer, build_binding("User/eve", f"ClusterRole/{role}", "prod"))
     for role, namespace in (("cluster-admin", "prod"), ("view", "test"), ("view", None)):
         with pytest.raises(StatusError):
-            check_binding(BOB, authorizer, build_binding("User/eve", f"ClusterRole/{role}", namespace))
+            prevent_binding_escalation(BOB, authorizer, build_binding("User/eve", f"ClusterRole/{role}", namespace))
 
 
 def test_bind_verb_allows_granting_more() -> None:
     bind = build_role(build_rule("bind", "clusterroles", RBAC, resourceNames=["big"]), name="bind")
     big = build_role(build_rule("*", "*", "*"), name="big")
     authorizer = Authorizer([bind, big, build_binding("User/bob", "ClusterRole/bind", "prod")])
-    check_binding(BOB, authorizer, build_binding("User/eve", "ClusterRole/big", "prod", name="new"))
+    prevent_binding_escalation(BOB, authorizer, build_binding("User/eve", "ClusterRole/big", "prod", name="new"))
     with pytest.raises(StatusError):
-        check_binding(BOB, authorizer, build_binding("User/eve", "ClusterRole/big", "test", name="new"))
+        prevent_binding_escalation(BOB, authorizer, build_binding("User/eve", "ClusterRole/big", "test", name="new"))
 
 
 def test_binding_a_missing_role_requires_the_bind_verb() -> None:
     with pytest.raises(StatusError) as refusal:
-        check_binding(BOB, Authorizer(), build_binding("User/eve", "ClusterRole/none"))
+        prevent_binding_escalation(BOB, Authorizer(), build_binding("User/eve", "ClusterRole/none"))
     assert (refusal.value.code, refusal.value.message) == (404, f'clusterroles.{RBAC} "none" not found')

@@ -15,7 +15,7 @@ from virtshape.api.status import StatusError
 from virtshape.api.wellknown import LAST_APPLIED
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write, entries_of, record_update
-from virtshape.apiserver.managedfields.ssa import apply, check_apply_body, find_undeclared
+from virtshape.apiserver.managedfields.ssa import apply, find_undeclared, validate_apply_body
 
 MORNING, NOON = "2026-05-01T08:00:00Z", "2026-05-01T12:00:00Z"
 INSTANCETYPES = "instancetype.kubevirt.io/v1beta1"
@@ -418,13 +418,13 @@ def test_too_large_last_applied_annotation_is_omitted() -> None:
 )
 def test_invalid_apply_body_is_rejected(applied: JsonObject, message: str) -> None:
     with pytest.raises(StatusError) as caught:
-        check_apply_body(applied, kind_of(build_instancetype()))
+        validate_apply_body(applied, kind_of(build_instancetype()))
     assert (caught.value.code, caught.value.reason, caught.value.message) == (400, "BadRequest", message)
 
 
 def test_valid_apply_body_is_accepted() -> None:
     applied = build_instancetype(SIZES)
-    check_apply_body(applied, kind_of(applied))
+    validate_apply_body(applied, kind_of(applied))
     assert find_undeclared(applied, kind_of(applied)) is None
 
 

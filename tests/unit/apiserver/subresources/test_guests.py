@@ -8,7 +8,7 @@ from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.guests import check_guest_action
+from virtshape.apiserver.subresources.guests import require_guest_action
 from virtshape.apiserver.subresources.running import (
     Change,
 )
@@ -49,7 +49,7 @@ GUESTS: dict[str, tuple[Any, str, int, str]] = {
 @pytest.mark.parametrize(("vmi", "action", "code", "message"), GUESTS.values(), ids=GUESTS)
 def test_guest_action_in_wrong_state_is_rejected(vmi: Any, action: str, code: int, message: str) -> None:
     with pytest.raises(StatusError, match=message) as refused:
-        check_guest_action(vmi, action)
+        require_guest_action(vmi, action)
     assert refused.value.code == code
 
 
@@ -63,4 +63,4 @@ def test_guest_action_in_wrong_state_is_rejected(vmi: Any, action: str, code: in
     ],
 )
 def test_valid_guest_action_is_accepted(vmi: Any, action: str) -> None:
-    check_guest_action(vmi, action)
+    require_guest_action(vmi, action)

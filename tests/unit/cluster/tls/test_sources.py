@@ -18,7 +18,7 @@ HOSTS = ["localhost"]
 async def test_concurrent_replicas_share_one_certificate(tmp_path: Path) -> None:
     async with open_system("in-process", tmp_path) as system:
         sources = [SecretSource(system.client, "tls", "default", HOSTS) for _ in range(5)]
-        found = await asyncio.gather(*(source.find() for source in sources))
+        found = await asyncio.gather(*(source.get() for source in sources))
         assert len(set(map(repr, found))) == 1
         secret = await system.client.get(Secret, "tls", "default")
         assert sorted(secret.data or {}) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]
@@ -27,7 +27,7 @@ async def test_concurrent_replicas_share_one_certificate(tmp_path: Path) -> None
 async def test_certificate_is_stored_in_an_empty_secret_and_other_keys_are_kept(tmp_path: Path) -> None:
     async with open_system("in-process", tmp_path) as system:
         await system.client.create(Secret(api_version="v1", kind="Secret", metadata=_named("tls"), data={"x": "eQ=="}))
-        found = await SecretSource(system.client, "tls", "default", HOSTS).find()
+        found = await SecretSource(system.client, "tls", "default", HOSTS).get()
         assert found.authority
         secret = await system.client.get(Secret, "tls", "default")
         assert (secret.data or {})["x"] == "eQ=="
@@ -38,13 +38,13 @@ async def test_certificate_files_are_read_again(tmp_path: Path) -> None:
     for text in (b"one", b"two"):
         (tmp_path / "tls.crt").write_bytes(text)
         (tmp_path / "tls.key").write_bytes(text)
-        found = await source.find()
+        found = await source.get()
         assert (found.certificate, found.key, found.authority) == (text, text, b"")
 
 
 def test_certificate_contains_all_service_names() -> None:
     settings = CertificateOptions(namespace="ns", hosts=("127.0.0.1",))
-    source = settings.find_source(cast("RestClient", None), "webhook")
+    source = settings.get_source(cast("RestClient", None), "webhook")
     assert isinstance(source, SecretSource)
     assert source._hosts == [  # noqa: SLF001 - not available otherwise
         "virtshape-webhook",
@@ -61,8 +61,8 @@ def _named(name: str) -> ObjectMeta:
 
 async def test_certificate_is_renewed_by_the_clock(tmp_path: Path) -> None:
     async with open_system("in-process", tmp_path) as system:
-        first = await SecretSource(system.client, "tls", "default", HOSTS).find()
+        first = await SecretSource(system.client, "tls", "default", HOSTS).get()
         late = SecretSource(system.client, "tls", "default", HOSTS, lambda: datetime(2035, 1, 1, tzinfo=UTC))
-        second = await late.find()
+        second = await late.get()
         assert second.certificate != first.certificate
-        assert (await late.find()) == second
+        assert (await late.get()) == second

@@ -13,7 +13,7 @@ from tests.support.controllers import instancetype_tree
 from tests.support.systems import open_system
 
 from virtshape.admission import submission
-from virtshape.admission.accounts import find_trusted_users
+from virtshape.admission.accounts import get_trusted_users
 from virtshape.api.codec import from_tree, object_from_tree
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
@@ -25,7 +25,7 @@ from virtshape.client.rest import RestClient
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.delegation import DelegatedAuthorizer
 from virtshape.cluster.manifests import naming
-from virtshape.cluster.webhook.handler import MAX_CONVERSION_BYTES, MAX_REVIEW_BYTES, Room, Webhook, find_limit
+from virtshape.cluster.webhook.handler import MAX_CONVERSION_BYTES, MAX_REVIEW_BYTES, Room, Webhook, get_limit
 from virtshape.supervise.supervisor import Supervisor
 
 SOURCE: JsonObject = {
@@ -71,7 +71,7 @@ async def open_webhook(directory: Path) -> AsyncIterator[tuple[Webhook, Counting
         context = AdmissionContext(client, informers)
         async with informers.running(Supervisor()):
             await informers.wait()
-            yield Webhook(context, DelegatedAuthorizer(client), find_trusted_users("virtshape")), client
+            yield Webhook(context, DelegatedAuthorizer(client), get_trusted_users("virtshape")), client
 
 
 def build_vm(**spec: Any) -> JsonObject:
@@ -193,7 +193,7 @@ async def post(port: int, path: str, size: int) -> bytes:
 )
 async def test_body_limit_depends_on_the_path(tmp_path: Path, path: str, limit: int) -> None:
     async with open_webhook(tmp_path) as (webhook, _):
-        listener = Listener(webhook.handle, find_limit=find_limit)
+        listener = Listener(webhook.handle, get_limit=get_limit)
         port = await listener.start("127.0.0.1", 0, None)
         try:
             assert await post(port, path, limit) == b"HTTP/1.1 100 Continue"

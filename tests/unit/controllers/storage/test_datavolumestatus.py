@@ -9,7 +9,7 @@ from virtshape.api.codec import from_tree, to_tree
 from virtshape.controllers.storage.datavolumestatus import (
     DataVolumeObservation,
     decide_phase,
-    find_transfer_method,
+    get_transfer_method,
     is_finished,
     make_data_volume_status,
     retry_delay,
@@ -66,7 +66,7 @@ def test_phase_matches_cdi(seen: DataVolumeObservation, phase: str) -> None:
     ],
 )
 def test_transfer_method_depends_on_the_source(source: object, method: str) -> None:
-    assert find_transfer_method(from_tree(source, DataVolumeSource) if source else None) == method
+    assert get_transfer_method(from_tree(source, DataVolumeSource) if source else None) == method
 
 
 def test_progress_and_conditions_are_reported() -> None:

@@ -9,7 +9,7 @@ from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.model import JsonObject
-from virtshape.controllers.vm.liveupdate import LiveChange, find_live_change, set_hotplug_limits
+from virtshape.controllers.vm.liveupdate import LiveChange, decide_live_change, set_hotplug_limits
 
 
 def build_spec(
@@ -91,7 +91,7 @@ def start(spec: VirtualMachineInstanceSpec, **settings: Any) -> JsonObject:
 
 @pytest.mark.parametrize(("running", "wanted"), LIVE.values(), ids=LIVE.keys())
 def test_growth_is_applied_live(running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec) -> None:
-    change = find_live_change(run(running), wanted, None)
+    change = decide_live_change(run(running), wanted, None)
     assert (change.restart_reason, to_tree(change.spec)) == (
         "",
         {**to_tree(wanted), **({"startStrategy": running.start_strategy} if running.start_strategy else {})},
@@ -103,36 +103,36 @@ def test_growth_is_applied_live(running: VirtualMachineInstanceSpec, wanted: Vir
 def test_other_changes_require_a_restart_with_a_reason(
     running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec, reason: str
 ) -> None:
-    assert find_live_change(run(running), wanted, None) == LiveChange(restart_reason=reason)
+    assert decide_live_change(run(running), wanted, None) == LiveChange(restart_reason=reason)
 
 
 @pytest.mark.parametrize(("strategy", "reaches"), [("LiveUpdate", True), (None, True), ("Stage", False)])
 def test_rollout_strategy_stage_requires_a_restart(strategy: str | None, reaches: bool) -> None:
     configuration = KubeVirtConfiguration(vm_rollout_strategy=strategy)
-    change = find_live_change(run(RUNNING), build_spec(4), configuration)
+    change = decide_live_change(run(RUNNING), build_spec(4), configuration)
     assert (change.spec is not None) == reaches
     assert reaches or change.restart_reason == "vmRolloutStrategy is Stage"
 
 
 def test_guest_grows_within_its_limits_and_gets_larger_ones_at_a_restart() -> None:
-    change = find_live_change(run(RUNNING), build_spec(3, max_sockets=16, max_memory="8Gi"), None)
+    change = decide_live_change(run(RUNNING), build_spec(3, max_sockets=16, max_memory="8Gi"), None)
     fields = ("spec.domain.cpu.maxSockets", "spec.domain.memory.maxGuest")
     assert change == LiveChange(build_spec(3), "; ".join(f"{FIELD}: {field}" for field in fields))
 
 
 def test_unchanged_spec_is_no_change() -> None:
-    assert find_live_change(run(RUNNING), build_spec(), None) == LiveChange()
+    assert decide_live_change(run(RUNNING), build_spec(), None) == LiveChange()
 
 
 def test_limits_of_the_configuration_are_no_change() -> None:
     """The VM sets no limits, so those that its instance was started with stay."""
-    assert find_live_change(run(RUNNING), build_spec(max_sockets=None, max_memory=None), None) == LiveChange()
+    assert decide_live_change(run(RUNNING), build_spec(max_sockets=None, max_memory=None), None) == LiveChange()
 
 
 def test_guest_grows_within_the_limits_in_its_annotations() -> None:
     small, large = (build_spec(sockets, memory, max_sockets=None, max_memory=None) for sockets, memory in SIZES)
     vmi = set_hotplug_limits(run(small), None)
-    assert find_live_change(vmi, large, None) == LiveChange(large)
+    assert decide_live_change(vmi, large, None) == LiveChange(large)
 
 
 SIZES = ((2, "1Gi"), (8, "4Gi"))

@@ -20,9 +20,8 @@ from virtshape.controllers.vm.revisions import (
     build_start_revision,
     build_upgrade,
     canonicalize,
-    check_same_content,
-    find_origin,
     find_superseded,
+    get_origin,
     has_changed_since,
     is_removable,
     is_same,
@@ -30,6 +29,7 @@ from virtshape.controllers.vm.revisions import (
     needs_upgrade,
     pin,
     refer_to_revisions,
+    require_same_content,
     wants_expansion,
 )
 
@@ -112,7 +112,7 @@ def test_content_is_compared_by_meaning(one: JsonObject, other: JsonObject, same
 def test_existing_revision_of_another_version_is_accepted(version: str) -> None:
     wanted = revisions.build_revision(build_owner(), build_small(), "r")
     data = {**wanted.data, "apiVersion": f"instancetype.kubevirt.io/{version}"}
-    check_same_content(build_revision("r", data), wanted, KIND)
+    require_same_content(build_revision("r", data), wanted, KIND)
 
 
 @pytest.mark.parametrize("other", [{"cpu": {"guest": 8}}, {"launchSecurity": {}}], ids=["value", "empty section"])
@@ -120,7 +120,7 @@ def test_existing_revision_with_other_content_is_rejected(other: JsonObject) -> 
     owner = build_owner()
     stored = revisions.build_revision(owner, build_small(**other), "r")
     with pytest.raises(StatusError, match="found existing ControllerRevision with unexpected data: r differs"):
-        check_same_content(stored, revisions.build_revision(owner, build_small(), "r"), KIND)
+        require_same_content(stored, revisions.build_revision(owner, build_small(), "r"), KIND)
 
 
 @pytest.mark.parametrize(
@@ -174,14 +174,14 @@ def test_existing_revision_with_other_content_is_rejected(other: JsonObject) -> 
 def test_origin_of_the_object(vm: JsonObject, origin: Origin) -> None:
     owner = build_owner(5, vm.pop("annotations", None), **vm)
     assert owner.spec.instancetype is not None
-    assert find_origin(owner, "instancetype", owner.spec.instancetype) == origin
+    assert get_origin(owner, "instancetype", owner.spec.instancetype) == origin
 
 
 def test_spec_takes_precedence_over_a_newer_status_if_names_are_only_in_the_status() -> None:
     status = {"instancetypeRef": CAPTURED, "desiredGeneration": 5}
     owner = build_owner(5, instancetype={"name": "small", "revisionName": "r"}, status=status)
     assert owner.spec.instancetype is not None
-    assert find_origin(owner, "instancetype", owner.spec.instancetype, in_spec=False) == Origin("spec", "r")
+    assert get_origin(owner, "instancetype", owner.spec.instancetype, in_spec=False) == Origin("spec", "r")
 
 
 @pytest.mark.parametrize(

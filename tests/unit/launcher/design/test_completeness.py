@@ -116,12 +116,12 @@ def list_fields(struct: type[Model], prefix: str = "") -> list[str]:
     paths = []
     for field in structs.fields(struct):
         path = f"{prefix}{field.encode_name}"
-        inner = find_struct(field.type)
+        inner = get_struct(field.type)
         paths += list_fields(inner, f"{path}.") if inner is not None and structs.fields(inner) else [path]
     return paths
 
 
-def find_struct(annotation: Any) -> type[Model] | None:
+def get_struct(annotation: Any) -> type[Model] | None:
     options = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
     return next((option for option in options if isinstance(option, type) and issubclass(option, Model)), None)
 

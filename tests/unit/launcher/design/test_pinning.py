@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.domains import ACCELERATED
 
-from virtshape.launcher.design.pinning import Allotment, allot_cpus, find_cells, spread_iothreads
+from virtshape.launcher.design.pinning import Allotment, allot_cpus, design_cells, spread_iothreads
 from virtshape.launcher.domain.cpu import Topology
 from virtshape.launcher.domain.tuning import Pin
 from virtshape.launcher.host import NumaCell
@@ -49,12 +49,12 @@ def test_core_is_not_split_if_cells_must_not_be_crossed() -> None:
 
 def test_only_the_given_cpus_are_used() -> None:
     host = replace(ACCELERATED, numa_cells=TWO)
-    assert find_cells(host, (0, 4, 5, 9)) == (NumaCell(0, ((0, 4), (5,))),)
+    assert design_cells(host, (0, 4, 5, 9)) == (NumaCell(0, ((0, 4), (5,))),)
 
 
 def test_host_of_unknown_topology_has_one_cell() -> None:
     host = replace(ACCELERATED, cpus=(0, 1, 2), numa_cells=())
-    assert find_cells(host, (1, 2)) == (NumaCell(0, ((), (1,), (2,))),)
+    assert design_cells(host, (1, 2)) == (NumaCell(0, ((), (1,), (2,))),)
 
 
 @pytest.mark.parametrize(

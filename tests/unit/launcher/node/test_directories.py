@@ -18,7 +18,7 @@ UID = "b7f1a0de-0000-4000-8000-000000000001"
 def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Directory for short links that only these tests use."""
     with tempfile.TemporaryDirectory(prefix="short-") as name:
-        monkeypatch.setattr("virtshape.launcher.node.directories.find_short_root", lambda: Path(name))
+        monkeypatch.setattr("virtshape.launcher.node.directories.get_short_root", lambda: Path(name))
         yield Path(name)
 
 
@@ -30,7 +30,7 @@ def places(tmp_path: Path) -> GuestDirectories:
 def test_guest_directory_is_created_found_listed_and_removed(places: GuestDirectories) -> None:
     assert places.list_guests() == []
     layout = places.make(UID)
-    assert places.make(UID) == places.find(UID) == layout
+    assert places.make(UID) == places.get_layout(UID) == layout
     assert places.list_guests() == [UID]
     assert stat.S_IMODE((places.data / "guests" / UID).stat().st_mode) == 0o700
     places.remove(UID)
@@ -43,7 +43,7 @@ def test_path_of_a_guest_is_short_enough_for_sockets(tmp_path: Path) -> None:
     layout = places.make(UID)
     assert is_short_enough(layout.directory)
     assert layout.directory.resolve() == (places.data / "guests" / UID).resolve()
-    assert GuestDirectories(places.data, places.account).find(UID) == layout
+    assert GuestDirectories(places.data, places.account).get_layout(UID) == layout
 
 
 def test_short_link_with_a_wrong_target_is_corrected(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_guest_can_add_files_to_its_directory_but_not_replace_files_of_its_super
     places = GuestDirectories(tmp_path, choose_account())
     layout = places.make(UID)
     places.write(layout.launch_request, b"{}")
-    directory, user = layout.directory.stat(), places.find_account(UID).user
+    directory, user = layout.directory.stat(), places.get_account(UID).user
     assert user in DEFAULT_USERS
     assert (directory.st_uid, directory.st_gid, stat.S_IMODE(directory.st_mode)) == (0, user, 0o1770)
     assert (layout.launch_request.stat().st_uid, layout.launch_request.stat().st_gid) == (0, user)
@@ -79,15 +79,15 @@ def test_each_guest_has_its_own_user_until_it_is_removed(tmp_path: Path) -> None
     places, users = GuestDirectories(tmp_path, choose_account()), range(60600, 60602)
     for name in ("one", "two"):
         places.make(name, users)
-    assert {places.find_account(name).user for name in ("one", "two")} == set(users)
+    assert {places.get_account(name).user for name in ("one", "two")} == set(users)
     with pytest.raises(DirectoryError, match="all users for guests are taken"):
         places.make("three", users)
     again = GuestDirectories(tmp_path, choose_account())  # as after a restart of the server
-    assert again.find_account("one") == places.find_account("one")
-    freed = places.find_account("one").user
+    assert again.get_account("one") == places.get_account("one")
+    freed = places.get_account("one").user
     again.remove("one")
     again.make("three", users)
-    assert again.find_account("three").user == freed
+    assert again.get_account("three").user == freed
 
 
 @needs_root
@@ -98,7 +98,7 @@ def test_guest_gets_a_copy_of_the_cached_qemu_capabilities(tmp_path: Path) -> No
     known.write_text("<qemuCaps/>")
     layout = places.make(UID)
     copy = layout.cache / "qemu" / "capabilities" / "one.xml"
-    assert (copy.read_text(), copy.stat().st_uid) == ("<qemuCaps/>", places.find_account(UID).user)
+    assert (copy.read_text(), copy.stat().st_uid) == ("<qemuCaps/>", places.get_account(UID).user)
     assert known.stat().st_uid == 0
 
 

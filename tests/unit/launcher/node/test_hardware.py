@@ -6,7 +6,7 @@ from virtshape.launcher.host import NumaCell
 from virtshape.launcher.node.hardware import (
     count_hugepages,
     does_kvm_work,
-    find_architecture,
+    get_architecture,
     list_cpus,
     list_numa_cells,
     measure_memory,
@@ -58,7 +58,7 @@ def test_only_available_huge_pages_are_counted(tmp_path: Path) -> None:
 def test_this_machine_has_cpus_and_memory() -> None:
     assert list_cpus()
     assert measure_memory() > 0
-    assert find_architecture() in ("amd64", "arm64", "s390x")
+    assert get_architecture() in ("amd64", "arm64", "s390x")
 
 
 def test_empty_list_has_no_numbers() -> None:

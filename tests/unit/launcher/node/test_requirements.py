@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from virtshape.launcher.node.hardware import find_architecture
+from virtshape.launcher.node.hardware import get_architecture
 from virtshape.launcher.node.requirements import find_missing_packages
 
 EMULATORS = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm", "s390x": "qemu-system-misc"}
@@ -22,7 +22,7 @@ def test_missing_requirement_is_named_by_its_package(
     programs: bool, driver: bool, binding: bool, missing: list[str]
 ) -> None:
     found = find_missing_packages(lambda name: name if programs else None, lambda: driver, lambda: binding)
-    assert found == [EMULATORS[find_architecture()] if name == "QEMU" else name for name in missing]
+    assert found == [EMULATORS[get_architecture()] if name == "QEMU" else name for name in missing]
 
 
 IMPORT_ALL = """

@@ -10,7 +10,7 @@ from virtshape import Expander
 from virtshape.api.codec import encode, object_from_tree
 from virtshape.api.model import JsonObject, Model
 from virtshape.offline.objects import Objects
-from virtshape.resolve.find import find_shape
+from virtshape.resolve.find import get_shape
 
 DOMAINS: dict[str, JsonObject] = {
     "nothing": {},
@@ -59,7 +59,7 @@ def test_lint_finds_what_admission_rejects(domain: str, instancetype: str) -> No
         liked = _shaping("VirtualMachineClusterPreference", spec)
         vm = build_vm(domain=DOMAINS[domain], instancetype="it" if given else None, preference="it" if liked else None)
         objects = [*given, *liked]
-        refused = {conflict.field for conflict in check_vm(vm, find_shape(vm, Objects(objects).find))}
+        refused = {conflict.field for conflict in check_vm(vm, get_shape(vm, Objects(objects).find))}
         found = {finding.field for finding in Expander(objects).lint(encode(vm)) if finding.level == "error"}
         assert bool(found) == bool(refused), preference
         assert refused <= found, preference

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from virtshape.offline.lint import RULES, Settings, SettingsError, find_settings
+from virtshape.offline.lint import RULES, Settings, SettingsError, get_settings
 from virtshape.offline.lint.settings import Pattern
 
 YAML = "lint:\n  target: kubevirt-1.6\n  ignore: [missing-reference]\n"
@@ -23,7 +23,7 @@ def write(name: str, text: str) -> None:
 
 
 def test_defaults_without_a_file() -> None:
-    settings = find_settings()
+    settings = get_settings()
     assert (settings.content.target, settings.content.fail_on) == ("virtshape", "warning")
     assert settings.rules == set(RULES)
 
@@ -32,27 +32,27 @@ def test_nearest_file_is_read() -> None:
     write("pyproject.toml", TOML)
     write("vms/.virtshape.yaml", YAML)
     Path("vms/prod").mkdir()
-    assert find_settings("vms/prod").content.target == "kubevirt-1.6"
-    assert find_settings().content.target == "kubevirt-1.7"
-    assert find_settings().content.fail_on == "error"
+    assert get_settings("vms/prod").content.target == "kubevirt-1.6"
+    assert get_settings().content.target == "kubevirt-1.7"
+    assert get_settings().content.fail_on == "error"
 
 
 def test_yaml_file_takes_precedence_over_toml() -> None:
     write("pyproject.toml", TOML)
     write(".virtshape.yaml", YAML)
-    assert find_settings().content.target == "kubevirt-1.6"
+    assert get_settings().content.target == "kubevirt-1.6"
 
 
 def test_toml_file_without_settings_is_passed_over() -> None:
     write(".virtshape.yaml", YAML)
     write("sub/pyproject.toml", "[project]\nname = 'x'\n")
-    assert find_settings("sub").content.target == "kubevirt-1.6"
+    assert get_settings("sub").content.target == "kubevirt-1.6"
 
 
 def test_nothing_above_the_repository_is_read() -> None:
     write(".virtshape.yaml", YAML)
     write("sub/.git/HEAD", "")
-    assert find_settings("sub").content.target == "virtshape"
+    assert get_settings("sub").content.target == "virtshape"
 
 
 INVALID = {
@@ -75,33 +75,33 @@ INVALID = {
 def test_invalid_settings_are_refused(text: str, message: str) -> None:
     write(".virtshape.yaml", text)
     with pytest.raises(SettingsError) as refusal:
-        find_settings()
+        get_settings()
     assert message in str(refusal.value.message)
 
 
 def test_invalid_toml_is_refused() -> None:
     write("pyproject.toml", "[tool\n")
     with pytest.raises(SettingsError, match="is not valid TOML"):
-        find_settings()
+        get_settings()
 
 
 @pytest.mark.parametrize("text", ["tool = 1", "[tool]\nvirtshape = 1", "[tool.virtshape]\nother = 1"])
 def test_toml_file_with_other_tables_is_passed_over(text: str) -> None:
     write("pyproject.toml", text)
-    assert find_settings() == Settings()
+    assert get_settings() == Settings()
 
 
 @pytest.mark.parametrize(("language", "name"), [("yaml", ".virtshape.yaml"), ("toml", "pyproject.toml")])
 def test_settings_in_the_document_are_valid(language: str, name: str) -> None:
     document = Path(__file__).parents[4].joinpath("docs", "lint.md").read_text()
     write(name, document.partition(f"```{language}\n# {name}\n")[2].partition("```")[0])
-    assert find_settings().content.target == "kubevirt-1.6"
-    assert "vendor" in find_settings().content.exclude
+    assert get_settings().content.target == "kubevirt-1.6"
+    assert "vendor" in get_settings().content.exclude
 
 
 def test_flags_replace_settings() -> None:
     write(".virtshape.yaml", YAML)
-    settings = find_settings().with_flags(target="kubevirt-1.8", ignore=(), select=("target-*",), catalog=False)
+    settings = get_settings().with_flags(target="kubevirt-1.8", ignore=(), select=("target-*",), catalog=False)
     assert settings.content.target == "kubevirt-1.8"
     assert settings.content.ignore == ("missing-reference",)
     assert settings.content.catalog is False
@@ -117,7 +117,7 @@ def test_paths_in_settings_are_relative_to_their_file(monkeypatch: pytest.Monkey
     write(".virtshape.yaml", "lint: {exclude: [vms/old], baseline: ci/known.json}")
     Path("vms/old").mkdir(parents=True)
     monkeypatch.chdir("vms")
-    settings = find_settings()
+    settings = get_settings()
     assert settings.baseline == "../ci/known.json"
     assert [pattern.matches("old/a.yaml") for pattern in settings.excludes] == [True]
 
@@ -126,7 +126,7 @@ def test_paths_in_flags_are_relative_to_the_current_folder(monkeypatch: pytest.M
     write(".virtshape.yaml", "lint: {}")
     Path("vms").mkdir()
     monkeypatch.chdir("vms")
-    settings = find_settings().with_flags(exclude=("./old/*.yaml", "tmp"), baseline="known.json")
+    settings = get_settings().with_flags(exclude=("./old/*.yaml", "tmp"), baseline="known.json")
     assert settings.baseline == "known.json"
     assert [
         any(each.matches(path) for each in settings.excludes) for path in ("old/a.yaml", "tmp/b.yaml", "a.yaml")
@@ -139,7 +139,7 @@ def test_paths_in_flags_are_relative_to_the_current_folder(monkeypatch: pytest.M
 
 def test_rules_are_ignored_per_file() -> None:
     write(".virtshape.yaml", "lint:\n  per-file-ignores:\n    'legacy/**': [deprecated-*]\n    '*.json': [syntax]\n")
-    settings = find_settings()
+    settings = get_settings()
     assert settings.list_ignored("legacy/a/b.yaml") == {"deprecated-field", "deprecated-version"}
     assert settings.list_ignored("./legacy/a.json") == {"deprecated-field", "deprecated-version", "syntax"}
     assert settings.list_ignored("a.yaml") == frozenset()

@@ -143,10 +143,10 @@ def test_space_check_reports_missing_inodes(tmp_path: Path, monkeypatch: pytest.
     if not os.statvfs(tmp_path).f_files:
         pytest.skip("this file system does not count inodes")
     space = diskspace.DiskSpace(tmp_path, reserve=0)
-    space.check()
+    space.require()
     monkeypatch.setattr(diskspace, "MIN_FREE_INODES", 1 << 62)
     with pytest.raises(NoSpaceError, match="inodes are free"):
-        space.check()
+        space.require()
 
 
 def test_directory_is_removed_after_an_interrupted_removal(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.web import Access
-from virtshape.standalone.storage.registrycredentials import find_registry_credentials
+from virtshape.standalone.storage.registrycredentials import get_registry_credentials
 
 LOGINS = json.dumps(
     {
@@ -31,14 +31,14 @@ LOGINS = json.dumps(
     ],
 )
 def test_credentials_are_found_by_registry(image: str, user: str, password: str) -> None:
-    assert find_registry_credentials(LOGINS, image) == Access(user=user, password=password)
+    assert get_registry_credentials(LOGINS, image) == Access(user=user, password=password)
 
 
 def test_no_credentials_without_a_pull_secret() -> None:
-    assert find_registry_credentials("", "quay.io/a") == Access()
+    assert get_registry_credentials("", "quay.io/a") == Access()
 
 
 @pytest.mark.parametrize("logins", ["{", '{"auths": 1}', '{"auths": {"quay.io": {"auth": "*"}}}'])
 def test_invalid_pull_secret_is_refused(logins: str) -> None:
     with pytest.raises(RefusedImageError, match="pull secret"):
-        find_registry_credentials(logins, "quay.io/a")
+        get_registry_credentials(logins, "quay.io/a")

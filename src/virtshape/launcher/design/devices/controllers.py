@@ -8,7 +8,7 @@ as the devices need.
 from typing import Final
 
 from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.design.devices.disks import find_guest_disk
+from virtshape.launcher.design.devices.disks import get_guest_disk
 from virtshape.launcher.design.devices.iothreads import Threads
 from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.devices.devices import Controller, Devices
@@ -51,7 +51,7 @@ def _design_scsi(context: DesignContext, threads: Threads) -> Controller:
 
 
 def _find_scsi_thread(context: DesignContext, threads: Threads) -> int | None:
-    disks = [disk for disk in context.devices.disks or () if find_guest_disk(disk, context.architecture).bus == "scsi"]
+    disks = [disk for disk in context.devices.disks or () if get_guest_disk(disk, context.architecture).bus == "scsi"]
     first = next((disk for disk in disks if disk.dedicated_io_thread), None)
     if first is None and disks and context.spec.domain.io_threads_policy is not None:
         first = disks[0]

@@ -26,7 +26,7 @@ class GuestDisk(NamedTuple):
     member: api.DiskTarget | api.CDRomTarget | api.LunTarget
 
 
-def find_guest_disk(disk: api.Disk, architecture: str) -> GuestDisk:
+def get_guest_disk(disk: api.Disk, architecture: str) -> GuestDisk:
     """Return the device type of a disk, and its bus or the default one."""
     if disk.cdrom is not None:
         bus = disk.cdrom.bus or ("sata" if architecture == "amd64" else "scsi")
@@ -43,7 +43,7 @@ def design_disks(context: DesignContext, threads: Threads) -> tuple[Disk, ...]:
     counts: dict[str, int] = {}
     drives = []
     for index, disk in enumerate(context.devices.disks or ()):
-        guest_disk = find_guest_disk(disk, context.architecture)
+        guest_disk = get_guest_disk(disk, context.architecture)
         prefix = "vd" if guest_disk.bus == "virtio" else "sd"
         unit = counts[prefix] = counts.get(prefix, -1) + 1
         drives.append(_design_disk(context, disk, guest_disk, unit, threads, f"{DEVICES}.disks[{index}]"))

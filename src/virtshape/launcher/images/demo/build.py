@@ -65,7 +65,7 @@ def ensure_demo_image(cache_dir: Path, progress: Progress = ignore, flavour: Fla
 
 def ensure_demo_guest(cache_dir: Path, progress: Progress = ignore, flavour: Flavour = "cloud") -> DemoGuest:
     """Return the demo guest as a disk, and as a kernel with its initramfs; build it if it is missing."""
-    guest = find_demo_guest(cache_dir, flavour)
+    guest = get_demo_guest(cache_dir, flavour)
     if not guest.disk.exists():
         cache_dir.mkdir(parents=True, exist_ok=True)
         with _alone(cache_dir):
@@ -74,7 +74,7 @@ def ensure_demo_guest(cache_dir: Path, progress: Progress = ignore, flavour: Fla
     return guest
 
 
-def find_demo_guest(cache_dir: Path, flavour: Flavour = "cloud") -> DemoGuest:
+def get_demo_guest(cache_dir: Path, flavour: Flavour = "cloud") -> DemoGuest:
     """Return the paths of the demo guest's files, which may not exist yet."""
     digest = hashlib.sha256(" ".join([ARGUMENTS, *VIRTIO, *EMULATED]).encode())
     for name, content in sorted(read_scripts().items()):
@@ -99,14 +99,14 @@ def _build(guest: DemoGuest, flavour: Flavour, progress: Progress) -> None:
     with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=guest.disk.parent) as name:
         scratch = Path(name)
         root = _gather(flavour, scratch, progress)
-        kernel, version = find_kernel(root)
+        kernel, version = get_kernel(root)
         modules = pick_modules(root, [*VIRTIO, *(EMULATED if flavour == "full" else [])])
         busybox = next(root.glob("**/bin/busybox"))
         initramfs = build_initramfs(busybox, modules, version, scratch / "index")
         write_atomically(guest.kernel, kernel.read_bytes(), 0o644)
         write_atomically(guest.initramfs, initramfs, 0o644)
         with replace_file(guest.disk, 0o644) as partial:
-            build_disk(partial, kernel, initramfs, _find_loaders(root), scratch)
+            build_disk(partial, kernel, initramfs, _get_loaders(root), scratch)
 
 
 def _gather(flavour: Flavour, scratch: Path, progress: Progress) -> Path:
@@ -130,7 +130,7 @@ def is_kernel(path: str) -> bool:
     return any(fnmatch(path, pattern) for pattern in _KERNEL_FILES)
 
 
-def find_kernel(root: Path) -> tuple[Path, str]:
+def get_kernel(root: Path) -> tuple[Path, str]:
     """Return the unpacked kernel image and its version."""
     kernel = next((path for pattern in _KERNEL_FILES for path in root.glob(pattern)), None)
     if kernel is None:
@@ -150,7 +150,7 @@ def _fetch(packages: Packages, flavour: Flavour, progress: Progress) -> dict[str
     return files
 
 
-def _find_loaders(root: Path) -> Loaders:
+def _get_loaders(root: Path) -> Loaders:
     mtools = root / "usr/bin/mtools"
     for tool in ("mformat", "mcopy", "mattrib", "mmove"):
         (mtools.parent / tool).symlink_to("mtools")

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from virtshape.launcher.images.demo.build import find_demo_guest, find_kernel, is_kernel
+from virtshape.launcher.images.demo.build import get_demo_guest, get_kernel, is_kernel
 from virtshape.launcher.images.demo.packages import Packages
 from virtshape.launcher.images.errors import ToolError
 
 
 def test_flavours_have_separate_files(tmp_path: Path) -> None:
-    files = {*find_demo_guest(tmp_path), *find_demo_guest(tmp_path, "full")}
+    files = {*get_demo_guest(tmp_path), *get_demo_guest(tmp_path, "full")}
     assert len(files) == 6
-    assert find_demo_guest(tmp_path) == find_demo_guest(tmp_path, "cloud")
+    assert get_demo_guest(tmp_path) == get_demo_guest(tmp_path, "cloud")
 
 
 def test_machine_without_apt_gets_a_list_of_missing_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,10 +31,10 @@ def test_kernel_image_and_its_version_are_found(path: str, tmp_path: Path) -> No
     kernel = tmp_path / path
     kernel.parent.mkdir(parents=True)
     kernel.touch()
-    assert find_kernel(tmp_path) == (kernel, "7.2.12+deb14-cloud-amd64")
+    assert get_kernel(tmp_path) == (kernel, "7.2.12+deb14-cloud-amd64")
 
 
 def test_missing_kernel_image_is_reported(tmp_path: Path) -> None:
     assert not is_kernel("usr/lib/modules/7.2.12+deb14-cloud-amd64/config")
     with pytest.raises(ToolError, match="contain no kernel image"):
-        find_kernel(tmp_path)
+        get_kernel(tmp_path)
