@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from virtshape.api.architecture import format_platform
 from virtshape.api.model import JsonObject
 from virtshape.cli.command import Command, Example, switch
 from virtshape.cli.connection import Session, Target, connection_options, run_session
 from virtshape.cli.errors import CommandError
 
-MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 PARTS = ("gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform")
 
 
@@ -61,12 +61,11 @@ async def read_server(session: Session) -> Any:
 
 def describe_client() -> dict[str, str]:
     """Return the client's version in the server's format."""
-    machine = platform.machine()
     return {
         "gitVersion": f"v{version('virtshape')}",
         "goVersion": f"python{platform.python_version()}",
         "compiler": sys.implementation.name,
-        "platform": f"{sys.platform}/{MACHINES.get(machine, machine)}",
+        "platform": format_platform(),
     }
 
 

@@ -5,7 +5,8 @@ from typing import Final, Literal
 
 from msgspec import Struct, field
 
-Architecture = Literal["amd64", "arm64", "s390x"]
+from virtshape.api.architecture import Architecture
+
 LOOPBACK: Final = "127.0.0.1"
 Isolation = Literal["none", "namespace", "restricted"]
 """How user-mode networking is isolated from the host and other guests."""

@@ -71,7 +71,8 @@ async def test_guest_is_killed_after_its_grace_period_and_on_removal(data: Path)
         running = harness.report(other)
         await harness.guests.remove(other)
         assert harness.guests.find(other) is None
-        assert not any(is_alive(pid, harness.places.get_layout(other)) for pid in (running.launcher_pid, running.qemu_pid))
+        pids = (running.launcher_pid, running.qemu_pid)
+        assert not any(is_alive(pid, harness.places.get_layout(other)) for pid in pids)
         assert harness.places.list_guests() == [uid]
 
 

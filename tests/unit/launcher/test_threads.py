@@ -22,7 +22,7 @@ from virtshape.launcher.controlprotocol import Answer
 from virtshape.launcher.guest.loglimit import limit_logs_forever
 from virtshape.launcher.guest.plan import Check, Checks, Login
 from virtshape.launcher.guest.probes import ProbeWorkers
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.guest.server import ControlServer
 from virtshape.launcher.guest.shutdown import GracefulShutdown
 from virtshape.launcher.netns import dns
@@ -197,7 +197,7 @@ def test_thread_that_collects_exit_codes_continues_after_a_failure(tmp_path: Pat
         from pathlib import Path
         from virtshape.launcher import threads
         from virtshape.launcher.guest.orphans import adopt_orphans
-        from virtshape.launcher.guest.reports import ReportPublisher
+        from virtshape.launcher.guest.reportpublisher import ReportPublisher
         from virtshape.launcher.report import Report
         from virtshape.supervise.failures import Backoff
 

@@ -9,16 +9,15 @@ import sys
 from collections.abc import Iterable
 from importlib.metadata import version
 
+from virtshape.api.architecture import format_platform
 from virtshape.apiserver.discovery.document import Document, make_json_document
 
 _MAJOR = "1"
 _MINOR = 37
-_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def write_version() -> Document:
     """Return the document at `/version`."""
-    machine = platform.machine()
     return make_json_document(
         {
             "major": _MAJOR,
@@ -33,7 +32,7 @@ def write_version() -> Document:
             "buildDate": "1970-01-01T00:00:00Z",
             "goVersion": f"python{platform.python_version()}",
             "compiler": sys.implementation.name,
-            "platform": f"{sys.platform}/{_MACHINES.get(machine, machine)}",
+            "platform": format_platform(),
         }
     )
 

@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
+from virtshape.api.architecture import format_platform
 from virtshape.apiserver.capability import ACTION_VERSIONS
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.responses import NO_CACHE
 from virtshape.apiserver.subresources.route import PREFIX
 
-_MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _HEALTHY: Final = msgspec.json.encode({"apiserver": {"connectivity": "ok"}})
 
 
@@ -32,7 +32,6 @@ def find_info_response(request: Request) -> Response | None:
 
 def write_version() -> bytes:
     """Return the document that `virtctl version` shows."""
-    machine = platform.machine()
     return msgspec.json.encode(
         {
             "gitVersion": f"v{version('virtshape')}",
@@ -41,6 +40,6 @@ def write_version() -> bytes:
             "buildDate": "1970-01-01T00:00:00Z",
             "goVersion": f"python{platform.python_version()}",
             "compiler": sys.implementation.name,
-            "platform": f"{sys.platform}/{_MACHINES.get(machine, machine)}",
+            "platform": format_platform(),
         }
     )

@@ -40,7 +40,7 @@ from virtshape.controllers.vm.newvmi import adopt, build_instance, name_start_re
 from virtshape.controllers.vm.revisions import has_changed_since, refer_to_revisions
 from virtshape.controllers.vm.revisionsync import Names, RevisionSync
 from virtshape.controllers.vm.runstrategy import Decision, decide_run, drop_done_requests, is_being_deleted, needs_rerun
-from virtshape.controllers.vm.status import ConditionReason, Observation, make_status, measure, started_generation
+from virtshape.controllers.vm.status import ConditionReason, StatusInputs, make_status, measure, started_generation
 from virtshape.controllers.vm.volumestatus import explain_wait, is_unreported
 from virtshape.controllers.vmi.nodefit import Demand, check_fit, measure_demand
 from virtshape.controllers.vmi.phases import uses_node
@@ -98,7 +98,7 @@ class VmReconciler:
             vmi = None
         self._recorder.event(vm, failure.reason, failure.message, warning=True)
         status = vm.status or VirtualMachineStatus()
-        seen = Observation(
+        seen = StatusInputs(
             vmi=vmi,
             failure=failure,
             requests=status.state_change_requests or (),
@@ -138,7 +138,7 @@ class VmReconciler:
         if FINALIZER not in finalizers:
             return DONE
         if vmi is not None and ORPHAN not in finalizers:
-            await self._observe(vm, Observation(vmi=vmi))
+            await self._observe(vm, StatusInputs(vmi=vmi))
             if not is_being_deleted(vmi):
                 await self._stop(vm, vmi, "the VM is being deleted")
             return DONE
@@ -198,7 +198,7 @@ class VmReconciler:
             await self._switch_on(vm)
             return DONE
         vmi, restart_reason = await self._follow_changes(vm, vmi, configuration)
-        seen = Observation(
+        seen = StatusInputs(
             vmi=vmi,
             requests=requests,
             volume_phases=phases,
@@ -318,7 +318,7 @@ class VmReconciler:
             return measure(vmi.spec)
         return measure(build_instance(vm, await self._revisions.get_shape(vm), configuration).spec)
 
-    async def _observe(self, vm: VirtualMachine, seen: Observation) -> None:
+    async def _observe(self, vm: VirtualMachine, seen: StatusInputs) -> None:
         now = self._clock()
         await self._write_status(vm, make_status(vm, seen, now, format_time(now)))
 

@@ -50,7 +50,7 @@ class ConditionReason(Struct, frozen=True):
     message: str
 
 
-class Observation(Struct, kw_only=True):
+class StatusInputs(Struct, kw_only=True):
     """Everything that the status of a VM depends on, except the VM."""
 
     vmi: VirtualMachineInstance | None = None
@@ -73,7 +73,7 @@ class Observation(Struct, kw_only=True):
     """Run strategy applied in this reconcile, if any."""
 
 
-def make_status(vm: VirtualMachine, seen: Observation, now: float, stamp: str) -> VirtualMachineStatus:
+def make_status(vm: VirtualMachine, seen: StatusInputs, now: float, stamp: str) -> VirtualMachineStatus:
     """Return the new status of the VM; `stamp` is the current time as a string."""
     old = vm.status or VirtualMachineStatus()
     generation = vm.metadata.generation
@@ -102,7 +102,7 @@ def started_generation(vmi: VirtualMachineInstance | None) -> int | None:
 
 
 def make_conditions(
-    old: Sequence[VirtualMachineCondition] | None, seen: Observation, stamp: str
+    old: Sequence[VirtualMachineCondition] | None, seen: StatusInputs, stamp: str
 ) -> list[VirtualMachineCondition]:
     """Return the VM's conditions: those of the instance, Ready, Failure, DataVolumesReady and RestartRequired."""
     vmi = seen.vmi
@@ -133,7 +133,7 @@ def make_conditions(
     return conditions
 
 
-def print_status(vm: VirtualMachine, seen: Observation) -> str:
+def print_status(vm: VirtualMachine, seen: StatusInputs) -> str:
     """Return the printable status of the VM."""
     vmi = seen.vmi
     if vm.metadata.deletion_timestamp is not None:
@@ -149,7 +149,7 @@ def print_status(vm: VirtualMachine, seen: Observation) -> str:
     return "Stopped"
 
 
-def _print_instance(vmi: VirtualMachineInstance, seen: Observation) -> str:
+def _print_instance(vmi: VirtualMachineInstance, seen: StatusInputs) -> str:
     status = vmi.status
     if is_being_deleted(vmi):
         return "Stopping"

@@ -2,10 +2,10 @@
 
 from typing import Final, Literal, NamedTuple, get_args
 
+from virtshape.api.architecture import Architecture
 from virtshape.api.kubevirt.domain import CPU, CPUFeature
 from virtshape.launcher.design.context import DesignContext, is_on
 from virtshape.launcher.domain.cpu import Cell, Cpu, Feature, Policy, Topology
-from virtshape.launcher.host import Architecture
 
 _MODEL: Final = "spec.domain.cpu.model"
 _FEATURES: Final = "spec.domain.cpu.features"

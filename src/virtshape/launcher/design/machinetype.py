@@ -1,18 +1,14 @@
 """Design the architecture and machine type of a domain."""
 
 import re
-from typing import Final, Literal
+from typing import Final
 
+from virtshape.api.architecture import KERNEL_NAMES, Architecture, KernelArchitecture
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.design.context import DesignContext
-from virtshape.launcher.host import Architecture, Host
+from virtshape.launcher.host import Host
 from virtshape.launcher.report import Refusal
 
-_IN_LIBVIRT: Final[dict[Architecture, Literal["x86_64", "aarch64", "s390x"]]] = {
-    "amd64": "x86_64",
-    "arm64": "aarch64",
-    "s390x": "s390x",
-}
 _USUAL: Final[dict[Architecture, str]] = {"amd64": "q35", "arm64": "virt", "s390x": "s390-ccw-virtio"}
 
 
@@ -24,9 +20,9 @@ def check_architecture(vmi: VirtualMachineInstance, host: Host) -> list[Refusal]
     return [Refusal("spec.architecture", f"this host is {host.architecture} and cannot run {wanted} guests")]
 
 
-def name_architecture(host: Host) -> Literal["x86_64", "aarch64", "s390x"]:
+def name_architecture(host: Host) -> KernelArchitecture:
     """Return libvirt's name of the host's architecture."""
-    return _IN_LIBVIRT[host.architecture]
+    return KERNEL_NAMES[host.architecture]
 
 
 def design_machine(context: DesignContext) -> str:

@@ -5,6 +5,7 @@ from xml.etree.ElementTree import Element
 
 from msgspec import Struct
 
+from virtshape.api.architecture import KernelArchitecture
 from virtshape.launcher.domain.xml import add, yes_no
 
 
@@ -38,7 +39,7 @@ class AcpiTable(Struct, frozen=True):
 class Os(Struct, frozen=True, kw_only=True):
     """Boot configuration of the guest."""
 
-    architecture: Literal["x86_64", "aarch64", "s390x"]
+    architecture: KernelArchitecture
     machine: str
     loader: Loader | None = None
     kernel: Kernel | None = None

@@ -8,7 +8,7 @@ from typing import Any, Final
 import libvirt
 
 from virtshape.launcher.guest.agent import GuestInfo, join_interfaces, read_interfaces, read_os
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.threads import start_thread
 
 POLL_SECONDS: Final = 30.0

@@ -14,7 +14,7 @@ from typing import Any, Final
 import libvirt
 
 from virtshape.launcher.guest.plan import Login
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.threads import start_thread
 
 SYNC_SECONDS: Final = 30.0

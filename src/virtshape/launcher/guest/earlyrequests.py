@@ -10,7 +10,7 @@ from typing import Final
 
 from virtshape.launcher.controlprotocol import Answer, Kill, Request, Status, Stop, Watch
 from virtshape.launcher.guest.plan_process import Preparation
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 
 TIMEOUT_SECONDS: Final = 10.0
 

@@ -38,7 +38,7 @@ from virtshape.launcher.guest.guest import Guest
 from virtshape.launcher.guest.hotplug import HotplugError, set_memory, set_vcpus
 from virtshape.launcher.guest.portforward import ForwardError, PortForwarder
 from virtshape.launcher.guest.probes import Prober, ProbeWorkers, choose_address
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.guest.shutdown import GracefulShutdown
 from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.netns.kernel import list_addresses

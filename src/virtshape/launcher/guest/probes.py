@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.guest.plan import Check, Checks
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.threads import start_thread
 
 _log = logging.getLogger(__name__)

@@ -29,7 +29,7 @@ from virtshape.launcher.guest.loglimit import limit_logs_forever
 from virtshape.launcher.guest.networking import Networking, set_up_network
 from virtshape.launcher.guest.plan import Plan
 from virtshape.launcher.guest.plan_process import Preparation, Prepare
-from virtshape.launcher.guest.reports import ReportPublisher, find_report
+from virtshape.launcher.guest.reportpublisher import ReportPublisher, find_report
 from virtshape.launcher.guest.server import ControlServer
 from virtshape.launcher.layout import Layout, is_short_enough
 from virtshape.launcher.netns.namespace import NamespaceError

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.launcher.controlprotocol import Answer, Connect, Request, Watch, format_line, parse_request
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.threads import start_thread
 
 MAX_LINE_BYTES: Final = 65536

@@ -2,13 +2,11 @@
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from msgspec import Struct
 
+from virtshape.api.architecture import KERNEL_NAMES, Architecture
 from virtshape.launcher.node.capability_query import LibvirtCapabilities
-
-_ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64", "s390x": "s390x"}
 
 
 class Capability(Struct, frozen=True, kw_only=True):
@@ -29,10 +27,10 @@ class Capability(Struct, frozen=True, kw_only=True):
     sev_es: bool = False
 
 
-def parse_capabilities(found: LibvirtCapabilities, architecture: str) -> Capability:
+def parse_capabilities(found: LibvirtCapabilities, architecture: Architecture) -> Capability:
     """Return the capabilities for guests of an architecture."""
     usual = ET.fromstring(found.domains[0])  # noqa: S314 - libvirt wrote it
-    machines = list(_list_machines(found.capabilities, _ARCHITECTURES[architecture]))
+    machines = list(_list_machines(found.capabilities, KERNEL_NAMES[architecture]))
     models = list(usual.iterfind("cpu/mode[@name='custom']/model"))
     sev = usual.find("features/sev[@supported='yes']")
     return Capability(

@@ -1,25 +1,18 @@
 """Read the host's CPUs, memory, huge pages and KVM support from the kernel."""
 
 import os
-import platform
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from virtshape.launcher.host import Architecture, NumaCell
+from virtshape.launcher.host import NumaCell
 
 KVM_DEVICE: Final = Path("/dev/kvm")
 SYS: Final = Path("/sys")
 PROC: Final = Path("/proc")
-_ARCHITECTURES: Final[dict[str, Architecture]] = {"x86_64": "amd64", "aarch64": "arm64", "s390x": "s390x"}
 _VIRTUALIZATION_FLAGS: Final = {"vmx", "svm"}
 _UNITS: Final = ("Ki", "Mi", "Gi")
-
-
-def get_architecture() -> Architecture:
-    """Return the architecture in the notation of container images; amd64 if it is unknown."""
-    return _ARCHITECTURES.get(platform.machine(), "amd64")
 
 
 def list_cpus() -> tuple[int, ...]:

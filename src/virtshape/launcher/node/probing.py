@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from virtshape.api.architecture import get_architecture
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.capability import Capability, parse_capabilities
 from virtshape.launcher.node.capability_query import RESULT_FILE, LibvirtCapabilities
@@ -22,7 +23,6 @@ from virtshape.launcher.node.guest_state import find_last_line
 from virtshape.launcher.node.hardware import (
     KVM_DEVICE,
     count_hugepages,
-    get_architecture,
     list_cpus,
     list_numa_cells,
     measure_memory,

@@ -6,8 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from virtshape.launcher.host import Architecture
-from virtshape.launcher.node.hardware import get_architecture
+from virtshape.api.architecture import Architecture, get_architecture
 
 _EMULATORS: Final[dict[Architecture, tuple[str, str]]] = {
     "amd64": ("qemu-system-x86_64", "qemu-system-x86"),

@@ -15,11 +15,12 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from virtshape.api.architecture import get_architecture
 from virtshape.launcher.netns.probe import check_isolation
 from virtshape.launcher.node.account import Account, choose_account
 from virtshape.launcher.node.confinement import find_mount_obstacle
 from virtshape.launcher.node.firmwares import find_firmwares
-from virtshape.launcher.node.hardware import KVM_DEVICE, get_architecture, has_virtualization
+from virtshape.launcher.node.hardware import KVM_DEVICE, has_virtualization
 from virtshape.launcher.node.requirements import BINDING, find_emulator, find_missing_packages, get_emulator_package
 from virtshape.standalone.location import DEFAULT_HOST, DEFAULT_PORT
 from virtshape.store.lock import find_holder

@@ -26,7 +26,7 @@ from virtshape.standalone.guests.files import write_mounts
 from virtshape.standalone.guests.hostdisks import find_host_disks
 from virtshape.standalone.guests.node import choose_cpus, count_cpus, describe_node
 from virtshape.standalone.guests.persistentstate import PersistentStates
-from virtshape.standalone.guests.reports import read_report
+from virtshape.standalone.guests.reportreader import read_report
 
 Gather = Callable[[VirtualMachineInstance], Awaitable[Mapping[str, Mount]]]
 """Returns the sources of an instance's volumes; raises NotReadyError if one is missing."""

@@ -11,7 +11,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.status import (
     ConditionReason,
-    Observation,
+    StatusInputs,
     make_status,
     measure,
     print_status,
@@ -63,19 +63,19 @@ def build_held(reason: str) -> VirtualMachineInstance:
     ],
 )
 def test_printable_status_follows_the_vm_and_its_instance(vm: JsonObject, seen: JsonObject, expected: str) -> None:
-    assert print_status(build_vm(**vm), Observation(**seen)) == expected
+    assert print_status(build_vm(**vm), StatusInputs(**seen)) == expected
 
 
 def test_vm_being_deleted_is_terminating() -> None:
     vm = build_vm()
     vm.metadata.deletion_timestamp = EARLIER
-    assert print_status(vm, Observation(vmi=build_vmi("Running"))) == "Terminating"
+    assert print_status(vm, StatusInputs(vmi=build_vmi("Running"))) == "Terminating"
 
 
 def status_of(vmi: VirtualMachineInstance | None, *, before: JsonObject | None = None, **seen: Any) -> JsonObject:
     vm = build_vm(status=before)
     vm.metadata.generation = 3
-    tree: JsonObject = to_tree(make_status(vm, Observation(vmi=vmi, **seen), NOW, STAMP))
+    tree: JsonObject = to_tree(make_status(vm, StatusInputs(vmi=vmi, **seen), NOW, STAMP))
     return tree
 
 

@@ -4,9 +4,10 @@ import pytest
 from msgspec.structs import replace
 from tests.support.domains import ACCELERATED, EMULATING, design_guest, list_notes, list_refusals
 
+from virtshape.api.architecture import Architecture
 from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.cpu import Cpu, Feature
-from virtshape.launcher.host import Architecture, Host
+from virtshape.launcher.host import Host
 
 NO_MPX = Feature("mpx", "disable")
 TCG = {"spec.domain": "KVM is not available on this host: QEMU emulates the guest's CPUs, which is slow"}

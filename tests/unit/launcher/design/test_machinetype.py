@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.domains import ACCELERATED, design_guest, list_refusals
 
-from virtshape.launcher.host import Architecture
+from virtshape.api.architecture import Architecture
 
 ARM = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}), machine_aliases={})
 

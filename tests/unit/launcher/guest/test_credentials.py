@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from virtshape.launcher.guest.plan import Login
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.report import Report
 
 SOON = 60.0

@@ -5,7 +5,7 @@ import pytest
 
 from virtshape.launcher.controlprotocol import Answer, Kill, Pause, Request, Status, Stop
 from virtshape.launcher.guest.earlyrequests import EarlyRequestHandler
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.report import Report
 
 

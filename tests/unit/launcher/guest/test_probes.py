@@ -15,7 +15,7 @@ from tests.support.webserver import Response, serve
 
 from virtshape.launcher.guest.plan import Check, Checks
 from virtshape.launcher.guest.probes import Prober, ProbeWorkers, Tally, choose_address
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.netns.namespace import list_forbidden
 from virtshape.launcher.report import Report
 

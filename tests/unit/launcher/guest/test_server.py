@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from virtshape.launcher.controlprotocol import Answer, Request, Status, Watch, format_line, parse_answer
-from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.guest.server import ControlServer
 from virtshape.launcher.report import Report
 

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from virtshape.api.architecture import get_architecture
 from virtshape.launcher.host import NumaCell
 from virtshape.launcher.node.hardware import (
     count_hugepages,
     does_kvm_work,
-    get_architecture,
     list_cpus,
     list_numa_cells,
     measure_memory,

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from virtshape.launcher.node.hardware import get_architecture
+from virtshape.api.architecture import get_architecture
 from virtshape.launcher.node.requirements import find_missing_packages
 
 EMULATORS = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm", "s390x": "qemu-system-misc"}

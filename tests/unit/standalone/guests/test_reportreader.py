@@ -12,7 +12,7 @@ from virtshape.api.kubevirt.status import (
 from virtshape.api.quantity import Quantity
 from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.launcher.report import GuestOs, Interface, Note, OpenPort, Refusal, Report, Volume
-from virtshape.standalone.guests.reports import read_report
+from virtshape.standalone.guests.reportreader import read_report
 
 SIZED = build_vmi("Running", domain={"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "1Gi"}})
 HAS = {"topology": CPUTopology(sockets=2, cores=1, threads=1), "memory": Quantity("1Gi")}

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from virtshape.launcher.guest.reports import ReportPublisher, find_report
+from virtshape.launcher.guest.reportpublisher import ReportPublisher, find_report
 from virtshape.launcher.report import Report
 
 
