@@ -14,8 +14,6 @@ from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.storage.protocol import Storage
 from virtshape.controllers.vmi.launcher import SIMULATED_NODE, Launcher, SimulatedLauncher
 from virtshape.controllers.vmi.nodefit import NO_LAUNCHER
-from virtshape.standalone.doctor.checks import check_guests, explain_failures
-from virtshape.standalone.doctor.facts import gather_facts
 from virtshape.stream.duplex import Duplex
 from virtshape.supervise.supervisor import Supervisor
 
@@ -149,5 +147,9 @@ async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervis
 
 def find_unavailable_reason(directory: Path) -> str:
     """Return why QEMU cannot run guests on this machine and how to fix it; empty if it can."""
+    # Imported late: a server without guests does not need it.
+    from virtshape.standalone.doctor.checks import check_guests, explain_failures
+    from virtshape.standalone.doctor.facts import gather_facts
+
     facts = gather_facts(directory, "", None, versions=False, probes=False)
     return explain_failures(check_guests(facts), facts)
