@@ -73,6 +73,18 @@ class SetMemory(_Asked, frozen=True, tag="set_memory"):
     size: Annotated[int, Meta(ge=1)]
 
 
+class AttachVolume(_Asked, frozen=True, tag="attach_volume"):
+    """Attach a disk to the running guest; the launch request has its volume, disk and mount."""
+
+    name: str
+
+
+class DetachVolume(_Asked, frozen=True, tag="detach_volume"):
+    """Ask the running guest to release a disk; the report lists the disk until the guest has done so."""
+
+    name: str
+
+
 class AskOs(_Asked, frozen=True, tag="osinfo"):
     """Ask the guest agent for the operating system."""
 
@@ -101,6 +113,8 @@ Request = (
     | Connect
     | SetVcpus
     | SetMemory
+    | AttachVolume
+    | DetachVolume
     | AskOs
     | AskUsers
     | AskFilesystems

@@ -75,10 +75,14 @@ _ANSWERS = (
     "virtualmachineinstances/userlist",
 )
 _SWITCHES = (
+    "virtualmachineinstances/addvolume",
     "virtualmachineinstances/pause",
+    "virtualmachineinstances/removevolume",
     "virtualmachineinstances/reset",
     "virtualmachineinstances/softreboot",
     "virtualmachineinstances/unpause",
+    "virtualmachines/addvolume",
+    "virtualmachines/removevolume",
     "virtualmachines/restart",
     "virtualmachines/start",
     "virtualmachines/stop",

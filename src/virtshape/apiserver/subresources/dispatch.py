@@ -23,6 +23,7 @@ from virtshape.apiserver.subresources.objects import ObjectStore
 from virtshape.apiserver.subresources.protocol import GuestAction, GuestStreams
 from virtshape.apiserver.subresources.route import INSTANCES, KINDS, MACHINES, ActionRoute
 from virtshape.apiserver.subresources.running import (
+    STALE,
     Change,
     RestartOptions,
     StartOptions,
@@ -32,8 +33,18 @@ from virtshape.apiserver.subresources.running import (
     stop,
 )
 from virtshape.apiserver.subresources.streams import AGENT_QUERIES, CONSOLE_LOG, STREAMS, GuestConnections
+from virtshape.apiserver.subresources.volumes import (
+    VOLUME_ACTIONS,
+    AddOptions,
+    RemoveOptions,
+    preview_on_vm,
+    read_volume_request,
+    request_on_vm,
+    request_on_vmi,
+)
 from virtshape.resolve.search import Search
 
+_MAX_ATTEMPTS: Final = 5
 _SNIFFED: Final = (*NO_CACHE, ("x-content-type-options", "nosniff"))
 _RUNNING: Final[JsonObject] = {
     "start": (start, StartOptions),
@@ -45,8 +56,10 @@ _RUNNING: Final[JsonObject] = {
 class Actions:
     """Runs actions on the VMs and VMIs of an object store."""
 
-    def __init__(self, objects: ObjectStore, streams: GuestStreams | None = None) -> None:
+    def __init__(self, objects: ObjectStore, streams: GuestStreams | None = None, *, no_hotplug: str = "") -> None:
+        """Take `no_hotplug` as why volumes cannot be attached to running guests; empty if they can."""
         self._objects = objects
+        self._no_hotplug = no_hotplug
         self._connections = GuestConnections(streams)
 
     async def answer(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response | Upgrade:
@@ -84,6 +97,8 @@ class Actions:
 
     async def write(self, request: Request, route: ActionRoute) -> Response:
         """Run an action that changes a VM or a guest; the response is 202 Accepted."""
+        if route.action in VOLUME_ACTIONS:
+            return await self._change_volumes(request, route)
         if route.resource == INSTANCES:
             return await self._ask_guest(request, route)
         decide, options_type = _RUNNING[route.action]
@@ -97,6 +112,36 @@ class Actions:
             await self._change(request, KINDS[INSTANCES], route, shorter, dry_run=dry_run)
         await self._change(request, KINDS[MACHINES], route, change, dry_run=dry_run)
         return _accept(request, options_type)
+
+    async def _change_volumes(self, request: Request, route: ActionRoute) -> Response:
+        """Attach or detach a volume; decide again if the object was changed meanwhile."""
+        if self._no_hotplug:
+            raise StatusError(400, "BadRequest", self._no_hotplug)
+        options = _read_options(request.body, VOLUME_ACTIONS[route.action])
+        for attempts_left in reversed(range(_MAX_ATTEMPTS)):
+            try:
+                await self._request_volume(request, route, options)
+                break
+            except StatusError as error:
+                if not attempts_left or not error.message.endswith(STALE):
+                    raise
+        return _accept(request, VOLUME_ACTIONS[route.action])
+
+    async def _request_volume(self, request: Request, route: ActionRoute, options: AddOptions | RemoveOptions) -> None:
+        wanted, dry_run = read_volume_request(options), bool(options.dry_run)
+        kind = KINDS[route.resource]
+        data = await self._get(kind, route, kind.kind.lower())
+        if route.resource == INSTANCES:
+            change = request_on_vmi(decode(data, VirtualMachineInstance), wanted)
+        else:
+            vm = decode(data, VirtualMachine)
+            change = request_on_vm(vm, wanted)
+            preview = preview_on_vm(vm, wanted)
+            if preview is not None:  # the controller applies it later, when the client cannot see an error
+                await self._change(request, kind, route, preview, dry_run=True)
+        stored = msgspec.json.decode(data).get(change.part) or {}
+        expected = {field: stored.get(field) for field in change.values}
+        await self._change(request, kind, route, change._replace(expected=expected), dry_run=dry_run)
 
     async def _ask_guest(self, request: Request, route: ActionRoute) -> Response:
         options = _read_options(request.body, GuestOptions)

@@ -12,7 +12,7 @@ from virtshape.apiserver.message import Request
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.subresources.crossnamespace import CallerReads
-from virtshape.apiserver.subresources.running import Change
+from virtshape.apiserver.subresources.running import STALE, Change, conflict
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import WriteContext, change_object
 from virtshape.resolve.search import Search
@@ -38,6 +38,13 @@ class ObjectStore(Protocol):
         """Run a search, which may be started twice; `reads` authorizes each read."""
 
 
+def require_expected(stored: JsonObject, change: Change, kind: str, name: str) -> None:
+    """Raise Conflict if the object has changed since the change was decided."""
+    part = stored.get(change.part) or {}
+    if change.expected is not None and any(part.get(field) != value for field, value in change.expected.items()):
+        raise conflict(kind, name, STALE)
+
+
 class EmbeddedObjects:
     """VMs and VMIs in the embedded store."""
 
@@ -59,6 +66,7 @@ class EmbeddedObjects:
         options = WriteOptions(manager=MANAGER, dry_run=dry_run, validation="Ignore", force=False, now=now())
 
         def apply(old: JsonObject, _: Record) -> JsonObject:
+            require_expected(old, change, kind.kind.lower(), name)
             part = {**(old.get(change.part) or {}), **change.values}
             return {**old, change.part: {name: value for name, value in part.items() if value is not None}}
 

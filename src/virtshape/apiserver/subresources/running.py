@@ -24,6 +24,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 
 NOT_RUNNING: Final = "VM is not running"
+STALE: Final = "the object has been modified; please apply your changes to the latest version and try again"
 _UNSEEN_PHASES: Final = ("", "Unknown")
 _NEGATIVE_PERIOD: Final = "gracePeriod has to be greater or equal to 0"
 
@@ -52,10 +53,12 @@ class RestartOptions(Struct, rename="camel"):
 
 
 class Change(NamedTuple):
-    """A change to a VM: to its spec, or to the state change requests in its status."""
+    """A change to fields of the spec of a VM or VMI, or of the status of a VM."""
 
     part: Literal["spec", "status"]
     values: JsonObject
+    expected: JsonObject | None = None
+    """Values of the same fields that the decision depends on; if others are stored, the change is refused."""
 
 
 def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StartOptions) -> Change:

@@ -6,6 +6,7 @@ from typing import Final
 from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.apiserver.discovery.publishing import Publisher
 from virtshape.apiserver.subresources.dispatch import Actions
+from virtshape.apiserver.subresources.volumes import NOT_ON_CLUSTERS
 from virtshape.client.access import Access
 from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
@@ -46,7 +47,8 @@ async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], No
         informers = Informers(TrimmingClient(api.client))
         context = AdmissionContext(api.client, informers)
         proxies = FrontProxySource(api.client)
-        actions = Actions(ClusterObjects(api.client, context), PodGuestStreams(api.transport, api.client))
+        streams = PodGuestStreams(api.transport, api.client)
+        actions = Actions(ClusterObjects(api.client, context), streams, no_hotplug=NOT_ON_CLUSTERS)
         publisher = Publisher("", lambda: list_component_checks(context, supervisor), GROUPS)
         source = settings.tls.get_source(api.client, COMPONENT)
         handler = AggregatedServer(actions, DelegatedAuthorizer(api.client), lambda: proxies.current, publisher)

@@ -42,6 +42,11 @@ def _find_claim_uses(vmi: VirtualMachineInstance) -> Iterator[ClaimUse]:
         claim = find_claim_name(volume)
         if claim is not None:
             yield ClaimUse(volume.name, claim, _is_read_only(volume), volume.name in shareable)
+    names = {volume.name for volume in vmi.spec.volumes or ()}
+    for status in (vmi.status.volume_status if vmi.status else None) or ():
+        info = status.persistent_volume_claim_info
+        if status.hotplug_volume is not None and status.name not in names and info is not None and info.claim_name:
+            yield ClaimUse(status.name, info.claim_name, read_only=False, shareable=False)  # the guest still has it
     for utility in vmi.spec.utility_volumes or ():
         yield ClaimUse(utility.name, utility.claim_name, bool(utility.read_only), shareable=True)
 

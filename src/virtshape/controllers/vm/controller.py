@@ -41,12 +41,21 @@ from virtshape.controllers.vm.revisions import has_changed_since, refer_to_revis
 from virtshape.controllers.vm.revisionsync import Names, RevisionSync
 from virtshape.controllers.vm.runstrategy import Decision, decide_run, drop_done_requests, is_being_deleted, needs_rerun
 from virtshape.controllers.vm.status import ConditionReason, StatusInputs, make_status, measure, started_generation
+from virtshape.controllers.vm.volumerequests import (
+    apply_volume_requests,
+    describe_volume_change,
+    drop_done_volume_requests,
+    keep_volumes,
+    settle_volumes,
+)
 from virtshape.controllers.vm.volumestatus import explain_wait, is_unreported
 from virtshape.controllers.vmi.nodefit import Demand, check_fit, measure_demand
-from virtshape.controllers.vmi.phases import uses_node
+from virtshape.controllers.vmi.phases import phase_of, uses_node
+from virtshape.engine.volumehotplug import follow_volumes
 from virtshape.resolve.reference import NotFoundError
 
 FINALIZER: Final = "kubevirt.io/virtualMachineControllerFinalize"
+_INVALID: Final = 422
 RECHECK_SECONDS: Final = 0.05
 _FAILED_FINDS: Final = {
     "instancetype": "FailedFindInstancetype",
@@ -83,6 +92,9 @@ class VmReconciler:
         self._report_captured(before, vm, names)
         is_current = vm is not before  # this version was just written
         vm = replace(vm, status=refer_to_revisions(vm, names))
+        if await self._apply_volume_requests(vm):
+            return DONE  # the VM is reconciled again once its new spec is in the cache
+        vm = drop_done_volume_requests(vm)
         if await self._make_data_volumes(vm):
             return DONE  # the VM is reconciled again once they are in the cache
         return await self._run(vm, vmi, configuration, is_current=is_current)
@@ -173,6 +185,21 @@ class VmReconciler:
                 self._recorder.event(vm, "SuccessfulDataVolumeCreate", f"created DataVolume {name}")
             unseen = True
         return unseen
+
+    async def _apply_volume_requests(self, vm: VirtualMachine) -> bool:
+        """Add requested volumes to the template and remove others; return True if the VM was written."""
+        changed = apply_volume_requests(vm)
+        if changed is vm:
+            return False
+        try:
+            await self._client.update(changed)
+        except StatusError as error:
+            if error.code != _INVALID:
+                raise
+            self._recorder.event(vm, "FailedVolumeRequest", error.message, warning=True)
+            status = replace(vm.status or VirtualMachineStatus(), volume_requests=None)
+            await self._write_status(vm, status)
+        return True
 
     async def _run(
         self,
@@ -271,20 +298,37 @@ class VmReconciler:
             return vmi, ""
         start = await self._revisions.find_revision(vm, name_start_revision_of(vmi) or "")
         wanted = build_instance(vm, await self._revisions.get_shape(vm), configuration).spec
+        if self._hotplug:
+            vmi = await self._follow_volumes(vm, vmi, wanted)
         if start is not None and not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
             return vmi, ""  # other differences come from the configuration; the size, from an earlier live change
-        change = decide_live_change(vmi, wanted, configuration)
+        change = decide_live_change(settle_volumes(vmi, wanted) if self._hotplug else vmi, wanted, configuration)
         if change.spec is None:
             return vmi, change.restart_reason
-        unfit = self._check_node(vmi, change.spec, configuration)
+        grown = keep_volumes(change.spec, vmi.spec)
+        unfit = self._check_node(vmi, grown, configuration)
         if unfit:
             return vmi, unfit
-        vmi = await self._client.update(replace(vmi, metadata=rename_sources(vm, vmi.metadata), spec=change.spec))
-        size = measure(change.spec)
+        vmi = await self._client.update(replace(vmi, metadata=rename_sources(vm, vmi.metadata), spec=grown))
+        size = measure(grown)
         self._recorder.event(
             vm, "LiveChange", f"resizing the instance to {size.vcpus} vCPUs and {size.memory} of memory"
         )
         return vmi, change.restart_reason
+
+    async def _follow_volumes(
+        self, vm: VirtualMachine, vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSpec
+    ) -> VirtualMachineInstance:
+        """Add hotpluggable volumes of the VM to its running instance and remove others; return the instance."""
+        if phase_of(vmi) != "Running":
+            return vmi
+        detaching = {one.name for one in (vmi.status.volume_status if vmi.status else None) or ()}
+        spec = follow_volumes(vmi.spec, wanted, detaching)
+        if spec is vmi.spec:
+            return vmi
+        followed = await self._client.update(replace(vmi, spec=spec))
+        self._recorder.event(vm, "VolumesChanged", describe_volume_change(vmi.spec, spec))
+        return followed
 
     def _check_node(
         self,

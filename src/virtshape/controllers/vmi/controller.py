@@ -22,6 +22,7 @@ from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.vm.newvmi import name_start_revision_of
 from virtshape.controllers.vm.runstrategy import is_being_deleted
 from virtshape.controllers.vmi.gueststatus import GuestStatus
+from virtshape.controllers.vmi.hotplug import list_volume_events
 from virtshape.controllers.vmi.phases import (
     RESTART_CONDITION,
     SCHEDULED_CONDITION,
@@ -124,9 +125,11 @@ class VmiReconciler:
             self._report_phase(vmi, guest)
         elif vmi is not before:
             self._report_changes(before, vmi)
+        for event in list_volume_events(before, vmi):
+            self._recorder.event(vmi, event.reason, event.message, warning=event.warning)
         if guest.state == "refused":
             self._release(name)
-        is_expected = guest.state in ("placing", "waiting", "starting")
+        is_expected = guest.state in ("placing", "waiting", "starting") or not guest.is_settled
         return Result(after=self._placement.recheck_seconds) if is_expected else DONE
 
     def _report_changes(self, before: VirtualMachineInstance, vmi: VirtualMachineInstance) -> None:

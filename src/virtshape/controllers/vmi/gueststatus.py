@@ -35,6 +35,8 @@ class GuestStatus(Struct, frozen=True):
     """Why the guest could not be resized to the size of its instance."""
     interfaces: tuple[VirtualMachineInstanceNetworkInterface, ...] = ()
     volumes: tuple[VolumeStatus, ...] = ()
+    is_settled: bool = True
+    """False while volumes of a running guest wait to be attached or detached."""
     ports: tuple[str, ...] = ()
     """Ports of the guest that are reachable from its node, as messages."""
     agent: bool = False

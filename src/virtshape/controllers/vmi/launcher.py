@@ -21,6 +21,7 @@ from virtshape.api.wellknown import (
     SCHEDULABLE_LABEL,
 )
 from virtshape.controllers.vmi.gueststatus import GuestStatus
+from virtshape.controllers.vmi.hotplug import describe_hotplugged
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
 from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
@@ -124,6 +125,7 @@ class SimulatedLauncher:
             reason="PausedByUser" if paused else "",
             topology=CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu else None,
             memory=memory.guest if memory else None,
+            volumes=tuple(describe_hotplugged(vmi, {volume.name: "" for volume in vmi.spec.volumes or ()}, {})),
         )
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:

@@ -16,6 +16,7 @@ from virtshape.api.kubevirt.status import (
     VirtualMachineInstanceCondition,
     VirtualMachineInstancePhaseTransitionTimestamp,
     VirtualMachineInstanceStatus,
+    VolumeStatus,
 )
 from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 
@@ -169,10 +170,14 @@ def _describe_guest(status: VirtualMachineInstanceStatus, guest: GuestStatus) ->
     if guest.machine:
         status.machine = Machine(type=guest.machine)
     status.interfaces = list(guest.interfaces) or status.interfaces
-    status.volume_status = list(guest.volumes) or status.volume_status
+    status.volume_status = list(guest.volumes) or _list_permanent(status) or None
     status.guest_os_info = guest.os or status.guest_os_info
     status.active_pods = dict(guest.pods) if guest.pods is not None else status.active_pods
     status.qos_class = guest.qos or status.qos_class
+
+
+def _list_permanent(status: VirtualMachineInstanceStatus) -> list[VolumeStatus]:
+    return [volume for volume in status.volume_status or () if volume.hotplug_volume is None]
 
 
 def _guest_conditions(guest: GuestStatus | None) -> dict[str, VirtualMachineInstanceCondition | None]:

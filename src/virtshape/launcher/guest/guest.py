@@ -48,7 +48,7 @@ class Guest:
         self.on_agent: Callable[[], None] = lambda: None
         """Called when the guest's agent connects."""
         self._connection = connection
-        self._layout = layout
+        self.layout = layout
         self._reports = reports
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._exits: dict[int, int] = {}
@@ -69,7 +69,7 @@ class Guest:
     def run(self) -> None:
         """Handle events until the guest has ended."""
         self._handle_events_until(lambda: is_conclusive(self.evidence))
-        self.evidence.last_message = find_last_message(self._layout.get_qemu_log(self.plan.name))
+        self.evidence.last_message = find_last_message(self.layout.get_qemu_log(self.plan.name))
         outcome = decide_outcome(self.evidence)
         _log.info("guest ended: %s", outcome.message)
         self._reports.publish(
@@ -121,7 +121,7 @@ class Guest:
 
     def _kill_if_directory_is_gone(self) -> None:
         """Kill the guest if its directory was deleted: no later process could find it."""
-        if not self._layout.launch_request.exists():
+        if not self.layout.launch_request.exists():
             _log.warning("the guest's directory was deleted; killing the guest")
             self.kill("kill")
 
@@ -161,6 +161,11 @@ class Guest:
         if found.agent:
             self._on_agent(libvirt.VIR_CONNECT_DOMAIN_EVENT_AGENT_LIFECYCLE_STATE_CONNECTED)
 
+    def publish_volumes(self) -> None:
+        """Publish the disks that the domain has now."""
+        found = inspect_domain(self.domain.XMLDesc(0), self.plan.addresses)
+        self._reports.publish(volumes=tuple(self._measure(volume) for volume in found.volumes))
+
     def _measure(self, volume: Volume) -> Volume:
         try:
             size, *_ = self.domain.blockInfo(volume.target)
@@ -170,7 +175,7 @@ class Guest:
 
     def _find_pid(self) -> int | None:
         try:
-            return int(self._layout.get_pid_file(self.plan.name).read_text())
+            return int(self.layout.get_pid_file(self.plan.name).read_text())
         except (FileNotFoundError, ValueError):  # it has ended already
             return None
 
@@ -192,6 +197,7 @@ class Guest:
         listen(libvirt.VIR_DOMAIN_EVENT_ID_LIFECYCLE, self._on_lifecycle)
         listen(libvirt.VIR_DOMAIN_EVENT_ID_REBOOT, self._on_reboot)
         listen(libvirt.VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE, self._on_agent)
+        listen(libvirt.VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, self._on_device_removed)
 
     def _on_exit(self, pid: int, code: int) -> None:
         self._exits[pid] = code
@@ -240,6 +246,11 @@ class Guest:
     def _on_reboot(self) -> None:
         self.evidence.shut_down = ""
         _log.info("guest rebooted")
+
+    def _on_device_removed(self, alias: str) -> None:
+        _log.info("guest released the device %s", alias)
+        with contextlib.suppress(libvirt.libvirtError):  # it has ended
+            self.publish_volumes()
 
     def _on_agent(self, state: int, reason: int = 0) -> None:
         del reason

@@ -18,7 +18,9 @@ from virtshape.launcher.controlprotocol import (
     AskInterfaces,
     AskOs,
     AskUsers,
+    AttachVolume,
     Connect,
+    DetachVolume,
     Kill,
     Pause,
     Request,
@@ -147,6 +149,19 @@ class RequestHandler:
                 return self._report()
             case SetMemory(size=size):
                 set_memory(self._domain, size)
+                return self._report()
+            case AttachVolume(name=name):
+                # Imported when a volume is attached, to keep the processes of other guests small.
+                from virtshape.launcher.guest.volumehotplug import attach_volume
+
+                attach_volume(self._domain, self._guest.layout, name)
+                self._guest.publish_volumes()
+                return self._report()
+            case DetachVolume(name=name):
+                from virtshape.launcher.guest.volumehotplug import detach_volume
+
+                detach_volume(self._domain, name)
+                self._guest.publish_volumes()
                 return self._report()
             case AskOs():
                 return Answer(os=read_os(self._agent.query_system()))

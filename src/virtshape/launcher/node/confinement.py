@@ -108,6 +108,12 @@ def _group_by_closed_directory(needed: Iterable[Path], account: Account) -> dict
     return grouped
 
 
+def grant_passage(needed: Iterable[Path], account: Account) -> None:
+    """Grant guests search permission on the closed directories that lead to these paths."""
+    found = _group_by_closed_directory(needed, account)
+    _grant_passage({directory: paths for directory, paths in found.items() if directory is not None}, account)
+
+
 def _grant_passage(closed: dict[Path, list[Path]], account: Account) -> None:
     """
     Grant guests search permission on closed directories.

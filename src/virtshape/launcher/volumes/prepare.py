@@ -88,6 +88,21 @@ def prepare_volumes(
     return sources | prepare_kernel(vmi, mounts)
 
 
+def prepare_volume(
+    vmi: VirtualMachineInstance, mounts: Mapping[str, str], directory: str, name: str
+) -> dict[str, Source]:
+    """Return the image of one volume by its name; VolumeError if it cannot be prepared."""
+    index, volume = next((index, one) for index, one in enumerate(vmi.spec.volumes or ()) if one.name == name)
+    kind = _find_kind(volume)
+    if kind is None:
+        return {}
+    field, prepare = kind
+    try:
+        return {name: prepare(Task(vmi, volume, mounts, Path(directory) / DIRECTORY))}
+    except (UnusableVolumeError, ImageError, OSError) as error:
+        raise VolumeError([_build_refusal(f"spec.volumes[{index}].{field}", error)]) from error
+
+
 def _list_needed(vmi: VirtualMachineInstance) -> set[str | None]:
     """Return the names of volumes that need an image; shared directories do not."""
     firmware = vmi.spec.domain.firmware

@@ -1,8 +1,9 @@
 """Launcher of this machine: runs each instance as a QEMU guest in its own process."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
@@ -11,6 +12,7 @@ from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import Mount
 from virtshape.controllers.vm.status import measure
 from virtshape.controllers.vmi.gueststatus import GuestStatus
+from virtshape.controllers.vmi.hotplug import VolumeProblem
 from virtshape.controllers.vmi.launcher import Wake
 from virtshape.controllers.vmi.phases import phase_of
 from virtshape.launcher.controlprotocol import SetMemory, SetVcpus
@@ -19,6 +21,7 @@ from virtshape.launcher.node.account import parse_users
 from virtshape.launcher.node.directories import DirectoryError, GuestDirectories
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.taps import TapError
+from virtshape.launcher.node.volumehotplug import VolumeHotplug
 from virtshape.launcher.report import Report
 from virtshape.standalone import config
 from virtshape.standalone.config import DEFAULT_RANGE, ConfigurationError, read_configuration
@@ -27,9 +30,17 @@ from virtshape.standalone.guests.hostdisks import find_host_disks
 from virtshape.standalone.guests.node import choose_cpus, count_cpus, describe_node
 from virtshape.standalone.guests.persistentstate import PersistentStates
 from virtshape.standalone.guests.reportreader import read_report
+from virtshape.standalone.guests.volumehotplug import VolumeSync
 
-Gather = Callable[[VirtualMachineInstance], Awaitable[Mapping[str, Mount]]]
-"""Returns the sources of an instance's volumes; raises NotReadyError if one is missing."""
+
+class Mounts(Protocol):
+    """Finds the sources of an instance's volumes; raises NotReadyError if one is missing."""
+
+    async def gather(self, vmi: VirtualMachineInstance) -> Mapping[str, Mount]:
+        """Return the sources of all volumes, by volume name."""
+
+    async def find_claim(self, vmi: VirtualMachineInstance, volume: str) -> str:
+        """Return the path of the claim of one volume."""
 
 
 FindVm = Callable[[str, str], str | None]
@@ -40,13 +51,14 @@ class QemuLauncher:
     """Runs instances on this machine, the node of the given name."""
 
     def __init__(
-        self, guests: Guests, directories: GuestDirectories, host: Host, node: str, gather: Gather, find_vm: FindVm
+        self, guests: Guests, directories: GuestDirectories, host: Host, node: str, mounts: Mounts, find_vm: FindVm
     ) -> None:
         self._guests = guests
         self._directories = directories
         self._host = host
         self._node = node
-        self._gather = gather
+        self._mounts = mounts
+        self._volumes = VolumeSync(VolumeHotplug(guests, directories), mounts.find_claim)
         self._named: dict[str, tuple[str, str]] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
         self._resize_errors: dict[str, str] = {}
@@ -83,9 +95,12 @@ class QemuLauncher:
             except NotReadyError as error:
                 return GuestStatus("waiting", error.message, error.reason)
             report = self._guests.find(uid) or Report()
+        problems: Mapping[str, VolumeProblem] = {}
         if report.state in ("running", "paused"):
             await self._resize(uid, vmi.spec)
-        return read_report(report, vmi, self._resize_errors.get(uid, ""))
+            problems = await self._volumes.sync(uid, vmi, report)
+            report = self._guests.find(uid) or report
+        return read_report(report, vmi, self._resize_errors.get(uid, ""), problems)
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
         """Shut the guest down within its grace period; return True once it is removed."""
@@ -112,7 +127,7 @@ class QemuLauncher:
         self._states.keep_only(uids)
 
     async def _start(self, uid: str, vmi: VirtualMachineInstance) -> None:
-        mounts = await self._gather(vmi)
+        mounts = await self._mounts.gather(vmi)
         host_disks = await asyncio.to_thread(find_host_disks, vmi, self._directories.data)
         bridges = await asyncio.to_thread(find_bridges, vmi, self._directories.data)
         cpus = self._assign_cpus(uid, vmi.spec)
@@ -187,6 +202,7 @@ class QemuLauncher:
         self._resize_errors[uid] = "; ".join(error for error in errors if error)
 
     def _forget(self, uid: str) -> None:
+        self._volumes.forget(uid)
         for known in (self._named, self._sizes, self._resize_errors, self._cpus):
             known.pop(uid, None)
 

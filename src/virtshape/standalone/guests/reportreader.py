@@ -1,5 +1,9 @@
 """Translation of launcher reports into the guest state that the controllers use."""
 
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.status import (
@@ -8,11 +12,21 @@ from virtshape.api.kubevirt.status import (
     VolumeStatus,
 )
 from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
+from virtshape.controllers.vmi.hotplug import VolumeProblem, describe_hotplugged
 from virtshape.launcher.report import GuestOs, Interface, OpenPort, Report, Volume
 
 
-def read_report(report: Report, vmi: VirtualMachineInstance, resize_error: str = "") -> GuestStatus:
-    """Return the state of an instance's guest; `resize_error` says why it could not be resized."""
+def read_report(
+    report: Report,
+    vmi: VirtualMachineInstance,
+    resize_error: str = "",
+    problems: Mapping[str, VolumeProblem] | None = None,
+) -> GuestStatus:
+    """
+    Return the state of an instance's guest.
+
+    `resize_error` says why it could not be resized, `problems` why volumes are not attached or detached.
+    """
     cpu, memory = vmi.spec.domain.cpu, vmi.spec.domain.memory
     fits = report.state in ("running", "paused") and not resize_error
     sized = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu is not None else None
@@ -26,7 +40,8 @@ def read_report(report: Report, vmi: VirtualMachineInstance, resize_error: str =
         memory=memory.guest if fits and memory is not None else None,
         resize_error=resize_error,
         interfaces=tuple(_read_interface(one) for one in report.interfaces),
-        volumes=tuple(_read_volume(one) for one in report.volumes),
+        volumes=tuple(_read_volumes(report, vmi, problems or {})),
+        is_settled=not problems,
         ports=() if report.final else tuple(_describe_port(one) for one in report.ports),
         agent=report.agent,
         os=read_os(report.os) if report.os is not None else None,
@@ -61,6 +76,21 @@ def _read_interface(found: Interface) -> VirtualMachineInstanceNetworkInterface:
 
 def _origin(found: Interface) -> str:
     return "guest-agent" if found.from_agent else "domain"
+
+
+def _read_volumes(
+    report: Report, vmi: VirtualMachineInstance, problems: Mapping[str, VolumeProblem]
+) -> Iterator[VolumeStatus]:
+    """Yield the disks of the guest, and hotplugged volumes with their phase."""
+    if report.state not in ("running", "paused"):
+        yield from (_read_volume(one) for one in report.volumes)
+        return
+    targets = {one.name: one.target for one in report.volumes}
+    hotplugged = {one.name: one for one in describe_hotplugged(vmi, targets, problems)}
+    for found in report.volumes:
+        plugged = hotplugged.pop(found.name, None)
+        yield replace(plugged, size=found.size or None) if plugged is not None else _read_volume(found)
+    yield from hotplugged.values()
 
 
 def _read_volume(found: Volume) -> VolumeStatus:

@@ -84,7 +84,7 @@ class QemuRuntime:
             vm = cache.find(VirtualMachine, name, namespace)
             return vm.metadata.uid if vm is not None else None
 
-        self._launcher = QemuLauncher(self._guests, self._directories, host, self.node, mounts.gather, find_vm)
+        self._launcher = QemuLauncher(self._guests, self._directories, host, self.node, mounts, find_vm)
         return self._launcher
 
     def _handle_report(self, uid: str, _: Report) -> None:

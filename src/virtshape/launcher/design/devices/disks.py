@@ -1,5 +1,7 @@
 """Design disks, CD-ROMs and LUNs from prepared images, and shared directories (virtiofs)."""
 
+from collections.abc import Collection
+from itertools import count
 from typing import Final, Literal, NamedTuple
 
 from virtshape.api.kubevirt import devices as api
@@ -48,6 +50,21 @@ def design_disks(context: DesignContext, threads: Threads) -> tuple[Disk, ...]:
         unit = counts[prefix] = counts.get(prefix, -1) + 1
         drives.append(_design_disk(context, disk, guest_disk, unit, threads, f"{DEVICES}.disks[{index}]"))
     return tuple(drives)
+
+
+def design_hotplugged_disk(context: DesignContext, name: str, used_targets: Collection[str]) -> Disk:
+    """Return the disk of a volume to attach to a running guest; `used_targets` are the device names it has."""
+    disks = context.devices.disks or ()
+    index, disk = next((index, disk) for index, disk in enumerate(disks) if disk.name == name)
+    at = f"{DEVICES}.disks[{index}]"
+    guest_disk = find_guest_disk(disk, context.architecture)
+    if context.devices.disable_hotplug:
+        context.refuse(f"{DEVICES}.disableHotplug", "hotplug is disabled: restart the VM")
+    if disk.dedicated_io_thread:
+        context.refuse(f"{at}.dedicatedIOThread", "the guest was started without a thread for it: restart the VM")
+    prefix = "vd" if guest_disk.bus == "virtio" else "sd"
+    unit = next(unit for unit in count() if name_target(prefix, unit) not in used_targets)
+    return _design_disk(context, disk, guest_disk, unit, Threads(), at)
 
 
 def _design_disk(

@@ -1,0 +1,55 @@
+"""
+Requests to attach and detach volumes: apply them to the VM's template, and compare a VM with its running instance.
+
+Pure functions. The template is what counts: the running instance follows it, and its next start uses it.
+"""
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineVolumeRequest
+from virtshape.engine.volumehotplug import apply_volume_request, follow_volumes, is_volume_request_done
+
+
+def apply_volume_requests(vm: VirtualMachine) -> VirtualMachine:
+    """Return the VM with the requests of its status applied to its template; the same VM if nothing changes."""
+    spec = vm.spec.template.spec
+    pending = [] if spec is None else _list_pending(vm, spec)
+    if spec is None or not pending:
+        return vm
+    for request in pending:
+        spec = apply_volume_request(spec, request)
+    return replace(vm, spec=replace(vm.spec, template=replace(vm.spec.template, spec=spec)))
+
+
+def drop_done_volume_requests(vm: VirtualMachine) -> VirtualMachine:
+    """Return the VM without the requests that its template satisfies."""
+    spec, status = vm.spec.template.spec, vm.status
+    if spec is None or status is None or not status.volume_requests:
+        return vm
+    return replace(vm, status=replace(status, volume_requests=_list_pending(vm, spec) or None))
+
+
+def _list_pending(vm: VirtualMachine, spec: VirtualMachineInstanceSpec) -> list[VirtualMachineVolumeRequest]:
+    requests = (vm.status.volume_requests if vm.status else None) or ()
+    return [request for request in requests if not is_volume_request_done(spec, request)]
+
+
+def settle_volumes(vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSpec) -> VirtualMachineInstance:
+    """Return the instance as it will be once all hotpluggable volumes are attached and detached."""
+    without_replaced = follow_volumes(vmi.spec, wanted)
+    return replace(vmi, spec=follow_volumes(without_replaced, wanted))
+
+
+def keep_volumes(spec: VirtualMachineInstanceSpec, running: VirtualMachineInstanceSpec) -> VirtualMachineInstanceSpec:
+    """Return the specification with the volumes and disks of the running one."""
+    devices = replace(spec.domain.devices, disks=running.domain.devices.disks)
+    return replace(spec, volumes=running.volumes, domain=replace(spec.domain, devices=devices))
+
+
+def describe_volume_change(before: VirtualMachineInstanceSpec, after: VirtualMachineInstanceSpec) -> str:
+    """Return a message that names the added and removed volumes."""
+    old, new = ({volume.name for volume in spec.volumes or ()} for spec in (before, after))
+    added = [f"attaching volume {name}" for name in sorted(new - old)]
+    removed = [f"detaching volume {name}" for name in sorted(old - new)]
+    return ", ".join((*added, *removed))
