@@ -15,6 +15,8 @@ ENTRIES = {
     "unpause": Entry("virtshape.cli.guest.lifecycle", "Resume a paused VM.", "unpause"),
     "soft-reboot": Entry("virtshape.cli.guest.lifecycle", "Reboot a guest cleanly.", "soft_reboot"),
     "reset": Entry("virtshape.cli.guest.lifecycle", "Hard-reset a guest.", "reset"),
+    "addvolume": Entry("virtshape.cli.guest.volumes", "Attach a volume to a running VM.", "addvolume"),
+    "removevolume": Entry("virtshape.cli.guest.volumes", "Detach a volume from a running VM.", "removevolume"),
     "console": Entry("virtshape.cli.guest.console", "Connect to the serial console of a guest."),
     "vnc": Entry("virtshape.cli.guest.vnc", "Open the VNC screen of a guest."),
     "port-forward": Entry("virtshape.cli.guest.portforward", "Forward local ports to a guest."),

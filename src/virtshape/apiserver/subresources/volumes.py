@@ -7,7 +7,7 @@ itself.
 
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from virtshape.api.codec import to_tree
@@ -16,6 +16,7 @@ from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineVolumeRequest
 from virtshape.api.kubevirt.volume import AddVolumeOptions, HotplugVolumeSource, RemoveVolumeOptions, Volume
+from virtshape.api.model import JsonObject
 from virtshape.api.ownerreferences import find_controller
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.guests import NOT_RUNNING, name_of
@@ -33,10 +34,10 @@ _INSTANCE: Final = "virtualmachineinstance"
 
 
 class AddOptions(Struct, rename="camel"):
-    """Options of addvolume."""
+    """Options of addvolume; the name of the disk is that of the volume."""
 
     name: str = ""
-    disk: Disk | None = None
+    disk: JsonObject | None = None
     volume_source: HotplugVolumeSource | None = None
     dry_run: list[str] = []
 
@@ -76,8 +77,15 @@ def read_volume_request(options: AddOptions | RemoveOptions) -> VirtualMachineVo
     elif source.persistent_volume_claim is not None:
         claim = replace(source.persistent_volume_claim, hotpluggable=True)
         source = HotplugVolumeSource(persistent_volume_claim=claim)
-    added = AddVolumeOptions(options.name, replace(disk, name=options.name), source, options.dry_run or None)
+    added = AddVolumeOptions(options.name, _read_disk(disk, options.name), source, options.dry_run or None)
     return VirtualMachineVolumeRequest(add_volume_options=added)
+
+
+def _read_disk(tree: JsonObject, name: str) -> Disk:
+    try:
+        return convert({**tree, "name": name}, Disk)
+    except ValidationError as error:
+        raise StatusError(400, "BadRequest", f"Can not unmarshal Request body to struct, error: {error}") from None
 
 
 def request_on_vm(vm: VirtualMachine, request: VirtualMachineVolumeRequest) -> Change:
