@@ -105,6 +105,16 @@ def test_missing_claim_is_reported_and_attached_once_it_exists(guests: Guests, v
     eventually(lambda: "late" not in read_volumes(guests, vm) or None, lambda: str(read_volumes(guests, vm)))
 
 
+def test_detached_claim_can_be_attached_again(guests: Guests, vm: str) -> None:
+    guests.create(build_claim("again"))
+    for _ in range(2):
+        call(guests, "virtualmachines", vm, "addvolume", build_options("again"))
+        wait_for_phase(guests, vm, "again", "Ready")
+        eventually(lambda: find_disk(guests, vm, "again"), lambda: f"the guest has no disk: {guests.read_now(vm)}")
+        call(guests, "virtualmachines", vm, "removevolume", {"name": "again"})
+        eventually(lambda: "again" not in read_volumes(guests, vm) or None, lambda: str(read_volumes(guests, vm)))
+
+
 def test_claim_of_another_running_guest_is_not_attached(guests: Guests, vm: str) -> None:
     guests.create(build_claim("taken"))
     volumes: list[JsonObject] = [{"name": "taken", "persistentVolumeClaim": {"claimName": "taken"}}]

@@ -203,6 +203,36 @@ def test_created_manifests_are_accepted_and_expanded(guests: Guests, virtctl: Vi
     guests.delete("go-made")
 
 
+@pytest.mark.parametrize("bus", ["scsi", "virtio"])
+def test_volume_is_added_and_removed(guests: Guests, virtctl: Virtctl, guest_name: str, bus: str) -> None:
+    claim = f"plugged-{bus}"
+    guests.create(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": claim, "namespace": "default"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "8Mi"}}},
+        }
+    )
+    options = ("--volume-name", claim)
+    sent = "Successfully submitted {} volume request to VM {} for volume {}\n"
+    added = virtctl("addvolume", guest_name, *options, "--bus", bus)
+    assert added == (0, sent.format("add", guest_name, claim), "")
+
+    def find_phase() -> str | None:
+        status = (guests.vmi(guest_name) or {})["status"]
+        return next((one.get("phase") for one in status["volumeStatus"] if one["name"] == claim), None)
+
+    eventually(lambda: find_phase() == "Ready" or None, lambda: f"{claim} is not ready: {guests.vmi(guest_name)}")
+    twice = virtctl("addvolume", guest_name, *options)
+    assert (twice.status, "volume with that name already exists" in twice.err) == (1, True), twice.err
+    removed = virtctl("removevolume", guest_name, *options)
+    assert removed == (0, sent.format("remove", guest_name, claim), "")
+    eventually(lambda: find_phase() is None or None, lambda: f"{claim} is not removed: {guests.vmi(guest_name)}")
+    again = virtctl("removevolume", guest_name, *options)
+    assert (again.status, "because it does not exist" in again.err) == (1, True), again.err
+
+
 def test_vm_is_exposed_as_a_service(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
     result = virtctl("expose", "vm", guest_name, "--name", "go-web", "--port", "8080", "--target-port", "80")
     assert (result.status, result.out) == (0, f"Service go-web successfully created for vm {guest_name}\n")

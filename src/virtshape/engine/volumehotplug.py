@@ -13,17 +13,11 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.virtualmachine import VirtualMachineVolumeRequest
-from virtshape.api.kubevirt.volume import AddVolumeOptions, Volume
+from virtshape.api.kubevirt.volume import AddVolumeOptions, Volume, is_hotpluggable
 
 DISK_BUSES: Final = ("scsi", "virtio")
 LUN_BUSES: Final = ("scsi",)
 _RULE: Final = "impossible-combination"
-
-
-def is_hotpluggable(volume: Volume) -> bool:
-    """Return True if the volume may be attached and detached while the guest runs."""
-    source = volume.data_volume or volume.persistent_volume_claim
-    return source is not None and bool(source.hotpluggable)
 
 
 def find_claim(volume: Volume) -> str:

@@ -261,3 +261,9 @@ class Volume(Model):
     """A directory of the launcher container; needs a filesystem, not a disk."""
     memory_dump: MemoryDumpVolumeSource | None = None
     """Target of a memory dump; added and removed by `virtctl memory-dump`."""
+
+
+def is_hotpluggable(volume: Volume) -> bool:
+    """Return True if the volume may be attached and detached while the guest runs."""
+    source = volume.data_volume or volume.persistent_volume_claim
+    return source is not None and bool(source.hotpluggable)

@@ -15,13 +15,19 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineVolumeRequest
-from virtshape.api.kubevirt.volume import AddVolumeOptions, HotplugVolumeSource, RemoveVolumeOptions, Volume
+from virtshape.api.kubevirt.volume import (
+    AddVolumeOptions,
+    HotplugVolumeSource,
+    RemoveVolumeOptions,
+    Volume,
+    is_hotpluggable,
+)
 from virtshape.api.model import JsonObject
 from virtshape.api.ownerreferences import find_controller
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.guests import NOT_RUNNING, name_of
 from virtshape.apiserver.subresources.running import Change, conflict
-from virtshape.engine.volumehotplug import apply_volume_request, check_hotplugged_disk, find_claim, is_hotpluggable
+from virtshape.engine.volumehotplug import apply_volume_request, check_hotplugged_disk, find_claim
 
 NOT_ON_CLUSTERS: Final = (
     "volumes cannot be attached to or detached from running VMs on a cluster: Kubernetes cannot add volumes to a"

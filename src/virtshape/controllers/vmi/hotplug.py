@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.status import HotplugVolumeStatus, PersistentVolumeClaimInfo, VolumeStatus
-from virtshape.api.kubevirt.volume import Volume
-from virtshape.engine.volumehotplug import find_claim, is_hotpluggable
+from virtshape.api.kubevirt.volume import Volume, is_hotpluggable
+from virtshape.engine.volumehotplug import find_claim
 
 PENDING: Final = "Pending"
 BOUND: Final = "Bound"

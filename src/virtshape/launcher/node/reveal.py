@@ -7,6 +7,7 @@ directories that lead to the path is enough, and stays.
 
 import ctypes
 import os
+import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -45,10 +46,11 @@ def hide(pid: int, path: Path, account: Account) -> None:
 
 
 def _mount_tree(tree: int, path: Path) -> None:
-    if path.exists():
+    found = os.fstat(tree)
+    if path.exists() and os.path.samestat(path.stat(), found):
         return
-    if os.path.isdir(f"/proc/self/fd/{tree}"):  # noqa: PTH112 - the path of a descriptor is not a path of the machine
-        path.mkdir(mode=0o755, parents=True)
+    if stat.S_ISDIR(found.st_mode):
+        path.mkdir(mode=0o755, parents=True, exist_ok=True)
     else:
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         path.touch()

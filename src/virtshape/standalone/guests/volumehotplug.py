@@ -6,10 +6,9 @@ from typing import Final
 
 from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.volume import Volume
+from virtshape.api.kubevirt.volume import Volume, is_hotpluggable
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.vmi.hotplug import DETACHING_REASON, VolumeProblem
-from virtshape.engine.volumehotplug import is_hotpluggable
 from virtshape.launcher.node.volumehotplug import VolumeHotplug
 from virtshape.launcher.report import Report
 

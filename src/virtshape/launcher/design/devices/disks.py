@@ -5,7 +5,7 @@ from itertools import count
 from typing import Final, Literal, NamedTuple
 
 from virtshape.api.kubevirt import devices as api
-from virtshape.api.kubevirt.volume import Volume
+from virtshape.api.kubevirt.volume import Volume, is_hotpluggable
 from virtshape.launcher.design.context import DEVICES, DesignContext
 from virtshape.launcher.design.devices.iothreads import Threads
 from virtshape.launcher.design.topology import lay_out_vcpus
@@ -41,10 +41,11 @@ def get_guest_disk(disk: api.Disk, architecture: str) -> GuestDisk:
 
 
 def design_disks(context: DesignContext, threads: Threads) -> tuple[Disk, ...]:
-    """Return all disks, in the order of the spec."""
+    """Return all disks in the order of the spec, those of hotpluggable volumes last: the guest boots from others."""
     counts: dict[str, int] = {}
     drives = []
-    for index, disk in enumerate(context.devices.disks or ()):
+    later = {volume.name for volume in context.spec.volumes or () if is_hotpluggable(volume)}
+    for index, disk in sorted(enumerate(context.devices.disks or ()), key=lambda one: one[1].name in later):
         guest_disk = get_guest_disk(disk, context.architecture)
         prefix = "vd" if guest_disk.bus == "virtio" else "sd"
         unit = counts[prefix] = counts.get(prefix, -1) + 1
@@ -57,7 +58,7 @@ def design_hotplugged_disk(context: DesignContext, name: str, used_targets: Coll
     disks = context.devices.disks or ()
     index, disk = next((index, disk) for index, disk in enumerate(disks) if disk.name == name)
     at = f"{DEVICES}.disks[{index}]"
-    guest_disk = find_guest_disk(disk, context.architecture)
+    guest_disk = get_guest_disk(disk, context.architecture)
     if context.devices.disable_hotplug:
         context.refuse(f"{DEVICES}.disableHotplug", "hotplug is disabled: restart the VM")
     if disk.dedicated_io_thread:

@@ -132,6 +132,16 @@ def test_targets_are_named_in_order_and_share_names_except_on_virtio() -> None:
     ]
 
 
+def test_hotpluggable_volumes_come_last_so_that_the_guest_boots_from_others() -> None:
+    disks = [{"name": name, "disk": {"bus": "scsi"}} for name in ("data", "root")]
+    volumes = [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data", "hotpluggable": True}},
+        {"name": "root", "containerDisk": {"image": "demo"}},
+    ]
+    design = design_with({"disks": disks}, sources={"data": FILE, "root": FILE}, volumes=volumes)
+    assert [(disk.name, disk.target) for disk in design.devices.disks] == [("root", "sda"), ("data", "sdb")]
+
+
 def test_virtio_disks_have_a_queue_per_vcpu_with_multi_queue() -> None:
     disks = [{"name": "a", "disk": {"bus": "virtio"}}, {"name": "b", "disk": {"bus": "sata"}}]
     design = design_with({"disks": disks, "blockMultiQueue": True}, domain={"cpu": {"sockets": 2, "cores": 3}})
